@@ -41,3 +41,14 @@ def test_a_page_replaces_no_input_and_no_other_output(tmp_path, capsys):
             assert (done.code, "is read or written already" in done.err) == (2, True)
         assert source.read_bytes() == before
         assert not (tmp_path / "x").exists()
+
+
+def test_documentation_that_is_nowhere_is_refused_before_anything_is_done(tmp_path, capsys, monkeypatch):
+    """A bad BONWISE_DOCS ends with exit code 2, one error and no page; without a page it does not matter."""
+    monkeypatch.setenv("BONWISE_DOCS", "javascript:alert(1)")
+    for name, arguments in stocked(tmp_path).items():
+        done = typed(capsys, name, *arguments, "--html", tmp_path / "page.html")
+        assert (done.code, done.out) == (2, "")
+        assert "BONWISE_DOCS is neither an address nor a folder of a built site: javascript:alert(1)" in done.err
+        assert not (tmp_path / "page.html").exists()
+        assert typed(capsys, name, *arguments).code == 0

@@ -18,7 +18,9 @@ import typer.main
 
 import bonwise
 from bonwise.cli.app import app_for
+from bonwise.documents.metric_definitions import DEFINITIONS
 from bonwise.documents.schemas import WORDS, json_schema
+from bonwise.testing import simulate
 from browser.conftest import ARGUMENTS, NAMES, absent
 from docs.pages import ROOT
 
@@ -136,6 +138,24 @@ def test_no_link_breaks(pages, site):
                 if unquote(parts.fragment) not in found.anchors | {"__skip"}:
                     broken.append((name, link))
     assert broken == []
+
+
+def test_every_metric_is_defined_where_pages_of_results_link_it(pages):
+    """The address that a page of results links is a page of the site with that anchor."""
+    for name, one in DEFINITIONS.items():
+        assert "definition" in pages[f"{one.page}.html"].anchors, name
+
+
+def test_a_page_of_results_leads_to_the_site(site, browser, tmp_path, monkeypatch):
+    """A reader follows the name of a metric to its definition, and from there to the site."""
+    monkeypatch.setenv("BONWISE_DOCS", str(site))
+    bonwise.audit(simulate("arena", n=30).frame()).to_html(tmp_path / "audit.html")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"file://{tmp_path}/audit.html")
+    page.locator(".headlines a.term", has_text="within_r").click()
+    page.get_by_role("link", name="within_r in the documentation").click()
+    page.wait_for_url(re.compile(r"/estimands/within_r\.html#definition$"))
+    assert page.locator("#definition").is_visible()
 
 
 def test_nothing_comes_from_elsewhere(pages, site):

@@ -46,7 +46,7 @@ def page_target(path: Path | None) -> Path | None:
     Raises
     ------
     bonwise.errors.UsageError
-        No name of a file.
+        No name of a file, or ``BONWISE_DOCS`` names no documentation.
     bonwise.errors.FileError
         A folder, or a file in a folder that is not there.
     bonwise.errors.MissingExtraError
@@ -58,6 +58,9 @@ def page_target(path: Path | None) -> Path | None:
         raise UsageError(f"--html takes the name of a file, not {str(path)!r}", hint="such as --html page.html")
     refuse_lost((path,))
     PAGES.require(f"--html {path}")
+    from bonwise.report.page.docs_site import docs_site
+
+    docs_site()
     return path
 
 

@@ -51,11 +51,11 @@ Role = Literal["lead", "finding", "note", "caveat", "good", "bad", "open", "comm
 user's file, of several lines.
 """
 
-Kind = Literal["name", "figure", "words", "sentences", "meaning", "command"]
+Kind = Literal["name", "metric", "figure", "words", "sentences", "meaning", "command"]
 """What a column holds.
 
-``name`` and ``words`` are set to the left, ``sentences`` run over several lines wherever they are long, ``meaning``
-explains the row.
+``name`` and ``words`` are set to the left, ``metric`` is the name of a metric, which a page explains, ``sentences``
+run over several lines wherever they are long, ``meaning`` explains the row.
 """
 
 
@@ -191,17 +191,18 @@ class Table:
     title : str
     at_a_glance : int
         Rows that a terminal shows, which counts the others; 0 for all.
-    role : {"table", "facts", "headlines", "finder"}
+    role : {"table", "facts", "headlines", "finder", "definitions"}
         ``facts`` are names and values for the head of a page. ``headlines`` are figures to read first: name, figure,
         interval, meaning, and what stands beside. Terminal and Markdown leave both out, because their figures stand
         elsewhere too. ``finder`` has rows that open, a search field and sorting on a page; a page has one at most, a
-        notebook none. Its title says what the field searches.
+        notebook none. Its title says what the field searches. ``definitions`` are a term, what it is, and an address
+        that says more: a page alone has them, and adds them itself.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Row]
     title: str = ""
-    role: Literal["table", "facts", "headlines", "finder"] = "table"
+    role: Literal["table", "facts", "headlines", "finder", "definitions"] = "table"
     at_a_glance: int = 0
 
     @classmethod

@@ -17,6 +17,9 @@ from bonwise.report.numbers import counted
 
 __all__ = ["lines", "renderables"]
 
+_NAMES = ("name", "metric")
+"""Kinds of columns that stay whole at the left."""
+
 _STYLES: dict[Role, str] = {"lead": "bold", "caveat": "yellow", "good": "green", "bad": "red", "open": "yellow"}
 
 _LONGEST = 4_000
@@ -94,7 +97,7 @@ def _table(table: Table) -> FittedTable:
         rows.append([f"  {cells[0]}", *cells[1:]] if grouped else cells)
         styles.append("bold" if row.strong else "")
     left = 0
-    while left < len(table.columns) and table.columns[left].kind == "name":
+    while left < len(table.columns) and table.columns[left].kind in _NAMES:
         left += 1
     return FittedTable(
         headers,
@@ -102,7 +105,7 @@ def _table(table: Table) -> FittedTable:
         spare=tuple(header for _, _, header in spare),
         left=max(left, 1),
         title=printable(table.title),
-        words=tuple(header for header, column in named if column.kind not in {"name", "figure"}),
+        words=tuple(header for header, column in named if column.kind not in {*_NAMES, "figure"}),
         sentences=tuple(header for header, column in named if column.kind == "sentences"),
         styles=styles,
     )

@@ -148,7 +148,7 @@ def _said(found: EstimateRecord, unit: Unit) -> str:
 
 def _table(document: CompareDocument) -> Table:
     columns = (
-        Column("metric", "name"),
+        Column("metric", "metric"),
         Column("first"),
         Column("[first]", spare=1),
         Column("second"),

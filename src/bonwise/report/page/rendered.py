@@ -8,6 +8,7 @@ from itertools import count
 
 from bonwise.release import release
 from bonwise.report.blocks import Part
+from bonwise.report.page.defined import with_definitions
 from bonwise.report.page.environment import environment
 from bonwise.report.page.few import few
 from bonwise.report.page.made_on import made_on
@@ -25,7 +26,11 @@ def whole_page(described: Part) -> str:
     script = templates.get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return templates.get_template("page.html").render(
-        page=page_view(described), script_hash=digest, version=release(), made_on=made_on(), whole=True
+        page=page_view(with_definitions(described)),
+        script_hash=digest,
+        version=release(),
+        made_on=made_on(),
+        whole=True,
     )
 
 

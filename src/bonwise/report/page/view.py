@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 from typing import Literal
@@ -68,7 +68,7 @@ class PagePart:
 
     Parameters
     ----------
-    kind : {"said", "table", "headlines", "finder", "figures", "section", "bar", "stepped"}
+    kind : {"said", "table", "headlines", "finder", "definitions", "figures", "section", "bar", "stepped"}
     said, folded : sequence of Said
         Sentences of one role; of findings those beyond the first few are folded.
     table : Table or None
@@ -80,7 +80,7 @@ class PagePart:
         Address of its slider.
     """
 
-    kind: Literal["said", "table", "headlines", "finder", "figures", "section", "bar", "stepped"]
+    kind: Literal["said", "table", "headlines", "finder", "definitions", "figures", "section", "bar", "stepped"]
     role: Role = "finding"
     said: Sequence[Said] = ()
     folded: Sequence[Said] = ()
@@ -137,6 +137,8 @@ class PageView:
         What stands above the contents: the verdict.
     sections : sequence of SectionView
     contents : sequence of Entry
+    terms : mapping
+        What the page defines, to the address of its definition.
     """
 
     title: str
@@ -145,6 +147,7 @@ class PageView:
     opening: Sequence[SectionView]
     sections: Sequence[SectionView]
     contents: Sequence[Entry]
+    terms: Mapping[str, str]
 
 
 def page_view(described: Part, prefix: str = "") -> PageView:
@@ -159,7 +162,7 @@ def page_view(described: Part, prefix: str = "") -> PageView:
     sections = list(_sections([one for one in blocks if not _is_facts(one) and one not in notes], addresses))
     contents = places([one.place() for one in sections if one.title and one.role not in _UNLISTED])
     opening = _opening(sections)
-    return PageView(described.title, facts, notes, sections[:opening], sections[opening:], contents)
+    return PageView(described.title, facts, notes, sections[:opening], sections[opening:], contents, addresses.terms)
 
 
 def _notes_above(blocks: Sequence[Block]) -> list[Said]:
@@ -191,6 +194,7 @@ class _Addresses:
 
     prefix: str
     taken: Counter[str] = field(default_factory=lambda: Counter(_OF_THE_PAGE))
+    terms: dict[str, str] = field(default_factory=dict)
 
     def of(self, wanted: str) -> str:
         if _OF_A_ROW.fullmatch(wanted):
@@ -236,14 +240,19 @@ def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Itera
             yield PagePart("figures", figures=[_figure(one, addresses) for one in some if isinstance(one, Drawing)])
         for one in some:
             if isinstance(one, Table):
-                kind: Literal["table", "headlines", "finder"] = "table" if one.role == "facts" else one.role
-                yield PagePart(kind, table=one)
+                yield _table(one, addresses)
             elif isinstance(one, Part):
                 yield PagePart("section", section=_section(one, depth, addresses))
             elif isinstance(one, Bar):
                 yield PagePart("bar", bar=one)
             elif isinstance(one, Stepped):
                 yield PagePart("stepped", stepped=one, anchor=addresses.of(one.key))
+
+
+def _table(table: Table, addresses: _Addresses) -> PagePart:
+    if table.role == "definitions":
+        addresses.terms |= {row.cells[0]: addresses.of(f"metric-{slug(row.cells[0])}") for row in table.rows}
+    return PagePart("table" if table.role == "facts" else table.role, table=table)
 
 
 def _run(block: Block) -> str:

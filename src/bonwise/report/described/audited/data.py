@@ -142,7 +142,7 @@ def _balanced(row: Balance) -> tuple[str, ...]:
 
 
 def _bounds(bounds: dict[str, Bounds], reference: str | None) -> Table:
-    columns = (Column("metric", "name"), Column("at least"), Column("at most"))
+    columns = (Column("metric", "metric"), Column("at least"), Column("at most"))
     rows = [
         (named(name, reference), number(low, unit_of(name)), number(high, unit_of(name)))
         for name, (low, high) in bounds.items()

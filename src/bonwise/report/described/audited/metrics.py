@@ -72,7 +72,7 @@ def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]
     shown = [found[name] for name in first]
     gates = _gates(settings)
     columns = (
-        Column("metric", "name"),
+        Column("metric", "metric"),
         Column("estimate"),
         Column(interval_title(settings.confidence)),
         Column("gate"),
@@ -109,7 +109,7 @@ def _groups(judge: JudgeFound, settings: AuditSettings) -> Sequence[MetricGroup]
 def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Table:
     beside = _beside(judge, groups)
     columns = (
-        Column("metric", "name"),
+        Column("metric", "metric"),
         Column("estimate"),
         Column(interval_title(settings.confidence)),
         *beside,

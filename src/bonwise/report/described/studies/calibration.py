@@ -100,7 +100,7 @@ def _interval_note(judge: CalibrationJudge) -> str:
 def _changes(judge: CalibrationJudge, settings: CalibrationSettings) -> Table:
     columns = (
         Column("method", "name"),
-        Column("metric", "name"),
+        Column("metric", "metric"),
         Column("raw", spare=3),
         Column("calibrated", spare=4),
         Column("change"),

@@ -123,7 +123,7 @@ def _where(point: CurveAt) -> str:
 
 def _change(judge: MixJudge, settings: MixSettings) -> Table:
     columns = (
-        Column("metric", "name"),
+        Column("metric", "metric"),
         Column("without", spare=2),
         Column("with", spare=3),
         Column("with - without"),

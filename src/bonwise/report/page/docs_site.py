@@ -1,0 +1,70 @@
+"""Where the documentation is: what BONWISE_DOCS names, or the address that the installed package states."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import metadata
+from pathlib import Path
+
+from bonwise.errors import UsageError
+from bonwise.printable import printable
+
+__all__ = ["ENVIRONMENT_VARIABLE", "docs_site"]
+
+ENVIRONMENT_VARIABLE = "BONWISE_DOCS"
+
+_SCHEMES = ("https://", "http://", "file://")
+_STATED = "documentation"
+"""Label of a project's address, in small letters."""
+
+
+def docs_site(named: str | None = None) -> str | None:
+    """Return the address below which the pages of the documentation are, with a slash at its end.
+
+    Parameters
+    ----------
+    named : str, optional
+        An address, or the folder that ``mkdocs build`` wrote, in place of what ``BONWISE_DOCS`` says.
+
+    Returns
+    -------
+    str or None
+        None where nobody says it.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is neither an address nor the folder of a built site.
+
+    Examples
+    --------
+    >>> docs_site("https://docs.example.org/bonwise")
+    'https://docs.example.org/bonwise/'
+    """
+    said = os.getenv(ENVIRONMENT_VARIABLE, "") if named is None else named
+    found = _address(said) if said else _stated()
+    return found if found is None or found.endswith("/") else f"{found}/"
+
+
+def _address(said: str) -> str:
+    if said.startswith(_SCHEMES) and said.isprintable() and " " not in said:
+        return said
+    folder = Path(said)
+    try:
+        built = (folder / "index.html").is_file()
+    except (OSError, ValueError):  # too long for a name, or with a letter that no name holds
+        built = False
+    if built:
+        return folder.resolve().as_uri()
+    raise UsageError(
+        f"{ENVIRONMENT_VARIABLE} is neither an address nor a folder of a built site: {printable(said, longest=200)}",
+        hint="such as https://docs.example.org/bonwise/, or the folder that mkdocs build wrote",
+    )
+
+
+def _stated() -> str | None:
+    for line in metadata("bonwise").get_all("Project-URL") or ():
+        label, _, address = line.partition(",")
+        if label.strip().lower() == _STATED:
+            return str(address).strip()
+    return None

@@ -1,0 +1,105 @@
+"""Names of metrics on a page lead to their definitions."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+import bonwise as bw
+from bonwise.documents.metric_definitions import DEFINITIONS
+from bonwise.report.blocks import Column, Part, Row, Table
+from bonwise.report.page.defined import with_definitions
+from bonwise.report.page.rendered import whole_page
+from browser.samples import spoken, two_spoken
+
+TERM = re.compile(r'<a class="term" href="#([\w-]+)">(.*?)</a>')
+ENTRY = re.compile(r'<dt id="([\w-]+)">(.*?)</dt>\s*<dd>(.*?)</dd>', re.DOTALL)
+MORE = re.compile(r'<a href="([^"]+)" rel="noreferrer">')
+
+
+def _page(*tables):
+    return whole_page(Part("Page", list(tables)))
+
+
+def _words(markup):
+    return unescape(re.sub(r"<[^>]+>", "", markup))
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch):
+    """Let nobody say where the documentation is."""
+    monkeypatch.setenv("BONWISE_DOCS", "")
+
+
+def _page_of(audit, folder):
+    path = folder / "audit.html"
+    audit.to_html(path)
+    return path.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def audit():
+    """Audit a table once."""
+    return bw.audit(spoken(24))
+
+
+def test_every_name_of_an_audit_leads_to_its_definition(audit, tmp_path):
+    """Each link ends at the definition of the metric that it names."""
+    page = _page_of(audit, tmp_path)
+    entries = {anchor: (_words(name), _words(text)) for anchor, name, text in ENTRY.findall(page)}
+    led = [(entries[anchor][0], _words(shown)) for anchor, shown in TERM.findall(page)]
+    assert len(led) > len(DEFINITIONS)
+    assert all(shown.removesuffix(" *") == name for name, shown in led)
+    assert dict(entries.values()) == {name: one.text for name, one in DEFINITIONS.items()}
+    assert not MORE.findall(page)
+
+
+def test_a_definition_names_its_page_where_the_documentation_is_known(audit, monkeypatch, tmp_path):
+    """The address is escaped, and asks for nothing until a reader follows it."""
+    monkeypatch.setenv("BONWISE_DOCS", 'https://docs.example/"><b>')
+    page = _page_of(audit, tmp_path)
+    assert "<b>" not in "".join(re.findall(r'<a href="https://docs.*?rel', page))
+    found = {unescape(address) for address in MORE.findall(page)}
+    assert found == {f'https://docs.example/"><b>/{one.page}.html#definition' for one in DEFINITIONS.values()}
+
+
+def test_a_reference_is_not_called_an_oracle(tmp_path):
+    """Where another judge is the reference, definitions say so too."""
+    page = _page_of(bw.audit(two_spoken(24).drop(columns="oracle_label"), oracle="judge:strict"), tmp_path)
+    entries = {_words(name): _words(text) for _, name, text in ENTRY.findall(page)}
+    assert "value_reference" in entries
+    assert "value_oracle" not in entries
+    assert not re.search("oracle|label", " ".join([*entries, *entries.values()]))
+
+
+def test_columns_are_names_of_metrics_only_where_they_say_so():
+    """A judge that is called like a metric is no metric."""
+    rows = [Row(("recovery", "recovery"))]
+    columns = (Column("judge", "name"), Column("words", "words"))
+    assert 'class="term"' not in _page(Table(columns, rows))
+    named = (Column("metric", "metric"), Column("words", "words"))
+    assert [_words(shown) for _, shown in TERM.findall(_page(Table(named, rows)))] == ["recovery"]
+    titled = (Column("judge", "name"), Column("recovery"))
+    assert [_words(shown) for _, shown in TERM.findall(_page(Table(titled, rows)))] == ["recovery"]
+
+
+def test_a_star_is_no_part_of_the_name_and_what_is_unknown_is_left_as_it_is():
+    """A starred name leads on; a name of a later version leads nowhere."""
+    table = Table((Column("metric", "metric"),), [Row(("gain *",)), Row(("novelty",)), Row(("<i>",))])
+    page = _page(table)
+    assert [_words(shown) for _, shown in TERM.findall(page)] == ["gain *"]
+    assert [name for _, name, _ in ENTRY.findall(page)] == ["gain"]
+    assert "<i>" not in page.partition("<main")[2]
+
+
+def test_a_page_without_metrics_gets_no_definitions():
+    """Nothing is added to a page that names no metric."""
+    described = Part("Page", [Table.of([Column("judge", "name")], [("recovery",)])])
+    assert with_definitions(described) is described
+
+
+def test_a_notebook_has_neither(audit):
+    """A cell has no room for definitions, so it has no links."""
+    assert 'class="term"' not in audit._repr_html_()
