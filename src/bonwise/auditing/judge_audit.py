@@ -21,7 +21,6 @@ from bonwise.auditing.settings import Settings
 from bonwise.auditing.stated_draw import StatedDraw
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
 from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
-from bonwise.auditing.verdict_sentences import deciding_metric
 from bonwise.data.cell_scores import further_scores
 from bonwise.data.easy_candidates import easy_of_panel
 from bonwise.data.panel import Panel
@@ -31,6 +30,7 @@ from bonwise.documents.audited.candidate_effects import CandidateEffects
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.judge import Balance, JudgeFound
 from bonwise.documents.audited.sampling import Sampling
+from bonwise.documents.audited.verdict import deciding_metric
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.record import given

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from bonwise.auditing.verdict_sentences import deciding_metric
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.judge import JudgeFound
-from bonwise.documents.audited.settings import AuditSettings
 from bonwise.report.blocks import Said
 
-__all__ = ["AuditCall", "deciding_gate", "next_steps"]
+__all__ = ["AuditCall", "next_steps"]
 
 _NOT_GOOD = ("weak", "harmful", "random")
 
@@ -62,13 +60,6 @@ class AuditCall(Protocol):
         """Whether a draw of labels was stated."""
 
 
-def deciding_gate(settings: AuditSettings) -> tuple[str, float]:
-    """Return the metric that decides, and the gate of the verdict on it."""
-    metric = deciding_metric(settings.target)
-    limits = settings.thresholds
-    return metric, limits.global_r if settings.target == "system" else limits.recovery_useful
-
-
 def next_steps(document: AuditDocument, call: AuditCall) -> list[Said]:
     """Return what to do next, each a sentence and what to type.
 
@@ -88,7 +79,7 @@ def _steps(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]
         yield settled[0]
         return
     levels = [judge.verdict.level for judge in document.judges.values()]
-    gate, left_out = deciding_gate(document.settings), document.settings.control or ()
+    gate, left_out = document.settings.deciding, document.settings.control or ()
     if len(levels) == 1 and levels[0] == "useful" and not call.gated:
         yield "Check it in CI; the exit code is 0 as long as the judge passes:", call.with_gate(*gate)
     elif len(levels) == 1 and levels[0] == "inconclusive" and not call.gated:

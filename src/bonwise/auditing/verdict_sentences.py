@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from bonwise.auditing.suspected import Suspected
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.documents.audited.verdict import Check, Level, Target
+from bonwise.documents.audited.verdict import Check, Level, Target, deciding_metric
 from bonwise.documents.metrics import unit_of
 from bonwise.report.numbers import Ends, estimate, interval, setting
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 
-__all__ = ["ORACLE", "VerdictSentences", "deciding_metric", "recovery_bounds"]
+__all__ = ["ORACLE", "VerdictSentences", "recovery_bounds"]
 
 ORACLE = "the oracle labels"
 """What a judge is compared with where no other judge is the reference."""
@@ -210,17 +210,6 @@ class VerdictSentences:
 
     def _known(self, name: str) -> bool:
         return self.metrics[name].estimate is not None
-
-
-def deciding_metric(target: Target) -> str:
-    """Return the metric that answers for a target.
-
-    Examples
-    --------
-    >>> deciding_metric("best-of-n"), deciding_metric("system")
-    ('recovery', 'global_r')
-    """
-    return "recovery" if target == "best-of-n" else "global_r"
 
 
 def recovery_bounds(bounds: Mapping[str, tuple[float, float]]) -> str:

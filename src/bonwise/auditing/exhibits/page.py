@@ -13,7 +13,6 @@ from bonwise.auditing.exhibits.exhibits import exhibits
 from bonwise.auditing.exhibits.note import Note
 from bonwise.auditing.exhibits.python_calls import next_in_python
 from bonwise.auditing.exhibits.what_if import what_if
-from bonwise.auditing.next_steps import deciding_gate
 from bonwise.auditing.studies.labelled_panels import LabelledPanels
 from bonwise.auditing.studies.registration import studies
 from bonwise.data.words import Words
@@ -106,7 +105,7 @@ def _exhibits(
         None if audit.table is None else Words(audit.table, pools),
         seed=audit.settings.seed,
         confidence=audit.settings.confidence,
-        gate=deciding_gate(document.settings),
+        gate=document.settings.deciding,
         what_if=what_if(audit.judges, audit.settings, source=audit.source, reference=audit.reference, also=also),
     )
 

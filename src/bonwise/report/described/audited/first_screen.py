@@ -15,7 +15,7 @@ from bonwise.report.described.audited.judges import by_recovery
 from bonwise.report.numbers import Bounded, Ends, Unit, against, count, counted, estimate, interval, number, setting
 from bonwise.report.wording import named
 
-__all__ = ["bar_of_best", "deciding", "next_part", "recovery_bar", "what_would_change", "what_would_change_several"]
+__all__ = ["bar_of_best", "next_part", "recovery_bar", "what_would_change", "what_would_change_several"]
 
 _LONGEST = 60
 """Letters of a name beside the bar."""
@@ -31,7 +31,7 @@ def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> Iterator[Bar]:
     judge : JudgeFound
     settings : AuditSettings
     """
-    name = deciding(settings)
+    name, _ = settings.deciding
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]
     if rows:
         yield _bar(rows, settings)
@@ -44,7 +44,7 @@ def bar_of_best(document: AuditDocument) -> Iterator[Bar]:
     ----------
     document : AuditDocument
     """
-    settings, metric = document.settings, deciding(document.settings)
+    settings, (metric, _) = document.settings, document.settings.deciding
     choice = (document.choice or {}).get(metric)
     if choice is not None:
         name, after = choice.best[0], choice.after
@@ -69,7 +69,7 @@ def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeEx
     shown : JudgeExhibits or None
         Says how many more labels would decide.
     """
-    name, gate = deciding(settings), _gate(settings)
+    name, gate = settings.deciding
     unit, found = unit_of(name), judge.metrics.get(name)
     if judge.verdict.level == "random":
         yield Said("finding", "Only scores that differ within prompts would change this.")
@@ -88,14 +88,14 @@ def what_would_change_several(document: AuditDocument, exhibits: ExhibitsDocumen
     exhibits : ExhibitsDocument or None
         Says how many more labels would decide.
     """
-    name, gate = deciding(document.settings), _gate(document.settings)
+    name, gate = document.settings.deciding
     unsettled = [who for who, one in document.judges.items() if _spans(one.metrics.get(name), gate)]
     if not unsettled:
         return
     written = setting(gate, unit_of(name))
     many = f"{count(len(unsettled))} of {count(len(document.judges))} intervals"
     told = f"{many} {'spans' if len(unsettled) == 1 else 'span'} the gate of {written}."
-    nearest = min(_to_be_useful(document, exhibits, unsettled, gate), default=None)
+    nearest = min(_to_be_useful(document, exhibits, unsettled), default=None)
     if nearest is not None:
         prompts, who = nearest
         told += (
@@ -106,13 +106,14 @@ def what_would_change_several(document: AuditDocument, exhibits: ExhibitsDocumen
 
 
 def _to_be_useful(
-    document: AuditDocument, exhibits: ExhibitsDocument | None, unsettled: Sequence[str], gate: float
+    document: AuditDocument, exhibits: ExhibitsDocument | None, unsettled: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield how many more labelled prompts would decide for judges whose estimate is above the gate."""
     if exhibits is None:
         return
+    metric, gate = document.settings.deciding
     for who in unsettled:
-        found = document.judges[who].metrics.get(deciding(document.settings))
+        found = document.judges[who].metrics.get(metric)
         shown = exhibits.judges.get(who)
         if shown is None or shown.to_decide is None or shown.to_decide.prompts is None:
             continue
@@ -131,15 +132,6 @@ def next_part(then: Sequence[Said]) -> Iterator[Part]:
     steps = [one for one in then if one.role != "lead"]
     if steps:
         yield Part("Next", steps, "next", anchor="next")
-
-
-def deciding(settings: AuditSettings) -> str:
-    """Return the name of the metric that decides."""
-    return "global_r" if settings.target == "system" else "recovery"
-
-
-def _gate(settings: AuditSettings) -> float:
-    return settings.thresholds.global_r if settings.target == "system" else settings.thresholds.recovery_useful
 
 
 def _figures(judge: JudgeFound, name: str, settings: AuditSettings) -> Iterator[tuple[str, Bounded]]:
@@ -173,7 +165,7 @@ def _bar_row(title: str, found: Bounded, unit: Unit, after: str = "") -> BarRow:
 
 
 def _bar(rows: Sequence[BarRow], settings: AuditSettings) -> Bar:
-    gate = _gate(settings)
+    _, gate = settings.deciding
     if settings.target == "system":
         marks = (
             BarMark(0.0, "random", "none 0"),

@@ -17,7 +17,6 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Role, Said, Table
 from bonwise.report.described.audited.first_screen import (
     bar_of_best,
-    deciding,
     next_part,
     recovery_bar,
     what_would_change,
@@ -84,7 +83,7 @@ def verdict(
         *next_part(then),
         *_levels(found),
         # What the line says already would stand there twice.
-        _headlines(judge, settings.reference, but=deciding(settings) if line else None),
+        _headlines(judge, settings.reference, but=settings.deciding[0] if line else None),
     ]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
 
