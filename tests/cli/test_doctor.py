@@ -172,6 +172,28 @@ def test_an_unlabelled_file_asks_for_labels(capsys, drawn):
     assert run_next(capsys, document).code == 0
 
 
+def test_labels_of_a_second_file_are_looked_over_with_the_scores(capsys, drawn):
+    """What is said of labels in a second file is what is said of the same labels in the table."""
+    drawn.drop(columns="oracle_label").to_csv("s.csv", index=False)
+    drawn.drop(columns="judge_score").rename(columns={"oracle_label": "stars"}).to_csv("the labels.csv", index=False)
+    whole = diagnosed(capsys, "scores.csv")
+    apart = diagnosed(capsys, "s.csv", "--labels", "the labels.csv", "--label-col", "stars")
+    assert apart["labels"] == whole["labels"]
+    assert apart["suspicious"] == whole["suspicious"]
+    assert [one["name"] for one in apart["column_facts"]] == ["prompt_id", "candidate", "judge_score"]
+    assert "--label-col stars --labels 'the labels.csv'" in apart["next_command"]
+    assert run_next(capsys, apart).code == 0
+
+
+def test_labels_that_match_no_candidate_are_refused(capsys, drawn):
+    """A file of labels of other prompts ends with exit code 2 and the columns of the scores."""
+    drawn.drop(columns="oracle_label").to_csv("s.csv", index=False)
+    drawn.assign(prompt_id="other" + drawn["prompt_id"]).to_csv("labels.csv", index=False)
+    done = typed(capsys, "doctor", "s.csv", "--labels", "labels.csv")
+    assert (done.code, "judge_score" in done.out) == (2, True)
+    assert "labels.csv" in done.err
+
+
 def test_several_judges_without_labels_are_held_against_each_other(capsys, drawn):
     """Without labels but with two judges the next command takes one as the reference, and runs."""
     bare = drawn.drop(columns="oracle_label")

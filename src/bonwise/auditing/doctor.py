@@ -17,10 +17,11 @@ from bonwise.data.annotator_columns import LabelColumns
 from bonwise.data.annotators import AnnotatorLabels
 from bonwise.data.column_facts import column_contents
 from bonwise.data.columns import resolve_columns
+from bonwise.data.labels import join_labels
 from bonwise.data.near_duplicates import near_duplicates
 from bonwise.data.opening import HoldsScores, ScoreSource, open_scores
 from bonwise.data.panel import Panel, PromptLeftOut, lay_out
-from bonwise.data.reading_options import ReadingOptions, TableKeywords, opens_a_table
+from bonwise.data.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
 from bonwise.data.roles import ROLES
 from bonwise.data.rows import RowSource, name_of
 from bonwise.data.sources import open_source, with_columns
@@ -41,12 +42,12 @@ from bonwise.stats.sums import Sums, prompt_sums
 
 __all__ = ["columns_of", "doctor"]
 
-_UNNAMED = "SCORES.csv"
-"""Stands in a command for a table that was no file."""
+_UNNAMED, _UNNAMED_LABELS = "SCORES.csv", "LABELS.csv"
+"""Stand in a command for tables that were no file."""
 
 
 @opens_a_table
-def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocument:
+def doctor(source: ScoreSource, **reading: Unpack[LabelledKeywords]) -> DoctorDocument:
     """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next.
 
     Parameters
@@ -78,8 +79,12 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
     if isinstance(source, ScoreTable | HoldsScores):
         table = open_scores(source, options)
     else:
-        opened, _ = with_columns(open_source(source, options.named_columns), options)
-        table = ScoreTable.validated(opened, options)
+        own = options.of_scores()
+        opened, _ = with_columns(open_source(source, own.named_columns), own)
+        table = ScoreTable.validated(opened, own)
+    columns = _columns_of(table)
+    if options.labels is not None:
+        table = join_labels(table, options.labels, options)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
@@ -100,7 +105,7 @@ def doctor(source: ScoreSource, **reading: Unpack[TableKeywords]) -> DoctorDocum
         labels=_labels(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
-        **given(column_facts=None if opened is None else _facts(opened.frame, _columns_of(table), strata=True)),
+        **given(column_facts=None if opened is None else _facts(opened.frame, columns, strata=True)),
         **given(readings=dict(table.readings) or None),
     )
 
@@ -224,8 +229,12 @@ def _annotators(found: AnnotatorLabels | None) -> AnnotatorCounts | None:
 
 def _next_command(table: ScoreTable, path: str, reading: ReadingOptions, found: Sequence[Suspicion]) -> str:
     flags = reading.as_flags()
-    if not table.has_labels:
+    if reading.labels is not None:
+        flags.append("--labels " + shell_path(name_of(reading.labels, _UNNAMED_LABELS)))
+    elif not table.has_labels:
         several = len(table.judges) > 1
-        flags.append("--oracle " + shell_word(f"judge:{table.judges[0]}") if several else "--labels LABELS.csv")
+        flags.append(
+            "--oracle " + shell_word(f"judge:{table.judges[0]}") if several else f"--labels {_UNNAMED_LABELS}"
+        )
     suggested = (flag for one in found for flag in one.flags)
     return " ".join(["bonwise audit", shell_path(path), *dict.fromkeys([*flags, *suggested])])

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from bonwise.cli.shared_flags import JsonOutput, Reading, shared_flags
-from bonwise.data.reading_options import TableKeywords
+from bonwise.data.reading_options import LabelledKeywords
 from bonwise.printable import printable
 
 __all__ = ["doctor"]
@@ -24,10 +24,10 @@ def doctor(
         Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder of responses.", show_default=False)
     ],
     output: JsonOutput,
-    reading: Reading[TableKeywords],
+    reading: Reading[LabelledKeywords],
 ) -> int:
     """Check a file before an audit, and say what to type next."""
-    output.refuse_overwriting(file)
+    output.refuse_overwriting(file, *reading.paths())
     from bonwise.auditing.doctor import doctor as look_over
     from bonwise.errors import InputError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from bonwise.data.labels import join_labels
@@ -41,8 +40,7 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
     bonwise.errors.InputError
         One line: what, which row or column, how to mend.
     """
-    # What is said of the labels is said of those in a file of their own where there is one.
-    own = reading if reading.labels is None else replace(reading.without_label_column(), label_scale=None)
+    own = reading.of_scores()
     if isinstance(source, HoldsScores):
         source = source.to_table()
     if isinstance(source, ScoreTable):

@@ -302,6 +302,10 @@ class ReadingOptions:
         columns = {role: column for role, column in self.named_columns.items() if role not in _OF_LABEL_FILE}
         return replace(self, columns=columns)
 
+    def of_scores(self) -> ReadingOptions:
+        """Return how the scores are read: what is said of labels is said of those in a file of their own, if any."""
+        return self if self.labels is None else replace(self.without_label_column(), label_scale=None)
+
     def as_flags(self) -> list[str]:
         """Return flags with which a command reads a table in the same way, quoted for a shell.
 

@@ -103,9 +103,13 @@ class AssistantTools:
             )
         self._selector = selector
 
-    async def doctor(self, file: str) -> str:
-        """Say what a file of scores, labels or votes is taken for, what is odd about it, and what to type next."""
-        return (await _apart(bw.doctor, self._inside(file))).to_markdown()
+    async def doctor(self, file: str, labels: str | None = None) -> str:
+        """Say what a file of scores, labels or votes is taken for, what is odd about it, and what to type next.
+
+        `labels` is a second file with the labels of these scores, if they stand apart.
+        """
+        apart = None if labels is None else self._inside(labels)
+        return (await _apart(bw.doctor, self._inside(file), labels=apart)).to_markdown()
 
     async def audit(
         self,
