@@ -59,10 +59,11 @@ def called(root, calls, *arguments):
 def test_the_tools_answer_a_real_client(root):
     """Each tool gives what its function gives, as Markdown."""
     gates = {"recovery": -5.0, "gain": 9.0}
-    doctor, audit, beside, plan, pick = called(
+    doctor, apart, audit, beside, plan, pick = called(
         root,
         [
             ("doctor", {"file": "scores.csv"}),
+            ("doctor", {"file": "bare.csv", "labels": "labels.csv"}),
             ("audit", {"file": "scores.csv", "gates": gates}),
             ("audit", {"file": "bare.csv", "labels": "labels.csv"}),
             ("plan", {"question": "recovery>0", "candidates": 4, "within_r": 0.3}),
@@ -74,6 +75,7 @@ def test_the_tools_answer_a_real_client(root):
     table = root / "scores.csv"
     found = bw.audit(table)
     assert doctor == (False, bw.doctor(table).to_markdown())
+    assert apart == (False, bw.doctor(root / "bare.csv", labels=root / "labels.csv").to_markdown())
     assert audit == (False, found.document(found.check(gates)).to_markdown())
     assert "recovery" in beside[1]
     assert not beside[0]
