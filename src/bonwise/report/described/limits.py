@@ -84,7 +84,7 @@ _LIMITS: Mapping[str, Sequence[str]] = {
     ),
     "confidence": (
         "Whether the judge tells good candidates from bad ones: a judge can state its doubts well and know little.",
-        "That the confidence stays right: another version of the judge, or another prompt for it, states another one.",
+        "That the confidence stays right: another version of the judge, or another prompt for it, states another.",
         _OTHER_PROMPTS,
         _LABELS,
     ),

@@ -26,7 +26,7 @@ _MORE = (Said("finding", "Label on in random order, with the same settings, then
 _DESIGN = (
     Said(
         "finding",
-        "For a verdict on all prompts say how the labelled ones were drawn: --design uniform, or the record of the draw.",
+        "For a verdict on all prompts say how the labelled ones were drawn: --design uniform, or the record of it.",
     ),
 )
 _EASY = (
@@ -147,11 +147,14 @@ def _course(document: MonitorDocument) -> list[Drawing[Curves]]:
         [one.high for one in looks],
         points=True,
     )
+    says = (
+        f"{_upper(what)} and its interval at {counted(len(looks), 'look')}; at the last one, {_with_ends(looks[-1])}."
+    )
     return curves_figure(
         [line],
         "monitor-looks",
         f"{_upper(what)} by labels",
-        f"{_upper(what)} and its interval at {counted(len(looks), 'look')}; at the last one, {_with_ends(looks[-1])}.",
+        says,
         across="votes" if document.question == "preference" else "labelled prompts",
         up=what,
         guides=[] if than is None else [Guide(f"compared with {setting(than, 'share')}", y=than)],

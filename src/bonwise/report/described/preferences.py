@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from bonwise.documents.preferences import JoinedLabels, JudgePreferences, PreferencesDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Part, Said, Table
+from bonwise.report.described.agreement_answer import agreement_answer
+from bonwise.report.described.answer import StatedVerdict, verdict_of_judges
 from bonwise.report.described.limits import limits
 from bonwise.report.described.vote_readings import vote_readings
 from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
@@ -28,6 +30,9 @@ def describe(document: PreferencesDocument) -> Part:
     """Describe how far each judge agrees with the oracle."""
     settings = document.settings
     several = len(settings.verdicts) > 1
+    answers = {
+        name: agreement_answer(judge.metrics.agreement, judge.metrics.phi) for name, judge in document.judges.items()
+    }
     orders = "both presentation orders averaged" if several else "one presentation order"
     confidence = percent(settings.confidence)
     return Part(
@@ -42,6 +47,7 @@ def describe(document: PreferencesDocument) -> Part:
                 ]
             ),
             Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {confidence}"),
+            *verdict_of_judges(answers, _next(answers.values())),
             *vote_readings(settings.readings),
             *_labels(document.labels),
             _table(document, several=several),
@@ -53,6 +59,15 @@ def describe(document: PreferencesDocument) -> Part:
             limits("preferences"),
         ],
     )
+
+
+def _next(answers: Iterable[StatedVerdict]) -> list[Said]:
+    if any(one.state == "good" for one in answers):
+        picks = (
+            "Whether a judge picks the best of several, only scores and labels of whole pools show: bonwise audit."
+        )
+        return [Said("finding", picks)]
+    return [Said("finding", "Do not decide by these verdicts yet: label more pairs, or ask another way.")]
 
 
 def _reference(document: PreferencesDocument) -> str:

@@ -1,0 +1,85 @@
+"""What to do after a result of a factor model: a sentence, and where there is one a command.
+
+No document holds the name of the file of a fit, so commands call it ``FIT.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bonwise.documents.factor import FactorSettings
+from bonwise.printable import shell_word
+from bonwise.report.blocks import Said
+from bonwise.report.described.answer import StatedVerdict
+
+__all__ = [
+    "after_comparison",
+    "after_explanation",
+    "after_fit",
+    "after_leaderboard",
+    "after_prediction",
+    "after_strengths",
+    "after_study",
+]
+
+_FIT = "FIT.json"
+_SUFFIXES = (".csv", ".jsonl", ".parquet", ".gz")
+"""How the source of ratings ends where it is a file."""
+
+
+def after_fit(answer: StatedVerdict, settings: FactorSettings) -> Sequence[Said]:
+    """Hold out ratings where none were, rank the models where judges add, otherwise study what would help."""
+    ratings = settings.source if settings.source.endswith(_SUFFIXES) else "RATINGS.csv"
+    read = f"{shell_word(ratings)} --human {shell_word(settings.human)}"
+    if answer.word == "not tested":
+        return _then("Hold out human ratings to see what the judges add:", f"fit {read} --holdout 0.5")
+    if answer.state == "good":
+        return _then(f"Save the fit with --save {_FIT}, then rank the models:", f"leaderboard {_FIT}")
+    return _then("Study whether more human ratings or more judges would help:", f"study {read}")
+
+
+def after_study(answer: StatedVerdict) -> Sequence[Said]:
+    """Collect what helps."""
+    if answer.state == "good":
+        return [Said("finding", "Collect more of what helps; choose the ratings to ask for at random.")]
+    return [Said("finding", "Compare more budgets and more splits before you pay for more ratings or judges.")]
+
+
+def after_leaderboard(first: str, second: str) -> Sequence[Said]:
+    """Compare the first two models prompt by prompt."""
+    return _then("Compare the first two models prompt by prompt:", f"compare {_FIT} {_both(first, second)}")
+
+
+def after_comparison(first: str, second: str) -> Sequence[Said]:
+    """Look for what is associated with the gap."""
+    asked = f"explain {_FIT} {_both(first, second)} --prompts PROMPTS.csv"
+    return _then("See which properties of the prompts are associated with the gap:", asked)
+
+
+def after_explanation(model: str) -> Sequence[Said]:
+    """Look for the groups on which the model is strong."""
+    asked = f"strengths {_FIT} {shell_word(model)} --prompts PROMPTS.csv"
+    return _then("See on which groups of prompts the first model is strong or weak:", asked)
+
+
+def after_strengths(answer: StatedVerdict) -> Sequence[Said]:
+    """Rank the models where they differ, otherwise ask for more ratings."""
+    if answer.word == "no difference shown":
+        return [Said("finding", "More human ratings make these intervals narrower.")]
+    return _then("Rank the models on a category of prompts:", f"leaderboard {_FIT} --category CATEGORY")
+
+
+def after_prediction() -> Sequence[Said]:
+    """Rank the models with intervals that hold together."""
+    return _then(
+        "Each interval is of one model alone. Which model leads is said by intervals that hold together:",
+        f"leaderboard {_FIT}",
+    )
+
+
+def _both(first: str, second: str) -> str:
+    return f"{shell_word(first)} {shell_word(second)}"
+
+
+def _then(why: str, words: str) -> Sequence[Said]:
+    return [Said("finding", why), Said("command", f"bonwise factor {words}")]
