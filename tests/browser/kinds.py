@@ -138,6 +138,13 @@ KINDS = {
         _factor("explain fit.json m0 m1 --prompts prompts.csv"),
         "What explains the gap between m0 and m1",
     ),
+    "factor-leaderboard": (_factor("leaderboard fit.json"), "Leaderboard on all prompts"),
+    "factor-compare": (_factor("compare fit.json m0 m1"), "m0 against m1"),
+    "factor-predict": (_factor("predict fit.json"), "Predicted averages"),
+    "factor-study": (
+        _factor("study ratings.csv --human human --budget 0.2 --budget 0.4 --splits 2 --rank 1 --prior 1"),
+        "Human ratings and judges of ratings.csv",
+    ),
     "factor-strengths": (
         _factor("strengths fit.json m0 --prompts prompts.csv"),
         "Strengths and weaknesses of m0",

@@ -55,7 +55,7 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
         f"{printable(settings.human, longest=_LONGEST)}.",
     )
     answer = fit_answer(document)
-    yield verdict(answer, after_fit(answer, settings))
+    yield verdict(answer, after_fit(answer, document))
     if data.dropped:
         left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())
         yield Said("caveat", f"Rows left out: {left_out}.")
@@ -66,6 +66,8 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
         yield _leaderboard(document)
     if document.holdout is not None:
         yield from _held_out(document)
+    for note in document.notes:
+        yield Said("caveat", printable(note))
     if document.prompt_map is not None:
         yield map_part(document.prompt_map)
     if document.cohesion:
@@ -74,8 +76,6 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
         yield information_part(document.information)
     yield _chosen(document)
     yield _raters(document.raters)
-    for note in document.notes:
-        yield Said("caveat", printable(note))
     yield limits("factor")
 
 

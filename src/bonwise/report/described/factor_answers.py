@@ -51,8 +51,8 @@ def fit_answer(document: FactorDocument) -> StatedVerdict:
         why = printable(found.reason or "no reason is known", longest=200)
         return StatedVerdict("undefined", "open", f"Whether the judges add to the human ratings is undefined: {why}.")
     figure = (
-        f"the model's advantage over the best baseline without judges, {baseline_name(name)}, is {_figure(found)} "
-        f"nats per rating on {counted(document.holdout.n, 'held-out human rating')}"
+        f"the advantage over the best baseline without judges ({baseline_name(name)}) is {_figure(found)} nats per "
+        f"rating, {count(document.holdout.n)} held out"
     )
     return {
         "above": StatedVerdict("judges add", "good", f"The judges add to the human ratings: {figure}."),
@@ -80,8 +80,8 @@ def study_answer(document: FactorStudyDocument) -> StatedVerdict:
     if not gains:
         told = "One number of human ratings was fitted: it is not known what more of them would add."
         return StatedVerdict("nothing to compare", "open", told)
-    falls = " and ".join(f"by {_figure(found)} with {told}" for told, found in gains.values())
-    figure = f"the cross-entropy of held-out human ratings falls {falls}, in nats per rating"
+    falls = ", and ".join(f"by {_figure(found)} nats with {told}" for told, found in gains.values())
+    figure = f"held-out cross-entropy falls {falls}"
     helps = [what for what, (_, found) in gains.items() if outcome_of(found) == "above"]
     hurts = [what for what, (_, found) in gains.items() if outcome_of(found) == "below"]
     if helps:
@@ -158,14 +158,14 @@ def explanation_answer(document: FactorExplanationDocument) -> StatedVerdict:
     document : FactorExplanationDocument
     """
     explained = Ends(document.explained, document.explained_low, document.explained_high)
-    share = f"together they explain {with_interval(explained, 'share')} of its variance between prompts"
-    of = f"of {count(len(document.coefficients))} coefficients"
+    share = f"together they explain {with_interval(explained, 'share')} of its variance"
+    of = f"of {counted(len(document.coefficients), 'coefficient')}"
     clear = clear_coefficients(document)
     if not clear:
-        told = f"No property of the prompts is shown to be associated with the gap (0 {of} differ from 0): {share}."
+        told = f"No property is shown to be associated with the gap (0 {of} differ from 0): {share}."
         return StatedVerdict("no association shown", "open", told)
     differ = f"{count(len(clear))} {of} {'differs' if len(clear) == 1 else 'differ'} from 0"
-    told = f"Properties of the prompts are associated with the gap ({differ}): {share}."
+    told = f"Properties are associated with the gap ({differ}): {share}."
     return StatedVerdict("association shown", "good", told)
 
 
@@ -189,10 +189,10 @@ def strengths_answer(document: FactorStrengthsDocument) -> StatedVerdict:
     weak = [one for one in reversed(rows) if one.verdict == "weakness"]
     name = _name(document.model)
     if not strong and not weak:
-        first = rows[0]
+        most = max(rows, key=lambda one: abs(one.difference))
         says = (
             f"Of {what} none is shown to be a strength or a weakness of {name}: the largest difference from its mean "
-            f"is {_apart(first)} ({_row_name(first)})."
+            f"is {_apart(most)} ({_row_name(most)})."
         )
         return StatedVerdict("no difference shown", "open", says)
     found: list[str] = []

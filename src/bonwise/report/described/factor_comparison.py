@@ -66,9 +66,10 @@ def _blocks(document: FactorComparisonDocument, first: str, second: str) -> Iter
         Column("verdict", "words"),
     )
     rows = Table.of(columns, map(_prompt, document.prompts), f"{first} less {second}").rows
-    yield Table(columns, rows, f"{first} less {second}", at_a_glance=_GLANCE)
+    table = Table(columns, rows, f"{first} less {second}", at_a_glance=_GLANCE)
     for note in document.notes:
         yield Said("caveat", printable(note))
+    yield Part("Every prompt", [table], anchor="prompts", folded=f"A table of {counted(total, 'prompt')}")
     yield limits("factor")
 
 

@@ -69,7 +69,8 @@ def _blocks(document: FactorStrengthsDocument) -> Iterator[Block]:
     )
     for note in document.notes:
         yield Said("caveat", printable(note))
-    yield Part("Every prompt", [_table(document.prompts, "")], "detail")
+    folded = f"A table of {counted(len(document.prompts), 'prompt')}"
+    yield Part("Every prompt", [_table(document.prompts, "")], "detail", folded=folded)
     yield limits("factor")
 
 

@@ -58,9 +58,9 @@ def _blocks(document: FactorStudyDocument) -> Iterator[Block]:
     if document.by_judges:
         yield from _drawn(document.by_judges, "judges")
         yield _summary(document.by_judges, document, "judges")
-    yield _every(document)
     for note in document.notes:
         yield Said("caveat", printable(note))
+    yield _every(document)
     yield limits("factor")
 
 
@@ -176,7 +176,9 @@ def _every(document: FactorStudyDocument) -> Part:
         Column("more than the model"),
         Column("interval"),
     )
-    return Part("Every method", [Table.of(columns, list(_rows(document)))], "detail")
+    rows = list(_rows(document))
+    folded = f"A table of {counted(len(rows), 'row')}"
+    return Part("Every method", [Table.of(columns, rows)], "detail", folded=folded)
 
 
 def _rows(document: FactorStudyDocument) -> Iterator[tuple[str, ...]]:

@@ -41,6 +41,8 @@ __all__ = ["describe"]
 _LONGEST = 32
 """Characters of a model's name."""
 
+_MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
+
 _REPLACED: dict[DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
 
 
@@ -50,8 +52,9 @@ def describe(document: VotesDocument) -> Part:
         f"Votes of {printable(document.settings.source)}",
         [
             Table.facts(_facts(document.settings)),
-            verdict(_answer(document), _next(document)),
             *_opening(document),
+            verdict(_answer(document), _next(document)),
+            Said("note", _MARGIN),
             _margins(document),
             *_near_ties(document),
             *_detection(document),
@@ -71,8 +74,8 @@ def _answer(document: VotesDocument) -> StatedVerdict:
         return _answer_of_one(pairs[0])
     chance = brief(round(len(pairs) * (1 - document.settings.confidence), 2))
     told = (
-        f"In {count(len(seen))} of {counted(len(pairs), 'pair')} the interval of the share of votes excludes one "
-        f"half; in about {chance} it would by chance if no model were preferred."
+        f"The interval of the share of votes excludes one half in {count(len(seen))} of "
+        f"{counted(len(pairs), 'pair')}; by chance it would in about {chance}."
     )
     if len(seen) == len(pairs):
         return StatedVerdict("every preference shown", "good", told)
@@ -119,9 +122,6 @@ def _opening(document: VotesDocument) -> Iterator[Said]:
         "note",
         f"{counted(data.votes, 'vote')} on {counted(data.pairs, 'pair')} of {counted(data.models, 'model')}{prompts}"
         f"; intervals at {percent(settings.confidence)}: of a pair {clustered}, over pairs by resampling the pairs",
-    )
-    yield Said(
-        "note", "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
     )
     if settings.ties is not None:
         yield Said("note", f"ties: {settings.ties}. {counted(data.ties, 'vote')} are ties; {settings.counting}")

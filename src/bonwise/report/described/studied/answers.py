@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.label_strategy.strategies import StrategiesDocument, StrategiesJudge
@@ -137,17 +138,16 @@ def _asked(judge: StrategiesJudge, document: StrategiesDocument) -> StatedVerdic
 
 
 def _ordered(judge: VerdictsJudge) -> StatedVerdict:
-    """Return whether the order of presentation moves verdicts; of one order, whether they agree with the oracle's."""
+    """Return whether verdicts agree with the oracle's, and of those that do whether the order moves them."""
     order, agreement = judge.order, judge.best_known.agreement
+    agreed = agreement_answer(agreement)
     if order is None:
-        return agreement_answer(agreement)
+        return agreed
     worth, flips = order.first_shown_advantage, order.flips
-    agrees = "" if agreement.estimate is None else f"; {agreement_words(agreement)}"
-    figure = (
-        f"being shown first is worth {_number(worth)}, {_share(flips)} of the verdicts change with the order{agrees}"
-    )
-    if worth.estimate is None:
-        return StatedVerdict("undefined", "open", f"What the order does is undefined: {figure}.")
+    effect = f"being shown first is worth {_number(worth)}, and {_share(flips)} of the verdicts change with the order"
+    if agreed.state != "good":
+        return replace(agreed, says=f"{agreed.says.rstrip('.')}; {effect}.")
+    figure = f"{effect}; {agreement_words(agreement)}"
     if outcome_of(worth) == "open":
         return StatedVerdict("no position effect shown", "open", f"No side is shown to gain by its place: {figure}.")
     return StatedVerdict("the order matters", "bad", f"Verdicts depend on the order: {figure}.")
