@@ -11,6 +11,7 @@ from bonwise.documents.factor import FactorDocument, FactorSettings
 from bonwise.printable import shell_path, shell_word
 from bonwise.report.blocks import Said
 from bonwise.report.described.answer import StatedVerdict
+from bonwise.report.numbers import setting
 
 __all__ = [
     "after_comparison",
@@ -42,7 +43,7 @@ def _again(document: FactorDocument) -> str:
     settings = document.settings
     ratings = settings.source if settings.source.endswith(_SUFFIXES) else "RATINGS.csv"
     flags = [f"--human {shell_word(settings.human)}"]
-    flags += [f"--{name} {value:g}" for name, value in _chosen(settings) if value is not None]
+    flags += [f"--{name} {setting(value)}" for name, value in _chosen(settings) if value is not None]
     words = [f"{one.rater}={','.join(one.categories)}" for one in document.raters if one.rule == "words"]
     flags += [f"--categories {shell_word(one)}" for one in words]
     return " ".join([shell_path(ratings), *flags])

@@ -185,7 +185,7 @@ def _looks(document: MonitorDocument) -> Table:
     )
     marks = [() if stop is None else ("stop" if look.n == stop else "",) for look in document.looks]
     rows = [(*_row(look), *mark) for look, mark in zip(document.looks, marks, strict=True)]
-    return Table.of(columns, rows, "What the rule saw at each look")
+    return Table.of(columns, rows, "Figures at each look")
 
 
 def _row(look: Look) -> tuple[str, ...]:
