@@ -248,7 +248,8 @@ def explain(
     from bonwise.report.described.factor_next import after_explanation
 
     document = explain_gaps(load_factors(file), model, other, prompts=prompts, tags=_columns(tags))
-    output.deliver(document, then=_next(after_explanation(model, str(file))))
+    table = {} if prompts is None else {"prompts": str(prompts)}
+    output.deliver(document, then=_next(after_explanation(model, str(file), **table)))
     return 0
 
 

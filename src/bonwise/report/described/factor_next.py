@@ -23,7 +23,7 @@ __all__ = [
     "after_study",
 ]
 
-_FIT = "FIT.json"
+_FIT, _PROMPTS = "FIT.json", "PROMPTS.csv"
 _SUFFIXES = (".csv", ".jsonl", ".parquet", ".gz")
 """How the source of ratings ends where it is a file."""
 
@@ -70,13 +70,13 @@ def after_leaderboard(first: str, second: str, fit: str = _FIT) -> Sequence[Said
 
 def after_comparison(first: str, second: str, fit: str = _FIT) -> Sequence[Said]:
     """Look for what is associated with the gap."""
-    asked = f"explain {shell_path(fit)} {_both(first, second)} --prompts PROMPTS.csv"
+    asked = f"explain {shell_path(fit)} {_both(first, second)} --prompts {_PROMPTS}"
     return _then("See which properties of the prompts are associated with the gap:", asked)
 
 
-def after_explanation(model: str, fit: str = _FIT) -> Sequence[Said]:
+def after_explanation(model: str, fit: str = _FIT, prompts: str = _PROMPTS) -> Sequence[Said]:
     """Look for the groups on which the model is strong."""
-    asked = f"strengths {shell_path(fit)} {shell_word(model)} --prompts PROMPTS.csv"
+    asked = f"strengths {shell_path(fit)} {shell_word(model)} --prompts {shell_path(prompts)}"
     return _then("See on which groups of prompts the first model is strong or weak:", asked)
 
 
