@@ -34,7 +34,7 @@ def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = Non
     if outcome == "below":
         return StatedVerdict("worse than a coin", "bad", f"The verdicts contradict the oracle's: {figure}.")
     if outcome == "open":
-        return StatedVerdict("no agreement shown", "open", f"The verdicts may be a coin's: {figure}.")
+        return StatedVerdict("no agreement shown", "open", f"No agreement beyond that of a coin is shown: {figure}.")
     if phi is not None and outcome_of(phi) != "above":
         told = "undefined" if phi.estimate is None else f"{_with_ends(phi, 'number')}, and 0 for such a judge"
         return StatedVerdict(
