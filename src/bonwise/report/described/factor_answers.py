@@ -159,7 +159,7 @@ def explanation_answer(document: FactorExplanationDocument) -> StatedVerdict:
     """
     explained = Ends(document.explained, document.explained_low, document.explained_high)
     share = f"together they explain {with_interval(explained, 'share')} of its variance"
-    of = f"of {counted(len(document.coefficients), 'coefficient')}"
+    of = f"of {count(len(document.coefficients))} coefficients"
     clear = clear_coefficients(document)
     if not clear:
         told = f"No property is shown to be associated with the gap (0 {of} differ from 0): {share}."
