@@ -7,6 +7,7 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import bonwise as bw
@@ -90,6 +91,18 @@ def _preferences(path):
     bw.study_preferences("votes.csv", ties="half").to_html(path)
 
 
+def _monitor(path):
+    labels = pd.read_csv("labels.csv")
+    scores = pd.read_csv("scores.csv").drop(columns="oracle_label")
+    bw.monitor(
+        scores, label_file=labels, question="precision", half_width=0.1, planned=170, design="uniform"
+    ).to_html(path)
+
+
+def _confidence(path):
+    bw.audit_confidence("stated.csv").to_html(path)
+
+
 def _command(words, codes=(0,)):
     def make(path):
         assert run([*words.split(), "--html", str(path)]) in codes
@@ -116,11 +129,21 @@ KINDS = {
     "study-calibration": (_calibration, "Calibration of judges"),
     "study-mix": (_mix, "Mixed difficulty of "),
     "watch": (_command("watch picks/*.jsonl --labels picks_labels.csv", (1,)), "Watch of "),
+    "stack": (_command("stack fit five-judges.csv"), "Stack of "),
+    "monitor": (_monitor, "Recovery of judge"),
+    "confidence": (_confidence, "Stated confidence of stated.csv"),
     "preferences": (_preferences, "Votes of votes.csv"),
     "factor": (_factor("fit ratings.csv --human human --rank 2 --prior 1"), "Factor model of ratings.csv"),
     "factor-explain": (
         _factor("explain fit.json m0 m1 --prompts prompts.csv"),
         "What explains the gap between m0 and m1",
+    ),
+    "factor-leaderboard": (_factor("leaderboard fit.json"), "Leaderboard on all prompts"),
+    "factor-compare": (_factor("compare fit.json m0 m1"), "m0 against m1"),
+    "factor-predict": (_factor("predict fit.json"), "Predicted averages"),
+    "factor-study": (
+        _factor("study ratings.csv --human human --budget 0.2 --budget 0.4 --splits 2 --rank 1 --prior 1"),
+        "Human ratings and judges of ratings.csv",
     ),
     "factor-strengths": (
         _factor("strengths fit.json m0 --prompts prompts.csv"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,9 @@ from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import Output, shared_flags
 from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from bonwise.report.blocks import Said
 
 __all__ = ["app"]
 
@@ -76,6 +80,8 @@ def fit(
     """
     output.refuse_overwriting(file, also=(save,))
     from bonwise.factors.fit import fit_factors
+    from bonwise.report.described.factor_answers import fit_answer
+    from bonwise.report.described.factor_next import after_fit
 
     if save is not None and interval == "none":
         raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
@@ -98,7 +104,9 @@ def fit(
     )
     if save is not None and found.view is not None:
         found.view.save(save)
-    output.deliver(found.document())
+    document = found.document()
+    then = after_fit(fit_answer(document), document, None if save is None else str(save))
+    output.deliver(document, then=_next(then))
     return 0
 
 
@@ -155,6 +163,8 @@ def study(
     """
     output.refuse_overwriting(file)
     from bonwise.factors.study import RATER_SHARES, study_factors
+    from bonwise.report.described.factor_answers import study_answer
+    from bonwise.report.described.factor_next import after_study
 
     found = study_factors(
         file,
@@ -174,7 +184,8 @@ def study(
         binning=binning,  # type: ignore[arg-type]
         say=given.say,
     )
-    output.deliver(found.document())
+    document = found.document()
+    output.deliver(document, then=_next(after_study(study_answer(document))))
     return 0
 
 
@@ -191,8 +202,11 @@ def leaderboard(
     output.refuse_overwriting(file)
     from bonwise.factors.human_view import load_factors
     from bonwise.factors.leaderboards import rank_models
+    from bonwise.report.described.factor_next import after_leaderboard
 
-    output.deliver(rank_models(load_factors(file), prompt=prompt, category=category))
+    document = rank_models(load_factors(file), prompt=prompt, category=category)
+    first, second = document.models[0].model, document.models[1].model
+    output.deliver(document, then=_next(after_leaderboard(first, second, str(file))))
     return 0
 
 
@@ -209,8 +223,10 @@ def compare(
     output.refuse_overwriting(file)
     from bonwise.factors.comparisons import compare_models
     from bonwise.factors.human_view import load_factors
+    from bonwise.report.described.factor_next import after_comparison
 
-    output.deliver(compare_models(load_factors(file), model, other))
+    then = after_comparison(model, other, str(file))
+    output.deliver(compare_models(load_factors(file), model, other), then=_next(then))
     return 0
 
 
@@ -229,8 +245,11 @@ def explain(
     output.refuse_overwriting(file, prompts)
     from bonwise.factors.gap_explanations import explain_gaps
     from bonwise.factors.human_view import load_factors
+    from bonwise.report.described.factor_next import after_explanation
 
-    output.deliver(explain_gaps(load_factors(file), model, other, prompts=prompts, tags=_columns(tags)))
+    document = explain_gaps(load_factors(file), model, other, prompts=prompts, tags=_columns(tags))
+    table = {} if prompts is None else {"prompts": str(prompts)}
+    output.deliver(document, then=_next(after_explanation(model, str(file), **table)))
     return 0
 
 
@@ -248,8 +267,11 @@ def strengths(
     output.refuse_overwriting(file, prompts)
     from bonwise.factors.human_view import load_factors
     from bonwise.factors.strengths import find_strengths
+    from bonwise.report.described.factor_answers import strengths_answer
+    from bonwise.report.described.factor_next import after_strengths
 
-    output.deliver(find_strengths(load_factors(file), model, prompts=prompts, tags=_columns(tags)))
+    document = find_strengths(load_factors(file), model, prompts=prompts, tags=_columns(tags))
+    output.deliver(document, then=_next(after_strengths(strengths_answer(document), str(file))))
     return 0
 
 
@@ -267,9 +289,17 @@ def predict(
     output.refuse_overwriting(file)
     from bonwise.factors.human_view import load_factors
     from bonwise.factors.predictions import predict_averages
+    from bonwise.report.described.factor_next import after_prediction
 
-    output.deliver(predict_averages(load_factors(file)))
+    output.deliver(predict_averages(load_factors(file)), then=_next(after_prediction(str(file))))
     return 0
+
+
+def _next(then: Sequence[Said]) -> list[Said]:
+    """Say what to do next, as it is printed last."""
+    from bonwise.report.blocks import Said
+
+    return [Said("note", "Next:"), *then]
 
 
 def _columns(text: str | None) -> list[str] | None:

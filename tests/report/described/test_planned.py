@@ -119,6 +119,7 @@ def test_a_long_list_of_pairs_is_cut_and_counted():
     assert said.count("m00") + said.count("m41") <= 4
 
 
-def test_plans_alone_have_a_drawing():
-    """A plan has the curve of its table; the others have none, and no plan has one without a number."""
-    assert [len(drawings(made(kind).document())) for kind in ("power", "infeasible", "rule", "votes")] == [1, 0, 0, 0]
+def test_plans_looks_and_votes_have_a_drawing():
+    """A plan has the curve of its table, and none without a number; looks have their course, votes their pairs."""
+    kinds = ("power", "infeasible", "rule", "precision", "votes")
+    assert [len(drawings(made(kind).document())) for kind in kinds] == [1, 0, 0, 1, 1]

@@ -16,7 +16,7 @@ def test_one_row_per_judge():
     document = audited(("v", "w"))
     found = document.judges["judge"].metrics
     said = text(document)
-    assert said.startswith("Pairwise verdicts of table, against gold\n2 contexts; both presentation orders averaged")
+    assert "\n\nPairwise verdicts of table, against gold\n2 contexts; both presentation orders averaged" in said
     (row,) = (line.split() for line in said.splitlines() if line.startswith("judge") and " 39 " in line)
     assert row[:4] == ["judge", "39", "39", estimate(found.agreement, "share")]
     assert estimate(found.order_agreement, "share") in row

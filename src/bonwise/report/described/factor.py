@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from bonwise.documents.factor import FactorDocument, ModelCandidateRecord, RaterRecord
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.described.answer import verdict
+from bonwise.report.described.factor_answers import fit_answer
+from bonwise.report.described.factor_baselines import baseline_name
+from bonwise.report.described.factor_next import after_fit
 from bonwise.report.described.factor_pictures import cohesion_part, information_part, map_part
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.numbers import (
     count,
@@ -21,19 +26,10 @@ from bonwise.report.numbers import (
     with_interval,
 )
 
-__all__ = ["BASELINE_WORDS", "describe"]
+__all__ = ["describe"]
 
 _LONGEST = 32
 """Characters of a name in a table."""
-
-BASELINE_WORDS = {
-    "frequencies": "shares of the categories",
-    "constant": "strengths of the models",
-    "prompt_specific": "strengths, and each prompt's own",
-    "verdicts_only": "judges' verdicts alone",
-    "constant_and_verdict": "strengths and mean verdict",
-    "all_ratings": "strengths and every verdict",
-}
 
 
 def describe(document: FactorDocument) -> Part:
@@ -58,16 +54,20 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
         f"{count(data.human_ratings)} of them by "
         f"{printable(settings.human, longest=_LONGEST)}.",
     )
+    answer = fit_answer(document)
+    yield verdict(answer, after_fit(answer, document))
     if data.dropped:
         left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())
         yield Said("caveat", f"Rows left out: {left_out}.")
     if data.repeats:
         yield Said("note", f"{counted(data.repeats, 'rating')} repeat an earlier one and count as replicates.")
     if document.leaderboard:
-        yield _leaderboard(document)
         yield from _drawn(document)
+        yield _leaderboard(document)
     if document.holdout is not None:
         yield from _held_out(document)
+    for note in document.notes:
+        yield Said("caveat", printable(note))
     if document.prompt_map is not None:
         yield map_part(document.prompt_map)
     if document.cohesion:
@@ -76,8 +76,7 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
         yield information_part(document.information)
     yield _chosen(document)
     yield _raters(document.raters)
-    for note in document.notes:
-        yield Said("caveat", printable(note))
+    yield limits("factor")
 
 
 def _leaderboard(document: FactorDocument) -> Table:
@@ -117,7 +116,7 @@ def _held_out(document: FactorDocument) -> Iterator[Block]:
     if held is None:
         return
     yield Said(
-        "lead",
+        "finding",
         f"{counted(held.fitted, 'human rating')} predict the {count(held.n)} held out with a cross-entropy of "
         f"{setting(round(held.cross_entropy, 4))} nats per rating.",
     )
@@ -125,7 +124,7 @@ def _held_out(document: FactorDocument) -> Iterator[Block]:
     columns = (Column("baseline", "words"), *map(Column, ("cross-entropy", "more than the model", "interval")))
     rows = [
         (
-            BASELINE_WORDS.get(name, printable(name)),
+            baseline_name(name),
             loss,
             estimate(one.difference, sign=True),
             interval(one.difference),

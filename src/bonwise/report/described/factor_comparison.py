@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from bonwise.documents.factor_comparison import FactorComparisonDocument, GapRecord, PromptDifference
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.answer import verdict
+from bonwise.report.described.factor_answers import comparison_answer
+from bonwise.report.described.factor_next import after_comparison
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import forest_figure
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent
 
@@ -32,14 +36,14 @@ def _blocks(document: FactorComparisonDocument, first: str, second: str) -> Iter
             ("bonwise", document.version),
         ]
     )
+    yield verdict(comparison_answer(document), after_comparison(document.model, document.other))
     better, worse = (sum(one.verdict == word for one in document.prompts) for word in ("better", "worse"))
     total = len(document.prompts)
     yield Said(
-        "lead",
+        "finding",
         f"Of {counted(total, 'prompt')} {first} is better on {count(better)} and {second} "
         f"on {count(worse)}; {count(total - better - worse)} are open. These verdicts hold together.",
     )
-    yield _gaps(document.gaps)
     if len(document.gaps) > 1:
         yield from forest_figure(
             [(_named(one), one.estimate, one.low, one.high) for one in document.gaps],
@@ -48,6 +52,7 @@ def _blocks(document: FactorComparisonDocument, first: str, second: str) -> Iter
             f"Mean difference, {first} less {second}.",
             across="difference of capabilities",
         )
+    yield _gaps(document.gaps)
     explained = document.gaps[0].explained
     if explained is not None:
         share = number(explained, "share")
@@ -61,9 +66,11 @@ def _blocks(document: FactorComparisonDocument, first: str, second: str) -> Iter
         Column("verdict", "words"),
     )
     rows = Table.of(columns, map(_prompt, document.prompts), f"{first} less {second}").rows
-    yield Table(columns, rows, f"{first} less {second}", at_a_glance=_GLANCE)
+    table = Table(columns, rows, f"{first} less {second}", at_a_glance=_GLANCE)
     for note in document.notes:
         yield Said("caveat", printable(note))
+    yield Part("Every prompt", [table], anchor="prompts", folded=f"A table of {counted(total, 'prompt')}")
+    yield limits("factor")
 
 
 def _named(one: GapRecord) -> str:

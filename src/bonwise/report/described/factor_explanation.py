@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from bonwise.documents.factor_explanation import FactorExplanationDocument, GapCoefficient
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.answer import verdict
+from bonwise.report.described.factor_answers import clear_coefficients, explanation_answer
+from bonwise.report.described.factor_next import after_explanation
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import forest_figure
 from bonwise.report.numbers import Ends, count, estimate, interval, percent, with_interval
 
@@ -31,27 +35,20 @@ def _blocks(document: FactorExplanationDocument, first: str, second: str) -> Ite
             ("bonwise", document.version),
         ]
     )
-    clear = [one for one in document.coefficients if one.band_low > 0 or one.band_high < 0]
-    yield Said(
-        "lead",
-        f"These properties explain {with_interval(_explained(document), 'share')} of the variance of the gap between "
-        f"prompts. Coefficients that differ from 0 by intervals that hold together: {count(len(clear))} of "
-        f"{count(len(document.coefficients))}.",
-    )
+    yield verdict(explanation_answer(document), after_explanation(document.model))
+    clear = clear_coefficients(document)
     if clear:
         largest = max(clear, key=lambda one: abs(one.estimate))
         better = first if largest.estimate > 0 else second
         yield Said("finding", f"Largest: {_named(largest)} favours {better}, {_said(largest)}.")
     columns = (
         Column("prompts with", "name"),
-        Column("read as", "words", spare=2),
+        Column("read as", "meaning", spare=2),
         Column("prompts", spare=3),
         Column("adds to the gap"),
         Column("interval", spare=1),
         Column("simultaneous"),
     )
-    rows = [_row(one) for one in (document.constant, *document.coefficients)]
-    yield Table.of(columns, rows, f"Gap: {first} less {second}")
     yield from forest_figure(
         [(_named(one), one.estimate, one.band_low, one.band_high) for one in document.coefficients],
         "factor-explanation",
@@ -59,15 +56,15 @@ def _blocks(document: FactorExplanationDocument, first: str, second: str) -> Ite
         f"What each property of a prompt adds to the gap, {first} less {second}, with simultaneous intervals.",
         across="change of the gap between capabilities",
     )
+    rows = [_row(one) for one in (document.constant, *document.coefficients)]
+    yield Table.of(columns, rows, f"Gap: {first} less {second}")
+    yield Said("note", "Simultaneous intervals of all coefficients hold together with the stated confidence.")
     if document.left_out:
         left_out = ", ".join(f"{count(rows)} ({printable(why)})" for why, rows in document.left_out.items())
         yield Said("caveat", f"Prompts left out: {left_out}.")
     for note in document.notes:
         yield Said("caveat", printable(note))
-
-
-def _explained(document: FactorExplanationDocument) -> Ends:
-    return Ends(document.explained, document.explained_low, document.explained_high)
+    yield limits("factor")
 
 
 def _named(one: GapCoefficient) -> str:

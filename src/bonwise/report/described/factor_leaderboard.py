@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from bonwise.documents.factor_leaderboard import CohesionRecord, FactorLeaderboardDocument
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.answer import verdict
+from bonwise.report.described.factor_answers import leaderboard_answer
+from bonwise.report.described.factor_next import after_leaderboard
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import forest_figure
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent, with_interval
 
@@ -32,13 +36,9 @@ def _blocks(document: FactorLeaderboardDocument) -> Iterator[Block]:
             ("bonwise", document.version),
         ]
     )
-    best = document.models[0]
-    found = Ends(best.estimate, best.band_low, best.band_high)
-    yield Said(
-        "lead",
-        f"{printable(best.model, longest=_LONGEST)} leads on {counted(document.prompts, 'prompt')}: "
-        f"{with_interval(found, sign=True)} above the mean of all models.",
-    )
+    first, second = document.models[0].model, document.models[1].model
+    yield verdict(leaderboard_answer(document), after_leaderboard(first, second))
+    yield Said("finding", f"Capability on {counted(document.prompts, 'prompt')}, less the mean of all models.")
     columns = (
         Column("model", "name"),
         Column("capability", sorted=True),
@@ -56,7 +56,6 @@ def _blocks(document: FactorLeaderboardDocument) -> Iterator[Block]:
         )
         for one in document.models
     ]
-    yield Table.of(columns, rows)
     yield from forest_figure(
         [(one.model, one.estimate, one.band_low, one.band_high) for one in document.models],
         "factor-leaderboard",
@@ -64,11 +63,13 @@ def _blocks(document: FactorLeaderboardDocument) -> Iterator[Block]:
         "Capability less the mean of all models, with simultaneous intervals.",
         across="capability, less the mean",
     )
+    yield Table.of(columns, rows, "Models, the best first")
     yield Said("note", "Simultaneous intervals of all models hold together with the stated confidence.")
     if document.cohesion is not None:
         yield Said("finding", _cohesion(document.cohesion))
     for note in document.notes:
         yield Said("caveat", printable(note))
+    yield limits("factor")
 
 
 def _cohesion(found: CohesionRecord) -> str:

@@ -53,7 +53,6 @@ def _cohesion(found: Sequence[CategoryCohesion]) -> Iterator[Block]:
         )
         for one in found
     ]
-    yield Table.of(columns, rows)
     best = found[0]
     yield from forest_figure(
         [(one.category, one.cohesion.share, one.cohesion.low, one.cohesion.high) for one in found],
@@ -67,6 +66,7 @@ def _cohesion(found: Sequence[CategoryCohesion]) -> Iterator[Block]:
         unit="share",
         bars=True,
     )
+    yield Table.of(columns, rows)
 
 
 def _share(one: CategoryCohesion) -> Ends:
@@ -97,7 +97,6 @@ def _information(found: Sequence[JudgeInformation]) -> Iterator[Block]:
         )
         for one in found
     ]
-    yield Table.of(columns, rows)
     first = found[0]
     yield from forest_figure(
         [(one.rater, one.growth.estimate, one.growth.low, one.growth.high) for one in found],
@@ -110,6 +109,7 @@ def _information(found: Sequence[JudgeInformation]) -> Iterator[Block]:
         unit="share",
         bars=True,
     )
+    yield Table.of(columns, rows)
 
 
 def map_part(found: PromptMap) -> Part:

@@ -7,6 +7,10 @@ from collections.abc import Iterator, Sequence
 from bonwise.documents.factor_strengths import FactorStrengthsDocument, GroupAdvantage, PromptAdvantage
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.answer import verdict
+from bonwise.report.described.factor_answers import strengths_answer
+from bonwise.report.described.factor_next import after_strengths
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.forest import forest_figure
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, percent, with_interval
 
@@ -34,16 +38,16 @@ def _blocks(document: FactorStrengthsDocument) -> Iterator[Block]:
             ("bonwise", document.version),
         ]
     )
-    whole = document.advantage
+    whole, answer = document.advantage, strengths_answer(document)
+    yield verdict(answer, after_strengths(answer))
     yield Said(
-        "lead",
+        "finding",
         f"On {counted(whole.prompts, 'prompt')} the advantage over the mean of the other "
         f"{counted(document.models - 1, 'model')} is "
         f"{with_interval(Ends(whole.estimate, whole.low, whole.high), sign=True)} on average.",
     )
     if document.groups:
         yield Said("finding", _verdicts(document.groups, "group"))
-        yield _groups(document.groups)
         yield from forest_figure(
             [(_named(one), one.difference, one.band_low, one.band_high) for one in document.groups],
             "factor-strengths",
@@ -51,6 +55,7 @@ def _blocks(document: FactorStrengthsDocument) -> Iterator[Block]:
             "Advantage in each group less the model's mean advantage, with simultaneous intervals.",
             across="advantage, less the mean of all prompts",
         )
+        yield _groups(document.groups)
     yield Said("finding", _verdicts(document.prompts, "prompt"))
     top = document.prompts[:_ENDS]
     yield _table(top, "Prompts with the largest advantage", glance=_GLANCE)
@@ -64,7 +69,9 @@ def _blocks(document: FactorStrengthsDocument) -> Iterator[Block]:
     )
     for note in document.notes:
         yield Said("caveat", printable(note))
-    yield Part("Every prompt", [_table(document.prompts, "")], "detail")
+    folded = f"A table of {counted(len(document.prompts), 'prompt')}"
+    yield Part("Every prompt", [_table(document.prompts, "")], "detail", folded=folded)
+    yield limits("factor")
 
 
 def _verdicts(rows: Sequence[GroupAdvantage | PromptAdvantage], what: str) -> str:

@@ -7,7 +7,11 @@ from collections.abc import Iterator, Sequence
 from bonwise.documents.factor_study import FactorStudyDocument, StudiedBaseline, StudiedShareRecord
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
-from bonwise.report.described.factor import BASELINE_WORDS
+from bonwise.report.described.answer import verdict
+from bonwise.report.described.factor_answers import study_answer
+from bonwise.report.described.factor_baselines import baseline_name
+from bonwise.report.described.factor_next import after_study
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.numbers import (
     NOTHING,
@@ -43,18 +47,21 @@ def _blocks(document: FactorStudyDocument) -> Iterator[Block]:
             ("bonwise", settings.version),
         ]
     )
+    answer = study_answer(document)
+    yield verdict(answer, after_study(answer))
     yield Said("finding", _finding(document))
     if data.dropped:
         left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())
         yield Said("caveat", f"Rows left out: {left_out}.")
-    yield _summary(document.by_labels, document, "labels")
     yield from _drawn(document.by_labels, "labels")
+    yield _summary(document.by_labels, document, "labels")
     if document.by_judges:
-        yield _summary(document.by_judges, document, "judges")
         yield from _drawn(document.by_judges, "judges")
-    yield _every(document)
+        yield _summary(document.by_judges, document, "judges")
     for note in document.notes:
         yield Said("caveat", printable(note))
+    yield _every(document)
+    yield limits("factor")
 
 
 def _finding(document: FactorStudyDocument) -> str:
@@ -78,7 +85,7 @@ def _finding(document: FactorStudyDocument) -> str:
 def _best(step: StudiedShareRecord) -> tuple[str, StudiedBaseline]:
     """Return the baseline that loses least, in words, and its record."""
     name = min(step.baselines, key=lambda one: step.baselines[one].cross_entropy.estimate or 0.0)
-    return BASELINE_WORDS.get(name, printable(name)), step.baselines[name]
+    return baseline_name(name), step.baselines[name]
 
 
 def _summary(steps: Sequence[StudiedShareRecord], document: FactorStudyDocument, of: str) -> Table:
@@ -126,7 +133,7 @@ def _drawn(steps: Sequence[StudiedShareRecord], of: str) -> list[Drawing[Curves]
         return []
     curves = [
         Curve(
-            BASELINE_WORDS.get(name, printable(name)),
+            baseline_name(name),
             across,
             [one.baselines[name].cross_entropy.estimate for one in steps],
             role="other",
@@ -169,7 +176,9 @@ def _every(document: FactorStudyDocument) -> Part:
         Column("more than the model"),
         Column("interval"),
     )
-    return Part("Every method", [Table.of(columns, list(_rows(document)))], "detail")
+    rows = list(_rows(document))
+    folded = f"A table of {counted(len(rows), 'row')}"
+    return Part("Every method", [Table.of(columns, rows)], "detail", folded=folded)
 
 
 def _rows(document: FactorStudyDocument) -> Iterator[tuple[str, ...]]:
@@ -181,7 +190,7 @@ def _rows(document: FactorStudyDocument) -> Iterator[tuple[str, ...]]:
             for name, found in one.baselines.items():
                 yield (
                     fitted,
-                    BASELINE_WORDS.get(name, printable(name)),
+                    baseline_name(name),
                     estimate(found.cross_entropy),
                     interval(found.cross_entropy),
                     number(found.between_splits),

@@ -77,6 +77,17 @@ _LIMITS: Mapping[str, Sequence[str]] = {
         _OTHER_PROMPTS,
         _LABELS,
     ),
+    "votes": (
+        "That a preference is absent: one that is not seen with these votes can be there.",
+        "Which model is best: each pair is taken by itself.",
+        _OTHER_PROMPTS,
+    ),
+    "confidence": (
+        "Whether the judge tells good candidates from bad ones: a judge can state its doubts well and know little.",
+        "That the confidence stays right: another version of the judge, or another prompt for it, states another.",
+        _OTHER_PROMPTS,
+        _LABELS,
+    ),
     "stack": (_OTHER_PROMPTS, _OTHER_CANDIDATES, _LABELS, "That the weights stay right when a judge changes."),
     "factor": (
         "What people think that no judge and no rating shows.",

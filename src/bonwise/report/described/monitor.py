@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bonwise.documents.labels_left_out import LabelsLeftOut
 from bonwise.documents.monitor import LabelCounts, Look, MonitorDocument, RecoverySettings, VoteCounts
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.described.answer import State, StatedVerdict, verdict
 from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.limits import limits
 from bonwise.report.described.table_facts import table_facts
+from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, number, percent, setting
 
 __all__ = ["describe"]
 
 _MOST_REASONS = 5
 """Reasons for which prompts were dropped that are told, the commonest first."""
+
+
+_MORE = (Said("finding", "Label on in random order, with the same settings, then run bonwise monitor again."),)
+_DESIGN = (
+    Said(
+        "finding",
+        "For a verdict on all prompts say how the labelled ones were drawn: --design uniform, or the record of it.",
+    ),
+)
+_EASY = (
+    Said(
+        "finding", "Name the easy candidate: --control leaves it out, --keep-easy counts it like any other candidate."
+    ),
+)
+_AUDIT = (Said("finding", "Stop labelling, and audit the judge on these labels with bonwise audit."),)
 
 
 def describe(document: MonitorDocument) -> Part:
@@ -46,6 +62,7 @@ def _blocks(document: MonitorDocument) -> Iterator[Block]:
         yield from _labels(document.data)
     yield _verdict(document)
     if document.looks:
+        yield from _course(document)
         yield _looks(document)
     now = document.now
     if now.estimate is not None and not document.looks:
@@ -94,15 +111,59 @@ def _labels(data: LabelCounts) -> Iterator[Said]:
 def _verdict(document: MonitorDocument) -> Part:
     found, data, now = document.verdict, document.data, document.now
     figure = (
-        "no figure yet" if now.estimate is None else f"{_figure(document)} {_with_ends(now)} after {count(now.n)}"
+        "no figure yet" if now.estimate is None else f"{_figure(document)} {_with_ends(now)} after {_of(document)}"
     )
     if found == "continue":
-        return verdict(StatedVerdict(found, "open", f"More labels are needed: {figure}."))
+        return verdict(StatedVerdict(found, "open", f"More labels are needed: {figure}."), _MORE)
     if document.describes == "labelled prompts" and isinstance(data, LabelCounts):
         about = f", for the {count(data.labelled_prompts)} labelled prompts"
-        return verdict(StatedVerdict(f"{found}{about}", "open", f"The labels are enough: {figure}."))
-    state: State = "bad" if found == "stop: not better" else "good"
-    return verdict(StatedVerdict(found, state, f"The labels are enough: {figure}."))
+        told = StatedVerdict(f"{found}{about}", "open", f"The labels are enough: {figure}.")
+        return verdict(told, _DESIGN)
+    state: State = "bad" if found == "stop: not better" else "open" if document.suspicions else "good"
+    return verdict(StatedVerdict(found, state, f"The labels are enough: {figure}."), _then(document))
+
+
+def _then(document: MonitorDocument) -> Sequence[Said]:
+    if document.suspicions and document.verdict != "stop: not better":
+        return _EASY
+    return () if document.question == "preference" else _AUDIT
+
+
+def _of(document: MonitorDocument) -> str:
+    """Return what the labels so far are on, counted."""
+    return counted(document.now.n, "vote" if document.question == "preference" else "labelled prompt")
+
+
+def _course(document: MonitorDocument) -> list[Drawing[Curves]]:
+    """Draw the figure and its interval by the labels that were there, where the rule looked more than once."""
+    looks, what, than = document.looks, _figure(document), document.settings.than
+    if len(looks) < 2:
+        return []
+    line = Curve(
+        what,
+        [one.n for one in looks],
+        [one.estimate for one in looks],
+        [one.low for one in looks],
+        [one.high for one in looks],
+        points=True,
+    )
+    says = (
+        f"{_upper(what)} and its interval at {counted(len(looks), 'look')}; at the last one, {_with_ends(looks[-1])}."
+    )
+    return curves_figure(
+        [line],
+        "monitor-looks",
+        f"{_upper(what)} by labels",
+        says,
+        across="votes" if document.question == "preference" else "labelled prompts",
+        up=what,
+        guides=[] if than is None else [Guide(f"compared with {setting(than, 'share')}", y=than)],
+        percent="y",
+    )
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _with_ends(now: Look) -> str:
@@ -123,7 +184,8 @@ def _looks(document: MonitorDocument) -> Table:
         *(() if stop is None else (Column("rule", "words", spare=1),)),
     )
     marks = [() if stop is None else ("stop" if look.n == stop else "",) for look in document.looks]
-    return Table.of(columns, [(*_row(look), *mark) for look, mark in zip(document.looks, marks, strict=True)])
+    rows = [(*_row(look), *mark) for look, mark in zip(document.looks, marks, strict=True)]
+    return Table.of(columns, rows, "Figures at each look")
 
 
 def _row(look: Look) -> tuple[str, ...]:

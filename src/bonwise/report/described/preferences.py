@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from bonwise.documents.preferences import JoinedLabels, JudgePreferences, PreferencesDocument
 from bonwise.printable import printable
-from bonwise.report.blocks import Column, Part, Said, Table
+from bonwise.report.blocks import Column, Drawing, Part, Said, Table
+from bonwise.report.described.agreement_answer import agreement_answer
+from bonwise.report.described.answer import StatedVerdict, verdict_of_judges
 from bonwise.report.described.limits import limits
 from bonwise.report.described.vote_readings import vote_readings
+from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
 
 __all__ = ["describe"]
@@ -28,6 +31,9 @@ def describe(document: PreferencesDocument) -> Part:
     """Describe how far each judge agrees with the oracle."""
     settings = document.settings
     several = len(settings.verdicts) > 1
+    answers = {
+        name: agreement_answer(judge.metrics.agreement, judge.metrics.phi) for name, judge in document.judges.items()
+    }
     orders = "both presentation orders averaged" if several else "one presentation order"
     confidence = percent(settings.confidence)
     return Part(
@@ -44,6 +50,8 @@ def describe(document: PreferencesDocument) -> Part:
             Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {confidence}"),
             *vote_readings(settings.readings),
             *_labels(document.labels),
+            *verdict_of_judges(answers, _next(answers.values())),
+            *_drawn(document),
             _table(document, several=several),
             *_left_out(document.judges.values(), joined=document.labels is not None),
             *_in_both_orders(document.judges.values()),
@@ -53,6 +61,15 @@ def describe(document: PreferencesDocument) -> Part:
             limits("preferences"),
         ],
     )
+
+
+def _next(answers: Iterable[StatedVerdict]) -> list[Said]:
+    if any(one.state == "good" for one in answers):
+        picks = (
+            "Whether a judge picks the best of several, only scores and labels of whole pools show: bonwise audit."
+        )
+        return [Said("finding", picks)]
+    return [Said("finding", "Do not decide by these verdicts yet: label more pairs, or ask another way.")]
 
 
 def _reference(document: PreferencesDocument) -> str:
@@ -77,6 +94,19 @@ def _table(document: PreferencesDocument, *, several: bool) -> Table:
         Column("its interval", spare=1),
     )
     return Table.of(columns, [_row(name, judge) for name, judge in document.judges.items()])
+
+
+def _drawn(document: PreferencesDocument) -> list[Drawing[Forest]]:
+    found = {name: judge.metrics.agreement for name, judge in document.judges.items()}
+    return forest_figure(
+        [(printable(name, longest=_LONGEST), one.estimate, one.low, one.high) for name, one in found.items()],
+        "preferences-agreement",
+        "Agreement",
+        "Share of the oracle's verdicts that the judge shares, a tie counting half; the line is a coin's agreement.",
+        0.5,
+        across="agreement",
+        unit="share",
+    )
 
 
 def _row(name: str, judge: JudgePreferences) -> list[str]:

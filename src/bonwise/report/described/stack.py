@@ -19,6 +19,7 @@ from bonwise.report.numbers import (
     counted,
     estimate,
     interval,
+    interval_title,
     number,
     percent,
     with_interval,
@@ -44,7 +45,7 @@ def describe(document: StackDocument) -> Part:
 
 def _blocks(document: StackDocument) -> Iterator[Block]:
     settings = document.settings
-    yield verdict(_answer(document))
+    yield verdict(_answer(document), _next(document))
     yield Table.facts(
         [
             ("fitted to", f"{count(document.fitted_labels)} labels of {counted(document.fitted_prompts, 'prompt')}"),
@@ -75,6 +76,19 @@ def _answer(document: StackDocument) -> StatedVerdict:
     }[outcome_of(document.difference[_RECOVERY])]
 
 
+def _next(document: StackDocument) -> list[Said]:
+    if document.metrics[_RECOVERY].estimate is None:
+        return [Said("finding", "Label more prompts completely, then fit the stack again.")]
+    if document.fallback is not None or outcome_of(document.difference[_RECOVERY]) != "above":
+        return [
+            Said("finding", "Pick by the best judge alone: it takes fewer calls, and no gain of the stack is shown.")
+        ]
+    return [
+        Said("finding", "Save the stack with bonwise stack fit --out stack.json, then pick by it:"),
+        Said("command", "bonwise select POOLS.jsonl --judge stack:stack.json"),
+    ]
+
+
 def _lead(document: StackDocument) -> str:
     stack, apart = document.metrics[_RECOVERY], document.difference[_RECOVERY]
     if stack.estimate is None:
@@ -100,7 +114,7 @@ def _difference(apart: EstimateRecord) -> str:
     if apart.low is None or apart.high is None:
         return f"{words} (no interval)"
     outside = apart.low > 0 or apart.high < 0
-    return f"{words}, and the interval {interval(apart, 'points')} {'excludes' if outside else 'holds'} 0"
+    return f"{words}, and the interval {interval(apart, 'points')} {'excludes' if outside else 'includes'} 0"
 
 
 def _caveats(document: StackDocument) -> Iterator[Said]:
@@ -127,18 +141,20 @@ def _compared(document: StackDocument) -> Iterator[Block]:
         )
         for who, of in list(everyone.items())[:_MOST]
     ]
+    ends = interval_title(document.settings.confidence)
     columns = (
         Column("picks by", "name"),
         Column("recovery", sorted=True),
-        Column("[recovery]"),
+        Column(ends),
         Column("gain"),
-        Column("[gain]", spare=1),
+        Column(f"{ends} ", spare=1),
     )
+    # The drawing cannot be broken: on paper it stands where the sheet begins, and the table fills the rest.
+    yield from _forest(everyone)
     yield Table(columns, rows, "Recovery and gain, the highest first")
     if len(everyone) > _MOST:
         yield Said("note", f"{count(len(everyone) - _MOST)} more are in the JSON")
     yield from best_of(document.choice, "judges")
-    yield from _forest(everyone)
 
 
 _SHOWN: tuple[tuple[str, Unit], ...] = ((_RECOVERY, "share"), ("gain", "number"))
@@ -182,7 +198,8 @@ def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawin
 def _added(document: StackDocument) -> Iterator[Block]:
     weights = {one.judge: one.coefficient for one in document.model.features if one.kind == "score"}
     priced = any(one.cost is not None for one in document.worth.values())
-    columns = [Column("judge", "name"), Column("weight"), Column("recovery lost without it"), Column("[lost]")]
+    ends = interval_title(document.settings.confidence)
+    columns = [Column("judge", "name"), Column("weight"), Column("recovery lost without it"), Column(ends)]
     columns += [Column("calls saved"), *([Column("cost saved")] if priced else [])]
     rows = []
     for judge, one in list(document.worth.items())[:_MOST]:

@@ -8,8 +8,9 @@ from math import ceil
 from bonwise.documents.pair_votes import PairVotesRecord
 from bonwise.documents.votes import VotesDocument, VotesSettings
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Column, Said, Table
-from bonwise.report.numbers import NOTHING, Ends, count, counted, estimate, interval, number, setting
+from bonwise.report.blocks import Block, Column, Drawing, Said, Table
+from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.numbers import NOTHING, Ends, count, counted, estimate, interval, number, setting, with_interval
 
 __all__ = ["MOST_PAIRS", "vote_pairs", "votes_or_none"]
 
@@ -21,9 +22,10 @@ _LONGEST = 32
 
 
 def vote_pairs(document: VotesDocument) -> Iterator[Block]:
-    """Yield two tables of the pairs, and what their columns mean."""
+    """Yield a drawing and two tables of the pairs, and what their columns mean."""
     pairs = sorted(document.pairs, key=lambda one: abs(one.margin))
     shown = pairs[:MOST_PAIRS]
+    yield from _drawn(pairs)
     names = (Column("first", "name"), Column("second", "name"))
     yield Table.of(
         (
@@ -67,6 +69,23 @@ def vote_pairs(document: VotesDocument) -> Iterator[Block]:
         "note", "kappa, by chance: concentration of the preference, and what it exceeds in 5% of permutations."
     )
     yield from _simulated(pairs, document.settings)
+
+
+def _drawn(pairs: Sequence[PairVotesRecord]) -> list[Drawing[Forest]]:
+    rates = [one.win_rate for one in pairs]
+    return forest_figure(
+        [
+            (f"{second} against {first}", rate.estimate, rate.low, rate.high)
+            for (first, second), rate in zip(map(_names, pairs), rates, strict=True)
+        ],
+        "votes-pairs",
+        "Votes by pair",
+        "Share of the votes for the model that is named first, closest pair first; the line is one half.",
+        0.5,
+        across="share of votes",
+        said=[with_interval(rate, "share") if rate.low is not None else estimate(rate, "share") for rate in rates],
+        unit="share",
+    )
 
 
 def votes_or_none(votes: int | None) -> str:

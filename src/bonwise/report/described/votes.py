@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from bonwise.documents.estimate import EstimateRecord
-from bonwise.documents.pair_votes import NeededVotes
+from bonwise.documents.pair_votes import NeededVotes, PairVotesRecord
 from bonwise.documents.votes import (
     DetectionOverPairs,
     DrawnHow,
@@ -19,6 +19,8 @@ from bonwise.documents.votes import (
 from bonwise.printable import printable
 from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.answer import StatedVerdict, outcome_of, verdict
+from bonwise.report.described.limits import limits
 from bonwise.report.described.vote_pairs import MOST_PAIRS, vote_pairs, votes_or_none
 from bonwise.report.described.vote_readings import vote_readings
 from bonwise.report.numbers import (
@@ -36,6 +38,11 @@ from bonwise.report.numbers import (
 
 __all__ = ["describe"]
 
+_LONGEST = 32
+"""Characters of a model's name."""
+
+_MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
+
 _REPLACED: dict[DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
 
 
@@ -46,14 +53,58 @@ def describe(document: VotesDocument) -> Part:
         [
             Table.facts(_facts(document.settings)),
             *_opening(document),
+            verdict(_answer(document), _next(document)),
+            Said("note", _MARGIN),
             _margins(document),
             *_near_ties(document),
             *_detection(document),
             *_prompts(document),
             *_screening(document),
             *vote_pairs(document),
+            limits("votes"),
         ],
     )
+
+
+def _answer(document: VotesDocument) -> StatedVerdict:
+    """Return in how many pairs the interval of the win rate excludes one half."""
+    pairs = document.pairs
+    seen = [one for one in pairs if outcome_of(one.win_rate, 0.5) != "open"]
+    if len(pairs) == 1:
+        return _answer_of_one(pairs[0])
+    chance = brief(round(len(pairs) * (1 - document.settings.confidence), 2))
+    told = (
+        f"The interval of the share of votes excludes one half in {count(len(seen))} of "
+        f"{counted(len(pairs), 'pair')}; by chance it would in about {chance}."
+    )
+    if len(seen) == len(pairs):
+        return StatedVerdict("every preference shown", "good", told)
+    if not seen:
+        return StatedVerdict("no preference shown", "open", told)
+    return StatedVerdict(f"{count(len(seen))} of {count(len(pairs))} shown", "open", told)
+
+
+def _answer_of_one(pair: PairVotesRecord) -> StatedVerdict:
+    first, second = (printable(one, longest=_LONGEST) for one in (pair.first, pair.second))
+    outcome = outcome_of(pair.win_rate, 0.5)
+    share = f"{second} has {_with_interval(pair.win_rate)} of the votes against {first}"
+    if outcome == "open":
+        return StatedVerdict("no preference shown", "open", f"Neither model is shown to be preferred: {share}.")
+    preferred = second if outcome == "above" else first
+    return StatedVerdict(f"{preferred} is preferred", "good", f"A preference is shown: {share}.")
+
+
+def _next(document: VotesDocument) -> list[Said]:
+    """Say how many votes the closest pair takes that shows nothing yet."""
+    unseen = [one for one in document.pairs if outcome_of(one.win_rate, 0.5) == "open"]
+    if not unseen:
+        return []
+    nearest = max(unseen, key=lambda one: abs(one.margin))
+    names = " and ".join(printable(one, longest=_LONGEST) for one in (nearest.first, nearest.second))
+    whole = nearest.votes_needed.at_05.whole
+    if whole is None:
+        return [Said("finding", f"Collect more votes: for {names} no number of votes can be named at this margin.")]
+    return [Said("finding", f"Collect more votes: {names} take {count(whole)} if their margin stays as it is.")]
 
 
 def _facts(settings: VotesSettings) -> Iterator[tuple[str, str]]:
@@ -71,9 +122,6 @@ def _opening(document: VotesDocument) -> Iterator[Said]:
         "note",
         f"{counted(data.votes, 'vote')} on {counted(data.pairs, 'pair')} of {counted(data.models, 'model')}{prompts}"
         f"; intervals at {percent(settings.confidence)}: of a pair {clustered}, over pairs by resampling the pairs",
-    )
-    yield Said(
-        "note", "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
     )
     if settings.ties is not None:
         yield Said("note", f"ties: {settings.ties}. {counted(data.ties, 'vote')} are ties; {settings.counting}")

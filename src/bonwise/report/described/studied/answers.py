@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.documents.label_strategy.strategies import StrategiesDocument, StrategiesJudge
+from bonwise.documents.label_strategy.verdicts import VerdictsDocument, VerdictsJudge
 from bonwise.documents.metrics import unit_of
 from bonwise.documents.studies.calibration import CalibrationDocument, CalibrationJudge
 from bonwise.documents.studies.mix import MixDocument, MixJudge
 from bonwise.documents.studies.requirements import RequirementsDocument, RequirementsJudge
 from bonwise.documents.study import StudyDocument
 from bonwise.report.blocks import Said
+from bonwise.report.described.agreement_answer import agreement_answer, agreement_words
 from bonwise.report.described.answer import StatedVerdict, outcome_of
 from bonwise.report.described.label_strategy.asking_columns import way_name
-from bonwise.report.numbers import estimate, percent, unit_of_difference, with_interval
+from bonwise.report.numbers import counted, estimate, percent, unit_of_difference, with_interval
 
 __all__ = ["answers_of", "next_of"]
 
@@ -26,6 +29,10 @@ _NEXT: Mapping[str, str] = {
     "calibration": "Calibrate only if the change is shown and the picks gain; otherwise keep the raw scores.",
     "mix": "Quote the figures without the easy candidates where users never see such candidates.",
 }
+
+
+_TRUST = "Ask in both orders, and trust the verdicts that both orders together decide."
+_OTHER_ORDER = "Ask in the other order too: one order alone does not show what the order does."
 
 
 def answers_of(document: StudyDocument) -> dict[str, StatedVerdict]:
@@ -40,11 +47,16 @@ def answers_of(document: StudyDocument) -> dict[str, StatedVerdict]:
         return {
             name: _asked(judge, document) for name, judge in document.judges.items() if _compared(judge, document)
         }
+    if isinstance(document, VerdictsDocument):
+        return {name: _ordered(judge) for name, judge in document.judges.items()}
     return {}
 
 
 def next_of(document: StudyDocument) -> list[Said]:
     """Return what to do after a study."""
+    if isinstance(document, VerdictsDocument):
+        two = len(document.settings.verdict_columns) > 1
+        return [Said("finding", _TRUST if two else _OTHER_ORDER)]
     told = _NEXT.get(document.study_name())
     return [] if told is None else [Said("finding", told)]
 
@@ -100,11 +112,12 @@ def _mixed(judge: MixJudge) -> StatedVerdict:
 
 
 def _compared(judge: StrategiesJudge, document: StrategiesDocument) -> dict[str, EstimateRecord]:
-    """Return how ways of asking differ from scores, on the prompts with the most verdicts."""
+    """Return how ways of asking differ from scores: on the prompts with the most verdicts, else on single pairs."""
+    groups = [group.by_name for group in judge.strategies.values()]
     return {
         way_name(name, document.settings): way.less[_RECOVERY]
-        for group in list(judge.strategies.values())[:1]
-        for name, way in group.strategies.items()
+        for ways in [*groups, judge.matched_pairs.by_name][:1]
+        for name, way in ways.items()
         if _RECOVERY in way.less
     }
 
@@ -115,12 +128,39 @@ def _asked(judge: StrategiesJudge, document: StrategiesDocument) -> StatedVerdic
     better = [name for name, one in apart.items() if outcome_of(one) == "above"]
     worse = [name for name, one in apart.items() if outcome_of(one) == "below"]
     name, best = max(apart.items(), key=lambda one: float("-inf") if one[1].estimate is None else one[1].estimate)
-    says = f"The way furthest above scores is {name}: recovery {_change(best, _RECOVERY)}."
+    pairs = "" if judge.strategies else f", on {counted(judge.matched_pairs.pairs, 'pair')} judged both ways"
+    says = f"The way furthest above scores is {name}: recovery {_change(best, _RECOVERY)}{pairs}."
     if better:
         return StatedVerdict("verdicts are better", "good", says)
     if len(worse) == len(apart):
         return StatedVerdict("scores are better", "good", f"Every other way recovers less. {says}")
     return StatedVerdict("no difference shown", "open", says)
+
+
+def _ordered(judge: VerdictsJudge) -> StatedVerdict:
+    """Return whether verdicts agree with the oracle's, and of those that do whether the order moves them."""
+    order, agreement = judge.order, judge.best_known.agreement
+    agreed = agreement_answer(agreement)
+    if order is None:
+        return agreed
+    worth, flips = order.first_shown_advantage, order.flips
+    effect = f"being shown first is worth {_number(worth)}, and {_share(flips)} of the verdicts change with the order"
+    if agreed.state != "good":
+        return replace(agreed, says=f"{agreed.says.rstrip('.')}; {effect}.")
+    figure = f"{effect}; {agreement_words(agreement)}"
+    if outcome_of(worth) == "open":
+        return StatedVerdict("no position effect shown", "open", f"No side is shown to gain by its place: {figure}.")
+    return StatedVerdict("the order matters", "bad", f"Verdicts depend on the order: {figure}.")
+
+
+def _number(found: EstimateRecord) -> str:
+    if found.estimate is None:
+        return "undefined"
+    return estimate(found, sign=True) if found.low is None else with_interval(found, sign=True)
+
+
+def _share(found: EstimateRecord) -> str:
+    return estimate(found, "share") if found.low is None else with_interval(found, "share")
 
 
 def _with_ends(found: EstimateRecord, metric: str) -> str:
