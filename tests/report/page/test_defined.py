@@ -100,6 +100,12 @@ def test_a_page_without_metrics_gets_no_definitions():
     assert with_definitions(described) is described
 
 
+def test_limits_stay_the_last_words(audit, tmp_path):
+    """Definitions stand before what the page does not establish."""
+    page = _page_of(audit, tmp_path)
+    assert page.index('id="metrics-defined"') < page.index('id="not-established"') < page.index("<footer")
+
+
 def test_a_notebook_has_neither(audit):
     """A cell has no room for definitions, so it has no links."""
     assert 'class="term"' not in audit._repr_html_()

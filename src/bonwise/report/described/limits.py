@@ -8,7 +8,10 @@ from typing import Literal
 from bonwise.report.blocks import Part, Said
 from bonwise.report.wording import named
 
-__all__ = ["limits"]
+__all__ = ["NOT_ESTABLISHED", "limits"]
+
+NOT_ESTABLISHED = "not-established"
+"""Address of the limits on a page, of which they are the last words."""
 
 _TITLE = "What this does not establish"
 
@@ -117,4 +120,4 @@ def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str
     sentences = _LIMITS.get(kind, ())
     if reference is not None:
         sentences = [named(one, reference) for one in sentences]
-    return Part(_TITLE, [Said("note", one) for one in sentences], role, anchor="not-established")
+    return Part(_TITLE, [Said("note", one) for one in sentences], role, anchor=NOT_ESTABLISHED)

@@ -8,6 +8,7 @@ from itertools import chain
 
 from bonwise.documents.metric_definitions import DEFINITIONS
 from bonwise.report.blocks import Block, Column, Part, Row, Table
+from bonwise.report.described.limits import NOT_ESTABLISHED
 from bonwise.report.numbers import counted
 from bonwise.report.page.docs_site import docs_site
 from bonwise.report.wording import named
@@ -22,7 +23,7 @@ _PAGE = "{site}{page}.html#definition"
 
 
 def with_definitions(described: Part) -> Part:
-    """Return a description with the definitions of the metrics that its tables name, folded at its end.
+    """Return a description with the definitions of the metrics that its tables name, folded before its last words.
 
     Each definition has an address in the documentation where it is known where that is (see
     `bonwise.report.page.docs_site`).
@@ -37,7 +38,8 @@ def with_definitions(described: Part) -> Part:
     table = Table(columns, [Row((name, *known[name])) for name in names], role="definitions")
     told = f"Definitions of {counted(len(names), 'metric')}"
     part = Part("What the metrics are", [table], anchor="metrics-defined", folded=told)
-    return replace(described, blocks=[*described.blocks, part])
+    last = [one for one in described.blocks if isinstance(one, Part) and one.anchor == NOT_ESTABLISHED]
+    return replace(described, blocks=[*(one for one in described.blocks if one not in last), part, *last])
 
 
 def _known(reference: str | None) -> Mapping[str, tuple[str, str]]:
