@@ -55,13 +55,12 @@ def test_without_a_recovery_there_is_no_line():
     assert "undefined" in words(page(document))
 
 
-def test_what_to_type_next_is_for_pages_alone():
-    """A terminal prints it last by itself, so neither text nor Markdown holds it twice."""
+def test_what_to_type_next_after_an_audit_is_given_for_its_page():
+    """The command prints it last by itself, so neither the text of an audit nor its Markdown holds it."""
     found = describe_with(audited(), then=THEN)
     (part,) = (one for one in verdict_of(found).blocks if getattr(one, "role", "") == "next")
     assert [one.text for one in part.blocks] == ["See more:", "bonwise route scores.csv"]
-    assert "bonwise route scores.csv" not in rendered(found)
-    assert "bonwise route scores.csv" not in text(audited())
+    assert "bonwise route scores.csv" not in rendered(describe(audited())) + text(audited(), full=True)
 
 
 def test_of_several_judges_the_best_is_on_the_line():
