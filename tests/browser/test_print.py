@@ -4,6 +4,7 @@ import json
 import math
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -138,6 +139,33 @@ def test_the_head_of_a_table_is_repeated(pools, show):
     assert sum(many > 0 for many in rows) >= 3
     heads = [one.words.count("tiedattopnotscoredcalls") for one in found]
     assert heads == [int(many > 0) for many in rows]
+
+
+def test_paper_says_which_rows_it_leaves_out(pools, show):
+    """Of a long table the first rows are printed, and a sentence counts them; it goes when all rows are shown."""
+    told = "Printed:thefirst25of90rows."
+    with show(pools) as page:
+        assert not page.locator(".on-paper").is_visible()
+        words = "".join(one.words for one in sheets(page))
+        assert told in words
+        assert len(re.findall(r"p\d\dc2score", words)) == 25
+        page.locator("#prompt-all").click()
+        assert told not in "".join(one.words for one in sheets(page))
+
+
+def test_the_interval_is_printed_without_backgrounds(tmp_path, show):
+    """Dot and interval of the line of recovery are on paper too, where a browser leaves backgrounds out."""
+    path, _ = audited(tmp_path, spoken(40))
+    inked = []
+    with show(path) as page:
+        page.evaluate("document.querySelector('main').replaceChildren(document.querySelector('.interval-bar'))")
+        for gone in (".bar-mark", ".bar-reach", ".bar-dot"):
+            page.evaluate("(name) => document.querySelectorAll(name).forEach((one) => one.remove())", gone)
+            (sheet,) = sheets(page)
+            inked.append(int((np.asarray(sheet.picture) < 200).sum()))
+    reach, dot = inked[0] - inked[1], inked[1] - inked[2]
+    assert dot > 5, inked
+    assert reach > 100, inked
 
 
 def test_a_page_without_a_script_has_no_button_in_a_head(pools, show):

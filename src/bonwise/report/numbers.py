@@ -217,10 +217,10 @@ def against(value: float, other: float, unit: Unit = "number", *, like: Bounded 
     distance = abs(value - other) * _SCALES[unit]
     beside = None if like is None else _decimals_of(like, unit)
     if distance == 0:
-        return _written(value, unit, beside) + _AFTER[unit]
+        return _in_unit(_written(value, unit, beside), unit)
     decimals = max(_decimals(distance, 1), beside if beside is not None and beside <= _MOST_DECIMALS else 0)
     # However close the two are: one that fails a gate is not written as the gate.
-    return f"{value * _SCALES[unit]:,.{decimals}f}{_AFTER[unit]}"
+    return _in_unit(f"{value * _SCALES[unit]:,.{decimals}f}", unit)
 
 
 def alike(values: Sequence[float | None], unit: Unit = "number") -> list[str]:

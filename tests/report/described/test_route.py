@@ -6,12 +6,14 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.report.audit_page import described_with
 from bonwise.report.described.audit import describe_with
 from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.numbers import Ends, estimate, number, with_interval
 from bonwise.report.page.rendered import whole_page
 from bonwise.report.show import describe, markdown, notebook, page, text
 from documents.test_route import changed, several, study
+from report.described.audits import exhibits
 from report.described.readers import HOSTILE, harmless, words
 from routing.tables import weak_judge
 
@@ -199,3 +201,23 @@ def test_names_stay_text():
         plain["settings"]["source"] = plain["settings"]["reference"] = HOSTILE
 
     harmless(changed(change, several()))
+
+
+def test_figures_come_before_tables():
+    """All drawings of a judge stand before its first table."""
+    (part,) = (one for one in describe(study().document()).blocks if getattr(one, "anchor", "") == "route-1")
+    blocks = [block for one in part.blocks if hasattr(one, "blocks") for block in one.blocks]
+    kinds = [type(one).__name__ for one in blocks if type(one).__name__ in {"Drawing", "Table"}]
+    assert kinds == sorted(kinds)
+    assert {"Drawing", "Table"} == set(kinds)
+
+
+def test_the_page_of_an_audit_says_what_routing_brings():
+    """The answer leads the part on routing, where its verdict is not the page's."""
+    document = study().document()
+    taken = document.judges["weak"].recommendation
+    made = described_with(bw.audit(weak_judge(100)).document(), exhibits(["weak"]), [document])
+    (part,) = (one for one in made.blocks if getattr(one, "title", "").startswith("Routing of "))
+    assert part.blocks[0].role == "lead"
+    assert f"capture {estimate(taken.captured, 'share')} of the possible lift" in part.blocks[0].text
+    assert not any(getattr(one, "role", "") in {"verdict", "next"} for one in part.blocks)

@@ -121,7 +121,7 @@ def test_the_head_names_what_decided():
         ("asked with", "max_tokens=9, temperature=0.0; max_tokens=9, temperature=1.0"),
         ("strategy", "adaptive:margin=0.5"),
         ("routed", "by interval_width, share 0.25, to pairwise:s"),
-        ("deadline", "50 s a pool"),
+        ("deadline", "50 s per pool"),
         ("on failure", "owe"),
         ("seed", "3"),
         ("bonwise", "1.2.3"),

@@ -40,9 +40,9 @@ def _blocks(document: PlanDocument) -> Iterator[Block]:
     decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
     yield _verdict(document, decides)
     yield _study(document)
+    yield from plan_curve(document)
     if document.power_table:
         yield _powers(document)
-    yield from plan_curve(document)
     for sentence in document.sentences:
         if sentence not in decides:
             yield Said("finding", printable(sentence, longest=_LONGEST))

@@ -97,13 +97,13 @@ def _judge(judge: JudgeRoute, settings: RouteSettings, key: str, *, several: boo
 
 
 def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
+    yield from captured_curves(judge, settings.share, f"{key}-captured")
+    yield from value_curves(judge, settings.share, f"{key}-value")
     yield signal_table(judge, settings.share)
     for name, signal in judge.signals.items():
         if signal.reason is not None or signal.note is not None:
             yield Said("note", f"{name}: {signal.reason or signal.note}")
     yield from _without_interval(judge, settings.share)
-    yield from captured_curves(judge, settings.share, f"{key}-captured")
-    yield from value_curves(judge, settings.share, f"{key}-value")
     yield curve_table(judge, settings.share)
     yield from factor_tables(judge)
     if judge.gain_by_margin_and_level is not None:

@@ -114,7 +114,7 @@ def _facts(document: SelectionsDocument) -> Iterator[tuple[str, str]]:
     if routed:
         yield "routed", routed
     if settings.deadline is not None:
-        yield "deadline", f"{setting(settings.deadline)} s a pool"
+        yield "deadline", f"{setting(settings.deadline)} s per pool"
     yield "on failure", settings.on_failure
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version
@@ -232,7 +232,7 @@ def _cost(totals: SelectionTotals) -> Iterator[Block]:
             f"A pool took {seconds(took.mean)} on average: half up to {seconds(took.half)}, "
             f"95% up to {seconds(took.most)}, the longest {seconds(took.longest)}.",
         )
-    columns = [Column("what", "name"), *map(Column, ("all pools", "a pool") if several else ("the pool",))]
+    columns = [Column("what", "name"), *map(Column, ("all pools", "per pool") if several else ("the pool",))]
     yield Table.of(columns, [row[: len(columns)] for row in _amounts(totals)])
     if totals.unpriced:
         yield Said("note", f"The cost of {counted(totals.unpriced, 'pool')} is unknown.")
