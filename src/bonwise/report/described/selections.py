@@ -281,8 +281,6 @@ def single_pick(pick: PickRecord) -> Iterator[Block]:
     cost = f", {money(pick.cost)}" if pick.cost else ""
     took = f"{counted(pick.calls, 'call')}, {counted(pick.from_ledger, 'answer')} from a ledger, {tokens}{cost}"
     yield Said("note", took)
-    why = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
-    yield Part("Why", [Said("finding", why)], "detail")
 
 
 def _candidates(pick: PickRecord) -> Table:
