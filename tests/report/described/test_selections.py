@@ -189,6 +189,8 @@ def test_a_single_pick_shows_its_candidates(tmp_path):
         assert "c1, decided by score: every candidate was scored once" in shown
         assert "c1 -2 c0 -9" in shown
         assert "Decided by score: one candidate had the highest score." in shown
+    # A page says it where the pool is opened, too.
+    assert words(pick._repr_html_()).count("Decided by score: one candidate had the highest score.") == 1
     assert "<script" not in pick._repr_html_()
     assert "| c1 | -2 |" in pick.to_markdown()
 

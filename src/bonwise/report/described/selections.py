@@ -94,10 +94,10 @@ def _answer(totals: SelectionTotals, ended: str | None) -> StatedVerdict:
 
 
 def _answer_of_one(pick: PickRecord) -> StatedVerdict:
-    if pick.best is None:
-        return StatedVerdict("no pick", "bad", f"No candidate was picked: {pick.stopped}.")
-    whole = pick.decided_by not in _MAKESHIFT and not pick.unscored
     says = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
+    if pick.best is None:
+        return StatedVerdict("no pick", "bad", f"No candidate was picked: {pick.stopped}. {says}")
+    whole = pick.decided_by not in _MAKESHIFT and not pick.unscored
     return StatedVerdict(f"{printable(pick.best, longest=_LONGEST)} is picked", "good" if whole else "open", says)
 
 
