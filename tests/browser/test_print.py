@@ -126,6 +126,31 @@ def test_no_third_of_a_sheet_is_empty(page_of, show):
     assert not found[-1].words.startswith("Made")
 
 
+@pytest.mark.parametrize("page_of", ["plan"], indirect=True)
+def test_a_short_table_stays_on_one_sheet(page_of, show):
+    """The seven rows of a plan stand where their title does, however much stands above them."""
+    with show(page_of) as page:
+        for lines in range(0, 40, 4):
+            page.evaluate(
+                "(height) => { document.querySelector('header').style.height = `${height}px`; }", 20 * lines
+            )
+            (sheet,) = (one.words for one in sheets(page) if "Whatastudyshows" in one.words)
+            assert "384192" in sheet, lines
+
+
+@pytest.mark.parametrize("page_of", ["audit"], indirect=True)
+def test_a_slider_stands_below_its_heading(page_of, show):
+    """The heading of the sliders, and the sentence above them, end no sheet."""
+    with show(page_of) as page:
+        page.evaluate("document.querySelector('#what-if').before(document.createElement('div'))")
+        for height in range(0, 1000, 30):
+            page.evaluate(
+                "(high) => { document.querySelector('div:has(+ #what-if)').style.height = `${high}px`; }", height
+            )
+            (sheet,) = (one.words for one in sheets(page) if "Everyoutcomewascomputed" in one.words)
+            assert "Thegate" in sheet, height
+
+
 def test_the_head_of_a_table_is_repeated(pools, show):
     """On each sheet that holds rows of the pools the heads of the columns stand once, as words without a control."""
     with show(pools) as page:

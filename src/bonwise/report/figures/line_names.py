@@ -86,8 +86,8 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
 
     Examples
     --------
-    >>> spread([0.5, 0.0, 0.5], 0.2)
-    [0.4, 0.0, 0.6]
+    >>> spread([0.5, 0.0, 0.5], 0.25)
+    [0.375, 0.0, 0.625]
     """
     order = sorted(range(len(places)), key=places.__getitem__)
     groups: list[tuple[float, int]] = []
