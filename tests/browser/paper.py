@@ -37,7 +37,8 @@ class Sheet:
 
 def sheets(page):
     """Print a page on A4 and return its sheets."""
-    document = pypdfium2.PdfDocument(page.pdf(format="A4", margin=MARGINS, print_background=True))
+    # Browsers leave backgrounds out unless they are told to print them.
+    document = pypdfium2.PdfDocument(page.pdf(format="A4", margin=MARGINS))
     try:
         return [_sheet(one) for one in document]
     finally:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -126,6 +127,31 @@ def test_no_third_of_a_sheet_is_empty(page_of, show):
     assert found[-1].words not in footer
 
 
+@pytest.mark.parametrize("page_of", ["plan"], indirect=True)
+def test_a_short_table_stays_on_one_sheet(page_of, show):
+    """The seven rows of a plan stand where their title does, however much stands above them."""
+    with show(page_of) as page:
+        for lines in range(0, 40, 4):
+            page.evaluate(
+                "(height) => { document.querySelector('header').style.height = `${height}px`; }", 20 * lines
+            )
+            (sheet,) = (one.words for one in sheets(page) if "Whatastudyshows" in one.words)
+            assert "384192" in sheet, lines
+
+
+@pytest.mark.parametrize("page_of", ["audit"], indirect=True)
+def test_a_slider_stands_below_its_heading(page_of, show):
+    """The heading of the sliders, and the sentence above them, end no sheet."""
+    with show(page_of) as page:
+        page.evaluate("document.querySelector('#what-if').before(document.createElement('div'))")
+        for height in range(0, 1000, 30):
+            page.evaluate(
+                "(high) => { document.querySelector('div:has(+ #what-if)').style.height = `${high}px`; }", height
+            )
+            (sheet,) = (one.words for one in sheets(page) if "Everyoutcomewascomputed" in one.words)
+            assert "Thegate" in sheet, height
+
+
 def test_the_head_of_a_table_is_repeated(pools, show):
     """On each sheet that holds rows of the pools the heads of the columns stand once, as words without a control."""
     with show(pools) as page:
@@ -139,6 +165,33 @@ def test_the_head_of_a_table_is_repeated(pools, show):
     assert sum(many > 0 for many in rows) >= 3
     heads = [one.words.count("tiedattopnotscoredcalls") for one in found]
     assert heads == [int(many > 0) for many in rows]
+
+
+def test_paper_says_which_rows_it_leaves_out(pools, show):
+    """Of a long table the first rows are printed, and a sentence counts them; it goes when all rows are shown."""
+    told = "Printed:thefirst25of90rows."
+    with show(pools) as page:
+        assert not page.locator(".on-paper").is_visible()
+        words = "".join(one.words for one in sheets(page))
+        assert told in words
+        assert len(re.findall(r"p\d\dc2score", words)) == 25
+        page.locator("#prompt-all").click()
+        assert told not in "".join(one.words for one in sheets(page))
+
+
+def test_the_interval_is_printed_without_backgrounds(tmp_path, show):
+    """Dot and interval of the line of recovery are on paper too, where a browser leaves backgrounds out."""
+    path, _ = audited(tmp_path, spoken(40))
+    inked = []
+    with show(path) as page:
+        page.evaluate("document.querySelector('main').replaceChildren(document.querySelector('.interval-bar'))")
+        for gone in (".bar-mark", ".bar-reach", ".bar-dot"):
+            page.evaluate("(name) => document.querySelectorAll(name).forEach((one) => one.remove())", gone)
+            (sheet,) = sheets(page)
+            inked.append(int((np.asarray(sheet.picture) < 200).sum()))
+    reach, dot = inked[0] - inked[1], inked[1] - inked[2]
+    assert dot > 5, inked
+    assert reach > 100, inked
 
 
 def test_a_page_without_a_script_has_no_button_in_a_head(pools, show):

@@ -77,6 +77,17 @@ def test_every_page_keeps_the_promises(show, made):
         assert page.locator("h1").inner_text().startswith(KINDS[kind][1])
 
 
+@pytest.mark.parametrize("made", ["route"], indirect=True)
+def test_a_command_has_the_width_of_its_box(show, made):
+    """On a wide screen the command that comes next is on one line, with its button beside it."""
+    with show(made[1], viewport={"width": 1280, "height": 800}) as page:
+        code = page.locator(".next .command code").bounding_box()
+        button = page.locator(".next .command button").bounding_box()
+    assert code["height"] < 30
+    assert button["y"] < code["y"] + code["height"]
+    assert button["x"] > code["x"] + code["width"]
+
+
 def pictured(page, path):
     """Take a picture of the page, of a long one its beginning, and return its width and some of its pixels."""
     width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")

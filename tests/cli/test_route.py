@@ -33,7 +33,7 @@ def test_the_command_prints_saves_and_writes_json(scores, tmp_path, capsys):
     """Exit 0, a page of text, a router that loads, and a document of the published schema."""
     router, document = tmp_path / "router.json", tmp_path / "route.json"
     assert run(scores, "--share", "0.1", "--save", router, "--json", document) == 0
-    assert "Send 10% of the prompts on" in capsys.readouterr().out
+    assert "The 10% of the prompts that it would send on are those with the highest" in capsys.readouterr().out
     assert SavedRouter.load(router).share == 0.1
     found = strict(document.read_text(encoding="utf-8"))
     assert found["schema"] == "bonwise.route/1"
@@ -75,7 +75,7 @@ def test_json_on_standard_output_stands_alone(scores, capsys):
     run(scores, "--json", "-")
     said = capsys.readouterr()
     assert strict(said.out)["judge"] == "weak"
-    assert "Send 25%" in said.err
+    assert "The 25% of the prompts" in said.err
 
 
 def test_columns_labels_and_exclusions_are_understood(tmp_path):

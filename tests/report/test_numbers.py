@@ -147,7 +147,7 @@ def test_differences_of_shares_are_points(found):
     """The sign of percent stands behind shares alone, points once in front of the interval."""
     text = with_interval(found, unit_of_difference("share"), sign=True)
     assert "%" not in text
-    assert text.count("points") == 1
+    assert text.count(" points ") + text.count(" point ") == 1
     assert with_interval(found, "share").count("%") == 3
     assert unit_of_difference("number") == "number"
 
@@ -258,3 +258,20 @@ def test_a_small_figure_does_not_vanish():
     """Labels may be of a ten-thousandth: three digits are shown, with an exponent where they are far behind."""
     assert number(0.0001234) == "0.000123"
     assert number(-1.234e-7) == "-1.23e-07"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (estimate(Ends(0.0098, -0.1, 0.12), "points", sign=True), "+1 point"),
+        (with_interval(Ends(-0.0098, -0.12, 0.1), "points", sign=True), "-1 point [-12, +10]"),
+        (estimate(Ends(0.0198, -0.1, 0.12), "points", sign=True), "+2 points"),
+        (estimate(Ends(0.0104, 0.004, 0.02), "points"), "1.0 points"),
+        (number(0.012, "points", like=Ends(0.1, 0.0, 0.3)), "1 point"),
+        (setting(0.01, "points"), "1 point"),
+        (setting(0.01, "share"), "1%"),
+    ],
+)
+def test_one_point_is_singular(written, said):
+    """A whole point, above or below 0, is one point; what has decimals is several."""
+    assert written == said

@@ -230,7 +230,7 @@ def test_scores_off_the_unit_scale_have_no_grid_until_declared():
 def test_the_text_says_what_to_do():
     """The page names the signal, the share, the two checks and what each signal lacks."""
     text = str(route(weak_judge(200)))
-    assert re.search(r"Send 25% of the prompts on by \w+", text)
+    assert re.search(r"The 25% of the prompts .* are those with the highest \w+, down to", text)
     assert "Is a pick with a larger margin right more often?" in text
     assert "draw_sd: needs repeated scores" in text
     assert "[" not in text.split("\n", maxsplit=1)[0]

@@ -9,7 +9,7 @@ from bonwise.documents.document import Document
 from bonwise.documents.exhibits import ExhibitsDocument
 from bonwise.documents.study import StudyDocument
 from bonwise.extras import PAGES
-from bonwise.report.blocks import Part, Said, Table
+from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.described.audit import describe_with
 from bonwise.report.described.studied.beside import BesideAudit, beside_audit
 from bonwise.report.show import describe
@@ -64,8 +64,15 @@ def _beside(document: Document, audit: AuditDocument) -> BesideAudit:
     described = describe(document)
     # The head of the page says the settings already.
     blocks = [one for one in described.blocks if not (isinstance(one, Table) and one.role == "facts")]
-    # The page has a verdict and limits of its own.
-    blocks = [
-        one for one in blocks if not (isinstance(one, Part) and (one.role == "verdict" or one.anchor == _LIMITS))
-    ]
-    return BesideAudit(whole=[Part(described.title, blocks)])
+    # The page has a verdict and limits of its own; the answer is said here, and in one sentence.
+    answers = [said for one in blocks if _is_verdict(one) for said in one.blocks if _leads(said)]  # type: ignore[union-attr]
+    blocks = [one for one in blocks if not _is_verdict(one) and not (isinstance(one, Part) and one.anchor == _LIMITS)]
+    return BesideAudit(whole=[Part(described.title, [*answers, *blocks])])
+
+
+def _is_verdict(block: Block) -> bool:
+    return isinstance(block, Part) and block.role == "verdict"
+
+
+def _leads(block: Block) -> bool:
+    return isinstance(block, Said) and block.role == "lead"

@@ -38,6 +38,7 @@ __all__ = [
     "Value",
     "decisive_first",
     "drawings_of",
+    "next_of",
 ]
 
 Value = str | float | int | bool | None
@@ -282,7 +283,7 @@ class Part:
     role : {"part", "detail", "long", "verdict", "outcomes", "next"}
         ``detail`` is for pages alone, ``long`` for pages and a terminal that shows everything. The title of a
         ``verdict`` is its word; ``outcomes`` are those of gates, or what to do. Both come first everywhere. ``next``
-        is what to type next, for pages alone: a terminal says it last.
+        is what to type next: a page says it in the verdict, a terminal and Markdown say it last.
     state : {"good", "bad", "open"}
         Of a verdict.
     anchor : str
@@ -347,6 +348,13 @@ def _rank_in_a_verdict(block: Block) -> int:
     if isinstance(block, Part) and not block.folded:
         return 4 if block.role == "next" else 3
     return 5 if isinstance(block, Table) and block.role == "headlines" else 6
+
+
+def next_of(blocks: Iterable[Block]) -> Iterator[Part]:
+    """Yield what to type next, of the verdicts among blocks."""
+    for block in blocks:
+        if isinstance(block, Part) and block.role == "verdict":
+            yield from (one for one in block.blocks if isinstance(one, Part) and one.role == "next")
 
 
 def drawings_of(blocks: Iterable[Block]) -> Iterator[Drawing[FigureData]]:

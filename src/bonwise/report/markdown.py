@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from bonwise.printable import printable
-from bonwise.report.blocks import Block, Column, Part, Said, Table, decisive_first
+from bonwise.report.blocks import Block, Column, Part, Said, Table, decisive_first, next_of
 from bonwise.report.numbers import counted
 
 __all__ = ["markdown_error", "paragraph", "rendered"]
@@ -35,7 +36,8 @@ _TOP, _DEEPEST = 2, 6
 def rendered(described: Part) -> str:
     """Return a description as Markdown; names from files are text: none makes markup, a link or a mention.
 
-    What decides comes first. Where it is too long for a build's summary the last lines are left out and counted.
+    What decides comes first, and what to type next last. Where it is too long for a build's summary the last lines
+    are left out and counted.
 
     Examples
     --------
@@ -44,7 +46,8 @@ def rendered(described: Part) -> str:
     <BLANKLINE>
     192 labels
     """
-    blocks, lost = _within(_part(decisive_first(described), _TOP), _MOST_BYTES)
+    last = (line for one in next_of(described.blocks) for line in _part(one, _TOP + 1))
+    blocks, lost = _within(chain(_part(decisive_first(described), _TOP), last), _MOST_BYTES)
     if lost:
         blocks.append(f"Left out, because a build shows no longer summary: {counted(lost, 'line')}.")
     return "\n\n".join(blocks) + "\n"

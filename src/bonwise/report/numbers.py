@@ -61,6 +61,7 @@ _ROUNDING_ERROR = 1e-12
 
 _SCALES: dict[Unit, int] = {"number": 1, "share": 100, "points": 100}
 _AFTER: dict[Unit, str] = {"number": "", "share": "%", "points": " points"}
+_ONE_POINT = ("1", "+1", "-1")
 
 _MOST_OF_A_PERCENT = 4
 """Decimals of a percent or a point: less than that is what computing leaves of 0, and no width."""
@@ -111,10 +112,12 @@ def estimate(found: Bounded | None, unit: Unit = "number", *, sign: bool = False
     >>> found = Ends(0.2126, 0.0809, 0.3427)
     >>> estimate(found), estimate(found, "share"), estimate(found, "points", sign=True)
     ('0.21', '21%', '+21 points')
+    >>> estimate(Ends(0.0098, -0.1, 0.12), "points")
+    '1 point'
     """
     if found is None or found.estimate is None:
         return NOTHING
-    return _written(found.estimate, unit, _decimals_of(found, unit), sign=sign) + _AFTER[unit]
+    return _in_unit(_written(found.estimate, unit, _decimals_of(found, unit), sign=sign), unit)
 
 
 def interval(found: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
@@ -191,7 +194,7 @@ def number(value: float | None, unit: Unit = "number", *, like: Bounded | None =
     """
     if value is None:
         return NOTHING
-    return _written(value, unit, None if like is None else _decimals_of(like, unit), sign=sign) + _AFTER[unit]
+    return _in_unit(_written(value, unit, None if like is None else _decimals_of(like, unit), sign=sign), unit)
 
 
 def against(value: float, other: float, unit: Unit = "number", *, like: Bounded | None = None) -> str:
@@ -214,10 +217,10 @@ def against(value: float, other: float, unit: Unit = "number", *, like: Bounded 
     distance = abs(value - other) * _SCALES[unit]
     beside = None if like is None else _decimals_of(like, unit)
     if distance == 0:
-        return _written(value, unit, beside) + _AFTER[unit]
+        return _in_unit(_written(value, unit, beside), unit)
     decimals = max(_decimals(distance, 1), beside if beside is not None and beside <= _MOST_DECIMALS else 0)
     # However close the two are: one that fails a gate is not written as the gate.
-    return f"{value * _SCALES[unit]:,.{decimals}f}{_AFTER[unit]}"
+    return _in_unit(f"{value * _SCALES[unit]:,.{decimals}f}", unit)
 
 
 def alike(values: Sequence[float | None], unit: Unit = "number") -> list[str]:
@@ -252,7 +255,7 @@ def setting(value: float, unit: Unit = "number") -> str:
     >>> setting(0.25), setting(20.0), setting(0.25, "share")
     ('0.25', '20', '25%')
     """
-    return f"{_SCALES[unit] * value:g}{_AFTER[unit]}"
+    return _in_unit(f"{_SCALES[unit] * value:g}", unit)
 
 
 def percent(share: float) -> str:
@@ -350,6 +353,10 @@ def _written(value: float, unit: Unit, decimals: int | None, *, sign: bool = Fal
     rounded = round(scaled, decimals) + 0.0
     plus = "+" if sign and rounded > 0 else ""
     return f"{rounded:{plus},.{decimals}f}"
+
+
+def _in_unit(written: str, unit: Unit) -> str:
+    return f"{written} point" if unit == "points" and written in _ONE_POINT else written + _AFTER[unit]
 
 
 def _significant(value: float, plus: str = "") -> str:

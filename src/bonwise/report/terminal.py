@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.printable import all_printable, printable
-from bonwise.report.blocks import Block, Part, Role, Said, Table, decisive_first
+from bonwise.report.blocks import Block, Part, Role, Said, Table, decisive_first, next_of
 from bonwise.report.commands import command
 from bonwise.report.fitted import FittedTable
 from bonwise.report.numbers import counted
@@ -27,7 +27,7 @@ _LONGEST = 4_000
 
 
 def renderables(described: Part, *, full: bool = False) -> Iterator[RenderableType]:
-    """Yield what to print of a description, details left out: its verdict, its title, then its lines and tables.
+    """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
     Parameters
     ----------
@@ -43,6 +43,8 @@ def renderables(described: Part, *, full: bool = False) -> Iterator[RenderableTy
         yield Text("")
     yield Text(_line(described.title), style="bold")
     yield from _blocks([one for one in blocks if not _is_verdict(one)])
+    for one in next_of(verdicts):
+        yield from _part(one)
 
 
 def lines(said: Sequence[Said]) -> Iterator[RenderableType]:

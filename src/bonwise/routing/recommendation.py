@@ -90,7 +90,7 @@ def recommend(signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, share:
         share,
         threshold(fitted.value(prompts.features), share, prompts.population),
         found.captured,
-        (f"Route by {taken.signal.name}: {taken.signal.meaning}.", *_why(taken, learnt), *_caveats(taken, found)),
+        (f"{taken.signal.name}: {taken.signal.meaning}.", *_why(taken, learnt), *_caveats(taken, found)),
     )
 
 

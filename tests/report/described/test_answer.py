@@ -9,12 +9,12 @@ import pytest
 
 import bonwise as bw
 from bonwise.documents.estimate import EstimateRecord
-from bonwise.report.blocks import Part
+from bonwise.report.blocks import Part, next_of
 from bonwise.report.described.answer import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.described.limits import limits
 from bonwise.report.numbers import Ends
 from bonwise.report.page.made_on import made_on
-from bonwise.report.show import describe, text
+from bonwise.report.show import describe, markdown, text
 from docs.stock import stock
 
 
@@ -106,3 +106,16 @@ def test_the_date_of_a_page_can_be_set(folder, monkeypatch):
     assert b"Made on 1970-01-02 by bonwise" in pages[0]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", made_on())
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_what_comes_next_is_said_last_and_once(kind, folder, monkeypatch):
+    """A page says it in the verdict; a terminal and Markdown end with it."""
+    monkeypatch.chdir(folder)
+    document = MAKERS[kind]().document()
+    verdicts = [one for one in describe(document).blocks if isinstance(one, Part) and one.role == "verdict"]
+    (last,) = next_of(verdicts)
+    assert " ".join(text(document).split()).endswith(" ".join(["Next", *(one.text for one in last.blocks)]))
+    for one in last.blocks:
+        assert " ".join(text(document).split()).count(one.text) == 1
+    assert markdown(document).count("\n### Next\n") == 1

@@ -15,6 +15,7 @@ from bonwise.report.audit_page import audit_page
 from bonwise.report.described.audit import describe
 from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import drawings, markdown, notebook, page, printed, text
+from bonwise.testing import simulate
 from report.described.audits import audited, changed, exhibits, several, table
 from report.described.readers import HOSTILE, harmless, words
 
@@ -438,3 +439,30 @@ def test_an_undefined_metric_has_a_dash():
     said = whole(bw.audit(table().assign(oracle_label=1.0)).document())
     assert re.search(r"^ {2}recovery +- +- +30 ", said, re.MULTILINE)
     assert "needs a prompt where labels differ" in " ".join(said.split())
+
+
+def test_single_labels_are_not_counted_in_no_prompt():
+    """Where no prompt is labelled whole the sentence says so; it does not count labels in 0 prompts."""
+    frame = simulate("arena", n=60, seed=4).frame()
+    some = frame.assign(oracle_label=frame["oracle_label"].where(frame.index % 4 == 0))
+    told = text(bw.audit(some, design="cells").document(), full=True)
+    assert "60 labels of 240 candidates, none of them in a prompt that is labelled whole." in " ".join(told.split())
+    most = frame.assign(oracle_label=frame["oracle_label"].where(frame.index >= 30))
+    told = " ".join(text(bw.audit(most, design="cells").document(), full=True).split())
+    assert re.search(
+        r"Figures rest on 210 labels of 240 candidates, \d+ of them in 52 prompts labelled whole\.", told
+    )
+
+
+@pytest.mark.parametrize("design", [None, "uniform"])
+def test_figures_of_labelled_prompts_are_called_so(design):
+    """With labels for half of the prompts strata and spread say that they show the labelled ones."""
+    frame = simulate("arena", n=60, seed=4).frame()
+    number = frame["prompt_id"].str[1:].astype(int)
+    half = frame.assign(oracle_label=frame["oracle_label"].where(number % 2 == 0), topic=number % 3)
+    audit = bw.audit(half.astype({"topic": str}), **({} if design is None else {"design": design}))
+    says = {one.key: one.says for one in audit.drawings}
+    assert "all 30 labelled prompts" in says["a-spread-between"]
+    assert "with the number of labelled prompts" in says["a-strata-0-recovery"]
+    whole = {one.key: one.says for one in bw.audit(frame.assign(topic=(number % 3).astype(str))).drawings}
+    assert "all 60 prompts" in whole["a-spread-between"]

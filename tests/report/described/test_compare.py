@@ -26,12 +26,12 @@ def findings(document):
 def test_sentences_and_captions_carry_the_figures(document):
     """The differences come first on a page, with their intervals, in words and in the caption of the forest."""
     gain = document.differences["gain"]
-    size, ends = estimate(gain), interval(gain)
+    size, ends = estimate(gain), interval(gain, sign=True)
     sentences, (_, drawn, _) = findings(document)
     (said,) = (one for one in sentences if one.startswith("Gain"))
     assert f"the first has {size} more, and the interval of the difference {ends} excludes 0" in said
-    assert f"gain {size} {ends}" in drawn.says
-    (tokens,) = (one for one in sentences if one.startswith("Tokens a prompt"))
+    assert f"gain +{size} {ends}" in drawn.says
+    (tokens,) = (one for one in sentences if one.startswith("Tokens per prompt"))
     assert "first 100, second 101; the first has 1.00 less (no interval)" in tokens
     shown = words(page(document))
     assert shown.index(said) < shown.index("first - second")
@@ -73,7 +73,7 @@ def test_one_figure_has_the_same_digits_wherever_it_stands(document):
     one = changed(document, lambda plain: plain["differences"]["recovery"].update(ends))
     sentences, (shares, *_) = findings(one)
     (sentence,) = (said for said in sentences if said.startswith("Recovery"))
-    assert "the first has 3 points more, and the interval of the difference [-7, 30] holds 0" in sentence
+    assert "the first has 3 points more, and the interval of the difference [-7, +30] holds 0" in sentence
     for shown in (shares.says, svg(shares)):
         assert "+3 points [-7, +30]" in shown
     assert [cell.strip() for cell in row_of(markdown(one), "recovery")[-2:]] == ["+3 points", "\\[-7, +30\\]"]
@@ -133,7 +133,7 @@ def test_partly_labelled_figures_have_a_star(tmp_path):
     """Where prompts lack labels every row says that its figures are of the others."""
     said = text(result(tmp_path, prompts=20).document())
     assert "gain *" in said
-    assert said.rstrip().endswith("* from the completely labelled prompts alone")
+    assert "* from the completely labelled prompts alone\nNext\n" in said
 
 
 def test_names_stay_text(document):

@@ -39,10 +39,13 @@ def with_recovery(estimate, low, high, level):
 def test_the_distance_from_the_gate_is_said():
     """Below the gate, above it and around it: how far, and what a judge would pass."""
     below = told(with_recovery(0.21, 0.08, 0.34, "weak"))
-    assert "The interval ends 16.0 points below the gate of 50%" in below
+    assert "The interval ends 16 points below the gate of 50%" in below
     assert "This judge would pass a gate below 8%." in below
     above = told(with_recovery(0.8, 0.7, 0.9, "useful"))
-    assert "The interval begins 20.0 points above the gate of 50%: only a gate of 70% or more" in above
+    assert "The interval begins 20 points above the gate of 50%: only a gate of 70% or more" in above
+    # As many decimals as the interval, and more where it would be written as 0.
+    assert "The interval ends 0.3 points below the gate" in told(with_recovery(0.3, 0.1, 0.497, "weak"))
+    assert "The interval begins 1 point above the gate" in told(with_recovery(0.7, 0.51, 0.9, "useful"))
     assert told(with_recovery(0.5, 0.4, 0.6, "inconclusive")).startswith("The interval spans the gate of 50%.")
     assert "would pass" not in told(with_recovery(-0.2, -0.4, 0.1, "weak"))
 
@@ -55,13 +58,12 @@ def test_without_a_recovery_there_is_no_line():
     assert "undefined" in words(page(document))
 
 
-def test_what_to_type_next_is_for_pages_alone():
-    """A terminal prints it last by itself, so neither text nor Markdown holds it twice."""
+def test_what_to_type_next_after_an_audit_is_given_for_its_page():
+    """The command prints it last by itself, so neither the text of an audit nor its Markdown holds it."""
     found = describe_with(audited(), then=THEN)
     (part,) = (one for one in verdict_of(found).blocks if getattr(one, "role", "") == "next")
     assert [one.text for one in part.blocks] == ["See more:", "bonwise route scores.csv"]
-    assert "bonwise route scores.csv" not in rendered(found)
-    assert "bonwise route scores.csv" not in text(audited())
+    assert "bonwise route scores.csv" not in rendered(describe(audited())) + text(audited(), full=True)
 
 
 def test_of_several_judges_the_best_is_on_the_line():

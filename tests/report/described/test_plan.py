@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from bonwise.documents.reading import load
+from bonwise.report.blocks import next_of
 from bonwise.report.numbers import number
-from bonwise.report.show import describe, drawings, page, text
+from bonwise.report.show import describe, drawings, markdown, page, text
 from documents.planned import PLANS, made
 from report.described.readers import words
 
@@ -63,7 +66,7 @@ def test_the_curve_is_the_table():
         assert f"{number(row.power, 'share')} with {row.labels:,}" in drawing.says
     assert list(drawing.to_frame()["x"]) == [row.labels for row in found.power_table]
     assert "192 needed" in page(found)
-    assert "asked for: 0.9" in page(found)
+    assert "asked for: 90%" in page(found)
 
 
 def test_what_there_is_and_what_is_needed_are_told_apart():
@@ -100,7 +103,14 @@ def test_a_loaded_plan_is_shown_like_the_result(tmp_path):
 
 
 def test_commands_are_lines_of_their_own():
-    """The last part of a plan is what to type next."""
-    last = describe(document("power")).blocks[-1]
-    assert last.title == "Next"
-    assert [(one.role, one.text) for one in last.blocks] == [("command", one) for one in document("power").commands]
+    """What to type next stands in the box of the verdict on a page, and last in a terminal and in Markdown, once."""
+    found = document("power")
+    ((last,),) = ([*next_of([one])] for one in describe(found).blocks if getattr(one, "role", "") == "verdict")
+    assert [(one.role, one.text) for one in last.blocks] == [("command", one) for one in found.commands]
+    shown = page(found)
+    for command in found.commands:
+        assert shown.index(html.escape(command)) < shown.index("The study")
+        for said in (shown.replace(html.escape(command), command), text(found), markdown(found)):
+            assert said.count(command) == 1
+    assert text(found).splitlines()[-len(found.commands) - 1 :] == ["Next", *found.commands]
+    assert markdown(found).splitlines()[-2] == found.commands[-1]

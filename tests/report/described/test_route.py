@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.report.audit_page import described_with
 from bonwise.report.described.audit import describe_with
 from bonwise.report.described.studied.beside import BesideAudit
 from bonwise.report.numbers import Ends, estimate, number, with_interval
 from bonwise.report.page.rendered import whole_page
 from bonwise.report.show import describe, markdown, notebook, page, text
 from documents.test_route import changed, several, study
+from report.described.audits import exhibits
 from report.described.readers import HOSTILE, harmless, words
 from routing.tables import weak_judge
 
@@ -44,27 +48,52 @@ def test_no_other_figure_is_a_negative_zero():
         plain["budget"] |= {"route_only": -1e-15, "redraw_only": -1e-15}
 
     found = said(changed(change))
-    assert "those with the highest values, down to 0." in found
+    assert re.search(r"are those with the highest \w+, down to 0\.", found)
     assert "e-15" not in found
     assert "Expected gain in the mean label 0; routing alone 0, further draws alone 0." in found
 
 
-def test_the_recommendation_says_of_what_it_captures_a_part():
-    """Beside the part captured stands what it is a part of; without a figure neither is named."""
+def test_the_recommendation_says_once_what_it_captures():
+    """The verdict says the part captured and what it is a part of, nothing else does; without a figure it says so."""
 
     def captures(estimate, low, high):
         ends = {"estimate": estimate, "low": low, "high": high}
         return said(changed(lambda plain: plain["recommendation"]["captured"].update(ends)))
 
-    assert "They capture 38% [32%, 44%] of the possible lift." in captures(0.38, 0.32, 0.44)
-    assert "They capture 38.0% of the possible lift." in captures(0.38, None, None)
-    assert "They capture" not in captures(None, None, None)
+    found = captures(0.38, 0.32, 0.44)
+    assert found.startswith("Verdict: route by ")
+    assert found.count("capture 38% [32%, 44%] of the possible lift") == found.count("[32%, 44%]") == 1
+    assert "The 10% of the prompts to send on are those with the highest " in found
+    assert "capture 38.0% of the possible lift." in captures(0.38, None, None)
+    undefined = captures(None, None, None)
+    assert "captures is undefined." in undefined
+    assert "of the prompts that it would send on are those with the highest " in undefined
+
+
+def test_nothing_is_recommended_that_is_not_shown_to_help():
+    """Where the interval holds 0 the text names the prompts that would be sent, and says not to send them yet."""
+    ends = {"estimate": 0.1, "low": -0.1, "high": 0.3}
+    found = said(changed(lambda plain: plain["recommendation"]["captured"].update(ends)))
+    assert found.startswith("Verdict: no help shown")
+    assert "to send on are" not in found
+    assert "Do not route by this signal yet." in found
+
+
+def test_each_of_several_judges_has_its_answer():
+    """The verdict counts judges, so the part of each says what its signal captures, once."""
+    one = weak_judge(100)
+    document = bw.route(pd.concat([one, one.assign(judge="other")], ignore_index=True)).document()
+    found = said(document)
+    for judge in document.judges.values():
+        taken = judge.recommendation
+        part = f"of the prompts sent on by {taken.signal} capture {with_interval(taken.captured, 'share')}"
+        assert found.count(part) == 2
 
 
 def test_what_to_do_comes_before_the_figures_everywhere():
     """The recommendation comes before any table: in a terminal, on pages, in notebooks and in Markdown."""
     document = study().document()
-    send = f"Send 10% of the prompts on by {document.judges['weak'].recommendation.signal}"
+    send = f"are those with the highest {document.judges['weak'].recommendation.signal}, down to"
     for shown in (said(document), words(page(document)), words(notebook(document)), markdown(document)):
         assert shown.replace("\\", "").index(send) < shown.index("corr(signal, gain)")
     assert "Of 20 calls per prompt, a routed prompt costing 20: " in said(document)
@@ -136,7 +165,7 @@ def test_each_judge_has_a_part_and_who_was_refused_is_named():
     assert 'id="route-1"' in shown
     assert 'id="route-2"' in shown
     assert len({drawing.key for drawing in document.drawings}) == len(document.drawings)
-    assert said(several()).endswith("not studied: mute: too few labels")
+    assert "not studied: mute: too few labels Next " in said(several())
 
 
 def test_what_was_left_out_is_counted():
@@ -159,7 +188,7 @@ def test_a_study_stands_beside_an_audit():
     """The page of an audit takes it with its recommendation and its drawings."""
     audit = bw.audit(weak_judge(100)).document()
     shown = words(whole_page(describe_with(audit, studies=[BesideAudit(whole=[describe(study().document())])])))
-    assert "Send 10% of the prompts on by" in shown
+    assert "10% of the prompts sent on by" in shown
     assert "Captured by share sent on" in shown
 
 
@@ -172,3 +201,23 @@ def test_names_stay_text():
         plain["settings"]["source"] = plain["settings"]["reference"] = HOSTILE
 
     harmless(changed(change, several()))
+
+
+def test_figures_come_before_tables():
+    """All drawings of a judge stand before its first table."""
+    (part,) = (one for one in describe(study().document()).blocks if getattr(one, "anchor", "") == "route-1")
+    blocks = [block for one in part.blocks if hasattr(one, "blocks") for block in one.blocks]
+    kinds = [type(one).__name__ for one in blocks if type(one).__name__ in {"Drawing", "Table"}]
+    assert kinds == sorted(kinds)
+    assert {"Drawing", "Table"} == set(kinds)
+
+
+def test_the_page_of_an_audit_says_what_routing_brings():
+    """The answer leads the part on routing, where its verdict is not the page's."""
+    document = study().document()
+    taken = document.judges["weak"].recommendation
+    made = described_with(bw.audit(weak_judge(100)).document(), exhibits(["weak"]), [document])
+    (part,) = (one for one in made.blocks if getattr(one, "title", "").startswith("Routing of "))
+    assert part.blocks[0].role == "lead"
+    assert f"capture {estimate(taken.captured, 'share')} of the possible lift" in part.blocks[0].text
+    assert not any(getattr(one, "role", "") in {"verdict", "next"} for one in part.blocks)

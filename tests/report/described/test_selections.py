@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import json
+import shlex
+from pathlib import Path
+
 import pytest
 
 import bonwise as bw
 from bonwise.calls.bill import Bill
-from bonwise.report.blocks import Cards, Part, Table
+from bonwise.cli.entry import run
+from bonwise.report.blocks import Cards, Part, Table, next_of
 from bonwise.report.show import describe, markdown, notebook, page, text
 from bonwise.selection.selection import Comparison, Routed
 from documents.test_selections import full, made
@@ -116,7 +121,7 @@ def test_the_head_names_what_decided():
         ("asked with", "max_tokens=9, temperature=0.0; max_tokens=9, temperature=1.0"),
         ("strategy", "adaptive:margin=0.5"),
         ("routed", "by interval_width, share 0.25, to pairwise:s"),
-        ("deadline", "50 s a pool"),
+        ("deadline", "50 s per pool"),
         ("on failure", "owe"),
         ("seed", "3"),
         ("bonwise", "1.2.3"),
@@ -184,6 +189,8 @@ def test_a_single_pick_shows_its_candidates(tmp_path):
         assert "c1, decided by score: every candidate was scored once" in shown
         assert "c1 -2 c0 -9" in shown
         assert "Decided by score: one candidate had the highest score." in shown
+    # A page says it where the pool is opened, too.
+    assert words(pick._repr_html_()).count("Decided by score: one candidate had the highest score.") == 1
     assert "<script" not in pick._repr_html_()
     assert "| c1 | -2 |" in pick.to_markdown()
 
@@ -276,4 +283,44 @@ def test_long_names_are_cut_and_stay_apart():
     assert [(len(one.title), one.blocks[0].text, len(one.marks), one.note) for one in cards.cards] == [
         (300, "text b", 1, ""),
         (300, "text a", 0, "not scored: why"),
+    ]
+
+
+def shown_next(document):
+    """Return the commands that the verdict of a page holds."""
+    verdicts = [one for one in describe(document).blocks if getattr(one, "role", "") == "verdict"]
+    return [said.text for one in next_of(verdicts) for said in one.blocks if said.role == "command"]
+
+
+def test_what_the_verdict_says_is_not_said_again():
+    """How many pools have a pick stands once on a page, and in a text."""
+    document = made(selection(), selection(prompt_id="q"))
+    assert words(page(document)).count("A candidate was picked in 2 of 2 pools") == 1
+    assert text(document).count("A candidate was picked in 2 of 2 pools") == 1
+
+
+def test_the_commands_that_come_next_run_as_they_stand(tmp_path, monkeypatch, capsys):
+    """The sheet is drawn by the first command, and its export has the name that the second command reads."""
+    monkeypatch.chdir(tmp_path)
+    pools = [{"prompt_id": f"p{at}", "prompt": "Say", "candidates": ["a", "b"]} for at in range(120)]
+    Path("my pools.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pools), encoding="utf-8")
+    few = shown_next(made(selection(), selection(prompt_id="q"), source="my pools.jsonl"))
+    many = shown_next(made(*(selection(prompt_id=f"p{at}") for at in range(120)), source="my pools.jsonl"))
+    assert few[1] == "bonwise audit winners.jsonl --labels sheet-labels.csv"
+    assert many[1] == f"{few[1]} --design uniform"
+    for command, drawn in ((few[0], 120), (many[0], 100)):
+        program, *arguments = shlex.split(command)
+        assert program == "bonwise"
+        assert run(arguments) == 0
+        told = capsys.readouterr().out
+        assert f"{drawn * 2} responses" in told
+        assert "sheet-labels.csv" in told
+        Path("sheet.html").unlink()
+
+
+def test_a_single_pick_of_python_is_no_file_of_picks():
+    """No command is given that reads a file which is not there; of picks from standard input nothing is drawn."""
+    assert shown_next(made(selection(), source=None)) == []
+    assert shown_next(made(selection(), selection(prompt_id="q"), source="-")) == [
+        "bonwise audit winners.jsonl --labels labels.csv"
     ]

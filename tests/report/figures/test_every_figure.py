@@ -11,6 +11,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.report.figures.colours import COLOURS, LIGHT, SIZE, TEXT
+from bonwise.report.figures.forest import Forest
 from browser.samples import spoken
 from docs.stock import stock
 from report.figures.painted import painted
@@ -97,6 +98,23 @@ def test_every_axis_has_a_name(results):
             assert all(axis.get_label_text().strip() for axis in shown), (kind, drawing.key)
             assert drawing.size[0] <= SIZE[0], drawing.key
             assert min(text.get_fontsize() for text in axes.texts or [axes.xaxis.label]) >= TEXT
+
+
+def test_axes_have_the_unit_of_the_figures_beside_them(results):
+    """Where the rows of a forest are in percent or in points, so is its axis; differences above 0 have a plus."""
+    units = set()
+    for kind, result in results.items():
+        drawings = [one for one in result.drawings if isinstance(one.data, Forest)]
+        for drawing, axes in zip(drawings, painted(lambda them=drawings: them), strict=True):
+            texts = [text.get_text() for text in axes.texts]
+            ticks = "".join(label.get_text() for label in axes.get_xticklabels())
+            in_percent, in_points = any("%" in one for one in texts), any(" point" in one for one in texts)
+            units |= {"%" * in_percent, "points" * in_points}
+            assert ("%" in ticks) == in_percent, (kind, drawing.key)
+            assert axes.get_xlabel().endswith(", in points") == in_points, (kind, drawing.key)
+            if "first - second" in drawing.says or "minus" in drawing.says:
+                assert drawing.data.sign, (kind, drawing.key)
+    assert units >= {"%", "points"}
 
 
 def test_histograms_side_by_side_share_their_axes(results):

@@ -304,3 +304,27 @@ def test_names_from_files_stay_text(name):
         assert "<script" not in svg(one)
         assert not re.search("[\x00-\x08\x1b\u202e]", svg(one) + one.says + one.title)
     assert len(short(name)) <= 28
+
+
+def test_strata_that_are_alike_are_no_lowest_and_highest():
+    """Where all have one figure the caption says each with its own interval, and of many the first."""
+    column = strata(["maths", "law"])
+    for row, low in zip(column[0].rows, (-0.4, -0.2), strict=True):
+        row.metrics["recovery"] = typed(found(0.0, low, 0.1))
+    recovery, _ = strata_figures(column, "k")
+    assert "prompts: 0% [-40%, 10%] for maths, 0% [-20%, 10%] for law." in recovery.says
+    many = strata([f"v{at}" for at in range(6)])
+    for row in many[0].rows:
+        row.metrics["recovery"] = typed(found(0.0, -0.4, 0.1))
+    recovery, _ = strata_figures(many, "k")
+    assert recovery.says.endswith("for v3 and 2 more.")
+
+
+def test_figures_of_labelled_prompts_say_so():
+    """Captions of strata and of the spread name the prompts that they rest on, where others lack labels."""
+    for labelled in (True, False):
+        captions = [
+            *strata_figures(strata(["maths", "law"]), "k", labelled=labelled),
+            *spread_figures(typed(SPREAD), "k", labelled=labelled),
+        ]
+        assert all(("labelled" in one.says) == labelled for one in captions)

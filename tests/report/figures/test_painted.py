@@ -7,7 +7,7 @@ from bonwise.report.figures.differences import difference_figures
 from bonwise.report.figures.forest import ReferenceMark, forest_figure
 from bonwise.report.figures.picks import picks_figures
 from bonwise.report.figures.spread import spread_figures
-from report.figures.painted import painted, points, role_of, typed
+from report.figures.painted import painted, points, role_of, svg, typed
 
 ENDS = ("estimate", "low", "high")
 
@@ -119,6 +119,71 @@ def test_an_arrow_points_to_where_the_interval_goes_on():
     }
     assert -9 < left < 0
     assert 0.5 <= right < 9
+
+
+def test_a_forest_of_points_says_points_everywhere():
+    """A difference of shares is in points at its row and along the axis, and a mark is told in percent of a share."""
+    rows = [("up", 0.1, 0.05, 0.152), ("down", -0.1, -0.3, 0.1)]
+    (axes,) = painted(lambda: forest_figure(rows, "k", "t", "s", across="change", unit="points"))
+    assert {text.get_text() for text in axes.texts} >= {"+10 points [+5, +15]", "-10 points [-30, +10]"}
+    assert axes.get_xlabel() == "change, in points"
+    assert {"0", "10"} <= {label.get_text() for label in axes.get_xticklabels()}
+    (axes,) = painted(lambda: forest_figure(rows, "k", "t", "s", across="change", sign=True))
+    assert "+0.10 [+0.05, +0.15]" in {text.get_text() for text in axes.texts}
+    assert axes.get_xlabel() == "change"
+    shares = forest_figure([("a", 0.2, 0.1, 0.3)], "k", "t", "s", marks=[ReferenceMark(0, 0.5, "other", "here")])
+    assert "here: 0.500" in svg(shares[0])
+    shares = forest_figure(
+        [("a", 0.2, 0.1, 0.3)], "k", "t", "s", unit="share", marks=[ReferenceMark(0, 0.5, "other", "here")]
+    )
+    assert "here: 50.0%" in svg(shares[0])
+
+
+@pytest.mark.parametrize("names", [("law", "art", "maths"), ("openai/gpt-5-mini - openai/gpt-5-nano",) * 3])
+def test_the_gate_is_a_dashed_line_down_the_figure(names):
+    """The gate is dashed and 0 is not; both fill what the words of each row leave free, a third of it or more."""
+    rows = [(name, 0.2, 0.1, 0.3) for name in names]
+    (axes,) = painted(lambda: forest_figure(rows, "k", "t", "s", gate=0.5))
+    uprights = {
+        line: line.get_ydata() for line in axes.lines if len(set(line.get_xdata())) == 1 < len(line.get_xdata())
+    }
+    gates = [line for line in uprights if line.get_xdata()[0] == 0.5]
+    zeros = [line for line in uprights if line.get_xdata()[0] == 0.0]
+    assert len(gates) == len(zeros) == len(rows)
+    assert all(line.is_dashed() and role_of(line.get_color()) == "gate" for line in gates)
+    assert not any(line.is_dashed() for line in zeros)
+    for at, line in enumerate(gates):
+        bottom, top = uprights[line]
+        assert -at - 1 < bottom < -at < top < -at + 0.2
+        assert top - bottom > 1 / 3
+
+
+def test_values_of_lines_are_told_in_the_units_of_the_axes():
+    """What a reader points at is in percent where the axis is, with an interval only where the line has a band."""
+    drawn = curves_figure(
+        [Curve("a", [0.25, 0.5], [0.2, 0.3], [0.1, 0.2], [0.3, 0.4]), Curve("b", [0.25, 0.5], [0.6, 0.7])],
+        "k",
+        "t",
+        "s",
+        across="share",
+        up="part",
+        units=("share", "share"),
+    )
+    shown = svg(drawn[0])
+    assert "a: 20% [10%, 30%] at 25%" in shown
+    assert "b: 60.0% at 25%" in shown
+    (axes,) = painted(
+        lambda: curves_figure(
+            [Curve("w", [10, 20], [0.1, 0.2])],
+            "k",
+            "t",
+            "s",
+            across="labels",
+            up="half-width",
+            units=("number", "points"),
+        )
+    )
+    assert axes.get_ylabel() == "half-width, in points"
 
 
 def test_a_band_reaches_from_the_low_ends_to_the_high_ones():

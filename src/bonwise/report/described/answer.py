@@ -68,7 +68,7 @@ def verdict(answer: StatedVerdict, then: Sequence[Said] = (), more: Sequence[Blo
     ----------
     answer : StatedVerdict
     then : sequence of Said
-        What to do next, for a page: a terminal says it last.
+        What to do next: a page says it in the verdict, a terminal last.
     more : sequence of Block
         What else belongs to the answer.
     """

@@ -50,7 +50,7 @@ _SUMMED_UP = (
     ("recovery", "Recovery"),
     ("gain", "Gain"),
     ("calls_per_prompt", "Calls per prompt"),
-    ("tokens_per_prompt", "Tokens a prompt"),
+    ("tokens_per_prompt", "Tokens per prompt"),
 )
 
 
@@ -132,7 +132,7 @@ def _findings(document: CompareDocument) -> Iterator[Said]:
 def _difference(found: EstimateRecord, unit: Unit) -> str:
     if found.estimate is None:
         return "no difference can be computed"
-    size, ends = estimate(found, unit), interval(found, unit)
+    size, ends = estimate(found, unit), interval(found, unit, sign=True)
     figure = f"the first has {size.removeprefix('-')} {'less' if found.estimate < 0 else 'more'}"
     if found.estimate == 0:
         figure = "they do not differ"
@@ -142,8 +142,8 @@ def _difference(found: EstimateRecord, unit: Unit) -> str:
     return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
 
 
-def _said(found: EstimateRecord, unit: Unit) -> str:
-    return estimate(found, unit) if found.low is None else with_interval(found, unit)
+def _said(found: EstimateRecord, unit: Unit, *, sign: bool = False) -> str:
+    return (estimate if found.low is None else with_interval)(found, unit, sign=sign)
 
 
 def _table(document: CompareDocument) -> Table:
@@ -202,17 +202,18 @@ def compare_forests(document: CompareDocument) -> list[Drawing[Forest]]:
             _rows(shares),
             "compare-shares",
             "Differences of the picks",
-            f"First minus second, paired by prompt: {_in_words(shares, 'points')}. Right of 0 the first is better.",
+            f"First minus second, paired by prompt: {_in_words(shares, 'points', sign=True)}. Right of 0 the first "
+            "is better.",
             across="first - second",
-            said=_beside(shares, "points"),
+            unit="points",
         ),
         *forest_figure(
             _rows(gain),
             "compare-gain",
             "Difference of the gain",
-            f"First minus second, in the unit of the labels: {_in_words(gain)}.",
+            f"First minus second, in the unit of the labels: {_in_words(gain, sign=True)}.",
             across="first - second, in units of the label",
-            said=_beside(gain),
+            sign=True,
         ),
         *_values(document),
     ]
@@ -232,7 +233,6 @@ def _values(document: CompareDocument) -> list[Drawing[Forest]]:
         None,
         across="mean label",
         roles=("random", "judge", "other", "oracle"),
-        said=_beside(shown),
     )
 
 
@@ -245,18 +245,7 @@ def _rows(found: _Figures) -> list[Row]:
     return [(word, one.estimate, one.low, one.high) for word, one in found.items()]
 
 
-def _beside(found: _Figures, unit: Unit = "number") -> list[str]:
-    return [_written(one, unit) for one in found.values()]
-
-
-def _written(found: EstimateRecord, unit: Unit) -> str:
-    if found.estimate is None:
-        return "no figure"
-    return with_interval(found, unit, sign=unit == "points")
-
-
-def _in_words(found: _Figures, unit: Unit = "number") -> str:
-    known = {word: one for word, one in found.items() if one.estimate is not None}
+def _in_words(found: _Figures, unit: Unit = "number", *, sign: bool = False) -> str:
     return "; ".join(
-        f"{word} {estimate(one, unit) if one.low is None else _written(one, unit)}" for word, one in known.items()
+        f"{word} {_said(one, unit, sign=sign)}" for word, one in found.items() if one.estimate is not None
     )

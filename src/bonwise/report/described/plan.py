@@ -40,17 +40,15 @@ def _blocks(document: PlanDocument) -> Iterator[Block]:
     decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
     yield _verdict(document, decides)
     yield _study(document)
+    yield from plan_curve(document)
     if document.power_table:
         yield _powers(document)
-    yield from plan_curve(document)
     for sentence in document.sentences:
         if sentence not in decides:
             yield Said("finding", printable(sentence, longest=_LONGEST))
     given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
     yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
     yield limits("plan")
-    if document.commands:
-        yield Part("Next", [Said("command", line) for line in document.commands])
 
 
 def _verdict(document: PlanDocument, decides: Sequence[str]) -> Part:
@@ -58,7 +56,8 @@ def _verdict(document: PlanDocument, decides: Sequence[str]) -> Part:
     says = " ".join(decides) or (
         _lead(document) if document.labels is not None else f"The plan is {document.verdict}."
     )
-    return verdict(StatedVerdict(document.verdict, _STATES[document.verdict], says), more=asked)
+    then = [Said("command", line) for line in document.commands]
+    return verdict(StatedVerdict(document.verdict, _STATES[document.verdict], says), then, more=asked)
 
 
 def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
@@ -199,6 +198,7 @@ def plan_curve(document: PlanDocument) -> list[Drawing[Curves]]:
         across="labels",
         up="probability of finding the effect" if power else "half-width of the interval",
         guides=list(_guides(document)),
+        units=("number", unit),
         up_to=1.0 if power else None,
     )
 
@@ -207,7 +207,8 @@ def _guides(document: PlanDocument) -> Iterator[Guide]:
     settings = document.settings
     asked = settings.power if document.shows == "power" else settings.half_width
     if asked is not None:
-        yield Guide(f"asked for: {setting(asked)}", y=asked)
+        unit: Unit = "share" if document.shows == "power" else "points"
+        yield Guide(f"asked for: {setting(asked, unit)}", y=asked)
     if document.labels is not None:
         yield Guide(f"{count(document.labels)} needed", x=document.labels)
     if settings.labels is not None and settings.labels != document.labels:

@@ -19,10 +19,16 @@ from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, 
 
 __all__ = ["describe"]
 
-_LIVE = "To route live, save the rule with --save FILE and give it to bonwise select --route."
+_LIVE = (
+    Said("finding", "To route live, add --save router.json to the command of this study, then select with the rule:"),
+    Said("command", "bonwise select pools.jsonl --judge KIND:MODEL --strong KIND:MODEL --route router.json"),
+)
 _NOT_YET = (
-    "Do not route by this signal yet. Label more prompts, or score each candidate again or by another judge, so that "
-    "more signals can be studied."
+    Said(
+        "finding",
+        "Do not route by this signal yet. Label more prompts, or score each candidate again or by another judge, so "
+        "that more signals can be studied.",
+    ),
 )
 
 _MOST_REASONS = 3
@@ -35,7 +41,7 @@ _QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger
 
 def describe(document: RouteDocument) -> Part:
     """Describe a study of routing: one part per judge, which ends with what to do."""
-    settings = document.settings
+    settings, several = document.settings, len(document.judges) > 1
     against = "a perfect judge" if settings.reference is None else printable(settings.reference)
     return Part(
         f"Routing of {printable(settings.source)} to {against}",
@@ -44,7 +50,11 @@ def describe(document: RouteDocument) -> Part:
             *_verdict(document),
             *labels_left_out(settings.labels_left_out),
             *(
-                Part(_title(name, judge.data), list(_judge(judge, settings, f"route-{at}")), anchor=f"route-{at}")
+                Part(
+                    _title(name, judge.data),
+                    list(_judge(judge, settings, f"route-{at}", several=several)),
+                    anchor=f"route-{at}",
+                )
                 for at, (name, judge) in enumerate(document.judges.items(), start=1)
             ),
             *(
@@ -59,7 +69,7 @@ def describe(document: RouteDocument) -> Part:
 def _verdict(document: RouteDocument) -> Iterator[Part]:
     answers = {name: _answer(judge.recommendation) for name, judge in document.judges.items()}
     helps = any(one.state == "good" for one in answers.values())
-    yield from verdict_of_judges(answers, [Said("finding", _LIVE if helps else _NOT_YET)])
+    yield from verdict_of_judges(answers, _LIVE if helps else _NOT_YET)
 
 
 def _facts(document: RouteDocument) -> Iterator[tuple[str, str]]:
@@ -77,21 +87,23 @@ def _title(name: str, data: RoutedData) -> str:
     return f"{printable(name)}: {count(data.labelled_prompts)} of {count(data.prompts)} prompts labelled{weighted}"
 
 
-def _judge(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
+def _judge(judge: JudgeRoute, settings: RouteSettings, key: str, *, several: bool) -> Iterator[Block]:
     yield from _left_out(judge.data)
     yield Part("", list(_figures(judge, settings, key)), anchor=f"{key}-figures")
-    todo = [*_recommendation(judge.recommendation), *_budget(judge.budget)]
+    # Of one judge the verdict says what its signal captures.
+    answer = [Said("lead", _answer(judge.recommendation).says)] if several else []
+    todo = [*answer, *_recommendation(judge.recommendation), *_budget(judge.budget)]
     yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
 
 
 def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
+    yield from captured_curves(judge, settings.share, f"{key}-captured")
+    yield from value_curves(judge, settings.share, f"{key}-value")
     yield signal_table(judge, settings.share)
     for name, signal in judge.signals.items():
         if signal.reason is not None or signal.note is not None:
             yield Said("note", f"{name}: {signal.reason or signal.note}")
     yield from _without_interval(judge, settings.share)
-    yield from captured_curves(judge, settings.share, f"{key}-captured")
-    yield from value_curves(judge, settings.share, f"{key}-value")
     yield curve_table(judge, settings.share)
     yield from factor_tables(judge)
     if judge.gain_by_margin_and_level is not None:
@@ -159,14 +171,13 @@ def _answer(found: RecommendedRoute) -> StatedVerdict:
 
 
 def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
-    captured, part = found.captured, ""
-    if captured.estimate is not None:
-        figure = _with_ends(estimate(captured, "share"), interval(captured, "share"))
-        part = f" They capture {figure} of the possible lift."
+    sent = "to send on" if _answer(found).state == "good" else "that it would send on"
     # Adding 0 turns a negative zero into a plain 0.
     above = brief(found.threshold + 0.0)
-    which = f"Send {percent(found.share)} of the prompts on by {found.signal}"
-    yield Said("lead", f"{which}: those with the highest values, down to {above}.{part}")
+    share = percent(found.share)
+    yield Said(
+        "finding", f"The {share} of the prompts {sent} are those with the highest {found.signal}, down to {above}."
+    )
     for sentence in found.sentences:
         yield Said("finding", sentence)
 

@@ -34,7 +34,8 @@ def captured_curves(judge: JudgeRoute, share: float, key: str) -> list[Drawing[C
         across=_ACROSS,
         up="part of the possible lift",
         guides=[Guide(percent(share), x=share), Guide("random", y=0.0)],
-        percent="xy",
+        units=("share", "share"),
+        at_ends=True,
     )
 
 
@@ -81,7 +82,7 @@ def _value(name: SignalName, judge: JudgeRoute, share: float, key: str) -> list[
         across=_ACROSS,
         up="mean label",
         guides=[Guide(percent(share), x=share)],
-        percent="x",
+        units=("share", "number"),
     )
 
 

@@ -13,7 +13,7 @@ from bonwise.documents.selections import (
     SelectionsSettings,
     SelectionTotals,
 )
-from bonwise.printable import printable
+from bonwise.printable import printable, shell_path
 from bonwise.report.amounts import money, per_unit, seconds
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
 from bonwise.report.described.answer import StatedVerdict, verdict
@@ -26,12 +26,10 @@ __all__ = ["describe"]
 _LONGEST = 60
 """Characters of a candidate's name or reason."""
 
-_NEXT = (
-    Said(
-        "finding",
-        "Whether the picks are good only labels show: label some pools, then audit the picks with bonwise audit.",
-    ),
-)
+_NEXT = "Whether the picks are good only labels show. Label some pools, then audit the picks:"
+
+_LABELLED = 100
+"""Pools to label where there are more."""
 
 _MAKESHIFT = ("deadline", "partial", "first", "random")
 
@@ -52,8 +50,28 @@ def describe(document: SelectionsDocument) -> Part:
         # The text of a single pick says in one line what it took.
         found = [*lead, *single_pick(alone), *(replace(part, role="detail") for part in _totals(totals))]
     told = _answer(totals, settings.ended) if alone is None else _answer_of_one(alone)
-    blocks = [Table.facts(_facts(document)), verdict(told, _NEXT), *found, pools(document.picks, document.of)]
+    blocks = [
+        Table.facts(_facts(document)),
+        verdict(told, list(_next(document))),
+        *found,
+        pools(document.picks, document.of),
+    ]
     return Part(title, [*blocks, limits("selections")])
+
+
+def _next(document: SelectionsDocument) -> Iterator[Said]:
+    """Yield what to type to label all pools, or a uniform draw of many, and to audit the picks then."""
+    source, pools_ = document.settings.source, document.totals.pools
+    if source is None and document.of == 1:
+        return  # a single pick of Python is no file of picks
+    yield Said("finding", _NEXT)
+    labels, design = "labels.csv", ""
+    if source not in {None, "-"}:
+        many = pools_ > _LABELLED
+        draw = f"bonwise labels draw --pools {shell_path(str(source))}"
+        yield Said("command", f"{draw}{f' --labels {_LABELLED}' if many else ''} --sheet sheet.html")
+        labels, design = "sheet-labels.csv", " --design uniform" if many else ""
+    yield Said("command", f"bonwise audit winners.jsonl --labels {labels}{design}")
 
 
 def _answer(totals: SelectionTotals, ended: str | None) -> StatedVerdict:
@@ -76,10 +94,10 @@ def _answer(totals: SelectionTotals, ended: str | None) -> StatedVerdict:
 
 
 def _answer_of_one(pick: PickRecord) -> StatedVerdict:
-    if pick.best is None:
-        return StatedVerdict("no pick", "bad", f"No candidate was picked: {pick.stopped}.")
-    whole = pick.decided_by not in _MAKESHIFT and not pick.unscored
     says = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
+    if pick.best is None:
+        return StatedVerdict("no pick", "bad", f"No candidate was picked: {pick.stopped}. {says}")
+    whole = pick.decided_by not in _MAKESHIFT and not pick.unscored
     return StatedVerdict(f"{printable(pick.best, longest=_LONGEST)} is picked", "good" if whole else "open", says)
 
 
@@ -96,7 +114,7 @@ def _facts(document: SelectionsDocument) -> Iterator[tuple[str, str]]:
     if routed:
         yield "routed", routed
     if settings.deadline is not None:
-        yield "deadline", f"{setting(settings.deadline)} s a pool"
+        yield "deadline", f"{setting(settings.deadline)} s per pool"
     yield "on failure", settings.on_failure
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version
@@ -123,12 +141,10 @@ def _asked_with(settings: SelectionsSettings) -> str:
 
 
 def _decided(totals: SelectionTotals, ended: str | None) -> Part:
-    picked = totals.picked
+    # How many pools have a pick is what the verdict says.
     blocks: list[Block] = [Said("caveat", f"Not all pools are here: {ended}.")] if ended else []
-    among = f"{count(picked)} of {counted(totals.pools, 'pool')}{_share(picked, totals.pools)}"
-    blocks.append(Said("finding", f"A candidate was picked in {among}."))
     if totals.tied:
-        blocks.append(Said("finding", f"In {count(totals.tied)} of them several candidates have the top score."))
+        blocks.append(Said("finding", f"In {counted(totals.tied, 'pool')} several candidates have the top score."))
     makeshift = sum(times for how, times in totals.decided_by.items() if how in _MAKESHIFT)
     if makeshift:
         rests = "rests" if makeshift == 1 else "rest"
@@ -216,7 +232,7 @@ def _cost(totals: SelectionTotals) -> Iterator[Block]:
             f"A pool took {seconds(took.mean)} on average: half up to {seconds(took.half)}, "
             f"95% up to {seconds(took.most)}, the longest {seconds(took.longest)}.",
         )
-    columns = [Column("what", "name"), *map(Column, ("all pools", "a pool") if several else ("the pool",))]
+    columns = [Column("what", "name"), *map(Column, ("all pools", "per pool") if several else ("the pool",))]
     yield Table.of(columns, [row[: len(columns)] for row in _amounts(totals)])
     if totals.unpriced:
         yield Said("note", f"The cost of {counted(totals.unpriced, 'pool')} is unknown.")
@@ -265,8 +281,6 @@ def single_pick(pick: PickRecord) -> Iterator[Block]:
     cost = f", {money(pick.cost)}" if pick.cost else ""
     took = f"{counted(pick.calls, 'call')}, {counted(pick.from_ledger, 'answer')} from a ledger, {tokens}{cost}"
     yield Said("note", took)
-    why = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
-    yield Part("Why", [Said("finding", why)], "detail")
 
 
 def _candidates(pick: PickRecord) -> Table:

@@ -11,8 +11,9 @@ from bonwise.report.blocks import Drawing, Value
 from bonwise.report.figures.colours import COLOURS, SIZE
 from bonwise.report.figures.hover import tell
 from bonwise.report.figures.legend import legend_below
+from bonwise.report.figures.line_names import LineEnd, names_at_ends
 from bonwise.report.figures.names import told_apart
-from bonwise.report.numbers import Ends, with_interval
+from bonwise.report.numbers import Ends, Unit, number, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["Curve", "Curves", "Guide", "curves_figure"]
 
 _MARKERS = "osv^DXP*"
-"""Lines of one colour are told apart by these."""
+"""Points of lines of one colour are told apart by these."""
 
 _LEGEND = 19
-"""Letters' room of a name in the legend."""
+"""Letters' room of a name in the legend, or at the end of its line."""
+
+_STRONG = ("judge", "oracle")
+"""Roles of lines that stand out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +83,15 @@ class Curves:
     guides: Sequence[Guide]
     across: str
     up: str
-    percent: str
+    units: tuple[Unit, Unit]
     up_to: float | None
+    at_ends: bool
 
     @property
     def entries(self) -> int:
         """How many entries the legend has."""
+        if self.at_ends:
+            return 0
         # A single curve is what the axis says.
         lines = len(self.curves) if len(self.curves) > 1 else 0
         return lines + sum(guide.y is not None for guide in self.guides)
@@ -111,8 +118,9 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     across: str,
     up: str,
     guides: Sequence[Guide] = (),
-    percent: str = "",
+    units: tuple[Unit, Unit] = ("number", "number"),
     up_to: float | None = None,
+    at_ends: bool = False,
 ) -> list[Drawing[Curves]]:
     """Draw lines, with bands where they have intervals.
 
@@ -125,12 +133,14 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     title, says : str
         Of the figure.
     across, up : str
-        What the axes hold.
+        What the axes hold; where the unit is points this is added.
     guides : sequence of Guide
-    percent : str
-        Axes in per cent: ``x``, ``y``, ``xy`` or neither.
+    units : tuple of Unit
+        Of the axis across and of the upright one.
     up_to : float, optional
         Upper end of what the upright axis can hold; it then starts at 0.
+    at_ends : bool
+        Whether names stand at the right ends of the lines, and not in a legend: for many lines of one colour.
 
     Returns
     -------
@@ -148,33 +158,55 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     if not there:
         return []
 
-    data = Curves(there, guides, across, up, percent, up_to)
+    data = Curves(there, guides, across, up, units, up_to, at_ends)
     return [Drawing(_paint, data, key, title, says, (SIZE[0], SIZE[1] + 0.18 * ((data.entries + 1) // 2)))]
 
 
 def _paint(axes: Axes, data: Curves) -> None:
     from matplotlib.ticker import StrMethodFormatter  # noqa: PLC0415 - drawing loads matplotlib
 
-    from bonwise.report.figures.percent import Percent  # noqa: PLC0415
+    from bonwise.report.figures.percent import formatter  # noqa: PLC0415
 
     labels = told_apart((curve.label for curve in data.curves), _LEGEND)
     for at, (curve, label) in enumerate(zip(data.curves, labels, strict=True)):
-        _paint_curve(axes, curve, _MARKERS[at % len(_MARKERS)], label if len(labels) > 1 else "_")
+        _paint_curve(axes, curve, _MARKERS[at % len(_MARKERS)], label if len(labels) > 1 else "_", data.units)
     _paint_guides(axes, data.guides)
     axes.grid(visible=True)
     axes.locator_params(axis="both", nbins=6)
-    axes.xaxis.set_major_formatter(Percent() if "x" in data.percent else StrMethodFormatter("{x:,g}"))
-    if "y" in data.percent:
-        axes.yaxis.set_major_formatter(Percent())
+    axes.xaxis.set_major_formatter(formatter(data.units[0]) or StrMethodFormatter("{x:,g}"))
+    if (ticks := formatter(data.units[1])) is not None:
+        axes.yaxis.set_major_formatter(ticks)
     if data.up_to is not None:
         axes.set_ylim(0, 1.06 * data.up_to)
-    axes.set_xlabel(data.across)
-    axes.set_ylabel(data.up)
-    if data.entries:
+    axes.set_xlabel(_with_unit(data.across, data.units[0]))
+    axes.set_ylabel(_with_unit(data.up, data.units[1]))
+    if data.at_ends:
+        names_at_ends(axes, list(_ends(data, labels)))
+    elif data.entries:
         legend_below(axes, 2, handle=2.2, between=1.2)
 
 
-def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str) -> None:
+def _with_unit(words: str, unit: Unit) -> str:
+    return f"{words}, in points" if unit == "points" else words
+
+
+def _ends(data: Curves, labels: Sequence[str]) -> Iterator[LineEnd]:
+    """Yield where each line ends that has a name: the guides that lie, then the curves."""
+    last = [_last(curve) for curve in data.curves]
+    right = max(x for x, _ in last)
+    for guide in data.guides:
+        if guide.y is not None:
+            yield LineEnd(guide.word, right, guide.y, COLOURS["muted"])
+    for curve, label, (x, y) in zip(data.curves, labels, last, strict=True):
+        yield LineEnd(label, x, y, COLOURS[curve.role], curve.role in _STRONG)
+
+
+def _last(curve: Curve) -> tuple[float, float]:
+    """Return the last point of a curve that has a figure."""
+    return [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None][-1]
+
+
+def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str, units: tuple[Unit, Unit]) -> None:
     colour = COLOURS[curve.role]
     y = [float("nan") if value is None else value for value in curve.y]
     ends = [
@@ -189,18 +221,21 @@ def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str) -> None:
         curve.x,
         y,
         color=colour,
-        linewidth=2 if curve.role in {"judge", "oracle"} else 1.3,
+        linewidth=2 if curve.role in _STRONG else 1.3,
         linestyle=(0, (5, 3)) if curve.dashed else "-",
         marker=marker if curve.points else None,
         markersize=4.5,
         label=label,
     )
     for at, place in enumerate(curve.x):
-        tell(place, curve.y[at], f"{curve.label}: {_said(curve, at)} at {brief(place)}")
+        where = f"{brief(100 * place)}%" if units[0] == "share" else brief(place)
+        tell(place, curve.y[at], f"{curve.label}: {_said(curve, at, units[1])} at {where}")
 
 
-def _said(curve: Curve, at: int) -> str:
-    return with_interval(Ends(curve.y[at], *(ends[at] if ends else None for ends in (curve.low, curve.high))))
+def _said(curve: Curve, at: int, unit: Unit) -> str:
+    if not curve.low or not curve.high:
+        return number(curve.y[at], unit)
+    return with_interval(Ends(curve.y[at], curve.low[at], curve.high[at]), unit)
 
 
 def _paint_guides(axes: Axes, guides: Sequence[Guide]) -> None:

@@ -33,6 +33,9 @@ _EDGES = 0.62
 _ABOVE, _LINE = 7.0, 13.0
 """Points from a row's line to the words above it, and from one line of words to the next."""
 
+_GAP = 2.0
+"""Points between a line that stands upright and the words below it."""
+
 _TOGETHER = 38
 """Letters' room of a label and the numbers beside it; where they need more the numbers stand below the label."""
 
@@ -74,6 +77,7 @@ class Forest:
     unit: Unit
     bars: bool = False
     gate: float | None = None
+    sign: bool = False
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per figure, those that are not drawn too; each word of a mark is a column."""
@@ -81,6 +85,11 @@ class Forest:
         for at, (label, value, low, high) in enumerate(self.every):
             gate: Mapping[str, Value] = {} if self.gate is None else {"gate": self.gate}
             yield {"row": label, "estimate": value, "low": low, "high": high, **gate, **marked.get(at, {})}
+
+    @property
+    def axis(self) -> str:
+        """What the axis holds, with its unit."""
+        return f"{self.across}, in points" if self.unit == "points" else self.across
 
     @property
     def drawn(self) -> Sequence[Row]:
@@ -114,6 +123,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     unit: Unit = "number",
     bars: bool = False,
     gate: float | None = None,
+    sign: bool = False,
 ) -> list[Drawing[Forest]]:
     """Draw one dot with its interval a row.
 
@@ -128,20 +138,22 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     zero : float or None
         Where a vertical line stands; None for none.
     across : str
-        What the axis holds, with its unit.
+        What the axis holds; where the unit is points this is added.
     roles : sequence of str
         Colour of each row; the judge's where empty.
     marks : sequence of ReferenceMark
     said : sequence of str
-        The numbers of each row in words; estimate and interval to three decimals where empty.
+        The numbers of each row in words; estimate and interval where empty.
     beside : sequence of (label, estimate, low, high)
         Of a figure in several drawings all the rows, these among them: their range is that of each drawing.
-    unit : {"number", "share"}
-        Of the figures, as they are written above the lines.
+    unit : {"number", "share", "points"}
+        Of the figures, as they are written above the lines and along the axis.
     bars : bool
         Whether a bar reaches from `zero` to the estimate.
     gate : float, optional
         Where a dashed line stands.
+    sign : bool
+        Whether a plus stands before figures above 0, as before differences; points always have it.
 
     Returns
     -------
@@ -154,7 +166,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     >>> found[0].says
     'By topic. An open dot has no interval.'
     """
-    data = Forest(rows, zero, across, roles, marks, said, beside, unit, bars, gate)
+    data = Forest(rows, zero, across, roles, marks, said, beside, unit, bars, gate, sign or unit == "points")
     if all(value is None for _, value, _, _ in data.drawn):
         return []
     height = _RowText.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
@@ -162,9 +174,12 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
 
 
 def _paint(axes: Axes, data: Forest) -> None:
+    from bonwise.report.figures.percent import formatter  # noqa: PLC0415 - drawing loads matplotlib
+
     words, view, shown, zero = _RowText.of(data), data.view, data.drawn, data.zero
-    # A row is one unit high.
+    # A row is one unit high. Lines stop at the words: they would run through them.
     reach = 0.6 * _ABOVE / 72 / words.height
+    stands = (reach, words.free)
     for at, (row, role) in enumerate(zip(shown, data.roles or ["judge"] * len(shown), strict=True)):
         words.paint(axes, at)
         if data.bars and row[1] is not None:
@@ -173,25 +188,19 @@ def _paint(axes: Axes, data: Forest) -> None:
         _paint_row(axes, -at, row, role, view)
         tell(row[1], -at, f"{row[0]}: {words.numbers[at]}")
         if data.gate is not None:
-            axes.plot(
-                [data.gate, data.gate],
-                [-at - reach, -at + reach],
-                color=COLOURS["gate"],
-                linewidth=1.4,
-                linestyle=(0, (2, 1.2)),
-                zorder=1,
-            )
+            _paint_upright(axes, data.gate, at, stands, "gate", dashed=True)
         if zero is not None:
-            # Not from top to bottom: it would run through the words.
-            axes.plot([zero, zero], [-at - reach, -at + reach], color=COLOURS["muted"], linewidth=1.2, zorder=1)
-    _paint_marks(axes, data.marks)
+            _paint_upright(axes, zero, at, stands, "muted")
+    _paint_marks(axes, data.marks, data.unit)
     axes.set_ylim(0.6 - len(shown) - 0.1 / words.height, 1 - 0.1 / words.height)
     margin = 0.04 * (view[1] - view[0])
     axes.set_xlim(view[0] - margin, view[1] + margin)
     axes.yaxis.set_visible(False)
     axes.spines["left"].set_visible(False)
     axes.locator_params(axis="x", nbins=6)
-    axes.set_xlabel(data.across)
+    if (ticks := formatter(data.unit)) is not None:
+        axes.xaxis.set_major_formatter(ticks)
+    axes.set_xlabel(data.axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +214,7 @@ class _RowText:
     @classmethod
     def of(cls, data: Forest) -> _RowText:
         labels = told_apart(name for name, *_ in data.drawn)
-        numbers = list(data.said[: len(data.drawn)]) or [_said(row, data.unit) for row in data.drawn]
+        numbers = list(data.said[: len(data.drawn)]) or [_said(row, data.unit, sign=data.sign) for row in data.drawn]
         lengths = (cell_len(label) + cell_len(text) for label, text in zip(labels, numbers, strict=True))
         return cls(labels, numbers, max(lengths) > _TOGETHER)
 
@@ -213,6 +222,12 @@ class _RowText:
     def height(self) -> float:
         """Inches of a row."""
         return 0.68 if self.two else 0.5
+
+    @property
+    def free(self) -> float:
+        """How far below its line a row is free of the words of the next, in rows."""
+        taken = _ABOVE + (_LINE if self.two else 0.0) + _LINE
+        return 1 - (taken + _GAP) / 72 / self.height
 
     def paint(self, axes: Axes, at: int) -> None:
         label, numbers = self.labels[at], self.numbers[at]
@@ -235,11 +250,26 @@ def _above(axes: Axes, at: int, text: str, points: float, *, right: bool = False
     )
 
 
-def _said(row: Row, unit: Unit) -> str:
+def _said(row: Row, unit: Unit, *, sign: bool) -> str:
     _, value, low, high = row
     if value is None:
         return "no figure"
-    return with_interval(Ends(value, low, high), unit)
+    return with_interval(Ends(value, low, high), unit, sign=sign)
+
+
+def _paint_upright(
+    axes: Axes, x: float, at: int, stands: tuple[float, float], role: str, *, dashed: bool = False
+) -> None:
+    """Draw the part of an upright line that belongs to a row: so far above the row's line, and so far below it."""
+    above, below = stands
+    axes.plot(
+        [x, x],
+        [-at - below, -at + above],
+        color=COLOURS[role],
+        linewidth=1.4 if dashed else 1.2,
+        linestyle=(0, (3, 2)) if dashed else "-",
+        zorder=1,
+    )
 
 
 def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, float]) -> None:
@@ -256,7 +286,7 @@ def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, flo
     axes.plot([value], [y], "o", markersize=6.5, color=colour, markerfacecolor=colour if filled else "none")
 
 
-def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark]) -> None:
+def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark], unit: Unit) -> None:
     """Draw the places to compare the estimates with, and one entry of the legend a word."""
     words: set[str] = set()
     for mark in marks:
@@ -269,7 +299,7 @@ def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark]) -> None:
             color=COLOURS[mark.role],
             label=f"_{mark.word}" if mark.word in words else mark.word,
         )
-        tell(mark.at, -mark.row, f"{mark.word}: {number(mark.at)}")
+        tell(mark.at, -mark.row, f"{mark.word}: {number(mark.at, unit)}")
         words.add(mark.word)
     if marks:
         legend_below(axes, 3, after_handle=0.3)

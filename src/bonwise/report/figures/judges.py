@@ -51,8 +51,10 @@ def judges_figures(
             said = f"{level}, {with_interval(found, unit)}"
             known.append(((name, found.estimate, found.low, found.high), _ROLES.get(level, "judge"), said))
     shown = known[: _DRAWINGS * MOST]
-    says = f"{word} with its interval; the line is 0, what random picks recover, the dashed line the gate of "
-    says = f"{says[0].upper()}{says[1:]}{setting(gate, unit)}."
+    says = (
+        f"{word[0].upper()}{word[1:]} with its interval. The upright line is 0, what random picks recover; the "
+        f"dashed one is the gate of {setting(gate, unit)}."
+    )
     if len(shown) < len(judges):
         says += f" {count(len(shown))} of {count(len(judges))} judges are drawn."
     every = [row for row, _, _ in shown]
@@ -102,4 +104,5 @@ def differences_figure(metric: str, choice: ChoiceRecord, best: str) -> list[Dra
         f"{best} minus each other judge, the nearest first. An interval right of 0 shows a worse judge.",
         across=f"{metric} below the best",
         unit=unit,
+        sign=True,
     )

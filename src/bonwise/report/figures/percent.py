@@ -1,4 +1,4 @@
-"""Per cent along an axis, with as many decimals as its ticks need; painters import it, for it loads matplotlib."""
+"""Per cent and points along an axis, with as many decimals as ticks need; painters import it: it loads matplotlib."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from itertools import pairwise
 
 from matplotlib.ticker import Formatter
 
-__all__ = ["Percent"]
+from bonwise.report.numbers import Unit
+
+__all__ = ["Percent", "formatter"]
 
 _DECIMALS = 4
 
@@ -14,13 +16,19 @@ _DECIMALS = 4
 class Percent(Formatter):
     """Write shares as per cent: whole where all ticks are, else with the decimals that keep ticks even.
 
+    Parameters
+    ----------
+    after : str
+        What stands after each; nothing where the axis is in points.
+
     Examples
     --------
     >>> Percent().format_ticks([0.0, 0.1, 0.2]), Percent().format_ticks([0.0, 0.025, 0.05])
     (['0%', '10%', '20%'], ['0.0%', '2.5%', '5.0%'])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, after: str = "%") -> None:
+        self._after = after
         self._decimals = 0
 
     def set_locs(self, locs: list[float]) -> None:
@@ -33,7 +41,21 @@ class Percent(Formatter):
 
     def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - as matplotlib calls it
         """Write one share."""
-        return f"{round(100 * x, self._decimals) + 0.0:.{self._decimals}f}%".replace("-", "\N{MINUS SIGN}")
+        written = f"{round(100 * x, self._decimals) + 0.0:.{self._decimals}f}{self._after}"
+        return written.replace("-", "\N{MINUS SIGN}")
+
+
+def formatter(unit: Unit) -> Formatter | None:
+    """Return what writes the ticks of an axis in a unit; None for plain numbers, which matplotlib writes.
+
+    Examples
+    --------
+    >>> formatter("share").format_ticks([-0.1, 0.0, 0.1])[1:], formatter("points").format_ticks([0.0, 0.1])
+    (['0%', '10%'], ['0', '10'])
+    """
+    if unit == "number":
+        return None
+    return Percent() if unit == "share" else Percent("")
 
 
 def _whole(value: float) -> bool:

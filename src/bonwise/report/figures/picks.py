@@ -59,7 +59,9 @@ def _shares(metrics: _Metrics, chance: Chance | None, key: str, reference: str |
             against = f", {number(at_random[name], 'share')} at random"
         marks.append(ReferenceMark(at, 1.0, "oracle", oracle))
         said.append(f"{word} {with_interval(metrics[name], 'share')}{against}")
-    says = f"{'; '.join(said)}. The {oracle} has 1; where its best candidates tie, no pick is sure to be its top one."
+    says = (
+        f"{'; '.join(said)}. The {oracle} has 100%; where its best candidates tie, no pick is sure to be its top one."
+    )
     return forest_figure(
         _rows(metrics, there),
         f"{key}-shares",

@@ -58,7 +58,12 @@ class Cloud:
 
 
 def spread_figures(
-    spread: Spread | None, key: str, *, metrics: Mapping[str, Bounded] | None = None, reference: str | None = None
+    spread: Spread | None,
+    key: str,
+    *,
+    metrics: Mapping[str, Bounded] | None = None,
+    reference: str | None = None,
+    labelled: bool = False,
 ) -> list[Drawing[Cloud]]:
     """Draw prompt means, and deviations from them, of the judge against the oracle.
 
@@ -71,6 +76,8 @@ def spread_figures(
         The judge's metrics: where points were left out, the correlation within prompts is theirs, of all cells.
     reference : str, optional
         What stands in for the oracle.
+    labelled : bool
+        Whether prompts without labels are left out, and the caption says so.
 
     Returns
     -------
@@ -79,10 +86,17 @@ def spread_figures(
     if spread is None:
         return []
     whole = metrics[_WITHIN_R].estimate if metrics is not None and _WITHIN_R in metrics else None
-    oracle = named("oracle", reference)
-    between = _Caption("Between prompts", "prompt mean", oracle, "prompts", spread.prompts_shown, spread.prompts)
+    oracle, which = named("oracle", reference), "labelled " if labelled else ""
+    between = _Caption(
+        "Between prompts", "prompt mean", oracle, f"{which}prompts", spread.prompts_shown, spread.prompts
+    )
     within = _Caption(
-        "Within prompts", "deviation from the prompt mean", oracle, "candidates", spread.cells_shown, spread.cells
+        "Within prompts",
+        "deviation from the prompt mean",
+        oracle,
+        f"{which}candidates",
+        spread.cells_shown,
+        spread.cells,
     )
     return [
         *_figure(spread.between, f"{key}-between", between, None),

@@ -12,10 +12,13 @@ from bonwise.report.numbers import Unit, count, with_interval
 
 __all__ = ["strata_figures"]
 
+_ALIKE = 4
+"""Values with the same figure that a caption names."""
+
 _METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "number"))
 
 
-def strata_figures(strata: Sequence[Stratum] | None, key: str) -> list[Drawing[Forest]]:
+def strata_figures(strata: Sequence[Stratum] | None, key: str, *, labelled: bool = False) -> list[Drawing[Forest]]:
     """Draw two figures for each column: recovery, and correlation within prompts, of each of its values.
 
     Parameters
@@ -23,6 +26,8 @@ def strata_figures(strata: Sequence[Stratum] | None, key: str) -> list[Drawing[F
     strata : sequence of Stratum, or None
     key : str
         Of the drawings.
+    labelled : bool
+        Whether prompts without labels are left out, and captions say so.
 
     Returns
     -------
@@ -32,11 +37,11 @@ def strata_figures(strata: Sequence[Stratum] | None, key: str) -> list[Drawing[F
         figure
         for at, column in enumerate(strata or ())
         for metric, unit in _METRICS
-        for figure in _figures(column, metric, unit, f"{key}-{at}-{metric.replace('_', '-')}")
+        for figure in _figures(column, metric, unit, f"{key}-{at}-{metric.replace('_', '-')}", labelled)
     ]
 
 
-def _figures(column: Stratum, metric: str, unit: Unit, key: str) -> list[Drawing[Forest]]:
+def _figures(column: Stratum, metric: str, unit: Unit, key: str, labelled: bool) -> list[Drawing[Forest]]:
     rows: list[Row] = []
     known: list[tuple[float, str]] = []
     for row in column.rows:
@@ -52,11 +57,15 @@ def _figures(column: Stratum, metric: str, unit: Unit, key: str) -> list[Drawing
     if not known:
         return []
     title = f"{metric} by {printable(column.column, longest=40)}"
-    return forest_figure(
-        rows, key, title, f"{title}, with the number of prompts: {_reach(known)}", across=metric, unit=unit
-    )
+    prompts = "labelled prompts" if labelled else "prompts"
+    says = f"{title}, with the number of {prompts}: {_reach(known)}"
+    return forest_figure(rows, key, title, says, across=metric, unit=unit)
 
 
 def _reach(known: Sequence[tuple[float, str]]) -> str:
+    """Name the lowest and the highest; where all are alike, what each is, for none of them is the highest."""
     lowest, highest = min(known, key=lambda one: one[0]), max(known, key=lambda one: one[0])
-    return f"{lowest[1]}." if len(known) == 1 else f"from {lowest[1]} to {highest[1]}."
+    if lowest[0] < highest[0]:
+        return f"from {lowest[1]} to {highest[1]}."
+    more = f" and {count(len(known) - _ALIKE)} more" if len(known) > _ALIKE else ""
+    return f"{', '.join(said for _, said in known[:_ALIKE])}{more}."

@@ -39,8 +39,10 @@ def who_was_labelled(found: LabelledCells, anchor: str) -> Part:
 
 
 def _used(found: LabelledCells) -> str:
-    whole = counted(found.whole_prompts, "prompt")
-    before = f"{count(found.labels_of_whole_prompts)} of them in {whole} labelled whole"
+    before = "none of them in a prompt that is labelled whole"
+    if found.whole_prompts:
+        whole = counted(found.whole_prompts, "prompt")
+        before = f"{count(found.labels_of_whole_prompts)} of them in {whole} labelled whole"
     return f"Figures rest on {counted(found.labels, 'label')} of {count(found.cells)} candidates, {before}."
 
 

@@ -42,11 +42,14 @@ def drawn(judge: JudgeFound, exhibits: JudgeExhibits | None, prefix: str, refere
     yield from _part("What the picks are worth", picks, f"{prefix}picks")
     if exhibits is None:
         return
+    labelled = judge.data.labelled_prompts < judge.data.prompts
     differences = difference_figures(exhibits.differences, f"{key}differences", reference=reference)
     yield from _part("Differences and ties", differences, f"{prefix}ties")
-    spread = spread_figures(exhibits.spread, f"{key}spread", metrics=judge.metrics, reference=reference)
+    spread = spread_figures(
+        exhibits.spread, f"{key}spread", metrics=judge.metrics, reference=reference, labelled=labelled
+    )
     yield from _part("Between prompts and within them", spread, f"{prefix}spread")
-    strata = list(_strata(exhibits.strata, exhibits.strata_left_out, f"{key}strata", reference))
+    strata = list(_strata(exhibits.strata, exhibits.strata_left_out, f"{key}strata", reference, labelled))
     yield from _part("Strata", strata, f"{prefix}strata")
 
 
@@ -56,22 +59,26 @@ def _part(title: str, blocks: Sequence[Block], anchor: str) -> Iterator[Part]:
 
 
 def _strata(
-    strata: Sequence[Stratum], left_out: Sequence[ColumnLeftOut], key: str, reference: str | None
+    strata: Sequence[Stratum],
+    left_out: Sequence[ColumnLeftOut],
+    key: str,
+    reference: str | None,
+    labelled: bool,
 ) -> Iterator[Block]:
     if len(strata) > _DRAWN:
         told = f"Of {count(len(strata))} columns the first {_DRAWN} are drawn; the others are tables alone."
         yield Said("finding", told)
-    yield from strata_figures(strata[:_DRAWN], key)
-    yield from (_table(one, reference) for one in strata)
+    yield from strata_figures(strata[:_DRAWN], key, labelled=labelled)
+    yield from (_table(one, reference, labelled) for one in strata)
     yield from (Said("note", f"{one.column}: not shown: {one.reason}") for one in left_out)
 
 
-def _table(stratum: Stratum, reference: str | None) -> Table:
+def _table(stratum: Stratum, reference: str | None, labelled: bool) -> Table:
     figures = [column for name in _OF_STRATA for column in (Column(named(name, reference)), Column("its interval"))]
     rows = []
     for row in stratum.rows:
         found = [(row.metrics.get(name), unit_of(name)) for name in _OF_STRATA]
         cells = [cell for one, unit in found for cell in (estimate(one, unit), interval(one, unit))]
         rows.append((row.value, count(row.prompts), *cells))
-    columns = (Column(stratum.column, "name"), Column("prompts"), *figures)
+    columns = (Column(stratum.column, "name"), Column("labelled prompts" if labelled else "prompts"), *figures)
     return Table.of(columns, rows, f"Metrics by {stratum.column}")

@@ -12,7 +12,19 @@ from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Bar, BarMark, BarRow, Part, Said
 from bonwise.report.described.audited.judges import by_recovery
-from bonwise.report.numbers import Bounded, Ends, Unit, against, count, counted, estimate, interval, number, setting
+from bonwise.report.numbers import (
+    Bounded,
+    Ends,
+    Unit,
+    against,
+    count,
+    counted,
+    estimate,
+    interval,
+    number,
+    setting,
+    unit_of_difference,
+)
 from bonwise.report.wording import named
 
 __all__ = ["bar_of_best", "next_part", "recovery_bar", "what_would_change", "what_would_change_several"]
@@ -219,13 +231,15 @@ def _from_the_gate(found: Bounded, gate: float, unit: Unit, shown: JudgeExhibits
     assert found.high is not None  # noqa: S101
     written = setting(gate, unit)
     if found.low > gate:
+        above = _apart(found.low - gate, unit, found)
         yield (
-            f"The interval begins {_apart(found.low - gate, unit)} above the gate of {written}: only a gate of "
+            f"The interval begins {above} above the gate of {written}: only a gate of "
             f"{against(found.low, gate, unit, like=found)} or more would change this."
         )
     elif found.high < gate:
+        below = _apart(gate - found.high, unit, found)
         yield (
-            f"The interval ends {_apart(gate - found.high, unit)} below the gate of {written}: more labels like "
+            f"The interval ends {below} below the gate of {written}: more labels like "
             "these are unlikely to change this."
         )
         if found.low > 0:
@@ -246,8 +260,9 @@ def _more_labels(shown: JudgeExhibits | None) -> Iterator[str]:
         yield f"About {counted(prompts, 'more labelled prompt')}{of} would decide, if the estimate holds."
 
 
-def _apart(distance: float, unit: Unit) -> str:
-    return number(distance, "points" if unit == "share" else unit)
+def _apart(distance: float, unit: Unit, like: Bounded) -> str:
+    """Write how far an end is from the gate, with its decimals, or with more where it would be written as 0."""
+    return against(distance, 0.0, unit_of_difference(unit), like=like)
 
 
 def _upper(text: str) -> str:

@@ -171,6 +171,7 @@ def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[Forest]]:
             f"{name} of the first judge minus that of the second; right of 0 the first does better.",
             across=f"difference of {name}",
             unit=unit_of_difference(unit_of(name)),
+            sign=True,
         )
 
 

@@ -11,7 +11,7 @@ from bonwise.documents.label_strategy.verdicts import VerdictsDocument, Verdicts
 from bonwise.documents.metrics import unit_of
 from bonwise.documents.studies.calibration import CalibrationDocument, CalibrationJudge
 from bonwise.documents.studies.mix import MixDocument, MixJudge
-from bonwise.documents.studies.requirements import RequirementsDocument, RequirementsJudge
+from bonwise.documents.studies.requirements import OwnFigures, RequirementsDocument, RequirementsJudge, Target
 from bonwise.documents.study import StudyDocument
 from bonwise.report.blocks import Said
 from bonwise.report.described.agreement_answer import agreement_answer, agreement_words
@@ -73,14 +73,31 @@ def _reached(judge: RequirementsJudge) -> StatedVerdict:
         wanted = f"a wanted recovery of {percent(most.target)}"
         return StatedVerdict(f"reaches {percent(most.target)}", "good", f"The judge reaches {wanted}: {has}.")
     least = targets[0]
-    needs = f"{percent(least.target)} takes a within_r of {with_interval(least.within_r)}"
-    if judge.judge.within_r.estimate is not None:
-        needs += f" from a judge of plain noise, and this one has {with_interval(judge.judge.within_r)}"
+    wanted, why = percent(least.target), _why_not(judge.judge, least)
     if outcome_of(own, least.target) == "below":
-        return StatedVerdict(f"below {percent(least.target)}", "bad", f"The judge falls short: {has}; {needs}.")
-    return StatedVerdict(
-        "not settled", "open", f"The judge is not shown to reach {percent(least.target)}: {has}; {needs}."
-    )
+        says = f"The judge recovers less than {wanted} of the possible gain: {_with_ends(own, _RECOVERY)}. {why}"
+        return StatedVerdict(f"recovers less than {wanted}", "bad", says)
+    return StatedVerdict("not settled", "open", f"The judge is not shown to recover {wanted}: {has}. {why}")
+
+
+def _why_not(own: OwnFigures, least: Target) -> str:
+    """Say whether within_r is what a judge lacks that is not shown to reach a wanted recovery, or how it errs.
+
+    The recovery decides; the within_r that is needed is that of a judge of plain noise, so a judge can have it and
+    recover less.
+    """
+    needed, has, wanted = least.within_r, own.within_r, percent(least.target)
+    if needed.estimate is None or has.estimate is None:
+        return f"The within_r that {wanted} takes is undefined here, or this judge's is."
+    takes = f"{with_interval(needed)} is enough for {wanted} where errors are plain noise"
+    told = f"Its within_r is {with_interval(has)}; {takes}."
+    if outcome_of(has, needed.estimate) == "below":
+        told = f"Its within_r of {with_interval(has)} is too low: {wanted} takes {with_interval(needed)}."
+    elif outcome_of(has, needed.estimate) == "above":
+        told = f"Its within_r of {with_interval(has)} is not what it lacks: {takes}."
+    if own.difference.high is not None and own.difference.high < 0:
+        told += " Its errors cost more than plain noise would, as ties, coarse scores and uneven errors can."
+    return told
 
 
 def _calibrated(judge: CalibrationJudge) -> StatedVerdict:

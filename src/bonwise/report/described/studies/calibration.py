@@ -174,9 +174,11 @@ def _figure(metric: str, judge: CalibrationJudge, settings: CalibrationSettings,
         [(method, one.estimate, one.low, one.high) for method, one in changes.items()],
         key,
         f"Change of {metric}",
-        f"Calibrated minus raw {metric}, a dot a method with its {interval_title(settings.confidence)}: "
+        f"Calibrated minus raw {metric}, one dot per method with its {interval_title(settings.confidence)}: "
         f"{'; '.join(said)}. At the line nothing changes.",
         across=f"change of {metric}",
+        unit=unit,
+        sign=True,
     )
 
 

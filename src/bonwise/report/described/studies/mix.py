@@ -182,7 +182,7 @@ def _figures(judge: MixJudge, suffix: str) -> list[Drawing[Curves]]:
             across="easy pairs among all pairs",
             up="metric",
             guides=[Guide("every pool", x=all_shown)],
-            percent="x",
+            units=("share", "number"),
         ),
         *curves_figure(
             [_line(first, [point.share for point in first], *one) for one in _OVER_PROMPTS.items()],
@@ -191,7 +191,7 @@ def _figures(judge: MixJudge, suffix: str) -> list[Drawing[Curves]]:
             f"{_from_to(first, list(_OVER_PROMPTS))} as the control enters the pools.",
             across="shown, of the pools that hold the control",
             up="metric",
-            percent="x",
+            units=("share", "number"),
         ),
     ]
 
