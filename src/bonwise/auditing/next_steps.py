@@ -70,7 +70,7 @@ def next_steps(document: AuditDocument, call: AuditCall) -> list[Said]:
     """
     steps = list(_steps(document, call))
     said = [one for why, typed in steps for one in (Said("finding", why), Said("command", typed))]
-    return [Said("lead", "Next"), *said] if said else []
+    return [Said("lead", "Next:"), *said] if said else []
 
 
 def _steps(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]]:

@@ -268,15 +268,15 @@ def deliver(
 ) -> None:
     """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
 
-    `described` is printed where more is known than the document holds; `then` is printed last: what to type next,
-    which depends on the names of files that no document holds; `full` prints everything of a document with a short
-    form. Standard output belongs to the document when it goes
-    there, or to another one (`aside`); words step aside to standard error.
+    `described` is printed where more is known than the document holds; `then` is printed last, in place of what the
+    document says is next: it depends on the names of files that no document holds; `full` prints everything of a
+    document with a short form. Standard output belongs to the document when it goes there, or to another one
+    (`aside`); words step aside to standard error.
     """
     from bonwise.data.writing import write_whole
     from bonwise.report.console import show
     from bonwise.report.show import describe
-    from bonwise.report.terminal import lines, renderables
+    from bonwise.report.terminal import renderables
 
     if html is not None:
         document.to_html(html)
@@ -284,5 +284,5 @@ def deliver(
         emit(document.to_json())
     elif target is not None:
         write_whole(Path(target), document.to_json())
-    parts = [*renderables(described or describe(document), full=full), *lines(then)]
+    parts = renderables(described or describe(document), full=full, then=then)
     show(parts, sys.stderr if aside or target == "-" else sys.stdout)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import Output, Reading, shared_flags
+from bonwise.cli.shared_flags import Output, Reading, flags_of, shared_flags
 from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.data.reading_options import ReadingKeywords
 from bonwise.printable import shell_path
@@ -74,7 +74,11 @@ def fit(
         write_whole(scores, score_file(found.scores()))
     if out is not None:
         write_whole(out, document.to_json())
-    output.deliver(document, then=_next(document, file, out))
+    again = {
+        **reading.values, "--feature": feature, "--price": price, "--spec": spec,
+        "--confidence": None if confidence == CONFIDENCE else confidence, "--seed": None if seed == SEED else seed,
+    }  # fmt: skip
+    output.deliver(document, then=_next(document, " ".join([shell_path(file), *flags_of(again)]), out))
     return 0
 
 
@@ -136,13 +140,14 @@ def audit(
     return 0
 
 
-def _next(document: StackDocument, file: Path, out: Path | None) -> list[Said]:
-    """Say what to type next."""
+def _next(document: StackDocument, arguments: str, out: Path | None) -> list[Said]:
+    """Say how to save a stack and to pick by it; nothing where the document itself says something else."""
     from bonwise.report.blocks import Said
+    from bonwise.report.described.stack import is_better
 
-    if out is None:
-        again = f"bonwise stack fit {shell_path(file)} --out stack.json"
-        return [Said("note", "Next:"), Said("command", again)]
-    if document.metrics["recovery"].estimate is None:
+    if not is_better(document):
         return []
+    if out is None:
+        again = f"bonwise stack fit {arguments} --out stack.json"
+        return [Said("note", "Next:"), Said("finding", "Save the stack:"), Said("command", again)]
     return [Said("note", "Next:"), Said("command", f"bonwise select POOLS.jsonl --judge stack:{shell_path(out)}")]

@@ -26,7 +26,7 @@ _LONGEST = 4_000
 """Characters of a line that are printed."""
 
 
-def renderables(described: Part, *, full: bool = False) -> Iterator[RenderableType]:
+def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
     """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
     Parameters
@@ -34,6 +34,8 @@ def renderables(described: Part, *, full: bool = False) -> Iterator[RenderableTy
     described : Part
     full : bool
         Whether to show everything where the description has a short form.
+    then : sequence of Said
+        What is next, in place of what the verdict says of it: a command knows the names of files.
     """
     chosen = described.blocks if full or described.in_short is None else described.in_short
     blocks = decisive_first(replace(described, blocks=chosen), above_all=True).blocks
@@ -43,8 +45,12 @@ def renderables(described: Part, *, full: bool = False) -> Iterator[RenderableTy
         yield Text("")
     yield Text(_line(described.title), style="bold")
     yield from _blocks([one for one in blocks if not _is_verdict(one)])
+    if then:
+        yield from _blocks(then)
+        return
     for one in next_of(verdicts):
-        yield from _part(one)
+        yield Text(f"{_line(one.title)}:")
+        yield from _blocks(one.blocks)
 
 
 def lines(said: Sequence[Said]) -> Iterator[RenderableType]:

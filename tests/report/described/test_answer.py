@@ -115,7 +115,7 @@ def test_what_comes_next_is_said_last_and_once(kind, folder, monkeypatch):
     document = MAKERS[kind]().document()
     verdicts = [one for one in describe(document).blocks if isinstance(one, Part) and one.role == "verdict"]
     (last,) = next_of(verdicts)
-    assert " ".join(text(document).split()).endswith(" ".join(["Next", *(one.text for one in last.blocks)]))
+    assert " ".join(text(document).split()).endswith(" ".join(["Next:", *(one.text for one in last.blocks)]))
     for one in last.blocks:
         assert " ".join(text(document).split()).count(one.text) == 1
     assert markdown(document).count("\n### Next\n") == 1

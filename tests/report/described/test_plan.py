@@ -112,5 +112,5 @@ def test_commands_are_lines_of_their_own():
         assert shown.index(html.escape(command)) < shown.index("The study")
         for said in (shown.replace(html.escape(command), command), text(found), markdown(found)):
             assert said.count(command) == 1
-    assert text(found).splitlines()[-len(found.commands) - 1 :] == ["Next", *found.commands]
+    assert text(found).splitlines()[-len(found.commands) - 1 :] == ["Next:", *found.commands]
     assert markdown(found).splitlines()[-2] == found.commands[-1]

@@ -158,7 +158,7 @@ def _course(document: MonitorDocument) -> list[Drawing[Curves]]:
         across="votes" if document.question == "preference" else "labelled prompts",
         up=what,
         guides=[] if than is None else [Guide(f"compared with {setting(than, 'share')}", y=than)],
-        percent="y",
+        units=("number", "share"),
     )
 
 

@@ -25,7 +25,7 @@ from bonwise.report.numbers import (
     with_interval,
 )
 
-__all__ = ["describe"]
+__all__ = ["describe", "is_better"]
 
 _RECOVERY = "recovery"
 _STACK, _BEST = "stack", "best judge of the other folds"
@@ -76,10 +76,15 @@ def _answer(document: StackDocument) -> StatedVerdict:
     }[outcome_of(document.difference[_RECOVERY])]
 
 
+def is_better(document: StackDocument) -> bool:
+    """Tell whether the stack is shown to recover more than the best judge alone."""
+    return document.fallback is None and outcome_of(document.difference[_RECOVERY]) == "above"
+
+
 def _next(document: StackDocument) -> list[Said]:
     if document.metrics[_RECOVERY].estimate is None:
         return [Said("finding", "Label more prompts completely, then fit the stack again.")]
-    if document.fallback is not None or outcome_of(document.difference[_RECOVERY]) != "above":
+    if not is_better(document):
         return [
             Said("finding", "Pick by the best judge alone: it takes fewer calls, and no gain of the stack is shown.")
         ]
@@ -109,7 +114,6 @@ def _difference(apart: EstimateRecord) -> str:
     if apart.estimate is None:
         return "no difference can be computed"
     size = estimate(apart, "points").removeprefix("-")
-    size = "1 point" if size == "1 points" else size
     words = f"the stack recovers {size} {'less' if apart.estimate < 0 else 'more'}"
     if apart.low is None or apart.high is None:
         return f"{words} (no interval)"
@@ -188,6 +192,7 @@ def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawin
         "Recovery",
         "Share of the possible gain that picks recover; those of the stack out of fold.",
         across="recovery",
+        unit="share",
         roles=["judge" if who == _STACK else "other" for who in shown],
         said=[
             with_interval(one, "share") if one.low is not None else estimate(one, "share") for one in shown.values()
