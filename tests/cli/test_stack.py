@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -38,13 +39,27 @@ def test_labels_may_be_in_a_file_of_their_own(table, capsys):
 
 
 def test_the_report_says_what_to_type_next(table, capsys):
-    """What it printed can be followed."""
+    """A better stack is saved by the same flags, then picked by; without a gain neither is suggested."""
     done = typed(capsys, "stack", "fit", "judges.csv", "--out", "stack.json", "--html", "stack.html")
     assert done.code == 0, done.err
     assert "Recovery out of fold: stack" in done.out
-    assert "bonwise select POOLS.jsonl --judge stack:stack.json" in done.out
+    assert "Next:\nPick by the best judge alone" in done.out
+    assert "bonwise select" not in done.out
     assert not CONTROL.search(done.out)
     assert (table / "stack.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_better_stack_is_saved_and_picked_by(table, capsys):
+    """What it printed can be followed, with the flags that read the table."""
+    frame = judged(300, judges={"one": 0.65, "two": 0.5, "three": 0.5, "four": 0.5})
+    frame.drop(columns="oracle_label").to_csv("the scores.csv", index=False)
+    frame[["prompt_id", "candidate", "oracle_label"]].drop_duplicates().to_csv("labels.csv", index=False)
+    done = typed(capsys, "stack", "fit", "the scores.csv", "--labels", "labels.csv", "--seed", "3")
+    assert done.out.startswith("Verdict: the stack is better\n")
+    *_, save = done.out.splitlines()
+    assert save == "bonwise stack fit 'the scores.csv' --labels labels.csv --seed 3 --out stack.json"
+    saved = typed(capsys, *shlex.split(save)[1:])
+    assert saved.out.endswith("Next:\nbonwise select POOLS.jsonl --judge stack:stack.json\n")
 
 
 def test_apply_adds_the_stack_as_a_judge(table, capsys):

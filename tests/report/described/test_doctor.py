@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from bonwise.report.show import markdown, page, text
+from bonwise.report.show import markdown, text
 from documents.test_doctor import looked_over
-from report.described.readers import HOSTILE, harmless, words
+from report.described.readers import HOSTILE, harmless, lost
 
 
 def test_the_text_says_what_was_found(tmp_path):
@@ -53,7 +53,7 @@ def test_a_judge_without_prompts_has_a_row_of_dashes(tmp_path):
 def test_every_reader_sees_the_same(tmp_path):
     """Every word of the text is on the page; Markdown has the command in a block of its own."""
     document = looked_over(tmp_path)
-    assert not set(text(document).replace("─", " ").split()) - set(words(page(document)).split())
+    assert not lost(document)
     assert f"```sh\n{document.next_command}\n```" in markdown(document)
 
 

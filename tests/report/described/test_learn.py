@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from bonwise.report.show import page, text
+from bonwise.report.show import text
 from documents.test_learn import learnt
-from report.described.readers import HOSTILE, harmless, words
+from report.described.readers import HOSTILE, harmless, lost
 
 
 def test_the_text_has_every_figure():
@@ -35,7 +35,7 @@ def test_what_became_of_the_first_call_is_said():
 
 def test_the_page_holds_what_the_text_holds():
     """Every word of the text is on the page."""
-    assert not set(text(learnt()).replace("─", " ").split()) - set(words(page(learnt())).split())
+    assert not lost(learnt())
 
 
 def test_names_stay_text():

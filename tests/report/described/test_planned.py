@@ -8,7 +8,7 @@ import pytest
 import bonwise as bw
 from bonwise.report.show import drawings, markdown, notebook, page, text
 from documents.planned import COMPARED, DRAWS, MONITORS, PLANS, VOTES, arena, made, studied, votes
-from report.described.readers import HOSTILE, harmless, words
+from report.described.readers import HOSTILE, harmless, lost, words
 
 KINDS = [*PLANS, *DRAWS, *COMPARED, *MONITORS, *VOTES]
 
@@ -17,8 +17,7 @@ KINDS = [*PLANS, *DRAWS, *COMPARED, *MONITORS, *VOTES]
 def test_the_page_holds_what_the_text_holds(kind):
     """Every word of the text is on the page; Markdown and the notebook are made."""
     document = made(kind).document()
-    lost = set(text(document).replace("─", " ").split()) - set(words(page(document)).split())
-    assert not lost
+    assert not lost(document)
     assert text(document).splitlines()[0] in words(page(document))
     assert markdown(document).startswith("## ")
     assert "<script" not in notebook(document)

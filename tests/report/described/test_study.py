@@ -13,7 +13,7 @@ from bonwise.report.described.study import describe, described
 from bonwise.report.numbers import estimate, number
 from bonwise.report.show import markdown, notebook, page, text
 from documents.studied import RESULTS, controlled, judged, result
-from report.described.readers import HOSTILE, harmless, words
+from report.described.readers import HOSTILE, harmless, lost, words
 
 SEVEN = [f"j{at}" for at in range(7)]
 
@@ -40,9 +40,7 @@ def said(document):
 def test_every_reader_sees_the_same(name, tmp_path):
     """Each word of the text is on the page; Markdown and notebook are made; no two drawings share a key."""
     document = result(name, tmp_path).document()
-    shown = words(page(document))
-    lost = set(re.sub("─", " ", text(document)).split()) - set(shown.split())
-    assert not lost
+    assert not lost(document)
     assert markdown(document).startswith("## ")
     assert notebook(document)
     keys = [one.key for one in drawings_of(describe(document).blocks)]

@@ -18,7 +18,7 @@ from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
 from bonwise.testing import simulate
 from documents.round_trips import read_back, refusal
-from report.described.readers import HOSTILE, harmless, words
+from report.described.readers import HOSTILE, harmless, lost, words
 
 SIMULATION = simulate("arena", n=60, seed=2)
 ORDERS = {"verdicts": ["one", "two"], "oracle": "gold", "prompt": ["q"], "judge": ["who"]}
@@ -84,7 +84,7 @@ def documents(study, tmp_path):
 def test_the_page_holds_what_the_text_holds(documents, kind, tmp_path):
     """Every word of the text is on the page; Markdown and the notebook are made; a loaded document says the same."""
     document = documents[kind]
-    assert not set(text(document).replace("─", " ").split()) - set(words(page(document)).split())
+    assert not lost(document)
     assert markdown(document).startswith("## ")
     assert "<script" not in notebook(document)
     assert text(read_back(document, tmp_path)) == text(document)
