@@ -80,8 +80,8 @@ def study_answer(document: FactorStudyDocument) -> StatedVerdict:
     if not gains:
         told = "One number of human ratings was fitted: it is not known what more of them would add."
         return StatedVerdict("nothing to compare", "open", told)
-    falls = ", and ".join(f"by {_figure(found)} nats with {told}" for told, found in gains.values())
-    figure = f"held-out cross-entropy falls {falls}"
+    changes = ", and ".join(f"by {_figure(_turned(found))} nats with {told}" for told, found in gains.values())
+    figure = f"held-out cross-entropy changes {changes}"
     helps = [what for what, (_, found) in gains.items() if outcome_of(found) == "above"]
     hurts = [what for what, (_, found) in gains.items() if outcome_of(found) == "below"]
     if helps:
@@ -234,6 +234,12 @@ def _figure(found: Bounded) -> str:
     if found.low is None:
         return f"{number(found.estimate, sign=True)} (no interval)"
     return with_interval(found, sign=True)
+
+
+def _turned(found: Bounded) -> Ends:
+    """Return what is lost less as a change."""
+    low, high = (None if end is None else -end for end in (found.high, found.low))
+    return Ends(None if found.estimate is None else -found.estimate, low, high)
 
 
 def _name(text: str) -> str:

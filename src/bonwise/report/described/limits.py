@@ -75,6 +75,12 @@ _LIMITS: Mapping[str, Sequence[str]] = {
         "Anything about prompts that were not labelled, unless labels were drawn at random.",
         _LABELS,
     ),
+    "watch": (
+        "Why a signal moved: prompts, candidates, the judge or its settings may have changed.",
+        "That nothing moved where there is no alarm: a small change takes long to see.",
+        "That picks are good while no signal moves: signals without labels say nothing of it.",
+        _LABELS,
+    ),
     "preferences": (
         "How well a judge picks the best of several: agreement on pairs is another figure than recovery.",
         _OTHER_PROMPTS,

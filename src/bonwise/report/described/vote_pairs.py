@@ -10,9 +10,20 @@ from bonwise.documents.votes import VotesDocument, VotesSettings
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Drawing, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.numbers import NOTHING, Ends, count, counted, estimate, interval, number, setting, with_interval
+from bonwise.report.numbers import (
+    NOTHING,
+    Bounded,
+    Ends,
+    against,
+    count,
+    counted,
+    estimate,
+    interval,
+    number,
+    setting,
+)
 
-__all__ = ["MOST_PAIRS", "vote_pairs", "votes_or_none"]
+__all__ = ["MOST_PAIRS", "drawn_pairs", "share_of_votes", "vote_pairs", "votes_or_none"]
 
 MOST_PAIRS = 40
 """Pairs that are shown."""
@@ -20,12 +31,13 @@ MOST_PAIRS = 40
 _LONGEST = 32
 """Characters of a model's name."""
 
+_HALF = 0.5
+
 
 def vote_pairs(document: VotesDocument) -> Iterator[Block]:
-    """Yield a drawing and two tables of the pairs, and what their columns mean."""
-    pairs = sorted(document.pairs, key=lambda one: abs(one.margin))
+    """Yield two tables of the pairs, and what their columns mean."""
+    pairs = _closest_first(document)
     shown = pairs[:MOST_PAIRS]
-    yield from _drawn(pairs)
     names = (Column("first", "name"), Column("second", "name"))
     yield Table.of(
         (
@@ -71,7 +83,9 @@ def vote_pairs(document: VotesDocument) -> Iterator[Block]:
     yield from _simulated(pairs, document.settings)
 
 
-def _drawn(pairs: Sequence[PairVotesRecord]) -> list[Drawing[Forest]]:
+def drawn_pairs(document: VotesDocument) -> list[Drawing[Forest]]:
+    """Return the share of votes of each pair as a drawing."""
+    pairs = _closest_first(document)
     rates = [one.win_rate for one in pairs]
     return forest_figure(
         [
@@ -81,11 +95,29 @@ def _drawn(pairs: Sequence[PairVotesRecord]) -> list[Drawing[Forest]]:
         "votes-pairs",
         "Votes by pair",
         "Share of the votes for the model that is named first, closest pair first; the line is one half.",
-        0.5,
+        _HALF,
         across="share of votes",
-        said=[with_interval(rate, "share") if rate.low is not None else estimate(rate, "share") for rate in rates],
+        said=list(map(share_of_votes, rates)),
         unit="share",
     )
+
+
+def share_of_votes(rate: Bounded) -> str:
+    """Write a share of votes with its interval, whose ends are not rounded to one half.
+
+    Examples
+    --------
+    >>> share_of_votes(Ends(0.569, 0.502, 0.634))
+    '57% [50.2%, 63%]'
+    """
+    if rate.low is None or rate.high is None:
+        return estimate(rate, "share")
+    low, high = (against(end, _HALF, "share", like=rate) for end in (rate.low, rate.high))
+    return f"{estimate(rate, 'share')} [{low}, {high}]"
+
+
+def _closest_first(document: VotesDocument) -> list[PairVotesRecord]:
+    return sorted(document.pairs, key=lambda one: abs(one.margin))
 
 
 def votes_or_none(votes: int | None) -> str:

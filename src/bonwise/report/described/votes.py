@@ -21,7 +21,7 @@ from bonwise.report.amounts import brief
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.described.answer import StatedVerdict, outcome_of, verdict
 from bonwise.report.described.limits import limits
-from bonwise.report.described.vote_pairs import MOST_PAIRS, vote_pairs, votes_or_none
+from bonwise.report.described.vote_pairs import MOST_PAIRS, drawn_pairs, share_of_votes, vote_pairs, votes_or_none
 from bonwise.report.described.vote_readings import vote_readings
 from bonwise.report.numbers import (
     NOTHING,
@@ -52,6 +52,7 @@ def describe(document: VotesDocument) -> Part:
         f"Votes of {printable(document.settings.source)}",
         [
             Table.facts(_facts(document.settings)),
+            *drawn_pairs(document),
             *_opening(document),
             verdict(_answer(document), _next(document)),
             Said("note", _MARGIN),
@@ -75,7 +76,7 @@ def _answer(document: VotesDocument) -> StatedVerdict:
     chance = brief(round(len(pairs) * (1 - document.settings.confidence), 2))
     told = (
         f"The interval of the share of votes excludes one half in {count(len(seen))} of "
-        f"{counted(len(pairs), 'pair')}; by chance it would in about {chance}."
+        f"{counted(len(pairs), 'pair')}; about {chance} would be expected where no model is preferred."
     )
     if len(seen) == len(pairs):
         return StatedVerdict("every preference shown", "good", told)
@@ -87,7 +88,7 @@ def _answer(document: VotesDocument) -> StatedVerdict:
 def _answer_of_one(pair: PairVotesRecord) -> StatedVerdict:
     first, second = (printable(one, longest=_LONGEST) for one in (pair.first, pair.second))
     outcome = outcome_of(pair.win_rate, 0.5)
-    share = f"{second} has {_with_interval(pair.win_rate)} of the votes against {first}"
+    share = f"{second} has {share_of_votes(pair.win_rate)} of the votes against {first}"
     if outcome == "open":
         return StatedVerdict("no preference shown", "open", f"Neither model is shown to be preferred: {share}.")
     preferred = second if outcome == "above" else first

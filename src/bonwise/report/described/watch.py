@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bonwise.documents.watch import WatchData, WatchDocument, WatchedSignal
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.described.limits import limits
 from bonwise.report.figures.course import course_figure
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
 from bonwise.report.watched_words import TITLES, level_ends, level_figure
@@ -29,7 +30,6 @@ def describe(document: WatchDocument) -> Part:
 def _blocks(document: WatchDocument) -> Iterator[Block]:
     yield Table.facts(_facts(document))
     yield _verdict(document)
-    yield Part("Signals", [_table(document), *_notes(document)], anchor="signals")
     courses = [
         drawing
         for name, signal in document.signals.items()
@@ -37,6 +37,8 @@ def _blocks(document: WatchDocument) -> Iterator[Block]:
     ]
     if courses:
         yield Part("Over time", courses, "detail", anchor="courses")
+    yield Part("Signals", [_table(document), *_notes(document)], anchor="signals")
+    yield limits("watch")
 
 
 def _facts(document: WatchDocument) -> Iterator[tuple[str, str]]:
