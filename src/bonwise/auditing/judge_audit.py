@@ -30,7 +30,7 @@ from bonwise.documents.audited.candidate_effects import CandidateEffects
 from bonwise.documents.audited.data import AuditData
 from bonwise.documents.audited.judge import Balance, JudgeFound
 from bonwise.documents.audited.sampling import Sampling
-from bonwise.documents.audited.verdict import deciding_metric
+from bonwise.documents.audited.verdict import DECIDES
 from bonwise.documents.dropped_prompt import DroppedPrompt
 from bonwise.documents.estimate import estimate_records
 from bonwise.documents.record import given
@@ -298,7 +298,7 @@ def _suspected(
     logged: bool = False,
 ) -> tuple[Suspected, ...]:
     """Collect what keeps the verdict from being useful, the easy candidates first."""
-    metric = deciding_metric(settings.target)
+    metric = DECIDES[settings.target]
     panel, labelled = labelling.panel, int(labelling.labelled.sum())
     found = [
         of_easy_candidate(easy, metric, with_it=metrics[metric], without_it=without(easy.name, metric), logged=logged)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bonwise.auditing.suspected import Suspected
 from bonwise.auditing.thresholds import Thresholds
-from bonwise.documents.audited.verdict import Check, Level, Target, deciding_metric
+from bonwise.documents.audited.verdict import DECIDES, Check, Level, Target
 from bonwise.documents.metrics import unit_of
 from bonwise.report.numbers import Ends, estimate, interval, setting
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
@@ -82,7 +82,7 @@ class VerdictSentences:
         return " ".join(said)
 
     def _deciding_figure(self, target: Target) -> str:
-        name = deciding_metric(target)
+        name = DECIDES[target]
         return f"{name} is {self._figure(name)}"
 
     def _deciding_gate(self, target: Target) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bonwise.documents.audited.verdict import Target, deciding_metric
+from bonwise.documents.audited.verdict import DECIDES, Target
 from bonwise.documents.labels_left_out import LabelsLeftOut
 from bonwise.documents.picks_made import PicksMade
 from bonwise.documents.record import Record
@@ -126,5 +126,4 @@ class AuditSettings(Record):
     def deciding(self) -> tuple[str, float]:
         """The metric that decides for the target, and the gate of the verdict on it."""
         limits = self.thresholds
-        gate = limits.recovery_useful if self.target == "best-of-n" else limits.global_r
-        return deciding_metric(self.target), gate
+        return DECIDES[self.target], limits.recovery_useful if self.target == "best-of-n" else limits.global_r

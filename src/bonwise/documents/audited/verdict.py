@@ -10,10 +10,13 @@ from pydantic import Field, model_validator
 from bonwise.documents.record import Record
 from bonwise.documents.values import Count
 
-__all__ = ["Check", "CheckState", "Level", "Target", "Verdict", "deciding_metric"]
+__all__ = ["DECIDES", "Check", "CheckState", "Level", "Target", "Verdict"]
 
 Target = Literal["best-of-n", "system"]
 """The decision that a verdict is about."""
+
+DECIDES: Mapping[Target, str] = {"best-of-n": "recovery", "system": "global_r"}
+"""The metric that answers for a target."""
 
 Level = Literal["useful", "weak", "harmful", "random", "inconclusive"]
 
@@ -28,17 +31,6 @@ _TOGETHER = 2
 
 _MOST_OPENING = 2
 """Sentences before those on the checks: the answer, and what the figures describe."""
-
-
-def deciding_metric(target: Target) -> str:
-    """Return the metric that answers for a target.
-
-    Examples
-    --------
-    >>> deciding_metric("best-of-n"), deciding_metric("system")
-    ('recovery', 'global_r')
-    """
-    return "recovery" if target == "best-of-n" else "global_r"
 
 
 class Verdict(Record):

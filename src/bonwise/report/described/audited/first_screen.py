@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.judge import JudgeFound
 from bonwise.documents.audited.settings import AuditSettings
+from bonwise.documents.audited.verdict import DECIDES
 from bonwise.documents.exhibits import ExhibitsDocument, JudgeExhibits
 from bonwise.documents.metrics import unit_of
 from bonwise.printable import printable
@@ -33,8 +34,8 @@ _LONGEST = 60
 """Letters of a name beside the bar."""
 
 
-def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> Iterator[Bar]:
-    """Yield the figure that decides with its interval, between nothing, the gate and the best; nothing without it.
+def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
+    """Return the figure that decides with its interval, between nothing, the gate and the best; nothing without it.
 
     An easy candidate that is suspected, or a control, shows the figure with it and without it.
 
@@ -43,10 +44,9 @@ def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> Iterator[Bar]:
     judge : JudgeFound
     settings : AuditSettings
     """
-    name, _ = settings.deciding
+    name = DECIDES[settings.target]
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]
-    if rows:
-        yield _bar(rows, settings)
+    return [_bar(rows, settings)] if rows else []
 
 
 def bar_of_best(document: AuditDocument) -> Iterator[Bar]:
@@ -56,7 +56,7 @@ def bar_of_best(document: AuditDocument) -> Iterator[Bar]:
     ----------
     document : AuditDocument
     """
-    settings, (metric, _) = document.settings, document.settings.deciding
+    settings, metric = document.settings, DECIDES[document.settings.target]
     choice = (document.choice or {}).get(metric)
     if choice is not None:
         name, after = choice.best[0], choice.after

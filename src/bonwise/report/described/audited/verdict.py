@@ -10,7 +10,7 @@ from bonwise.documents.audit import AuditDocument
 from bonwise.documents.audited.gate import Gate, GateState
 from bonwise.documents.audited.judge import JudgeFound
 from bonwise.documents.audited.settings import AuditSettings
-from bonwise.documents.audited.verdict import CheckState, Level, Verdict
+from bonwise.documents.audited.verdict import DECIDES, CheckState, Level, Verdict
 from bonwise.documents.exhibits import ExhibitsDocument, JudgeExhibits
 from bonwise.documents.metrics import METRICS_FIRST, Metric
 from bonwise.printable import printable
@@ -75,7 +75,7 @@ def verdict(
     then : sequence of Said
         What to type next, for a page.
     """
-    found, line = judge.verdict, list(recovery_bar(judge, settings))
+    found, line = judge.verdict, recovery_bar(judge, settings)
     blocks = [
         *_answer(judge, settings, alone=alone),
         *line,
@@ -83,7 +83,7 @@ def verdict(
         *next_part(then),
         *_levels(found),
         # What the line says already would stand there twice.
-        _headlines(judge, settings.reference, but=settings.deciding[0] if line else None),
+        _headlines(judge, settings.reference, but=DECIDES[settings.target] if line else None),
     ]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
 
