@@ -40,7 +40,7 @@ def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
         "the answers of one prompt apart; flat knows only which prompts are easy, so its picks are random picks. "
         f"Choose a judge by recovery, not by correlation. The others are simple rules on {demo.tasks} bundled tasks."
     )
-    yield Text(f"All files are in {printable(demo.folder)}. Next")
+    yield Text(f"All files are in {printable(demo.folder)}. Next:")
     scores, labels = (shell_path(demo.folder / name) for name in ("scores.csv", "labels.csv"))
     yield command(f"  bonwise audit {scores} --labels {labels}")
     yield command(f"  {everything}")
