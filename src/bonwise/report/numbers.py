@@ -32,6 +32,7 @@ __all__ = [
     "percent",
     "setting",
     "unit_of_difference",
+    "with_any_interval",
     "with_interval",
 ]
 
@@ -173,6 +174,18 @@ def with_interval(found: Bounded, unit: Unit = "number", *, sign: bool = False) 
         return NOTHING
     ends = interval(found, unit, sign=sign)
     return f"{estimate(found, unit, sign=sign)} {'(no interval)' if ends == NOTHING else ends}"
+
+
+def with_any_interval(found: Bounded, unit: Unit = "number", *, sign: bool = False) -> str:
+    """Write an estimate, and its interval where it has one, for a sentence.
+
+    Examples
+    --------
+    >>> with_any_interval(Ends(0.2126, 0.0809, 0.3427), "share"), with_any_interval(Ends(0.5, None, None))
+    ('21% [8%, 34%]', '0.500')
+    """
+    write = estimate if found.low is None else with_interval
+    return write(found, unit, sign=sign)
 
 
 def number(value: float | None, unit: Unit = "number", *, like: Bounded | None = None, sign: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bonwise.documents.estimate import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.described.answer import StatedVerdict, outcome_of
-from bonwise.report.numbers import Unit, estimate, with_interval
+from bonwise.report.numbers import with_interval
 
 __all__ = ["agreement_answer", "agreement_words"]
 
@@ -36,7 +36,7 @@ def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = Non
     if outcome == "open":
         return StatedVerdict("no agreement shown", "open", f"No agreement beyond that of a coin is shown: {figure}.")
     if phi is not None and outcome_of(phi) != "above":
-        told = "undefined" if phi.estimate is None else f"{_with_ends(phi, 'number')}, and 0 for such a judge"
+        told = "undefined" if phi.estimate is None else f"{with_interval(phi)}, and 0 for such a judge"
         return StatedVerdict(
             "one side may do",
             "open",
@@ -47,8 +47,4 @@ def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = Non
 
 def agreement_words(agreement: EstimateRecord) -> str:
     """Write the agreement beside that of a coin."""
-    return f"the agreement is {_with_ends(agreement, 'share')}, a coin's is 50%"
-
-
-def _with_ends(found: EstimateRecord, unit: Unit) -> str:
-    return f"{estimate(found, unit)} (no interval)" if found.low is None else with_interval(found, unit)
+    return f"the agreement is {with_interval(agreement, 'share')}, a coin's is 50%"

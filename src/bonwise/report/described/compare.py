@@ -25,7 +25,7 @@ from bonwise.report.numbers import (
     interval,
     percent,
     unit_of_difference,
-    with_interval,
+    with_any_interval,
 )
 
 __all__ = ["describe"]
@@ -89,7 +89,7 @@ def _verdict(document: CompareDocument) -> Part:
         told = "Neither recovery nor gain is defined for both sets of picks."
         return Part("undefined", [Said("lead", told)], "verdict")
     found, unit = document.differences[metric], unit_of(metric)
-    sides = [_said(side.metrics[metric], unit) for side in (document.first, document.second)]
+    sides = [with_any_interval(side.metrics[metric], unit) for side in (document.first, document.second)]
     points = unit_of_difference(unit)
     size = estimate(found, points, sign=True)
     figures = f"{metric} is {sides[0]} for the first and {sides[1]} for the second"
@@ -126,7 +126,10 @@ def _findings(document: CompareDocument) -> Iterator[Said]:
         if one.estimate is not None and other.estimate is not None:
             unit = unit_of(metric)
             apart = _difference(document.differences[metric], unit_of_difference(unit))
-            yield Said("finding", f"{words}: first {_said(one, unit)}, second {_said(other, unit)}; {apart}.")
+            yield Said(
+                "finding",
+                f"{words}: first {with_any_interval(one, unit)}, second {with_any_interval(other, unit)}; {apart}.",
+            )
 
 
 def _difference(found: EstimateRecord, unit: Unit) -> str:
@@ -140,10 +143,6 @@ def _difference(found: EstimateRecord, unit: Unit) -> str:
         return f"{figure} (no interval)"
     apart = found.low > 0 or found.high < 0
     return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
-
-
-def _said(found: EstimateRecord, unit: Unit, *, sign: bool = False) -> str:
-    return (estimate if found.low is None else with_interval)(found, unit, sign=sign)
 
 
 def _table(document: CompareDocument) -> Table:
@@ -247,5 +246,5 @@ def _rows(found: _Figures) -> list[Row]:
 
 def _in_words(found: _Figures, unit: Unit = "number", *, sign: bool = False) -> str:
     return "; ".join(
-        f"{word} {_said(one, unit, sign=sign)}" for word, one in found.items() if one.estimate is not None
+        f"{word} {with_any_interval(one, unit, sign=sign)}" for word, one in found.items() if one.estimate is not None
     )

@@ -74,14 +74,10 @@ def _answers(document: ConfidenceDocument) -> dict[str, StatedVerdict]:
 
 
 def _off(error: EstimateRecord) -> StatedVerdict:
-    figure = f"on average over the bins they differ from what was the case by {_figure(error)}"
+    figure = f"on average over the bins they differ from what was the case by {with_interval(error)}"
     if outcome_of(error) == "above":
         return StatedVerdict("probabilities are off", "bad", f"The stated probabilities are wrong: {figure}.")
     return StatedVerdict("no error shown", "open", f"The stated probabilities are not shown to be wrong: {figure}.")
-
-
-def _figure(error: EstimateRecord) -> str:
-    return f"{estimate(error)} (no interval)" if error.low is None else with_interval(error)
 
 
 def _title(name: str, judge: JudgeConfidence) -> str:

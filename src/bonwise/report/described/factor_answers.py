@@ -14,7 +14,7 @@ from bonwise.documents.factor_study import FactorStudyDocument
 from bonwise.printable import printable
 from bonwise.report.described.answer import State, StatedVerdict, outcome_of
 from bonwise.report.described.factor_baselines import WITHOUT_JUDGES, baseline_name
-from bonwise.report.numbers import Bounded, Ends, count, counted, number, with_interval
+from bonwise.report.numbers import Bounded, Ends, count, counted, with_interval
 
 __all__ = [
     "clear_coefficients",
@@ -51,8 +51,8 @@ def fit_answer(document: FactorDocument) -> StatedVerdict:
         why = printable(found.reason or "no reason is known", longest=200)
         return StatedVerdict("undefined", "open", f"Whether the judges add to the human ratings is undefined: {why}.")
     figure = (
-        f"the advantage over the best baseline without judges ({baseline_name(name)}) is {_figure(found)} nats per "
-        f"rating, {count(document.holdout.n)} held out"
+        f"the advantage over the best baseline without judges ({baseline_name(name)}) is "
+        f"{with_interval(found, sign=True)} nats per rating, {count(document.holdout.n)} held out"
     )
     return {
         "above": StatedVerdict("judges add", "good", f"The judges add to the human ratings: {figure}."),
@@ -80,7 +80,9 @@ def study_answer(document: FactorStudyDocument) -> StatedVerdict:
     if not gains:
         told = "One number of human ratings was fitted: it is not known what more of them would add."
         return StatedVerdict("nothing to compare", "open", told)
-    changes = ", and ".join(f"by {_figure(_turned(found))} nats with {told}" for told, found in gains.values())
+    changes = ", and ".join(
+        f"by {with_interval(_turned(found), sign=True)} nats with {told}" for told, found in gains.values()
+    )
     figure = f"held-out cross-entropy changes {changes}"
     helps = [what for what, (_, found) in gains.items() if outcome_of(found) == "above"]
     hurts = [what for what, (_, found) in gains.items() if outcome_of(found) == "below"]
@@ -228,12 +230,6 @@ def _row_name(one: GroupAdvantage | PromptAdvantage) -> str:
 
 def _band(one: LeaderboardRow) -> Ends:
     return Ends(one.estimate, one.band_low, one.band_high)
-
-
-def _figure(found: Bounded) -> str:
-    if found.low is None:
-        return f"{number(found.estimate, sign=True)} (no interval)"
-    return with_interval(found, sign=True)
 
 
 def _turned(found: Bounded) -> Ends:

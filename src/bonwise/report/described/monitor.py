@@ -14,7 +14,17 @@ from bonwise.report.described.labels_left_out import labels_left_out
 from bonwise.report.described.limits import limits
 from bonwise.report.described.table_facts import table_facts
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import NOTHING, count, counted, estimate, interval, number, percent, setting
+from bonwise.report.numbers import (
+    NOTHING,
+    count,
+    counted,
+    estimate,
+    interval,
+    number,
+    percent,
+    setting,
+    with_any_interval,
+)
 
 __all__ = ["describe"]
 
@@ -111,7 +121,9 @@ def _labels(data: LabelCounts) -> Iterator[Said]:
 def _verdict(document: MonitorDocument) -> Part:
     found, data, now = document.verdict, document.data, document.now
     figure = (
-        "no figure yet" if now.estimate is None else f"{_figure(document)} {_with_ends(now)} after {_of(document)}"
+        "no figure yet"
+        if now.estimate is None
+        else f"{_figure(document)} {with_any_interval(now, 'share')} after {_of(document)}"
     )
     if found == "continue":
         return verdict(StatedVerdict(found, "open", f"More labels are needed: {figure}."), _MORE)
@@ -147,9 +159,8 @@ def _course(document: MonitorDocument) -> list[Drawing[Curves]]:
         [one.high for one in looks],
         points=True,
     )
-    says = (
-        f"{_upper(what)} and its interval at {counted(len(looks), 'look')}; at the last one, {_with_ends(looks[-1])}."
-    )
+    last = with_any_interval(looks[-1], "share")
+    says = f"{_upper(what)} and its interval at {counted(len(looks), 'look')}; at the last one, {last}."
     return curves_figure(
         [line],
         "monitor-looks",
@@ -164,10 +175,6 @@ def _course(document: MonitorDocument) -> list[Drawing[Curves]]:
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _with_ends(now: Look) -> str:
-    return estimate(now, "share") if now.low is None else f"{estimate(now, 'share')} {interval(now, 'share')}"
 
 
 def _figure(document: MonitorDocument) -> str:

@@ -9,7 +9,7 @@ from bonwise.documents.routed.signal import RoutedShareRecord, SignalRecord
 from bonwise.documents.router import SignalName
 from bonwise.report.blocks import Drawing
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import Ends, estimate, interval, number, percent, with_interval
+from bonwise.report.numbers import Ends, interval, number, percent, with_any_interval
 
 __all__ = ["captured_curves", "value_curves"]
 
@@ -97,7 +97,7 @@ def _captured(found: RoutedShareRecord) -> str:
     if found.captured is None:
         return _NO_FIGURE
     captured = Ends(found.captured, found.low, found.high)
-    return estimate(captured, "share") if found.low is None else with_interval(captured, "share")
+    return with_any_interval(captured, "share")
 
 
 def _mean(value: float | None, like: Ends) -> str:

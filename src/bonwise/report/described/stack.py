@@ -22,6 +22,7 @@ from bonwise.report.numbers import (
     interval_title,
     number,
     percent,
+    with_any_interval,
     with_interval,
 )
 
@@ -194,9 +195,7 @@ def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawin
         across="recovery",
         unit="share",
         roles=["judge" if who == _STACK else "other" for who in shown],
-        said=[
-            with_interval(one, "share") if one.low is not None else estimate(one, "share") for one in shown.values()
-        ],
+        said=[with_any_interval(one, "share") for one in shown.values()],
     )
 
 

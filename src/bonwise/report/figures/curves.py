@@ -165,7 +165,7 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
 def _paint(axes: Axes, data: Curves) -> None:
     from matplotlib.ticker import StrMethodFormatter  # noqa: PLC0415 - drawing loads matplotlib
 
-    from bonwise.report.figures.percent import formatter  # noqa: PLC0415
+    from bonwise.report.figures.percent import axis_title, formatter  # noqa: PLC0415
 
     labels = told_apart((curve.label for curve in data.curves), _LEGEND)
     for at, (curve, label) in enumerate(zip(data.curves, labels, strict=True)):
@@ -178,16 +178,12 @@ def _paint(axes: Axes, data: Curves) -> None:
         axes.yaxis.set_major_formatter(ticks)
     if data.up_to is not None:
         axes.set_ylim(0, 1.06 * data.up_to)
-    axes.set_xlabel(_with_unit(data.across, data.units[0]))
-    axes.set_ylabel(_with_unit(data.up, data.units[1]))
+    axes.set_xlabel(axis_title(data.across, data.units[0]))
+    axes.set_ylabel(axis_title(data.up, data.units[1]))
     if data.at_ends:
         names_at_ends(axes, list(_ends(data, labels)))
     elif data.entries:
         legend_below(axes, 2, handle=2.2, between=1.2)
-
-
-def _with_unit(words: str, unit: Unit) -> str:
-    return f"{words}, in points" if unit == "points" else words
 
 
 def _ends(data: Curves, labels: Sequence[str]) -> Iterator[LineEnd]:

@@ -87,11 +87,6 @@ class Forest:
             yield {"row": label, "estimate": value, "low": low, "high": high, **gate, **marked.get(at, {})}
 
     @property
-    def axis(self) -> str:
-        """What the axis holds, with its unit."""
-        return f"{self.across}, in points" if self.unit == "points" else self.across
-
-    @property
     def drawn(self) -> Sequence[Row]:
         """The rows that one drawing holds."""
         return self.every[:MOST]
@@ -174,7 +169,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
 
 
 def _paint(axes: Axes, data: Forest) -> None:
-    from bonwise.report.figures.percent import formatter  # noqa: PLC0415 - drawing loads matplotlib
+    from bonwise.report.figures.percent import axis_title, formatter  # noqa: PLC0415 - drawing loads matplotlib
 
     words, view, shown, zero = _RowText.of(data), data.view, data.drawn, data.zero
     # A row is one unit high. Lines stop at the words: they would run through them.
@@ -200,7 +195,7 @@ def _paint(axes: Axes, data: Forest) -> None:
     axes.locator_params(axis="x", nbins=6)
     if (ticks := formatter(data.unit)) is not None:
         axes.xaxis.set_major_formatter(ticks)
-    axes.set_xlabel(data.axis)
+    axes.set_xlabel(axis_title(data.across, data.unit))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from matplotlib.ticker import Formatter
 
 from bonwise.report.numbers import Unit
 
-__all__ = ["Percent", "formatter"]
+__all__ = ["Percent", "axis_title", "formatter"]
 
 _DECIMALS = 4
 
@@ -56,6 +56,17 @@ def formatter(unit: Unit) -> Formatter | None:
     if unit == "number":
         return None
     return Percent() if unit == "share" else Percent("")
+
+
+def axis_title(words: str, unit: Unit) -> str:
+    """Return what an axis holds, with its unit where the ticks do not say it.
+
+    Examples
+    --------
+    >>> axis_title("recovery", "share"), axis_title("change of recovery", "points")
+    ('recovery', 'change of recovery, in points')
+    """
+    return f"{words}, in points" if unit == "points" else words
 
 
 def _whole(value: float) -> bool:

@@ -13,9 +13,9 @@ from bonwise.report.numbers import counted
 from bonwise.report.page.docs_site import docs_site
 from bonwise.report.wording import named
 
-__all__ = ["ALONE", "with_definitions"]
+__all__ = ["with_definitions"]
 
-ALONE = " *"
+_ALONE = " *"
 """What may stand behind the name of a metric in a table."""
 
 _ANY_REFERENCE = "a reference"
@@ -28,9 +28,11 @@ def with_definitions(described: Part) -> Part:
     Each definition has an address in the documentation where it is known where that is (see
     `bonwise.report.page.docs_site`).
     """
-    said = set(_names(described.blocks))
+    said, site = set(_names(described.blocks)), docs_site()
     # A page that says "reference" in place of "oracle" says so in the names of some metrics too.
-    known = max((_known(reference) for reference in (None, _ANY_REFERENCE)), key=lambda one: len(said & one.keys()))
+    known = max(
+        (_known(reference, site) for reference in (None, _ANY_REFERENCE)), key=lambda one: len(said & one.keys())
+    )
     names = [name for name in known if name in said]
     if not names:
         return described
@@ -42,9 +44,8 @@ def with_definitions(described: Part) -> Part:
     return replace(described, blocks=[*(one for one in described.blocks if one not in last), part, *last])
 
 
-def _known(reference: str | None) -> Mapping[str, tuple[str, str]]:
+def _known(reference: str | None, site: str | None) -> Mapping[str, tuple[str, str]]:
     """Return definition and address by the name that a page shows."""
-    site = docs_site()
     return {
         named(name, reference): (
             named(one.text, reference),
@@ -70,5 +71,5 @@ def _in_table(table: Table) -> Iterator[str]:
         yield from (column.title for column in table.columns if column.kind == "figure")
         cells = (zip(table.columns, row.cells, strict=True) for row in table.rows)
         yield from (
-            cell.removesuffix(ALONE) for column, cell in chain.from_iterable(cells) if column.kind == "metric"
+            cell.removesuffix(_ALONE) for column, cell in chain.from_iterable(cells) if column.kind == "metric"
         )

@@ -24,7 +24,7 @@ from bonwise.report.described.audited.first_screen import (
 )
 from bonwise.report.described.audited.judges import by_recovery
 from bonwise.report.described.audited.metrics import first_figures
-from bonwise.report.numbers import count, counted, estimate, interval, setting
+from bonwise.report.numbers import count, counted, estimate, interval, setting, with_any_interval
 from bonwise.report.wording import named
 
 __all__ = ["gates", "in_a_line", "verdict", "verdict_in_short", "verdict_of_several"]
@@ -211,8 +211,7 @@ def _recovery(judge: JudgeFound) -> str:
     found = judge.metrics.get(_RECOVERY)
     if found is None or found.estimate is None:
         return "recovery undefined"
-    ends = "" if found.low is None else f" {interval(found, 'share')}"
-    return f"recovery {estimate(found, 'share')}{ends}"
+    return f"recovery {with_any_interval(found, 'share')}"
 
 
 def _headlines(judge: JudgeFound, reference: str | None, *, but: str | None) -> Table:

@@ -17,7 +17,7 @@ from bonwise.report.blocks import Said
 from bonwise.report.described.agreement_answer import agreement_answer, agreement_words
 from bonwise.report.described.answer import StatedVerdict, outcome_of
 from bonwise.report.described.label_strategy.asking_columns import way_name
-from bonwise.report.numbers import counted, estimate, percent, unit_of_difference, with_interval
+from bonwise.report.numbers import counted, percent, unit_of_difference, with_any_interval, with_interval
 
 __all__ = ["answers_of", "next_of"]
 
@@ -161,7 +161,8 @@ def _ordered(judge: VerdictsJudge) -> StatedVerdict:
     if order is None:
         return agreed
     worth, flips = order.first_shown_advantage, order.flips
-    effect = f"being shown first is worth {_number(worth)}, and {_share(flips)} of the verdicts change with the order"
+    flipped = f"{with_any_interval(flips, 'share')} of the verdicts change with the order"
+    effect = f"being shown first is worth {_number(worth)}, and {flipped}"
     if agreed.state != "good":
         return replace(agreed, says=f"{agreed.says.rstrip('.')}; {effect}.")
     figure = f"{effect}; {agreement_words(agreement)}"
@@ -173,20 +174,15 @@ def _ordered(judge: VerdictsJudge) -> StatedVerdict:
 def _number(found: EstimateRecord) -> str:
     if found.estimate is None:
         return "undefined"
-    return estimate(found, sign=True) if found.low is None else with_interval(found, sign=True)
-
-
-def _share(found: EstimateRecord) -> str:
-    return estimate(found, "share") if found.low is None else with_interval(found, "share")
+    return with_any_interval(found, sign=True)
 
 
 def _with_ends(found: EstimateRecord, metric: str) -> str:
-    unit = unit_of(metric)
-    return estimate(found, unit) if found.low is None else with_interval(found, unit)
+    return with_any_interval(found, unit_of(metric))
 
 
 def _change(found: EstimateRecord, metric: str) -> str:
     unit = unit_of_difference(unit_of(metric))
     if found.estimate is None:
         return "undefined"
-    return estimate(found, unit, sign=True) if found.low is None else with_interval(found, unit, sign=True)
+    return with_any_interval(found, unit, sign=True)
