@@ -13,7 +13,9 @@ from browser.opened import NARROW, WIDE
 @pytest.mark.parametrize("script", [True, False])
 def test_a_name_leads_to_its_definition(show, kinds_folder, kind, size, script):
     """What is folded opens at the definition, with a script and without one, and the way back is there."""
-    with show(page_of_kind(kind, kinds_folder), viewport=size, java_script_enabled=script) as page:
+    with show(
+        page_of_kind(kind, kinds_folder), viewport=size, java_script_enabled=script, reduced_motion="reduce"
+    ) as page:
         term = page.locator("a.term:visible").first
         address = term.get_attribute("href")
         definition = page.locator(address)
@@ -21,6 +23,7 @@ def test_a_name_leads_to_its_definition(show, kinds_folder, kind, size, script):
         term.click()
         definition.wait_for(state="visible")
         assert definition.inner_text() == term.inner_text().removesuffix(" *")
-        assert page.evaluate("document.querySelector(location.hash).getBoundingClientRect().top") >= 0
+        place = page.evaluate("document.querySelector(location.hash).getBoundingClientRect().toJSON()")
+        assert 0 <= place["top"] < place["bottom"] <= size["height"]
         page.go_back()
         assert page.evaluate("location.hash") == ""

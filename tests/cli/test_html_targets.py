@@ -52,3 +52,5 @@ def test_documentation_that_is_nowhere_is_refused_before_anything_is_done(tmp_pa
         assert "BONWISE_DOCS is neither an address nor a folder of a built site: javascript:alert(1)" in done.err
         assert not (tmp_path / "page.html").exists()
         assert typed(capsys, name, *arguments).code == 0
+    # Before the input is read, too.
+    assert "BONWISE_DOCS" in typed(capsys, "route", "nowhere.csv", "--html", tmp_path / "page.html").err

@@ -73,6 +73,15 @@ def test_an_answer_comes_first(kind, folder, monkeypatch):
     assert "What this does not establish" not in text(document)
 
 
+def test_a_watch_says_its_limits_on_its_page_alone(folder, monkeypatch):
+    """An alarm says that a signal moved, not why."""
+    monkeypatch.chdir(folder)
+    document = bw.watch("picks/*.jsonl", labels="picks_labels.csv").document()
+    titles = [one.title for one in describe(document).blocks if isinstance(one, Part)]
+    assert titles[-1] == "What this does not establish"
+    assert "does not establish" not in text(document)
+
+
 def test_routing_is_green_where_its_interval_excludes_nothing_gained(folder, monkeypatch):
     """The state of a route is that of the part of the lift that it captures."""
     monkeypatch.chdir(folder)

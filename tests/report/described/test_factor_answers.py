@@ -112,6 +112,9 @@ def test_a_study_says_which_of_both_helps(documents, ratings_help, judges_help, 
     assert told[:2] == (word, state)
     fewest, most = (round(document.by_labels[at].fitted) for at in (0, -1))
     assert f"with {most} human ratings instead of {fewest}, and by" in told[2]
+    # What helps lowers the loss.
+    sign = {"more ratings help": "-", "both help": "-", "more ratings hurt": "+", "both hurt": "+"}.get(word, "")
+    assert f"cross-entropy changes by {sign}" in told[2]
 
 
 def test_a_study_of_one_budget_compares_nothing(documents):
