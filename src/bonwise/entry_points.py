@@ -20,46 +20,29 @@ _WORDS: dict[str, object] = {"none": None, "true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind that is installed.
-
-    Parameters
-    ----------
-    name : str
-    factory : str
-        Module and name of its factory.
-    package : str
-        The distribution that brings it.
-    options : tuple of str
-        What may be stated behind its name.
-    problem : str
-        Why it cannot be used, in one line; empty where it can.
-    """
+    """One kind that is installed."""
 
     name: str
     factory: str
+    """Module and name of its factory."""
     package: str
+    """The distribution that brings it."""
     options: tuple[str, ...] = ()
+    """What may be stated behind its name."""
     problem: str = ""
+    """Why it cannot be used, in one line; empty where it can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factory:
-    """What makes the things of one kind.
-
-    Parameters
-    ----------
-    entry : importlib.metadata.EntryPoint
-    function : callable
-    parameters : tuple of str
-        Its own, in order.
-    required : tuple of str
-        Those among them without a default.
-    """
+    """What makes the things of one kind."""
 
     entry: EntryPoint
     function: Callable[..., object]
     parameters: tuple[str, ...]
+    """Its own, in order."""
     required: tuple[str, ...]
+    """Those among them without a default."""
 
     def make(self, *arguments: object, **options: object) -> object:
         """Call it; whatever fails inside is named in one line.
@@ -95,16 +78,10 @@ class Factory:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The entry points of one group.
-
-    Parameters
-    ----------
-    noun : str
-        What its factories make, in one word.
-    entries : sequence of importlib.metadata.EntryPoint
-    """
+    """The entry points of one group."""
 
     noun: str
+    """What its factories make, in one word."""
     entries: Sequence[EntryPoint]
 
     def factory(self, kind: str) -> Factory:

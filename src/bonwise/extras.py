@@ -14,13 +14,6 @@ __all__ = ["BOOTSTRAP", "FAST", "FIGURES", "PAGES", "TABLES", "TORCH", "TREES", 
 class Feature:
     """Something that bonwise does with the modules of an extra.
 
-    Parameters
-    ----------
-    modules : tuple of str
-        Names as Python imports them.
-    extra : str
-        The extra that brings them.
-
     Examples
     --------
     >>> Feature(("json",)).missing()
@@ -32,7 +25,9 @@ class Feature:
     """
 
     modules: tuple[str, ...]
+    """Names as Python imports them."""
     extra: str = "audit"
+    """The extra that brings them."""
 
     def missing(self) -> tuple[str, ...]:
         """Return the modules that are not installed; nothing is imported to find out."""

@@ -25,43 +25,33 @@ _AT_A_TIME = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class CellLabelsGiven:
-    """The labels of several annotators at the cells of a panel.
-
-    Parameters
-    ----------
-    cells, annotators : ndarray of int64, shape (labels,)
-        Sorted by cell.
-    values : ndarray of float64, shape (labels,)
-    prompts : ndarray of int64, shape (labels,)
-        The prompt of each label, by its place in the panel.
-    """
+    """The labels of several annotators at the cells of a panel."""
 
     cells: _Ints
+    """Sorted by cell."""
     annotators: _Ints
+    """Sorted by cell."""
     values: Floats
     prompts: _Ints
+    """The prompt of each label, by its place in the panel."""
 
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorPools:
-    """Prompts of which an annotator labelled every candidate, and others too; a prompt once per such annotator.
-
-    Parameters
-    ----------
-    prompts, annotators, sizes : ndarray of int64, shape (pools,)
-        Sorted by prompt.
-    cells : ndarray of int64, shape (labels,)
-        Of the panel, grouped by pool.
-    own, others : ndarray of float64, shape (labels,)
-        The annotator's label of each of these cells, and the one label that those of all others become.
-    """
+    """Prompts of which an annotator labelled every candidate, and others too; a prompt once per such annotator."""
 
     prompts: _Ints
+    """Sorted by prompt."""
     annotators: _Ints
+    """Sorted by prompt."""
     sizes: _Ints
+    """Sorted by prompt."""
     cells: _Ints
+    """Of the panel, grouped by pool."""
     own: Floats
+    """The annotator's label of each of these cells, and the one label that those of all others become."""
     others: Floats
+    """The annotator's label of each of these cells, and the one label that those of all others become."""
 
 
 def labels_given(found: AnnotatorLabels, table: ScoreTable, panel: Panel) -> CellLabelsGiven:

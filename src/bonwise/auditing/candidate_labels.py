@@ -38,36 +38,38 @@ _MEASURED = {"pick": "the value of the judge's picks", "pair": "the gain of the 
 
 @dataclass(frozen=True, eq=False)
 class CandidateFigures:
-    """What labels of single candidates say of a judge.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-        Every metric of an audit; one that these labels cannot tell holds the reason.
-    bounds : mapping of str to tuple of float
-        Ends between which a metric lies at the audit's confidence whatever the missing labels are. Of
-        labels of an unknown scale recovery alone.
-    how, scope : str
-        What was labelled; what the figures stand for, as a sentence.
-    drawn, labelled, lacking, unlabelled : int
-        Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
-        design could draw.
-    not_drawn : int
-        Labelled candidates that were not drawn: their labels are left out.
-    tuning : float
-        Share of the model of the labels that was used, from 0 (labels alone) to 1.
-    """
+    """What labels of single candidates say of a judge."""
 
     metrics: Mapping[str, Estimate] = field(repr=False)
+    """Every metric of an audit; one that these labels cannot tell holds the reason."""
     bounds: Mapping[str, tuple[float, float]] = field(repr=False)
+    """Ends between which a metric lies at the audit's confidence whatever the missing labels are. Of labels of an
+    unknown scale recovery alone.
+    """
     how: str
+    """What was labelled; what the figures stand for, as a sentence."""
     scope: str
+    """What was labelled; what the figures stand for, as a sentence."""
     drawn: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
     labelled: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
     lacking: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
     unlabelled: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
     not_drawn: int
+    """Labelled candidates that were not drawn: their labels are left out."""
     tuning: float
+    """Share of the model of the labels that was used, from 0 (labels alone) to 1."""
 
 
 def audit_candidate_labels(

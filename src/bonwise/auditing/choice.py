@@ -27,54 +27,36 @@ _BY_CANDIDATE = "where single candidates were drawn for labels, their joint scat
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One of those that are compared.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-    influences : UnitInfluences or None
-        How much every unit moves its gain and its recovery; None where that is not known.
-    """
+    """One of those that are compared."""
 
     metrics: Mapping[str, Estimate]
     influences: UnitInfluences | None
+    """How much every unit moves its gain and its recovery; None where that is not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class BestChoice:
-    """The best of several by one metric, and intervals that hold after it was chosen.
-
-    Parameters
-    ----------
-    metric : str
-    best : tuple of str
-        Whose estimate is the highest: several where estimates are equal.
-    estimate : float
-        Of the best.
-    before : tuple of float or None
-        Its interval had nothing been chosen.
-    after : tuple of float or None
-        Its interval that holds although the highest estimate was chosen: the lower end is as low as that of a
-        simultaneous interval. With several best ones it spans theirs.
-    simultaneous : mapping of str to tuple of float or None
-        Intervals of all that were compared, which hold together, whatever is chosen among them.
-    differences : mapping of str to Estimate
-        The best less each of the others, with intervals that hold together for every two.
-    confidences : JointConfidence or None
-        At which the single intervals are made.
-    reason : str or None
-        Why intervals are missing.
-    """
+    """The best of several by one metric, and intervals that hold after it was chosen."""
 
     metric: str
     best: tuple[str, ...]
+    """Whose estimate is the highest: several where estimates are equal."""
     estimate: float
+    """Of the best."""
     before: Ends
+    """Its interval had nothing been chosen."""
     after: Ends
+    """Its interval that holds although the highest estimate was chosen: the lower end is as low as that of a
+    simultaneous interval. With several best ones it spans theirs.
+    """
     simultaneous: Mapping[str, Ends]
+    """Intervals of all that were compared, which hold together, whatever is chosen among them."""
     differences: Mapping[str, Estimate] = field(repr=False)
+    """The best less each of the others, with intervals that hold together for every two."""
     confidences: JointConfidence | None = None
+    """At which the single intervals are made."""
     reason: str | None = None
+    """Why intervals are missing."""
 
     def record(self) -> ChoiceRecord:
         """Return what a document holds."""

@@ -56,27 +56,19 @@ _OF_POOLS = tuple(e.name for e in OF_PICKS if not e.on_scores)
 
 @dataclass(frozen=True, eq=False)
 class PicksSide:
-    """One of two sets of picks, on the prompts that both share.
-
-    Parameters
-    ----------
-    picks : Picks
-    metrics : mapping of str to Estimate
-        What the picks are worth and what they took.
-    calls, tokens : int or None
-        Sums over the compared prompts; None where unknown.
-    only_here : tuple of str
-        Prompts that the other set does not hold.
-    prompts : tuple of str
-        Those behind the figures.
-    """
+    """One of two sets of picks, on the prompts that both share."""
 
     picks: Picks
     metrics: Mapping[str, Estimate] = field(repr=False)
+    """What the picks are worth and what they took."""
     calls: int | None
+    """Sums over the compared prompts; None where unknown."""
     tokens: int | None
+    """Sums over the compared prompts; None where unknown."""
     only_here: tuple[str, ...] = field(default=(), repr=False)
+    """Prompts that the other set does not hold."""
     prompts: tuple[str, ...] = field(default=(), repr=False)
+    """Those behind the figures."""
 
     def record(self) -> SideRecord:
         """Return this side's part of the document."""
@@ -92,34 +84,25 @@ class PicksSide:
 
 @dataclass(frozen=True, eq=False)
 class PickComparison(DocumentedResult):
-    """Two sets of picks on the same prompts.
-
-    Parameters
-    ----------
-    first, second : PicksSide
-    differences : mapping of str to Estimate
-        First minus second, paired by prompt. What depends on the pools alone differs by 0, without an interval; so
-        does what depends on the picks where these are alike on every prompt.
-    prompts : int
-        Prompts behind all figures.
-    settings : CompareSettings
-    dropped : tuple of PromptLeftOut
-        Prompts of both sets that could not be compared, and why.
-    in_part : LabelsInPart
-        Labels of prompts that are labelled in part: in no figure.
-    choice : mapping of str to BestChoice
-        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
-        together; empty where fewer than two are compared.
-    """
+    """Two sets of picks on the same prompts."""
 
     first: PicksSide
     second: PicksSide
     differences: Mapping[str, Estimate] = field(repr=False)
+    """First minus second, paired by prompt. What depends on the pools alone differs by 0, without an interval; so
+    does what depends on the picks where these are alike on every prompt.
+    """
     prompts: int
+    """Prompts behind all figures."""
     settings: CompareSettings = field(repr=False)
     dropped: tuple[PromptLeftOut, ...] = field(default=(), repr=False)
+    """Prompts of both sets that could not be compared, and why."""
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    """Labels of prompts that are labelled in part: in no figure."""
     choice: Mapping[str, BestChoice] = field(default_factory=dict, repr=False)
+    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+    together; empty where fewer than two are compared.
+    """
 
     def __repr__(self) -> str:
         files = f"{self.first.picks.source} and {self.second.picks.source}"

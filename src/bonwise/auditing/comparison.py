@@ -29,23 +29,18 @@ __all__ = ["PairedDifferences", "choice_of_judges", "compare_judges"]
 
 @dataclass(frozen=True)
 class PairedDifferences:
-    """Metric differences, first judge minus second, paired by prompt.
-
-    Parameters
-    ----------
-    first, second : str
-    prompts : int
-        Prompts that both judges scored completely and that are labelled; of single labelled candidates those with
-        any.
-    differences : mapping of str to Estimate
-        By metric; empty without a common prompt. All are paired but level_bias, whose interval holds
-        whatever the pairing is.
-    """
+    """Metric differences, first judge minus second, paired by prompt."""
 
     first: str
     second: str
     prompts: int
+    """Prompts that both judges scored completely and that are labelled; of single labelled candidates those with any.
+
+    """
     differences: Mapping[str, Estimate] = field(repr=False)
+    """By metric; empty without a common prompt. All are paired but level_bias, whose interval holds whatever the
+    pairing is.
+    """
 
     def record(self) -> JudgesCompared:
         """Return what the document of the audit holds."""

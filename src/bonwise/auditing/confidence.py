@@ -39,19 +39,12 @@ VERDICTS = "verdicts without a probability"
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceAudit(DocumentedResult):
-    """What an audit found of stated confidence.
-
-    Parameters
-    ----------
-    kind : {"statements", "pairs", "intervals"}
-        What the file held.
-    judges : mapping of str to JudgeConfidence
-        For each judge ``data``, ``metrics`` and, where it stated such, ``bins`` and ``levels``.
-    settings : ConfidenceSettings
-    """
+    """What an audit found of stated confidence."""
 
     kind: Literal["statements", "pairs", "intervals"]
+    """What the file held."""
     judges: Mapping[str, JudgeConfidence] = field(repr=False)
+    """For each judge ``data``, ``metrics`` and, where it stated such, ``bins`` and ``levels``."""
     settings: ConfidenceSettings = field(repr=False)
 
     def document(self) -> ConfidenceDocument:

@@ -25,26 +25,17 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnCandidates:
-    """A design laid on the cells of a panel.
-
-    Parameters
-    ----------
-    draw : CandidateDraw
-        Of the prompts that have all labels that were drawn of them.
-    strata : ndarray of int64, shape (prompts,)
-    possible : ndarray of bool, shape (prompts,)
-        Prompts of which a candidate could be drawn.
-    drawn : int
-        Prompts that were drawn.
-    not_drawn : int
-        Labelled candidates that were not.
-    """
+    """A design laid on the cells of a panel."""
 
     draw: CandidateDraw = field(repr=False)
+    """Of the prompts that have all labels that were drawn of them."""
     strata: _Ints = field(repr=False)
     possible: _Mask = field(repr=False)
+    """Prompts of which a candidate could be drawn."""
     drawn: int
+    """Prompts that were drawn."""
     not_drawn: int
+    """Labelled candidates that were not."""
 
 
 def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
@@ -89,21 +80,14 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnPools:
-    """A design of whole pools and pairs laid on the cells of a panel.
-
-    Parameters
-    ----------
-    draw : WholeAndPairDraw
-        Of the prompts that have all labels that were drawn of them.
-    drawn : int
-        Prompts that were drawn.
-    not_drawn : int
-        Labelled candidates that were not.
-    """
+    """A design of whole pools and pairs laid on the cells of a panel."""
 
     draw: WholeAndPairDraw = field(repr=False)
+    """Of the prompts that have all labels that were drawn of them."""
     drawn: int
+    """Prompts that were drawn."""
     not_drawn: int
+    """Labelled candidates that were not."""
 
 
 def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:

@@ -17,11 +17,6 @@ __all__ = ["FurtherPanels"]
 class FurtherPanels:
     """Panels that are laid out when a judge needs one, once for all judges.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    settings : Settings
-
     Examples
     --------
     >>> from bonwise.testing import simulate

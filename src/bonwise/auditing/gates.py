@@ -41,21 +41,14 @@ class _GateRequest:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """The labels behind a metric, and what more of them are made of.
-
-    Parameters
-    ----------
-    prompts : int
-        Prompts whose labels it rests on.
-    unlabelled : int
-        Prompts of the table whose labels are still to be had.
-    labels_each : float
-        Labels of candidates that one more prompt takes; 0 for a metric that needs none.
-    """
+    """The labels behind a metric, and what more of them are made of."""
 
     prompts: int
+    """Prompts whose labels it rests on."""
     unlabelled: int
+    """Prompts of the table whose labels are still to be had."""
     labels_each: float
+    """Labels of candidates that one more prompt takes; 0 for a metric that needs none."""
 
 
 def check_gate(

@@ -57,52 +57,35 @@ NO_SCORES = "a logged pick holds no scores"
 
 @dataclass(frozen=True, eq=False)
 class JudgeAudit:
-    """What an audit found of one judge.
-
-    Parameters
-    ----------
-    judge : str
-    metrics : mapping of str to Estimate
-    verdict : Verdict
-    labelling : Labelling
-        The prompts behind the figures.
-    balance : tuple of Balance
-        Labelled against unlabelled prompts; empty where the labels are complete.
-    bounds : mapping of str to tuple of float
-        Worst case over missing labels; empty where the labels are complete, or a sample.
-    with_control : mapping of str to Estimate
-        The metrics with the named easy candidates put back; empty without a control.
-    picked : Picked or None
-        Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was
-        kept, 0 for the rest.
-    sampling : Sampling or None
-        Where a draw is stated: how it was, and how the estimates for all prompts were made.
-    drawn : Labelled or None
-        Where single candidates were drawn: the prompts with their labels, and those that could be drawn.
-    suspected : tuple of Suspected
-        Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both.
-    cells : CellLabels or None
-        Where candidates are labelled one by one: their labels.
-    influences : UnitInfluences or None
-        How much every prompt, or cluster, moves gain and recovery; None where that is not known.
-    effects : CandidateEffects or None
-        What it prefers at equal label, where more is known of candidates than their scores.
-    """
+    """What an audit found of one judge."""
 
     judge: str
     metrics: Mapping[str, Estimate]
     verdict: Verdict
     labelling: Labelling = field(repr=False)
+    """The prompts behind the figures."""
     balance: tuple[Balance, ...] = field(default=(), repr=False)
+    """Labelled against unlabelled prompts; empty where the labels are complete."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    """Worst case over missing labels; empty where the labels are complete, or a sample."""
     with_control: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
+    """The metrics with the named easy candidates put back; empty without a control."""
     picked: Picked | None = None
+    """Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was kept,
+    0 for the rest.
+    """
     sampling: Sampling | None = field(default=None, repr=False)
+    """Where a draw is stated: how it was, and how the estimates for all prompts were made."""
     drawn: Labelled | None = field(default=None, repr=False)
+    """Where single candidates were drawn: the prompts with their labels, and those that could be drawn."""
     suspected: tuple[Suspected, ...] = field(default=(), repr=False)
+    """Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both."""
     cells: CellLabels | None = field(default=None, repr=False)
+    """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
+    """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
     effects: CandidateEffects | None = field(default=None, repr=False)
+    """What it prefers at equal label, where more is known of candidates than their scores."""
 
     def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""

@@ -24,24 +24,17 @@ __all__ = ["JudgeMetrics", "by_unit", "judge_only", "panel_influences", "with_no
 
 @dataclass(frozen=True, eq=False)
 class JudgeMetrics:
-    """The metrics of one judge.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-    use : SampleUse or None
-        How a sample of labels was used: effective sample size, outcome model and what further judges bring. None
-        where the labels are no sample.
-    cells : CellLabels or None
-        Where candidates are labelled one by one: their labels.
-    influences : UnitInfluences or None
-        How much every prompt, or cluster, moves gain and recovery; None where that is not known.
-    """
+    """The metrics of one judge."""
 
     metrics: Mapping[str, Estimate] = field(repr=False)
     use: SampleUse | None = None
+    """How a sample of labels was used: effective sample size, outcome model and what further judges bring. None where
+    the labels are no sample.
+    """
     cells: CellLabels | None = field(default=None, repr=False)
+    """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
+    """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
 
     def sampling(self, labelling: Labelling) -> Sampling | None:
         """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""

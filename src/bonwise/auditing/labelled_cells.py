@@ -38,27 +38,17 @@ _STATEMENTS: Mapping[str, Literal["at random", "propensities", "model"]] = {
 
 @dataclass(frozen=True, eq=False)
 class CellLabels:
-    """The labels of single candidates behind a judge's metrics.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    table : CellTable
-        Of the panel, with what is stated of who was labelled.
-    figures : LabelledCellFigures
-    diagnostics : LabelDiagnostics
-    bounds : mapping of str to tuple of float
-        Of metrics that these labels cannot estimate: the ends whatever the missing labels are.
-    notes : tuple of str
-        What to keep in mind.
-    """
+    """The labels of single candidates behind a judge's metrics."""
 
     labelling: Labelling = field(repr=False)
     table: CellTable = field(repr=False)
+    """Of the panel, with what is stated of who was labelled."""
     figures: LabelledCellFigures = field(repr=False)
     diagnostics: LabelDiagnostics = field(repr=False)
     bounds: Mapping[str, tuple[float, float]]
+    """Of metrics that these labels cannot estimate: the ends whatever the missing labels are."""
     notes: tuple[str, ...] = ()
+    """What to keep in mind."""
 
     @property
     def labelled(self) -> Labelled:

@@ -36,28 +36,20 @@ class Labelling:
     """A judge's panel with the prompts that count as labelled.
 
     A prompt counts as labelled when all its candidates are, and where a draw is stated when it was drawn too.
-
-    Parameters
-    ----------
-    panel : Panel
-    labelled : ndarray of bool, shape (prompts,)
-    partly : int
-        Prompts with some labels.
-    method : {"complete", "labelled_only", "aipw", "weighted", "cells"}
-        ``aipw``: the labelled prompts are a sample of those of the panel. ``weighted``: a sample of prompts that the
-        table does not hold. ``cells``: the labelled candidates are a sample of all, and each counts.
-    drawn : Drawn or None
-        What is known of the draw; None where nothing is stated or all prompts are labelled.
-    stated : StatedDraw or None
-        What is stated of it.
     """
 
     panel: Panel
     labelled: _Mask = field(repr=False)
     partly: int
+    """Prompts with some labels."""
     method: Method
+    """``aipw``: the labelled prompts are a sample of those of the panel. ``weighted``: a sample of prompts that the
+    table does not hold. ``cells``: the labelled candidates are a sample of all, and each counts.
+    """
     drawn: Drawn | None = None
+    """What is known of the draw; None where nothing is stated or all prompts are labelled."""
     stated: StatedDraw | None = field(default=None, repr=False)
+    """What is stated of it."""
 
     @property
     def sample(self) -> LabelSample | None:

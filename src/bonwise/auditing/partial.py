@@ -27,13 +27,6 @@ _BOUNDED = ("value_random", "value_judge", "value_oracle", "recovery", "gain")
 class Picked:
     """How many of the pools of a log have a pick.
 
-    Parameters
-    ----------
-    pools : int
-        Pools of two or more candidates.
-    without : int
-        Those of which nothing was picked: owed, or nothing scored.
-
     Examples
     --------
     >>> Picked(100, 5).complete, Picked(100, 6).complete
@@ -41,7 +34,9 @@ class Picked:
     """
 
     pools: int
+    """Pools of two or more candidates."""
     without: int
+    """Those of which nothing was picked: owed, or nothing scored."""
 
     @property
     def complete(self) -> bool:

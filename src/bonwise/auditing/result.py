@@ -44,56 +44,39 @@ class Audit(DocumentedResult):
 
     With one judge, ``audit["recovery"]``, `metrics` and `verdict` are that judge's; with several,
     take ``audit.judges["name"]``.
-
-    Parameters
-    ----------
-    judges : mapping of str to JudgeAudit
-        The judges that could be audited.
-    comparisons : tuple of PairedDifferences
-        Every pair of judges, paired by prompt.
-    settings : Settings
-    source : str
-        Where the scores came from.
-    columns : mapping of str to str
-        What the columns were taken for.
-    reference : str or None
-        The judge that stood in for oracle labels.
-    draws : int
-        Most scores of one candidate by one judge that were averaged, 1 where none were.
-    scales : mapping of str to str
-        What was declared: ``label_scale``, and ``judge_scale`` by judge.
-    not_audited : mapping of str to str
-        The judges without a prompt to audit them on, and why.
-    picks : Picks or None
-        The logged picks that were audited, in place of a judge's scores.
-    labels_left_out : mapping of str to int
-        Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none.
-    covariates : mapping of str to str
-        The judges that only help to audit another one, and why; gates do not ask for them.
-    table : ScoreTable or None
-        The table that was audited.
-    choice : mapping of str to BestChoice
-        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
-        together; empty where fewer than two are compared.
-    annotators : Annotators or None
-        Where candidates have labels of several annotators: how these became one, and how far they agree.
     """
 
     judges: Mapping[str, JudgeAudit]
+    """The judges that could be audited."""
     comparisons: tuple[PairedDifferences, ...]
+    """Every pair of judges, paired by prompt."""
     settings: Settings
     source: str = "table"
+    """Where the scores came from."""
     columns: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What the columns were taken for."""
     reference: str | None = None
+    """The judge that stood in for oracle labels."""
     draws: int = 1
+    """Most scores of one candidate by one judge that were averaged, 1 where none were."""
     scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What was declared: ``label_scale``, and ``judge_scale`` by judge."""
     not_audited: Mapping[str, str] = field(default_factory=dict)
+    """The judges without a prompt to audit them on, and why."""
     picks: Picks | None = field(default=None, repr=False)
+    """The logged picks that were audited, in place of a judge's scores."""
     labels_left_out: Mapping[str, int] = field(default_factory=dict)
+    """Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none."""
     covariates: Mapping[str, str] = field(default_factory=dict)
+    """The judges that only help to audit another one, and why; gates do not ask for them."""
     table: ScoreTable | None = field(default=None, repr=False)
+    """The table that was audited."""
     choice: Mapping[str, BestChoice] = field(default_factory=dict, repr=False)
+    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+    together; empty where fewer than two are compared.
+    """
     annotators: Annotators | None = field(default=None, repr=False)
+    """Where candidates have labels of several annotators: how these became one, and how far they agree."""
 
     def __getitem__(self, metric: str) -> Estimate:
         return self.metrics[metric]

@@ -32,46 +32,31 @@ def label_range(labels: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of an audit.
-
-    Parameters
-    ----------
-    confidence : float
-        Of the two-sided intervals, in [0.5, 1).
-    interval : {"default", "bootstrap"}
-    resamples : int
-        Of the bootstrap.
-    seed : int
-        Of the bootstrap, of the folds of level_bias and of the draws behind `Audit.choice`.
-    exclude, control : tuple of str
-        Candidate names left out; named easy candidates reported with and without.
-    target : {"best-of-n", "system"}
-    shape : {"rectangular", "ragged"}, optional
-        Forced shape.
-    thresholds : Thresholds
-    outcome_model : object, optional
-        Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample.
-    keep_easy : tuple of str
-        Easy candidates that count like any other.
-    pools : str or pathlib.Path, optional
-        Where the texts of candidates are.
-    judge_family : mapping of str to str
-        The model family of each judge; ``""`` holds that of every judge not named.
-    """
+    """Settings of an audit."""
 
     confidence: float = CONFIDENCE
+    """Of the two-sided intervals, in [0.5, 1)."""
     interval: IntervalKind = "default"
     resamples: int = 1000
+    """Of the bootstrap."""
     seed: int = SEED
+    """Of the bootstrap, of the folds of level_bias and of the draws behind `Audit.choice`."""
     exclude: tuple[str, ...] = ()
+    """Candidate names left out; named easy candidates reported with and without."""
     control: tuple[str, ...] = ()
+    """Candidate names left out; named easy candidates reported with and without."""
     target: Target = "best-of-n"
     shape: Shape | None = None
+    """Forced shape."""
     thresholds: Thresholds = field(default_factory=Thresholds)
     outcome_model: Any = None
+    """Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample."""
     keep_easy: tuple[str, ...] = ()
+    """Easy candidates that count like any other."""
     pools: str | Path | None = None
+    """Where the texts of candidates are."""
     judge_family: Mapping[str, str] = field(default_factory=dict)
+    """The model family of each judge; ``""`` holds that of every judge not named."""
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)

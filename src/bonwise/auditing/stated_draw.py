@@ -37,45 +37,29 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The sample of one judge's prompts that a stated draw amounts to.
-
-    Parameters
-    ----------
-    sample : LabelSample or None
-        None where the labelled prompts do not stand for all of them after all.
-    words : str
-        How the labelled prompts came to be labelled, or why they do not stand for all, as a sentence.
-    lacking : int
-        Prompts that were drawn and are not labelled completely.
-    not_drawn : int
-        Labelled prompts that were not drawn: their labels are left out.
-    """
+    """The sample of one judge's prompts that a stated draw amounts to."""
 
     sample: LabelSample | None
+    """None where the labelled prompts do not stand for all of them after all."""
     words: str
+    """How the labelled prompts came to be labelled, or why they do not stand for all, as a sentence."""
     lacking: int = 0
+    """Prompts that were drawn and are not labelled completely."""
     not_drawn: int = 0
+    """Labelled prompts that were not drawn: their labels are left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class StatedDraw:
-    """What a user states of the draw.
-
-    Parameters
-    ----------
-    kind : {"uniform", "design", "propensity", "cells", "cells-by-score"}
-    design : LabelDesign or None
-        The record of the draw, for ``design``.
-    table : ScoreTable or None
-        The table with the column, for ``propensity``.
-    by_cell : bool
-        Whether candidates were labelled one by one, not prompts.
-    """
+    """What a user states of the draw."""
 
     kind: Literal["uniform", "design", "propensity", "cells", "cells-by-score"]
     design: LabelDesign | None = field(default=None, repr=False)
+    """The record of the draw, for ``design``."""
     table: ScoreTable | None = field(default=None, repr=False)
+    """The table with the column, for ``propensity``."""
     by_cell: bool = False
+    """Whether candidates were labelled one by one, not prompts."""
 
     @property
     def name(self) -> str:

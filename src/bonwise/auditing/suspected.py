@@ -25,29 +25,20 @@ _SPOKEN = {"global_r": "the correlation over all cells"}
 
 @dataclass(frozen=True, slots=True)
 class Suspected:
-    """Why no verdict is useful and no gate is met.
-
-    Parameters
-    ----------
-    kind : {"easy candidate", "few pools", "missing labels"}
-    fact : str
-        What was found, as a clause.
-    advice : str
-        Whole sentences: what settles it.
-    easy : EasyCandidate or None
-    metric : str
-        That the verdict rests on.
-    with_it, without_it : Estimate or None
-        Of the metric, with the easy candidate and without; None where it cannot be estimated.
-    """
+    """Why no verdict is useful and no gate is met."""
 
     kind: SuspicionKind
     fact: str
+    """What was found, as a clause."""
     advice: str
+    """Whole sentences: what settles it."""
     easy: EasyCandidate | None = None
     metric: str = ""
+    """That the verdict rests on."""
     with_it: Estimate | None = None
+    """Of the metric, with the easy candidate and without; None where it cannot be estimated."""
     without_it: Estimate | None = None
+    """Of the metric, with the easy candidate and without; None where it cannot be estimated."""
 
     @property
     def figures(self) -> str:

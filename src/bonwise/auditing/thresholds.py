@@ -15,20 +15,6 @@ __all__ = ["Thresholds"]
 class Thresholds:
     """Thresholds of the verdict.
 
-    Parameters
-    ----------
-    global_r : float
-        From here the usual sanity check looks acceptable.
-    level_bias : float
-        Up to here calibrated means may be off, in units of the label scale: of its declared width, or else of the
-        range of the labels.
-    within_r_weak : float
-        Below, within-prompt signal is weak (Landesberg 2026, section 5.6).
-    within_r_useful : float
-        From here best of 4 becomes useful (Table 6).
-    recovery_useful : float
-        Recovery that goes with `within_r_useful` (Table 6).
-
     Examples
     --------
     >>> Thresholds().override({"within_r_useful": 0.5}).within_r_useful
@@ -36,10 +22,17 @@ class Thresholds:
     """
 
     global_r: float = 0.40
+    """From here the usual sanity check looks acceptable."""
     level_bias: float = 0.05
+    """Up to here calibrated means may be off, in units of the label scale: of its declared width, or else of the
+    range of the labels.
+    """
     within_r_weak: float = 0.25
+    """Below, within-prompt signal is weak (Landesberg 2026, section 5.6)."""
     within_r_useful: float = 0.40
+    """From here best of 4 becomes useful (Table 6)."""
     recovery_useful: float = 0.50
+    """Recovery that goes with `within_r_useful` (Table 6)."""
 
     def override(self, values: Mapping[str, float]) -> Thresholds:
         """Return thresholds with some replaced.

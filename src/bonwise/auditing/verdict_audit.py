@@ -53,36 +53,26 @@ _NOTHING_TO_SPLIT = "undefined: no context has two pairs"
 
 @dataclass(frozen=True)
 class PreferenceAudit(DocumentedResult):
-    """Pairwise verdicts of one or several judges compared with oracle preferences.
-
-    Parameters
-    ----------
-    judges : mapping of str to mapping of str to Estimate
-        Metrics of each judge; the names are those of `bonwise.stats.preference`, and
-        ``order_agreement`` where both presentation orders were given.
-    prompts, pairs : mapping of str to int
-        Prompts and pairs behind each judge's figures.
-    dropped : mapping of str to mapping of str to int
-        Rows left out, by judge and reason.
-    contexts : int
-    settings : PreferenceSettings
-    contexts_of_one_pair : mapping of str to int
-        Such contexts of each judge: they count in the totals and are lent the part within of the others.
-    pairs_in_both_orders : mapping of str to int
-        Pairs of each judge in two rows, each side first in one of them.
-    labels : JoinedVotes, optional
-        What became of labels in a second file.
-    """
+    """Pairwise verdicts of one or several judges compared with oracle preferences."""
 
     judges: Mapping[str, Mapping[str, Estimate]]
+    """Metrics of each judge; the names are those of `bonwise.stats.preference`, and ``order_agreement`` where both
+    presentation orders were given.
+    """
     prompts: Mapping[str, int]
+    """Prompts and pairs behind each judge's figures."""
     pairs: Mapping[str, int]
+    """Prompts and pairs behind each judge's figures."""
     dropped: Mapping[str, Mapping[str, int]]
+    """Rows left out, by judge and reason."""
     contexts: int
     settings: PreferenceSettings = field(repr=False)
     contexts_of_one_pair: Mapping[str, int] = field(default_factory=dict)
+    """Such contexts of each judge: they count in the totals and are lent the part within of the others."""
     pairs_in_both_orders: Mapping[str, int] = field(default_factory=dict)
+    """Pairs of each judge in two rows, each side first in one of them."""
     labels: JoinedVotes | None = None
+    """What became of labels in a second file."""
 
     @property
     def source(self) -> str:

@@ -23,25 +23,16 @@ _NOT_WITHIN = "These figures say nothing about picks within a prompt."
 
 @dataclass(frozen=True, slots=True)
 class VerdictSentences:
-    """Writes metrics as the sentences of a verdict.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-    thresholds : Thresholds
-    against : str
-        What the judge is compared with, as a noun.
-    who : str
-        What the verdict is on.
-    label_width : float
-        Width of the scale of the labels, in which the threshold of the level bias is stated.
-    """
+    """Writes metrics as the sentences of a verdict."""
 
     metrics: Mapping[str, Estimate]
     thresholds: Thresholds
     against: str = ORACLE
+    """What the judge is compared with, as a noun."""
     who: str = "this judge"
+    """What the verdict is on."""
     label_width: float = 1.0
+    """Width of the scale of the labels, in which the threshold of the level bias is stated."""
 
     def for_best_of_n(self, level: Level) -> str:
         """Return the answer for picks within a prompt, with recovery and its gate."""

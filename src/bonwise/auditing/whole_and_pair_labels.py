@@ -31,31 +31,22 @@ _SCOPE = "These labels estimate gain and recovery for all prompts."
 
 @dataclass(frozen=True, eq=False)
 class WholeAndPairFigures:
-    """What labels of whole pools and pairs say of a judge.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-        Every metric of an audit; one that these labels cannot tell holds the reason.
-    bounds : mapping of str to tuple of float
-        Where recovery is not estimated: the ends between which it lies whatever the missing labels are.
-    sampling : Sampling
-        For the document.
-    scope : str
-        What the figures stand for, as a sentence.
-    labelled, unlabelled : int
-        Prompts with all labels that were drawn of them, and the others.
-    labels_each : float
-        Labels per labelled prompt.
-    """
+    """What labels of whole pools and pairs say of a judge."""
 
     metrics: Mapping[str, Estimate] = field(repr=False)
+    """Every metric of an audit; one that these labels cannot tell holds the reason."""
     bounds: Mapping[str, tuple[float, float]] = field(repr=False)
+    """Where recovery is not estimated: the ends between which it lies whatever the missing labels are."""
     sampling: Sampling = field(repr=False)
+    """For the document."""
     scope: str
+    """What the figures stand for, as a sentence."""
     labelled: int
+    """Prompts with all labels that were drawn of them, and the others."""
     unlabelled: int
+    """Prompts with all labels that were drawn of them, and the others."""
     labels_each: float
+    """Labels per labelled prompt."""
 
 
 def audit_whole_and_pairs(

@@ -14,35 +14,21 @@ __all__ = ["Answer", "Answers"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One sample.
-
-    Parameters
-    ----------
-    reading : object or Unscored
-        What the ask's reader found; `Unscored` with ``owed`` set where no answer arrived.
-    raw : str
-        The model's words.
-    from_ledger : bool
-        Whether it cost nothing: stored already, or shared with another question under way.
-    """
+    """One sample."""
 
     reading: Any | Unscored
+    """What the ask's reader found; `Unscored` with ``owed`` set where no answer arrived."""
     raw: str = ""
+    """The model's words."""
     from_ledger: bool = False
+    """Whether it cost nothing: stored already, or shared with another question under way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """All samples of one ask, in the order of their index.
-
-    Parameters
-    ----------
-    answers : tuple of Answer
-    bill : Bill
-    effective : mapping
-        The parameters that were really sent; a parameter the server refused is absent.
-    """
+    """All samples of one ask, in the order of their index."""
 
     answers: tuple[Answer, ...]
     bill: Bill = field(default_factory=Bill)
     effective: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that were really sent; a parameter the server refused is absent."""

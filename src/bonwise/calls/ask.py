@@ -19,17 +19,6 @@ __all__ = ["Ask", "Model", "model_from_spec"]
 class Model:
     """Which model answers, and where it is served.
 
-    Parameters
-    ----------
-    provider : str
-        A name of the entry-point group ``bonwise.providers``: ``openai``, ``anthropic`` or a plug-in's.
-    name : str
-        As the server knows it.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : SuppliedClient, optional
-        A client of the user's that sends the requests.
-
     Examples
     --------
     >>> str(Model("openai", "gpt-5-mini"))
@@ -37,10 +26,14 @@ class Model:
     """
 
     provider: str
+    """A name of the entry-point group ``bonwise.providers``: ``openai``, ``anthropic`` or a plug-in's."""
     name: str
+    """As the server knows it."""
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
+    """Another server that speaks the provider's language."""
     client: SuppliedClient | None = field(default=None, repr=False)
+    """A client of the user's that sends the requests."""
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"
@@ -48,49 +41,35 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question, its settings, and how an answer to it is read.
-
-    Parameters
-    ----------
-    model : Model
-    system : str
-        Instructions: the same for every candidate, so that a server can cache them.
-    user : str
-        What is to be judged.
-    read : callable
-        From a `bonwise.calls.reply.Choice` to what it says, or to `bonwise.data.verdicts.Unscored`. It must
-        be pure: stored answers are read anew. Plain values, and (named) tuples of them.
-    schema : mapping, optional
-        JSON schema of the answer, an object; None asks for plain text.
-    max_tokens : int
-        The most the answer may have, reasoning included.
-    temperature : float, optional
-        None leaves it to the server.
-    top_logprobs : int
-        How many alternatives to report for each token of the answer; 0 asks for none.
-    samples : int
-        Independent answers wanted.
-    first_sample : int
-        Index of the first of them: an answer to a question is kept under its index, so 1 wants another answer than
-        the one that a plain ask gets.
-    shortened : int
-        Texts in it that were too long and are shown without their middle.
-    replaced : int
-        Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD.
-    """
+    """One question, its settings, and how an answer to it is read."""
 
     model: Model
     system: str
+    """Instructions: the same for every candidate, so that a server can cache them."""
     user: str
+    """What is to be judged."""
     read: Callable[[Choice], Any] = field(compare=False, repr=False)
+    """From a `bonwise.calls.reply.Choice` to what it says, or to `bonwise.data.verdicts.Unscored`. It must be pure:
+    stored answers are read anew. Plain values, and (named) tuples of them.
+    """
     schema: Mapping[str, Any] | None = None
+    """JSON schema of the answer, an object; None asks for plain text."""
     max_tokens: int = 1024
+    """The most the answer may have, reasoning included."""
     temperature: float | None = None
+    """None leaves it to the server."""
     top_logprobs: int = 0
+    """How many alternatives to report for each token of the answer; 0 asks for none."""
     samples: int = 1
+    """Independent answers wanted."""
     first_sample: int = 0
+    """Index of the first of them: an answer to a question is kept under its index, so 1 wants another answer than the
+    one that a plain ask gets.
+    """
     shortened: int = field(default=0, compare=False)
+    """Texts in it that were too long and are shown without their middle."""
     replaced: int = field(default=0, compare=False)
+    """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
 
 
 def model_from_spec(spec: str, base_url: str | None = None, client: Any = None) -> Model:

@@ -59,45 +59,28 @@ class _StaleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What all calls of an engine share.
-
-    Parameters
-    ----------
-    ledger : LedgerProtocol
-    spending : Spending
-    totals : CallTotals
-    attempts : int
-        The most attempts at one call.
-    price_version : str
-    """
+    """What all calls of an engine share."""
 
     ledger: LedgerProtocol
     spending: Spending
     totals: CallTotals
     attempts: int
+    """The most attempts at one call."""
     price_version: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallSize:
-    """How large one call is.
-
-    Parameters
-    ----------
-    expected : int
-        Tokens of input and output, about: what the limiter plans with.
-    most : int
-        Tokens it can take at worst: what a spending limit reckons with.
-    most_cost : float or None
-        US dollars at worst; None where the price is not known.
-    output : int
-        Tokens of output at worst; the others of `expected` are about those of the input.
-    """
+    """How large one call is."""
 
     expected: int
+    """Tokens of input and output, about: what the limiter plans with."""
     most: int
+    """Tokens it can take at worst: what a spending limit reckons with."""
     most_cost: float | None
+    """US dollars at worst; None where the price is not known."""
     output: int
+    """Tokens of output at worst; the others of `expected` are about those of the input."""
 
 
 class CallAttempts:

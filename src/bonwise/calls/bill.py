@@ -40,44 +40,21 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class PartialUsage:
-    """A usage of which the server told only a part.
-
-    Parameters
-    ----------
-    told : Usage
-        What can be read; zero where nothing can.
-    input_told, output_told : bool
-        Which side is complete; at most one of the two.
-    total : int or None
-        Input and output together in the server's words, where that can be read.
-    """
+    """A usage of which the server told only a part."""
 
     told: Usage
+    """What can be read; zero where nothing can."""
     input_told: bool
+    """Which side is complete; at most one of the two."""
     output_told: bool
+    """Which side is complete; at most one of the two."""
     total: int | None
+    """Input and output together in the server's words, where that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
     """Calls, tokens and money behind some answers.
-
-    Parameters
-    ----------
-    calls : int
-        Calls sent for these answers that a server answered.
-    from_ledger : int
-        Answers (samples) that cost nothing: stored already, or shared with another question under way.
-    owed : int
-        Answers that are still missing: transport failures or a spending limit.
-    unknown : int
-        Attempts that were sent and never answered; the server may bill them.
-    input_tokens, output_tokens : int
-        As the servers counted them.
-    cost : float or None
-        US dollars; None where a price or a count is not known.
-    reused_tokens : int
-        What answers from the ledger took when they were paid, input and output, as far as it is known.
 
     Examples
     --------
@@ -86,13 +63,21 @@ class Bill:
     """
 
     calls: int = 0
+    """Calls sent for these answers that a server answered."""
     from_ledger: int = 0
+    """Answers (samples) that cost nothing: stored already, or shared with another question under way."""
     owed: int = 0
+    """Answers that are still missing: transport failures or a spending limit."""
     unknown: int = 0
+    """Attempts that were sent and never answered; the server may bill them."""
     input_tokens: int = 0
+    """As the servers counted them."""
     output_tokens: int = 0
+    """As the servers counted them."""
     cost: float | None = 0.0
+    """US dollars; None where a price or a count is not known."""
     reused_tokens: int = 0
+    """What answers from the ledger took when they were paid, input and output, as far as it is known."""
 
     def with_answer(self, usage: Usage | None, cost: float | None) -> Bill:
         """Return the bill with one more call that a server answered."""

@@ -17,23 +17,15 @@ Outcome = Choice | Unscored
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """The outcomes of one call by key, and what they cost.
-
-    Parameters
-    ----------
-    outcomes : mapping of bytes to Choice or Unscored
-        A key is absent where the server sent fewer answers than were asked for, or where `busy`.
-    bill : Bill
-    asked : int
-        Answers that the request asked for.
-    busy : bool
-        Whether another process was asking for some of the keys at that moment.
-    """
+    """The outcomes of one call by key, and what they cost."""
 
     outcomes: Mapping[bytes, Outcome]
+    """A key is absent where the server sent fewer answers than were asked for, or where `busy`."""
     bill: Bill = field(default_factory=Bill)
     asked: int = 0
+    """Answers that the request asked for."""
     busy: bool = False
+    """Whether another process was asking for some of the keys at that moment."""
 
     @property
     def tokens_each(self) -> float:

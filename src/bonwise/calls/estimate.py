@@ -19,40 +19,33 @@ _MESSAGES = 2
 
 @dataclass(frozen=True, slots=True)
 class ModelEstimate:
-    """What the asks of one model will use.
-
-    Parameters
-    ----------
-    model : Model
-    asks, samples : int
-        What is asked for.
-    stored : int
-        Samples that are there already and cost nothing.
-    calls : int
-        Calls that will be sent if all goes well: no retries, and no asking again for answers still to come.
-    input_tokens, output_tokens_expected : int
-        About how many tokens.
-    input_tokens_most, output_tokens_most : int
-        Bounds.
-    output_basis : str
-        ``observed`` in stored answers of this model, or ``assumed``: then without any reasoning, which no one
-        can know beforehand.
-    cost, cost_most : float or None
-        US dollars, expected (no input cached) and at most; None where the price is not known.
-    """
+    """What the asks of one model will use."""
 
     model: Model
     asks: int = 0
+    """What is asked for."""
     samples: int = 0
+    """What is asked for."""
     stored: int = 0
+    """Samples that are there already and cost nothing."""
     calls: int = 0
+    """Calls that will be sent if all goes well: no retries, and no asking again for answers still to come."""
     input_tokens: int = 0
+    """About how many tokens."""
     input_tokens_most: int = 0
+    """Bounds."""
     output_tokens_expected: int = 0
+    """About how many tokens."""
     output_tokens_most: int = 0
+    """Bounds."""
     output_basis: Literal["observed", "assumed"] = "assumed"
+    """``observed`` in stored answers of this model, or ``assumed``: then without any reasoning, which no one can know
+    beforehand.
+    """
     cost: float | None = 0.0
+    """US dollars, expected (no input cached) and at most; None where the price is not known."""
     cost_most: float | None = 0.0
+    """US dollars, expected (no input cached) and at most; None where the price is not known."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
@@ -63,18 +56,12 @@ class ModelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What all asks will use; the totals of `by_model`.
-
-    Parameters
-    ----------
-    by_model : tuple of ModelEstimate
-        In the order in which the models first appear.
-    prices : str
-        Version of the prices.
-    """
+    """What all asks will use; the totals of `by_model`."""
 
     by_model: tuple[ModelEstimate, ...]
+    """In the order in which the models first appear."""
     prices: str
+    """Version of the prices."""
 
     @property
     def asks(self) -> int:

@@ -27,29 +27,19 @@ TRANSIENT: frozenset[str] = frozenset({"throttled", "overloaded", "broken", "tim
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a call brought no answer.
-
-    Parameters
-    ----------
-    kind : str
-    message : str
-        One line, without any secret.
-    status : int or None
-        Of HTTP, None where there was no response.
-    parameter : str
-        The parameter that is not supported.
-    retry_after : float or None
-        Seconds that the server asks to wait.
-    sent : bool
-        Whether the server may have done the work, and may bill it, although no answer arrived.
-    """
+    """Why a call brought no answer."""
 
     kind: Kind
     message: str
+    """One line, without any secret."""
     status: int | None = None
+    """Of HTTP, None where there was no response."""
     parameter: str = ""
+    """The parameter that is not supported."""
     retry_after: float | None = None
+    """Seconds that the server asks to wait."""
     sent: bool = False
+    """Whether the server may have done the work, and may bill it, although no answer arrived."""
 
     @property
     def transient(self) -> bool:

@@ -15,18 +15,12 @@ def _nobody() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Set around what asks: judges know neither of a time nor of other pools.
-
-    Parameters
-    ----------
-    until : float or None
-        Time of the event loop by which answers are needed, where that is earlier than the deadline of the engine.
-    waits : callable
-        Called when a call that has failed begins to wait for its next attempt.
-    """
+    """Set around what asks: judges know neither of a time nor of other pools."""
 
     until: float | None = None
+    """Time of the event loop by which answers are needed, where that is earlier than the deadline of the engine."""
     waits: Callable[[], None] = _nobody
+    """Called when a call that has failed begins to wait for its next attempt."""
 
 
 OCCASION: ContextVar[Occasion] = ContextVar("what calls are made for", default=Occasion())  # noqa: B039 - it is frozen

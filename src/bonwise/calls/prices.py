@@ -31,42 +31,32 @@ _EVERY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """US dollars per 1,000,000 tokens, by kind.
-
-    Parameters
-    ----------
-    input, cached_input, cache_write_5m, cache_write_1h, output : float
-        The kinds of `bonwise.calls.bill.Usage`; reasoning is output.
-    """
+    """US dollars per 1,000,000 tokens, by kind."""
 
     input: float
+    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     cached_input: float
+    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     cache_write_5m: float
+    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     cache_write_1h: float
+    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
     output: float
+    """The kinds of `bonwise.calls.bill.Usage`; reasoning is output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of one model.
-
-    Parameters
-    ----------
-    rates : Rates
-    long_prompt : Rates, optional
-        Rates for the whole call when its input is longer than `above` tokens.
-    above : int
-    as_of : str
-        The day the price was stated for, empty where the file does not say.
-    source : str
-        Where it is stated.
-    """
+    """The price of one model."""
 
     rates: Rates
     long_prompt: Rates | None = None
+    """Rates for the whole call when its input is longer than `above` tokens."""
     above: int = 0
     as_of: str = ""
+    """The day the price was stated for, empty where the file does not say."""
     source: str = ""
+    """Where it is stated."""
 
     def rates_for(self, input_tokens: int) -> Rates:
         """Return the rates of a call with this much input, cached or not."""

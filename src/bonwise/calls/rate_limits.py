@@ -9,21 +9,14 @@ __all__ = ["RateLimits", "Window"]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One allowance.
-
-    Parameters
-    ----------
-    limit : int
-        Per minute.
-    remaining : int or None
-        Left now.
-    reset : float or None
-        Seconds until it is full again.
-    """
+    """One allowance."""
 
     limit: int
+    """Per minute."""
     remaining: int | None = None
+    """Left now."""
     reset: float | None = None
+    """Seconds until it is full again."""
 
 
 @dataclass(frozen=True, slots=True)

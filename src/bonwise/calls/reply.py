@@ -16,63 +16,40 @@ Finish = Literal["stop", "length", "refusal", "filter", "other"]
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprobs:
-    """One token of an answer with its most likely alternatives (itself among them, where reported).
-
-    Parameters
-    ----------
-    token : str
-    alternatives : mapping of str to float
-        Token to natural log of its probability.
-    """
+    """One token of an answer with its most likely alternatives (itself among them, where reported)."""
 
     token: str
     alternatives: Mapping[str, float]
+    """Token to natural log of its probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer of a reply.
-
-    Parameters
-    ----------
-    text : str
-        What the model said, reasoning channels left out.
-    finish : str
-    detail : str
-        The server's own word for `finish`, and its reason for a refusal.
-    logprobs : tuple of TokenLogprobs, optional
-        None where the server sent none, whether or not they were asked for.
-    """
+    """One answer of a reply."""
 
     text: str
+    """What the model said, reasoning channels left out."""
     finish: Finish = "stop"
     detail: str = ""
+    """The server's own word for `finish`, and its reason for a refusal."""
     logprobs: tuple[TokenLogprobs, ...] | None = None
+    """None where the server sent none, whether or not they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete answer of a server.
-
-    Parameters
-    ----------
-    choices : tuple of Choice
-        At least one.
-    usage : Usage, optional
-        Of the whole call; None where the server did not count all of it.
-    model : str
-        The snapshot that answered, as the server names it.
-    fingerprint : str
-        The server's configuration, where it says.
-    partial_usage : PartialUsage, optional
-        What the server counted, where that is only a part of the call.
-    """
+    """A complete answer of a server."""
 
     choices: tuple[Choice, ...]
+    """At least one."""
     usage: Usage | None
+    """Of the whole call; None where the server did not count all of it."""
     model: str = ""
+    """The snapshot that answered, as the server names it."""
     fingerprint: str = ""
+    """The server's configuration, where it says."""
     partial_usage: PartialUsage | None = None
+    """What the server counted, where that is only a part of the call."""
 
     @property
     def told(self) -> Usage | None:

@@ -35,37 +35,27 @@ def encoded(value: object) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it will be sent, apart from its secrets.
-
-    Parameters
-    ----------
-    provider : str
-    base_url : str
-        Scheme, host, port and path; no user, password or query.
-    api_version : str
-        Of the service: what the provider's version header says, and whatever else of query and headers, apart
-        from secrets, may change an answer. Empty where there is none of that.
-    endpoint : str
-        Path below the base, such as ``/chat/completions``.
-    body : mapping
-        The JSON body.
-    model : str
-        As in the body.
-    parameters : mapping
-        What of the body shapes the sampling: temperature, schema, logprobs and so on, as sent.
-    not_in_key : frozenset of str
-        Fields of the body that do not change what an answer says. Everything else enters the key: a field that
-        is forgotten here costs a call, one that is forgotten in a list of what counts would serve wrong answers.
-    """
+    """One request as it will be sent, apart from its secrets."""
 
     provider: str
     base_url: str
+    """Scheme, host, port and path; no user, password or query."""
     api_version: str
+    """Of the service: what the provider's version header says, and whatever else of query and headers, apart from
+    secrets, may change an answer. Empty where there is none of that.
+    """
     endpoint: str
+    """Path below the base, such as ``/chat/completions``."""
     body: Mapping[str, Any]
+    """The JSON body."""
     model: str
+    """As in the body."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What of the body shapes the sampling: temperature, schema, logprobs and so on, as sent."""
     not_in_key: frozenset[str] = frozenset()
+    """Fields of the body that do not change what an answer says. Everything else enters the key: a field that is
+    forgotten here costs a call, one that is forgotten in a list of what counts would serve wrong answers.
+    """
     content: bytes = field(init=False, repr=False, compare=False)
     """The body in the bytes that are sent, hashed and kept."""
 

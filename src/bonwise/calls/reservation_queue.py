@@ -42,25 +42,16 @@ N = TypeVar("N", bound=_Need)
 
 @dataclass(slots=True, eq=False)
 class QueuedReservation(Generic[N]):
-    """A call that waits for room.
-
-    Parameters
-    ----------
-    need : Amount
-    priced : bool
-    loop : asyncio.AbstractEventLoop
-        Where it waits.
-    turn : asyncio.Future
-        Done when there may be room for it.
-    told : bool
-        Whether `turn` is done, or will be as soon as the loop goes on.
-    """
+    """A call that waits for room."""
 
     need: N
     priced: bool
     loop: asyncio.AbstractEventLoop
+    """Where it waits."""
     turn: asyncio.Future[None]
+    """Done when there may be room for it."""
     told: bool = False
+    """Whether `turn` is done, or will be as soon as the loop goes on."""
 
     def try_again(self, here: asyncio.AbstractEventLoop | None) -> None:
         """Let it try, from the loop that runs here or from any other thread."""

@@ -15,46 +15,32 @@ MOST_REASONS = 100
 
 @dataclass(slots=True)
 class CallTotals:
-    """Running figures of one engine.
-
-    Parameters
-    ----------
-    bill : Bill
-        Calls, tokens and cost of this run; ``owed`` counts answers that did not arrive.
-    answers : int
-        Samples that have an answer, scored or not.
-    unscored : int
-        Answers that could not be used.
-    shortened : int
-        Texts that were shown without their middle, once a question.
-    replaced : int
-        Characters that no text can hold and that were shown as a stand-in, once a question.
-    retries : int
-        Attempts beyond the first.
-    repeated, alike : int
-        Questions with several answers, and those whose answers were all the same words.
-    waiting : int
-        Calls that failed in transport and wait to be tried again.
-    trouble : str
-        The latest transport failure, empty once something has been answered since.
-    notices : Counter of str
-        What servers refused or silently ignored, in one line each, with how often it was seen.
-    owed_because : Counter of str
-        Why answers are missing.
-    """
+    """Running figures of one engine."""
 
     bill: Bill = field(default_factory=Bill)
+    """Calls, tokens and cost of this run; ``owed`` counts answers that did not arrive."""
     answers: int = 0
+    """Samples that have an answer, scored or not."""
     unscored: int = 0
+    """Answers that could not be used."""
     shortened: int = 0
+    """Texts that were shown without their middle, once a question."""
     replaced: int = 0
+    """Characters that no text can hold and that were shown as a stand-in, once a question."""
     retries: int = 0
+    """Attempts beyond the first."""
     repeated: int = 0
+    """Questions with several answers, and those whose answers were all the same words."""
     alike: int = 0
+    """Questions with several answers, and those whose answers were all the same words."""
     waiting: int = 0
+    """Calls that failed in transport and wait to be tried again."""
     trouble: str = ""
+    """The latest transport failure, empty once something has been answered since."""
     notices: Counter[str] = field(default_factory=Counter)
+    """What servers refused or silently ignored, in one line each, with how often it was seen."""
     owed_because: Counter[str] = field(default_factory=Counter)
+    """Why answers are missing."""
 
     def owe(self, reason: str) -> None:
         """Count an answer that did not arrive, and why; words of servers are no end of reasons."""

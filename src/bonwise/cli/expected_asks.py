@@ -24,12 +24,7 @@ _EQUAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class FirstAsks:
-    """The first questions about each pool.
-
-    Parameters
-    ----------
-    plan : SelectionSettings
-    """
+    """The first questions about each pool."""
 
     plan: SelectionSettings
 
@@ -45,10 +40,6 @@ class FirstAsks:
 @dataclass(slots=True)
 class LaterAsks:
     """What a strategy asks after its first questions, if candidates stay equal.
-
-    Parameters
-    ----------
-    plan : SelectionSettings
 
     Attributes
     ----------
@@ -84,10 +75,6 @@ class LaterAsks:
 @dataclass(slots=True)
 class StrongerAsks:
     """What the stronger judge of a router would be asked about all pools.
-
-    Parameters
-    ----------
-    plan : SelectionSettings
 
     Attributes
     ----------

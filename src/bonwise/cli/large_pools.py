@@ -21,21 +21,14 @@ MOST_LOOKED_AT = 200_000
 
 @dataclass(frozen=True, slots=True)
 class LargePools:
-    """The large ones among pools, for a judge or a way of selecting.
-
-    Parameters
-    ----------
-    name : str
-        Of the judge or the strategy.
-    calls : tuple of int
-        Of each large pool, by formula.
-    candidates : int
-        Of the largest pool.
-    """
+    """The large ones among pools, for a judge or a way of selecting."""
 
     name: str
+    """Of the judge or the strategy."""
     calls: tuple[int, ...]
+    """Of each large pool, by formula."""
     candidates: int
+    """Of the largest pool."""
 
     @classmethod
     def of(cls, name: str, pools: Iterable[Pool], calls: Callable[[int], int]) -> LargePools:

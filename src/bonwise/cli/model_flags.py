@@ -47,40 +47,30 @@ _REASK = Annotated[int, typer.Option("--reask", help="1 asks again where the sto
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFlags:
-    """What was said on the command line about asking models.
-
-    Parameters
-    ----------
-    model, base_url : str, optional
-        For judges that name none.
-    run : pathlib.Path
-        The run folder.
-    max_concurrency : int
-        Calls in flight at once at each model.
-    transport : {"aiohttp"}, optional
-        What carries the requests.
-    max_cost, max_calls, max_tokens : optional
-        Hard limits on what the command spends: US dollars, calls, tokens.
-    deadline : float, optional
-        Seconds.
-    reask : int
-    seed : int
-    dry_run : bool
-        Whether to send nothing, and say what would be sent.
-    """
+    """What was said on the command line about asking models."""
 
     model: str | None = field(default=None, metadata={"flag": _MODEL})
+    """For judges that name none."""
     base_url: str | None = field(default=None, metadata={"flag": _BASE_URL})
+    """For judges that name none."""
     run: Path = field(default=RUN, metadata={"flag": _RUN})
+    """The run folder."""
     max_concurrency: int = field(default=64, metadata={"flag": _MAX_CONCURRENCY})
+    """Calls in flight at once at each model."""
     transport: str | None = field(default=None, metadata={"flag": _TRANSPORT})
+    """What carries the requests."""
     max_cost: float | None = field(default=None, metadata={"flag": _MAX_COST})
+    """Hard limits on what the command spends: US dollars, calls, tokens."""
     max_calls: int | None = field(default=None, metadata={"flag": _MAX_CALLS})
+    """Hard limits on what the command spends: US dollars, calls, tokens."""
     max_tokens: int | None = field(default=None, metadata={"flag": _MAX_TOKENS})
+    """Hard limits on what the command spends: US dollars, calls, tokens."""
     deadline: float | None = field(default=None, metadata={"flag": _DEADLINE})
+    """Seconds."""
     reask: int = field(default=0, metadata={"flag": _REASK})
     seed: int = field(default=0, metadata={"flag": Seed})
     dry_run: bool = field(default=False, metadata={"flag": _DRY_RUN})
+    """Whether to send nothing, and say what would be sent."""
 
     def judges(self, specs: Sequence[str]) -> tuple[Judge, ...]:
         """Make the judges that texts name."""

@@ -17,24 +17,17 @@ _PAGE, _ROWS = "audit.html", "worst.csv"
 
 @dataclass(frozen=True)
 class AuditCommand:
-    """An audit as it was typed, and how `bonwise.auditing.next_steps` types what comes next.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-    reading : sequence of str
-        Flags that open the table, quoted for a shell.
-    own : mapping of str to object
-        Those of the audit alone, see `bonwise.cli.shared_flags.flags_of`.
-    gated, shown : bool
-        Whether gates were asked for, and a page.
-    """
+    """An audit as it was typed, and how `bonwise.auditing.next_steps` types what comes next."""
 
     file: Path
     reading: Sequence[str] = ()
+    """Flags that open the table, quoted for a shell."""
     own: Mapping[str, object] = field(default_factory=dict)
+    """Those of the audit alone, see `bonwise.cli.shared_flags.flags_of`."""
     gated: bool = False
+    """Whether gates were asked for, and a page."""
     shown: bool = False
+    """Whether gates were asked for, and a page."""
 
     @property
     def design_stated(self) -> bool:

@@ -48,23 +48,16 @@ class PickedPage:
     """Collects what the page shows while pools and picks pass, in bounded memory.
 
     Names and words take 6,000,000 bytes of a page at most; names go before words.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Of the page.
-    source : str
-        Where the pools come from.
-    totals : Totals
-        Of all picks; who writes the picks keeps them.
-    router : Router, optional
-        Says which pools go to a stronger judge; picks name that judge alone.
     """
 
     path: Path
+    """Of the page."""
     source: str
+    """Where the pools come from."""
     totals: Totals
+    """Of all picks; who writes the picks keeps them."""
     router: Router | None = None
+    """Says which pools go to a stronger judge; picks name that judge alone."""
     _settings: dict[str, Any] = field(default_factory=dict)
     _parameters: list[Any] = field(default_factory=list)
     _coming: dict[str, _PoolTexts] = field(default_factory=dict)

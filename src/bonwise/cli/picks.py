@@ -41,17 +41,11 @@ def without_router_warnings() -> Iterator[None]:
 
 @dataclass(slots=True)
 class PickReport:
-    """Running figures of many selections.
-
-    Parameters
-    ----------
-    plan : SelectionSettings
-    router : Router, optional
-        That of the plan.
-    """
+    """Running figures of many selections."""
 
     plan: SelectionSettings
     router: Router | None = None
+    """That of the plan."""
     totals: Totals = field(init=False)
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ def schema(
     """Print the JSON Schema (2020-12) of a document, or list them."""
     import json
 
-    from bonwise.documents.docstrings import prose
+    from bonwise.documents.record import prose
     from bonwise.documents.schemas import WORDS, document_class, json_schema, word_of
 
     if word is not None:

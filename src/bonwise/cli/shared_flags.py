@@ -52,15 +52,10 @@ _FIRST = ("labels", "oracle", "exclude")
 
 @dataclass(frozen=True)
 class Reading(Generic[K]):
-    """What was said on the command line about opening a table.
-
-    Parameters
-    ----------
-    values : mapping of str to object
-        By flag, such as ``--exclude``: those that were given.
-    """
+    """What was said on the command line about opening a table."""
 
     values: Mapping[str, Any]
+    """By flag, such as ``--exclude``: those that were given."""
 
     def keywords(self) -> K:
         """Return the keywords of the function that opens the table; one that was not given is absent.
@@ -159,18 +154,12 @@ def _flags_by_option() -> dict[str, Sequence[ReadingFlag]]:
 
 @dataclass(frozen=True, kw_only=True)
 class JsonOutput:
-    """Where results go.
-
-    Parameters
-    ----------
-    json : str, optional
-        A file for the JSON document, ``-`` for standard output.
-    force : bool
-        Whether to replace files that bonwise did not write.
-    """
+    """Where results go."""
 
     json: str | None = field(default=None, metadata={"flag": given.JsonTarget})
+    """A file for the JSON document, ``-`` for standard output."""
     force: bool = field(default=False, metadata={"flag": given.Force})
+    """Whether to replace files that bonwise did not write."""
 
     @property
     def targets(self) -> dict[str, Any]:
@@ -199,34 +188,22 @@ class JsonOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class Output(JsonOutput):
-    """Where results go that can be shown as a page.
-
-    Parameters
-    ----------
-    json : str, optional
-    force : bool
-    html : pathlib.Path, optional
-        A file for the page.
-    """
+    """Where results go that can be shown as a page."""
 
     html: Path | None = field(default=None, metadata={"flag": given.HtmlTarget})
+    """A file for the page."""
 
 
 @dataclass(frozen=True)
 class _FlagGroup:
-    """The flags in the place of a parameter.
-
-    Parameters
-    ----------
-    first, last : mapping of str to tuple
-        Annotation and default by name: those where the parameter stands, and those after all others.
-    read : callable
-        Makes the value of the parameter from theirs.
-    """
+    """The flags in the place of a parameter."""
 
     first: Mapping[str, tuple[Any, Any]]
+    """Annotation and default by name: those where the parameter stands, and those after all others."""
     last: Mapping[str, tuple[Any, Any]]
+    """Annotation and default by name: those where the parameter stands, and those after all others."""
     read: Callable[[Mapping[str, Any]], object]
+    """Makes the value of the parameter from theirs."""
 
 
 def shared_flags(

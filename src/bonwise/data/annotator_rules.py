@@ -32,19 +32,14 @@ _Ints = npt.NDArray[np.int64]
 
 
 class Aggregated(NamedTuple):
-    """One label for each of several cells.
-
-    Parameters
-    ----------
-    labels : ndarray of float64, shape (cells,)
-        NaN where a cell has no label.
-    split : ndarray of bool, shape (cells,)
-        Cells whose labels do not settle on one: several labels are the most frequent, or the median is between two
-        different labels. Their label is the mean of these.
-    """
+    """One label for each of several cells."""
 
     labels: _Floats
+    """NaN where a cell has no label."""
     split: npt.NDArray[np.bool_]
+    """Cells whose labels do not settle on one: several labels are the most frequent, or the median is between two
+    different labels. Their label is the mean of these.
+    """
 
 
 def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:

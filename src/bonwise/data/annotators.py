@@ -32,44 +32,29 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorLabels:
-    """Every label of every annotator, as it was before a candidate got one label.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        The column that names annotators, or the columns of their labels.
-    in_rows : bool
-        Whether annotators are in rows of their own.
-    names : tuple of str
-        The annotators who gave a label.
-    kind : {"yes or no", "ordered categories", "numbers"}
-    rule : {"mean", "median", "majority"}
-        How labels become one.
-    stated : bool
-        Whether the user named the rule.
-    prompts, candidates : pandas.Categorical, shape (labels,)
-    annotators : ndarray of int64, shape (labels,)
-        Positions in `names`.
-    values : ndarray of float64, shape (labels,)
-        On the declared scale of labels.
-    several : int
-        Candidates with two labels or more.
-    split : int
-        Candidates whose labels do not settle on one, see `bonwise.data.annotator_rules.Aggregated`.
-    """
+    """Every label of every annotator, as it was before a candidate got one label."""
 
     columns: tuple[str, ...]
+    """The column that names annotators, or the columns of their labels."""
     in_rows: bool
+    """Whether annotators are in rows of their own."""
     names: tuple[str, ...]
+    """The annotators who gave a label."""
     kind: LabelKind
     rule: AnnotatorRule
+    """How labels become one."""
     stated: bool
+    """Whether the user named the rule."""
     prompts: pd.Categorical = field(repr=False)
     candidates: pd.Categorical = field(repr=False)
     annotators: _Ints = field(repr=False)
+    """Positions in `names`."""
     values: _Floats = field(repr=False)
+    """On the declared scale of labels."""
     several: int
+    """Candidates with two labels or more."""
     split: int
+    """Candidates whose labels do not settle on one, see `bonwise.data.annotator_rules.Aggregated`."""
 
     def cell_keys(self, prompts: pd.Index, candidates: pd.Index) -> _Ints:
         """Return the cell of each label, keyed as a table with these prompts and candidates keys it; -1 for none."""
@@ -91,25 +76,16 @@ class AnnotatorLabels:
 
 
 class OneLabelEach(NamedTuple):
-    """A table in which a candidate has one label.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        One row per candidate, judge and draw.
-    taken : mapping of str to str
-        Role to column, in this frame.
-    words : mapping of str to float
-        What the words of the labels were taken for.
-    reading : str
-        How the labels were read and became one.
-    annotators : AnnotatorLabels
-    """
+    """A table in which a candidate has one label."""
 
     frame: pd.DataFrame
+    """One row per candidate, judge and draw."""
     taken: dict[str, str]
+    """Role to column, in this frame."""
     words: Mapping[str, float]
+    """What the words of the labels were taken for."""
     reading: str
+    """How the labels were read and became one."""
     annotators: AnnotatorLabels
 
 

@@ -31,23 +31,15 @@ _NUMBERS = ("judge_score", "oracle_label", "low", "high", "ci_width", "propensit
 
 @dataclass(frozen=True, eq=False)
 class Canonical:
-    """The columns of a table under their canonical names.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    label_words : mapping of str to float
-        What the words of the labels were taken for.
-    readings : mapping of str to str
-        By role: how numbers are read that are not written plainly, and what the words of scores were taken for.
-    unread_labels : str
-        Why a column with a name of labels is not taken for them; empty where there is none.
-    """
+    """The columns of a table under their canonical names."""
 
     frame: pd.DataFrame
     label_words: Mapping[str, float]
+    """What the words of the labels were taken for."""
     readings: Mapping[str, str]
+    """By role: how numbers are read that are not written plainly, and what the words of scores were taken for."""
     unread_labels: str
+    """Why a column with a name of labels is not taken for them; empty where there is none."""
 
 
 def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, complete: bool = True) -> dict[str, str]:

@@ -27,23 +27,20 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class CellChances:
-    """What of each prompt was drawn, and the probability with which each of its cells, and each pair, was.
-
-    Parameters
-    ----------
-    whole : ndarray of bool, shape (prompts,)
-        Drawn with all candidates.
-    top, other : ndarray of float64, shape (prompts,)
-        Probability of a candidate with the highest score, and of one of the others, to be labelled; NaN of the others
-        where the judge ties all.
-    pair : ndarray of float64, shape (prompts,)
-        Probability of a top candidate and another one to be labelled both; NaN where the judge ties all.
-    """
+    """What of each prompt was drawn, and the probability with which each of its cells, and each pair, was."""
 
     whole: _Mask = field(repr=False)
+    """Drawn with all candidates."""
     top: _Floats = field(repr=False)
+    """Probability of a candidate with the highest score, and of one of the others, to be labelled; NaN of the others
+    where the judge ties all.
+    """
     other: _Floats = field(repr=False)
+    """Probability of a candidate with the highest score, and of one of the others, to be labelled; NaN of the others
+    where the judge ties all.
+    """
     pair: _Floats = field(repr=False)
+    """Probability of a top candidate and another one to be labelled both; NaN where the judge ties all."""
 
     @classmethod
     def of(

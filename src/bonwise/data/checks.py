@@ -47,18 +47,12 @@ AnnotatorRule = Literal["mean", "median", "majority"]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What an argument may be.
-
-    Parameters
-    ----------
-    words : str
-        The same in words, such as ``a number above 0``.
-    fits : callable
-        Tells whether a value is such.
-    """
+    """What an argument may be."""
 
     words: str
+    """The same in words, such as ``a number above 0``."""
     fits: Callable[[Any], bool]
+    """Tells whether a value is such."""
 
 
 def number(fits: Callable[[Any], bool], words: str, kind: Any = Real) -> Limit:

@@ -27,27 +27,19 @@ _LONG_TEXT = 40
 
 @dataclass(frozen=True, slots=True)
 class ColumnContent:
-    """One column.
-
-    Parameters
-    ----------
-    name : str
-    kind : str
-        ``numbers``, ``names``, ``text``, ``true or false``, ``objects or lists`` or ``blank``; numbers that are not
-        written plainly and words that stand for numbers are said in brackets.
-    missing : int
-        Blank cells.
-    examples : tuple of str
-        Up to three different cells, cut where they are long.
-    taken : str
-        The role that it plays, ``stratum``, ``words``, or nothing.
-    """
+    """One column."""
 
     name: str
     kind: str
+    """``numbers``, ``names``, ``text``, ``true or false``, ``objects or lists`` or ``blank``; numbers that are not
+    written plainly and words that stand for numbers are said in brackets.
+    """
     missing: int
+    """Blank cells."""
     examples: tuple[str, ...]
+    """Up to three different cells, cut where they are long."""
     taken: str
+    """The role that it plays, ``stratum``, ``words``, or nothing."""
 
 
 def column_contents(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[ColumnContent]:

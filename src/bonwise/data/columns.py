@@ -51,29 +51,18 @@ class _ColumnProblem(NamedTuple):
 
 @dataclass
 class _Search:
-    """The search for the columns of one file.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    source : str
-    overrides : mapping of str to str
-    worth : mapping of str to float
-        What words among labels and scores are worth.
-    taken : dict of str to str
-        Role to column, as far as it is known.
-    problems : list of _ColumnProblem
-    passed_over : dict of str to list of str
-        Columns with a known name whose content does not fit, by role.
-    """
+    """The search for the columns of one file."""
 
     frame: pd.DataFrame
     source: str
     overrides: Mapping[str, str]
     worth: Mapping[str, float]
+    """What words among labels and scores are worth."""
     taken: dict[str, str] = field(default_factory=dict)
+    """Role to column, as far as it is known."""
     problems: list[_ColumnProblem] = field(default_factory=list)
     passed_over: dict[str, list[str]] = field(default_factory=dict)
+    """Columns with a known name whose content does not fit, by role."""
 
     def find(self, role: str, names: Mapping[str, Sequence[str]], *, labels_elsewhere: bool) -> None:
         """Look for the column that plays a role, or for several columns of labels."""

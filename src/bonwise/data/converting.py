@@ -23,24 +23,16 @@ __all__ = ["ConvertedTable", "convert"]
 
 @dataclass(frozen=True, eq=False)
 class ConvertedTable:
-    """The long table of a file.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns under their canonical names; the words of prompts and candidates and other columns after them.
-    said : str
-        How the file was read; empty for a table in the usual shape.
-    lacks : tuple of str
-        What an audit would need and the file does not hold, a sentence each.
-    left_out : int
-        Rows whose prompt or candidate cannot be told.
-    """
+    """The long table of a file."""
 
     frame: pd.DataFrame
+    """Columns under their canonical names; the words of prompts and candidates and other columns after them."""
     said: str
+    """How the file was read; empty for a table in the usual shape."""
     lacks: tuple[str, ...]
+    """What an audit would need and the file does not hold, a sentence each."""
     left_out: int
+    """Rows whose prompt or candidate cannot be told."""
 
 
 @opens_a_table

@@ -28,20 +28,13 @@ FEWEST = 3
 
 
 class EasyCandidate(NamedTuple):
-    """A candidate that is worst almost everywhere.
-
-    Parameters
-    ----------
-    name : str
-    lowest : float
-        Share of prompts in which no other candidate has a lower value.
-    by_labels : bool
-        Whether the values are labels; otherwise the judge's scores.
-    """
+    """A candidate that is worst almost everywhere."""
 
     name: str
     lowest: float
+    """Share of prompts in which no other candidate has a lower value."""
     by_labels: bool
+    """Whether the values are labels; otherwise the judge's scores."""
 
 
 def easy_of_panel(panel: Panel) -> tuple[EasyCandidate, ...]:

@@ -45,15 +45,6 @@ class StackFeature(NamedTuple):
 class FeatureScaling:
     """How features of the candidates of one prompt are put on one scale.
 
-    Parameters
-    ----------
-    features : tuple of StackFeature
-    scales : ndarray of float64, shape (features,)
-        Root mean square difference of two candidates of a prompt that differ, divided by the square root of 2; 0
-        where candidates never differ.
-    covariance : ndarray of float64, shape (features, features)
-        Of the features on that scale, within prompts.
-
     Examples
     --------
     >>> values = np.array([[.9, 80.], [.4, 60.], [.7, 90.], [.1, 50.]])
@@ -65,7 +56,11 @@ class FeatureScaling:
 
     features: tuple[StackFeature, ...]
     scales: _Floats = field(repr=False)
+    """Root mean square difference of two candidates of a prompt that differ, divided by the square root of 2; 0 where
+    candidates never differ.
+    """
     covariance: _Floats = field(repr=False)
+    """Of the features on that scale, within prompts."""
 
     @classmethod
     def of(cls, features: tuple[StackFeature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:

@@ -31,21 +31,6 @@ class JudgeStack:
     The quality of a candidate is its utility and a Gumbel error that no judge sees, so that the regret to be expected
     of picking i is ``unit * mean_s (log sum_k exp(x_k' b_s / t) - x_i' b_s / t)``.
 
-    Parameters
-    ----------
-    scaling : FeatureScaling
-    coefficients : ndarray of float64, shape (features,)
-    covariance : ndarray of float64, shape (features, features)
-        Of the coefficients, clustered by prompt.
-    temperature : float
-        Above 0: calibrates P(best), out of fold.
-    unit : float
-        Labels per unit of regret.
-    seed : int
-        Of the draws.
-    fallback : str or None
-        The judge that is taken alone, because cross-validation showed no gain of a stack.
-
     Examples
     --------
     >>> scaling = FeatureScaling((StackFeature("a", "score"), StackFeature("b", "score")), np.ones(2), np.eye(2))
@@ -58,10 +43,15 @@ class JudgeStack:
     scaling: FeatureScaling
     coefficients: _Floats = field(repr=False)
     covariance: _Floats = field(repr=False)
+    """Of the coefficients, clustered by prompt."""
     temperature: float = 1.0
+    """Above 0: calibrates P(best), out of fold."""
     unit: float = 1.0
+    """Labels per unit of regret."""
     seed: int = 0
+    """Of the draws."""
     fallback: str | None = None
+    """The judge that is taken alone, because cross-validation showed no gain of a stack."""
 
     @property
     def features(self) -> tuple[StackFeature, ...]:

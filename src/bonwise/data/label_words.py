@@ -47,21 +47,14 @@ _MOST_PROPOSED = 8
 
 
 class ReadLabels(NamedTuple):
-    """A column of labels as numbers.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (rows,)
-        NaN where the cell is blank.
-    words : mapping of str to float
-        What its words were taken for; empty where it holds numbers.
-    reading : str
-        How its numbers are written where that is not plain, such as ``percent, 85% = 0.85``.
-    """
+    """A column of labels as numbers."""
 
     values: _Floats
+    """NaN where the cell is blank."""
     words: Mapping[str, float]
+    """What its words were taken for; empty where it holds numbers."""
     reading: str
+    """How its numbers are written where that is not plain, such as ``percent, 85% = 0.85``."""
 
 
 def parse_word_values(text: str) -> dict[str, float]:

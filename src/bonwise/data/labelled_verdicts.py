@@ -28,47 +28,31 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LabelledVerdicts:
-    """Verdicts on pairs, one row per judge and pair.
-
-    Parameters
-    ----------
-    source : str
-    prompt, judge, context : pandas.Categorical, shape (rows,)
-    verdicts : ndarray of float64, shape (rows, orders)
-        1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none.
-    oracle : ndarray of float64, shape (rows,)
-    dropped : mapping of str to mapping of str to int
-        Rows left out, by judge and reason.
-    asked : mapping of str to frozenset of int
-        The pairs of each judge's rows, by number, those left out among them.
-    columns : VoteColumns
-        Where verdicts, prompts, judges and sides stand; ``apart`` holds what tells pairs of a prompt apart.
-    readings : mapping of str to str
-        How the files were read, by column.
-    joined : JoinedVotes, optional
-        Of labels in a second file.
-    both_orders : ndarray of bool, shape (rows,)
-        Pairs that a judge saw in two rows, each side first in one of them; they are averaged.
-    label : str
-        Column of the labels.
-    kept : ndarray of int64, shape (rows,)
-        Positions of the rows in the source.
-    """
+    """Verdicts on pairs, one row per judge and pair."""
 
     source: str
     prompt: pd.Categorical = field(repr=False)
     judge: pd.Categorical = field(repr=False)
     context: pd.Categorical = field(repr=False)
     verdicts: _Floats = field(repr=False)
+    """1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none."""
     oracle: _Floats = field(repr=False)
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Rows left out, by judge and reason."""
     asked: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
+    """The pairs of each judge's rows, by number, those left out among them."""
     columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    """Where verdicts, prompts, judges and sides stand; ``apart`` holds what tells pairs of a prompt apart."""
     readings: Mapping[str, str] = field(default_factory=dict)
+    """How the files were read, by column."""
     joined: JoinedVotes | None = None
+    """Of labels in a second file."""
     both_orders: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    """Pairs that a judge saw in two rows, each side first in one of them; they are averaged."""
     label: str = ""
+    """Column of the labels."""
     kept: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    """Positions of the rows in the source."""
 
     @classmethod
     def read(  # noqa: PLR0913 - one argument a role, all but the source named

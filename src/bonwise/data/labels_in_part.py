@@ -18,13 +18,6 @@ USED_BY_CELLS = "--design cells uses them, and states that the labelled candidat
 class LabelsInPart:
     """How many labels stand in prompts that are labelled in part.
 
-    Parameters
-    ----------
-    labels, of : int
-        Those labels, and all labels.
-    prompts : int
-        The prompts labelled in part.
-
     Examples
     --------
     >>> LabelsInPart(212, 277, 82).unused
@@ -32,8 +25,11 @@ class LabelsInPart:
     """
 
     labels: int
+    """Those labels, and all labels."""
     of: int
+    """Those labels, and all labels."""
     prompts: int
+    """The prompts labelled in part."""
 
     @classmethod
     def of_panel(cls, panel: Panel) -> LabelsInPart:

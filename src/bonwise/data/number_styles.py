@@ -23,36 +23,23 @@ _GROUPED_BY_POINTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+")
 
 @dataclass(frozen=True, slots=True)
 class Styled:
-    """A column of numbers that are not written plainly.
-
-    Parameters
-    ----------
-    reading : str
-        What one of its cells was taken for, such as ``percent, 85% = 0.85``.
-    values : tuple of float or None
-        Of each distinct cell in order; None where a cell does not follow the style.
-    """
+    """A column of numbers that are not written plainly."""
 
     reading: str
+    """What one of its cells was taken for, such as ``percent, 85% = 0.85``."""
     values: tuple[float | None, ...]
+    """Of each distinct cell in order; None where a cell does not follow the style."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """One way of writing numbers.
-
-    Parameters
-    ----------
-    name : str
-    value : callable
-        The number that a cell stands for; None for a cell in another style.
-    beside : re.Pattern, optional
-        Plain cells that may stand beside it; none may where a plain number could be on another scale.
-    """
+    """One way of writing numbers."""
 
     name: str
     value: Callable[[str], float | None]
+    """The number that a cell stands for; None for a cell in another style."""
     beside: re.Pattern[str] | None = None
+    """Plain cells that may stand beside it; none may where a plain number could be on another scale."""
 
     def of(self, word: str) -> float | None:
         """Return the number of a cell in the style or of a plain one that may stand beside it."""

@@ -26,17 +26,11 @@ RECORD_HEADER = ("pair_id", "prompt_id", "a", "b", "gap_of", "gap", "stratum", "
 
 @dataclass(frozen=True, eq=False)
 class PairRecord:
-    """Pairs that were drawn.
-
-    Parameters
-    ----------
-    source : str
-    frame : pandas.DataFrame
-        ``pair_id``, ``prompt_id``, ``a``, ``b`` (text) and ``weight``, 1 over the probability of being drawn.
-    """
+    """Pairs that were drawn."""
 
     source: str
     frame: pd.DataFrame = field(repr=False)
+    """``pair_id``, ``prompt_id``, ``a``, ``b`` (text) and ``weight``, 1 over the probability of being drawn."""
 
     @classmethod
     def read(cls, source: RowSource) -> PairRecord:

@@ -25,21 +25,15 @@ _TOKENS = ("input_tokens", "output_tokens")
 
 @dataclass(frozen=True, eq=False)
 class PairVerdicts:
-    """The verdicts of one judge on pairs of candidates.
-
-    Parameters
-    ----------
-    source : str
-    judge : str
-    frame : pandas.DataFrame
-        ``prompt_id``, ``a`` and ``b`` (text); ``first`` and ``second``: what `a` earned, from 0 to 1, when it was
-        shown first and when second, NaN where there is no verdict; ``tokens`` of all the answers on the pair, NaN
-        where unknown. The index holds the row numbers of the source.
-    """
+    """The verdicts of one judge on pairs of candidates."""
 
     source: str
     judge: str
     frame: pd.DataFrame = field(repr=False)
+    """``prompt_id``, ``a`` and ``b`` (text); ``first`` and ``second``: what `a` earned, from 0 to 1, when it was
+    shown first and when second, NaN where there is no verdict; ``tokens`` of all the answers on the pair, NaN where
+    unknown. The index holds the row numbers of the source.
+    """
 
     @classmethod
     def read(cls, source: RowSource, judge: str | None = None) -> PairVerdicts:

@@ -46,66 +46,42 @@ class PromptLeftOut:
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """The pools of a table, whoever judged them: cells grouped by prompt, prompts sorted by id.
-
-    Parameters
-    ----------
-    prompt_ids : pandas.Index, shape (prompts,)
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt.
-    names : ndarray of int64, shape (cells,)
-        Position of each cell's candidate name in `candidates`.
-    candidates : pandas.Index
-        All candidate names of the table.
-    keys : ndarray of int64, shape (cells,)
-        The table's cell keys.
-    shape : {"rectangular", "ragged"}
-    dropped : tuple of PromptLeftOut
-    clusters : ndarray of int64, shape (prompts,), or None
-        Code of the cluster that each prompt belongs to.
-    """
+    """The pools of a table, whoever judged them: cells grouped by prompt, prompts sorted by id."""
 
     prompt_ids: pd.Index
     sizes: _Ints
+    """Candidates per prompt."""
     names: _Ints
+    """Position of each cell's candidate name in `candidates`."""
     candidates: pd.Index
+    """All candidate names of the table."""
     keys: _Ints
+    """The table's cell keys."""
     shape: Shape
     dropped: tuple[PromptLeftOut, ...]
     clusters: _Ints | None = None
+    """Code of the cluster that each prompt belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One judge's scores on the prompts where it scored every candidate.
-
-    Parameters
-    ----------
-    judge : str
-    prompt_ids : pandas.Index, shape (prompts,)
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt, 2 or more.
-    scores, labels : ndarray of float64, shape (cells,)
-        Cells stand grouped by prompt; a label is NaN where there is none.
-    names : ndarray of int64, shape (cells,)
-        Position of each cell's candidate name in `candidates`.
-    candidates : pandas.Index
-    shape : {"rectangular", "ragged"}
-    dropped : tuple of PromptLeftOut
-    clusters : ndarray of int64, shape (prompts,), or None
-        Code of the cluster that each prompt belongs to.
-    """
+    """One judge's scores on the prompts where it scored every candidate."""
 
     judge: str
     prompt_ids: pd.Index = field(repr=False)
     sizes: _Ints = field(repr=False)
+    """Candidates per prompt, 2 or more."""
     scores: _Floats = field(repr=False)
+    """Cells stand grouped by prompt; a label is NaN where there is none."""
     labels: _Floats = field(repr=False)
+    """Cells stand grouped by prompt; a label is NaN where there is none."""
     names: _Ints = field(repr=False)
+    """Position of each cell's candidate name in `candidates`."""
     candidates: pd.Index = field(repr=False)
     shape: Shape
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
     clusters: _Ints | None = field(default=None, repr=False)
+    """Code of the cluster that each prompt belongs to."""
 
     @property
     def labelled_cells(self) -> _Ints:

@@ -15,44 +15,26 @@ __all__ = ["Pick", "Picks"]
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """What was kept of one pool.
-
-    Parameters
-    ----------
-    prompt_id : str
-    ids : tuple of str
-        The candidates of the pool.
-    kept : tuple of str
-        Of which the pick is one, each with the same chance: one id, or those among which a seed decided; empty where
-        nothing was picked.
-    decided_by : str
-        As the line says it; empty where it says nothing.
-    answers : int or None
-        Answers of a model that were used, from a ledger or not; None where the line does not say.
-    tokens : int or None
-        What all of them took; None where the line does not say, also of those that came from a ledger.
-    """
+    """What was kept of one pool."""
 
     prompt_id: str
     ids: tuple[str, ...]
+    """The candidates of the pool."""
     kept: tuple[str, ...]
+    """Of which the pick is one, each with the same chance: one id, or those among which a seed decided; empty where
+    nothing was picked.
+    """
     decided_by: str = ""
+    """As the line says it; empty where it says nothing."""
     answers: int | None = None
+    """Answers of a model that were used, from a ledger or not; None where the line does not say."""
     tokens: int | None = None
+    """What all of them took; None where the line does not say, also of those that came from a ledger."""
 
 
 @dataclass(frozen=True, eq=False)
 class Picks:
     """The picks of one policy, one a prompt.
-
-    Parameters
-    ----------
-    source : str
-    picks : tuple of Pick
-    settings : mapping
-        What the first line says of the policy.
-    as_picked : bool
-        Whether a pick among equals is the drawn one, and not taken in expectation over the draw.
 
     Examples
     --------
@@ -64,7 +46,9 @@ class Picks:
     source: str
     picks: tuple[Pick, ...] = field(repr=False)
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """What the first line says of the policy."""
     as_picked: bool = False
+    """Whether a pick among equals is the drawn one, and not taken in expectation over the draw."""
 
     @property
     def name(self) -> str:

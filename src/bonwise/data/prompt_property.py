@@ -17,22 +17,14 @@ PropertyKind = Literal["tag", "category", "number", "length"]
 
 @dataclass(frozen=True, eq=False)
 class PromptProperty:
-    """One column of a table of prompts.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"tag", "category", "number", "length"}
-    values : ndarray of float64, shape (prompts,)
-        1 or 0 of a tag, the place in `levels` of a category, characters of a length; NaN where there is none.
-    levels : tuple of str
-        Names of a category, sorted; empty otherwise.
-    """
+    """One column of a table of prompts."""
 
     name: str
     kind: PropertyKind
     values: npt.NDArray[np.float64] = field(repr=False)
+    """1 or 0 of a tag, the place in `levels` of a category, characters of a length; NaN where there is none."""
     levels: tuple[str, ...] = ()
+    """Names of a category, sorted; empty otherwise."""
 
     @classmethod
     def of_names(cls, name: str, names: Sequence[str]) -> PromptProperty:

@@ -36,19 +36,12 @@ _OWN_WORDS: Mapping[str, Side] = {"model": "first", "opponent": "second"}
 
 @dataclass(frozen=True, slots=True)
 class CategoryRules:
-    """How ratings become ordered categories.
-
-    Parameters
-    ----------
-    declared : mapping of str to sequence of str
-        The words of a rater, lowest first; a rating that is none of them is refused.
-    bins : int
-        Distinct numbers beyond which a rater's numbers are binned, and the most bins; at least 2.
-    binning : {"equal_count", "equal_width"}
-    """
+    """How ratings become ordered categories."""
 
     declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The words of a rater, lowest first; a rating that is none of them is refused."""
     bins: int = MOST_CATEGORIES
+    """Distinct numbers beyond which a rater's numbers are binned, and the most bins; at least 2."""
     binning: Binning = "equal_count"
 
     def __post_init__(self) -> None:
@@ -65,29 +58,20 @@ class CategoryRules:
 
 @dataclass(frozen=True, slots=True)
 class RaterScale:
-    """A rater and its ordered categories.
-
-    Parameters
-    ----------
-    rater : str
-    side_by_side : bool
-        Whether a rating compares a model with an opponent; its categories then mirror each other.
-    labels : tuple of str
-        Names of the categories, lowest first.
-    points : tuple of float
-        What a category counts in an average: the number itself, the mean of the numbers in a bin, the position of a
-        word counted from 0, or -1, 0 and 1 for a verdict.
-    rule : {"numbers", "words", "verdicts", "bins"}
-    distinct : int
-        Distinct numbers before binning; of other rules the number of categories.
-    """
+    """A rater and its ordered categories."""
 
     rater: str
     side_by_side: bool
+    """Whether a rating compares a model with an opponent; its categories then mirror each other."""
     labels: tuple[str, ...]
+    """Names of the categories, lowest first."""
     points: tuple[float, ...]
+    """What a category counts in an average: the number itself, the mean of the numbers in a bin, the position of a
+    word counted from 0, or -1, 0 and 1 for a verdict.
+    """
     rule: Literal["numbers", "words", "verdicts", "bins"]
     distinct: int
+    """Distinct numbers before binning; of other rules the number of categories."""
 
     @property
     def size(self) -> int:

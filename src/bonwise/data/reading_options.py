@@ -114,21 +114,13 @@ class PilotKeywords(ColumnKeywords, _Candidates, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ReadingFlag:
-    """A flag of an option.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``--exclude``.
-    help : str
-    kind : type
-        Of its value; a flag of kind `bool` takes none.
-    repeatable : bool
-    """
+    """A flag of an option."""
 
     name: str
+    """Such as ``--exclude``."""
     help: str
     kind: type = str
+    """Of its value; a flag of kind `bool` takes none."""
     repeatable: bool = False
 
     @property
@@ -145,29 +137,6 @@ def _by(*flags: ReadingFlag) -> Mapping[str, Any]:
 class ReadingOptions:
     """What a user says about opening a table; an option that was not given has its default.
 
-    Parameters
-    ----------
-    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Labels from elsewhere, joined on prompt and candidate.
-    oracle : str, optional
-        ``judge:NAME`` takes one judge of the table as the reference.
-    exclude : str or sequence of str
-        Candidate names to leave out.
-    shape : {"rectangular", "ragged"}, optional
-        Forced; see `docs/tables.md`.
-    columns : mapping of str to str, optional
-        Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates,
-        and several of ``oracle_label`` those of annotators.
-    judge_scale : Scale or mapping of str to Scale, optional
-        Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
-    label_scale : Scale, optional
-        Declared scale of the labels; values are mapped to [0, 1].
-    label_map : mapping of str to float, optional
-        What words among labels and scores are worth, such as ``{"poor": 1, "fair": 2, "good": 3}``.
-    annotator_rule : {"mean", "median", "majority"}, optional
-        How the labels that several annotators gave a candidate become one; by default the mean of numbers, the median
-        of ordered categories and the majority of yes and no. See `docs/annotators.md`.
-
     Raises
     ------
     bonwise.errors.UsageError
@@ -182,13 +151,16 @@ class ReadingOptions:
     labels: RowSource | None = field(
         default=None, metadata=_by(ReadingFlag("--labels", "Oracle labels, joined on prompt and candidate.", Path))
     )
+    """Labels from elsewhere, joined on prompt and candidate."""
     oracle: str | None = field(
         default=None, metadata=_by(ReadingFlag("--oracle", "judge:NAME takes a judge as the reference."))
     )
+    """``judge:NAME`` takes one judge of the table as the reference."""
     exclude: tuple[str, ...] = field(
         default=(),
         metadata=_by(ReadingFlag("--exclude", "Leave a candidate name out (repeatable).", repeatable=True)),
     )
+    """Candidate names to leave out."""
     shape: Shape | None = field(
         default=None,
         metadata=_by(
@@ -196,6 +168,7 @@ class ReadingOptions:
             ReadingFlag("--ragged", "A shorter pool is a pool.", bool),
         ),
     )
+    """Forced; see `docs/tables.md`."""
     columns: Mapping[str, str] | None = field(
         default=None,
         metadata=_by(
@@ -205,6 +178,9 @@ class ReadingOptions:
             )
         ),
     )
+    """Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates,
+    and several of ``oracle_label`` those of annotators.
+    """
     judge_scale: Mapping[str, Scale] | Scale | None = field(
         default=None,
         metadata=_by(
@@ -213,19 +189,27 @@ class ReadingOptions:
             )
         ),
     )
+    """Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
+
+    """
     label_scale: Scale | None = field(
         default=None, metadata=_by(ReadingFlag("--label-scale", "Scale of the labels, LOW:HIGH."))
     )
+    """Declared scale of the labels; values are mapped to [0, 1]."""
     label_map: Mapping[str, float] | None = field(
         default=None,
         metadata=_by(ReadingFlag("--label-map", "What words of labels and scores are worth: poor=1,fair=2,good=3.")),
     )
+    """What words among labels and scores are worth, such as ``{"poor": 1, "fair": 2, "good": 3}``."""
     annotator_rule: AnnotatorRule | None = field(
         default=None,
         metadata=_by(
             ReadingFlag("--annotator-rule", "What labels of several annotators become: mean, median or majority.")
         ),
     )
+    """How the labels that several annotators gave a candidate become one; by default the mean of numbers, the median
+    of ordered categories and the majority of yes and no. See `docs/annotators.md`.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))

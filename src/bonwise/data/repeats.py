@@ -32,26 +32,20 @@ _DRAW = re.compile(r"draw_(0|[1-9]\d*)")
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """What one judge said of each candidate besides its score, cell by cell as in its panel.
-
-    Parameters
-    ----------
-    first : ndarray of float64, shape (cells,)
-        What the first pass said: the score where the table has one of its own, else the first draw, NaN where the
-        judge gave none at that draw.
-    draws : ndarray of float64, shape (cells, draws), or None
-        Every draw, in order, NaN where one is absent; None where this judge has no draws.
-    width : ndarray of float64, shape (cells,), or None
-        Width of the interval that the judge stated, in the unit of the scores, NaN where it stated none; the mean
-        over rows where a candidate has several. None where this judge stated no interval.
-    first_of : {"score", "draw_0"}
-        What `first` holds; ``draw_0`` also where the score of the table is the first draw in every cell.
-    """
+    """What one judge said of each candidate besides its score, cell by cell as in its panel."""
 
     first: _Floats = field(repr=False)
+    """What the first pass said: the score where the table has one of its own, else the first draw, NaN where the
+    judge gave none at that draw.
+    """
     draws: _Floats | None = field(repr=False)
+    """Every draw, in order, NaN where one is absent; None where this judge has no draws."""
     width: _Floats | None = field(repr=False)
+    """Width of the interval that the judge stated, in the unit of the scores, NaN where it stated none; the mean over
+    rows where a candidate has several. None where this judge stated no interval.
+    """
     first_of: First = "score"
+    """What `first` holds; ``draw_0`` also where the score of the table is the first draw in every cell."""
 
 
 def draw_columns(columns: Iterable[object]) -> tuple[str, ...]:

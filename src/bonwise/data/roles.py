@@ -55,16 +55,10 @@ A column that has such a name and does not fit stays a stratum.
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlag:
-    """The flag that names the column of a role.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``--score-col``.
-    help : str
-    """
+    """The flag that names the column of a role."""
 
     name: str
+    """Such as ``--score-col``."""
     help: str
 
     def __str__(self) -> str:

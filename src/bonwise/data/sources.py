@@ -37,20 +37,13 @@ _LISTS = ("results", "data", "rows", "examples", "items", "records", "samples", 
 
 @dataclass(frozen=True, eq=False)
 class OpenedSource:
-    """Rows and where they come from.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    name : str
-        How errors name the source.
-    imported : Imported, optional
-        What an importer found; None where rows are read as they stand.
-    """
+    """Rows and where they come from."""
 
     frame: pd.DataFrame
     name: str
+    """How errors name the source."""
     imported: Imported | None = None
+    """What an importer found; None where rows are read as they stand."""
 
     @property
     def said(self) -> str:

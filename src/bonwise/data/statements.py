@@ -32,37 +32,24 @@ LEVELS = 5
 
 @dataclass(frozen=True, eq=False)
 class Statements:
-    """Statements of one or several judges.
-
-    Parameters
-    ----------
-    source : str
-    judge : pandas.Categorical, shape (statements,)
-    prompt : ndarray of int64, shape (statements,)
-        The unit of the intervals.
-    stated : ndarray of float64, shape (statements,)
-        Probability from 0 to 1, or a verdict: 1, 0 or 0.5.
-    outcome : ndarray of float64, shape (statements,)
-        1 where it was so, 0 where not, 0.5 for an oracle's tie.
-    level : ndarray of float64, shape (statements,)
-        Stated confidence from 1 to 5, NaN where none was stated.
-    dropped : mapping of str to mapping of str to int
-        Statements left out, by judge and reason.
-    tied : mapping of str to int
-        Statements on oracle ties that count half, by judge.
-    labels_left_out : mapping of str to int
-        As of a `ScoreTable`.
-    """
+    """Statements of one or several judges."""
 
     source: str
     judge: pd.Categorical = field(repr=False)
     prompt: _Ints = field(repr=False)
+    """The unit of the intervals."""
     stated: _Floats = field(repr=False)
+    """Probability from 0 to 1, or a verdict: 1, 0 or 0.5."""
     outcome: _Floats = field(repr=False)
+    """1 where it was so, 0 where not, 0.5 for an oracle's tie."""
     level: _Floats = field(repr=False)
+    """Stated confidence from 1 to 5, NaN where none was stated."""
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Statements left out, by judge and reason."""
     tied: Mapping[str, int] = field(default_factory=dict)
+    """Statements on oracle ties that count half, by judge."""
     labels_left_out: Mapping[str, int] = field(default_factory=dict)
+    """As of a `ScoreTable`."""
 
 
 def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:

@@ -50,22 +50,16 @@ _APART = ("turn", "round")
 
 @dataclass(frozen=True, slots=True)
 class NamedVoteColumns:
-    """The columns that the user named; None where nothing was said.
-
-    Parameters
-    ----------
-    verdicts : tuple of str, optional
-        One, or one per presentation order.
-    pair : tuple of str, optional
-        Two columns that name the sides; further ones tell the pairs of a prompt apart.
-    prompt, judge : tuple of str, optional
-        Columns that together name each; none of them where the tuple is empty.
-    """
+    """The columns that the user named; None where nothing was said."""
 
     verdicts: tuple[str, ...] | None = None
+    """One, or one per presentation order."""
     pair: tuple[str, ...] | None = None
+    """Two columns that name the sides; further ones tell the pairs of a prompt apart."""
     prompt: tuple[str, ...] | None = None
+    """Columns that together name each; none of them where the tuple is empty."""
     judge: tuple[str, ...] | None = None
+    """Columns that together name each; none of them where the tuple is empty."""
 
     @property
     def every(self) -> frozenset[str]:
@@ -85,26 +79,17 @@ class NamedVoteColumns:
 
 @dataclass(frozen=True, slots=True)
 class VoteColumns:
-    """The columns of a file of votes.
-
-    Parameters
-    ----------
-    verdicts : tuple of str
-        One, or one per presentation order.
-    pair : tuple of str
-        The columns that name the first and the second side; none where no column does.
-    prompt : tuple of str
-        None where no column names the prompt.
-    judge : tuple of str
-    apart : tuple of str
-        Columns that tell the pairs of a prompt apart, beside the sides.
-    """
+    """The columns of a file of votes."""
 
     verdicts: tuple[str, ...]
+    """One, or one per presentation order."""
     pair: tuple[str, ...] = ()
+    """The columns that name the first and the second side; none where no column does."""
     prompt: tuple[str, ...] = ()
+    """None where no column names the prompt."""
     judge: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
+    """Columns that tell the pairs of a prompt apart, beside the sides."""
 
     @property
     def used(self) -> frozenset[str]:

@@ -28,22 +28,15 @@ LABEL_REASONS = ("no verdict", "a model against itself", "prompt not judged", "p
 
 @dataclass(frozen=True, eq=False)
 class VotedPairs:
-    """Rows of votes by pair, the alphabetically first side as the first.
-
-    Parameters
-    ----------
-    rows : VoteRows
-    names : pandas.DataFrame
-        ``prompt``, ``apart``, ``low`` and ``high`` of each row, as text; the last two are empty where no column names
-        the sides.
-    turned : ndarray of bool, shape (rows,)
-        Where the second column holds the first side.
-    worth : ndarray of float64, shape (rows, orders)
-    """
+    """Rows of votes by pair, the alphabetically first side as the first."""
 
     rows: VoteRows
     names: pd.DataFrame = field(repr=False)
+    """``prompt``, ``apart``, ``low`` and ``high`` of each row, as text; the last two are empty where no column names
+    the sides.
+    """
     turned: _Bools = field(repr=False)
+    """Where the second column holds the first side."""
     worth: _Floats = field(repr=False)
 
     @classmethod
@@ -102,38 +95,37 @@ class PairKeys:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JoinedVotes:
-    """The labels of the judged pairs, and what became of every vote.
-
-    Parameters
-    ----------
-    source : str
-    label : ndarray of float64, shape (verdicts,)
-        Of the pair of each verdict: 1 where more votes prefer the alphabetically first side, 0 where fewer, 1/2 where
-        as many; NaN where there is no vote.
-    reason : ndarray of object, shape (verdicts,)
-        Why there is no label; empty where there is one.
-    rows, votes, pairs : int
-        Rows of the file; votes on judged pairs; judged pairs with a vote.
-    turned : int
-        Of these votes, those with the sides in the other order than in the verdicts.
-    several, unanimous, no_majority : int
-        Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
-        side, which count as ties.
-    left_out : mapping of str to int
-        Rows left out, by reason.
-    """
+    """The labels of the judged pairs, and what became of every vote."""
 
     source: str
     label: _Floats = field(repr=False)
+    """Of the pair of each verdict: 1 where more votes prefer the alphabetically first side, 0 where fewer, 1/2 where
+    as many; NaN where there is no vote.
+    """
     reason: npt.NDArray[np.object_] = field(repr=False)
+    """Why there is no label; empty where there is one."""
     rows: int
+    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
     votes: int
+    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
     pairs: int
+    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
     turned: int
+    """Of these votes, those with the sides in the other order than in the verdicts."""
     several: int
+    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
+    side, which count as ties.
+    """
     unanimous: int
+    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
+    side, which count as ties.
+    """
     no_majority: int
+    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
+    side, which count as ties.
+    """
     left_out: Mapping[str, int]
+    """Rows left out, by reason."""
 
 
 def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> JoinedVotes:

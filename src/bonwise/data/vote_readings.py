@@ -32,18 +32,12 @@ _FLAG = "--verdict-map"
 
 
 class ReadVotes(NamedTuple):
-    """Verdicts, and how they were read.
-
-    Parameters
-    ----------
-    worth : ndarray of float64, shape (rows,)
-        1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict.
-    reading : str
-        What the cells were taken for, such as ``A>>B, A>B: first; B>A: second``.
-    """
+    """Verdicts, and how they were read."""
 
     worth: _Floats
+    """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     reading: str
+    """What the cells were taken for, such as ``A>>B, A>B: first; B>A: second``."""
 
 
 class _Numbers(NamedTuple):

@@ -27,25 +27,16 @@ _SHOWN = ("shown_first", "shown_second")
 
 @dataclass(frozen=True, eq=False)
 class VoteRows:
-    """Votes as they stand in a file.
-
-    Parameters
-    ----------
-    source : str
-    frame : pandas.DataFrame
-        The rows; the index holds their numbers.
-    columns : VoteColumns
-    worth : ndarray of float64, shape (rows, orders)
-        1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict.
-    readings : mapping of str to str
-        How the file was read, by column; ``columns`` says which play a role.
-    """
+    """Votes as they stand in a file."""
 
     source: str
     frame: pd.DataFrame = field(repr=False)
+    """The rows; the index holds their numbers."""
     columns: VoteColumns
     worth: _Floats = field(repr=False)
+    """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     readings: Mapping[str, str] = field(default_factory=dict)
+    """How the file was read, by column; ``columns`` says which play a role."""
 
     @classmethod
     def of(

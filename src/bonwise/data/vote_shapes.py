@@ -26,13 +26,7 @@ _TIE_KEYS = ("winnertie", "tie", "winnertied", "tied")
 
 
 class ShapedVotes(NamedTuple):
-    """Rows with one column per verdict, and how they were made; nothing where they stand as they were.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    reading : str
-    """
+    """Rows with one column per verdict, and how they were made; nothing where they stand as they were."""
 
     frame: pd.DataFrame
     reading: str = ""

@@ -59,37 +59,26 @@ class VoteTable:
     """Votes, each on one pair of models and one prompt.
 
     Of the two models of a pair the *first* is the alphabetically first one, whichever column it stood in.
-
-    Parameters
-    ----------
-    source : str
-    models : tuple of str
-        Sorted.
-    first, second : ndarray of int64, shape (votes,)
-        Positions in `models`; ``first < second``.
-    prompt : ndarray of int64, shape (votes,)
-        Number of the prompt, the cluster of the vote; each vote its own where no column was named.
-    prompts_named : bool
-    preferred : ndarray of float64, shape (votes,)
-        1 where the second model is preferred, 0 where the first, 1/2 for a tie.
-    dropped : mapping of str to int
-        Rows left out, by reason.
-    columns : VoteColumns
-        Where they stand in the file.
-    readings : mapping of str to str
-        How the file was read, by column.
     """
 
     source: str
     models: tuple[str, ...] = field(repr=False)
+    """Sorted."""
     first: _Ints = field(repr=False)
+    """Positions in `models`; ``first < second``."""
     second: _Ints = field(repr=False)
+    """Positions in `models`; ``first < second``."""
     prompt: _Ints = field(repr=False)
+    """Number of the prompt, the cluster of the vote; each vote its own where no column was named."""
     prompts_named: bool
     preferred: _Floats = field(repr=False)
+    """1 where the second model is preferred, 0 where the first, 1/2 for a tie."""
     dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows left out, by reason."""
     columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    """Where they stand in the file."""
     readings: Mapping[str, str] = field(default_factory=dict)
+    """How the file was read, by column."""
 
     @classmethod
     def read(

@@ -23,32 +23,19 @@ __all__ = ["PromptWords", "Words", "text_of"]
 
 @dataclass(frozen=True, slots=True)
 class PromptWords:
-    """The words of one prompt.
-
-    Parameters
-    ----------
-    prompt : str or None
-        None where no source holds it.
-    texts : mapping of str to str
-        By candidate.
-    raw : mapping of (str, str) to str
-        What a judge said, by judge and candidate; several draws stand one below the other.
-    """
+    """The words of one prompt."""
 
     prompt: str | None = None
+    """None where no source holds it."""
     texts: Mapping[str, str] = field(default_factory=dict)
+    """By candidate."""
     raw: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """What a judge said, by judge and candidate; several draws stand one below the other."""
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
     """Words from the columns of a table, from a file of pools, or from both; the file goes before the column.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    pools : str or pathlib.Path, optional
-        JSONL, a pool a line; read anew at each look-up, and never held whole.
 
     Examples
     --------
@@ -62,6 +49,7 @@ class Words:
 
     table: ScoreTable = field(repr=False)
     pools: str | Path | None = None
+    """JSONL, a pool a line; read anew at each look-up, and never held whole."""
 
     def of(self, prompt_ids: Iterable[str]) -> dict[str, PromptWords]:
         """Return the words of some prompts; a prompt of which no word is known is absent.

@@ -29,13 +29,6 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 class Check:
     """One constraint of a task: a kind from `CHECKERS` and the values of its parameters.
 
-    Parameters
-    ----------
-    kind : str
-        The checker's name.
-    parameters : mapping
-        Its arguments beside the text.
-
     Raises
     ------
     UsageError
@@ -48,7 +41,9 @@ class Check:
     """
 
     kind: str
+    """The checker's name."""
     parameters: Mapping[str, object]
+    """Its arguments beside the text."""
 
     def __post_init__(self) -> None:
         if self.kind not in CHECKERS:

@@ -43,26 +43,17 @@ SIGNALS = ("margin", "interval_width")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One way to pick, as its logged picks were audited.
-
-    Parameters
-    ----------
-    name : str
-    scores : float
-        Scores of the weak judge a task.
-    strong : float
-        Part of the tasks that the stronger judge decided.
-    value, recovery : Estimate
-    file : pathlib.Path
-        The picks.
-    """
+    """One way to pick, as its logged picks were audited."""
 
     name: str
     scores: float
+    """Scores of the weak judge a task."""
     strong: float
+    """Part of the tasks that the stronger judge decided."""
     value: Estimate
     recovery: Estimate
     file: Path
+    """The picks."""
 
 
 def run_policies(tasks: Sequence[Task], folder: Path, labels: Path, seed: int) -> Iterator[Policy]:
@@ -137,11 +128,6 @@ def _audited(name: str, picks: Sequence[Selection], folder: Path, labels: Path) 
 class Hurried:
     """How much an answer has in common with the others, judged by about three quarters of each one's words.
 
-    Parameters
-    ----------
-    seed : int
-        Together with the prompt, the answer and how often it was asked, fixes which words are read.
-
     Examples
     --------
     >>> judge = Hurried()
@@ -151,6 +137,7 @@ class Hurried:
     """
 
     seed: int = 0
+    """Together with the prompt, the answer and how often it was asked, fixes which words are read."""
     asked: Counter[tuple[str, str]] = field(default_factory=Counter, init=False, repr=False, compare=False)
 
     name = "hurried"

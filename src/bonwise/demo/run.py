@@ -42,30 +42,20 @@ _AUDITED_ON_A_PAGE = Feature((*TABLES.modules, *PAGES.modules))
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo did.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Where the files are.
-    tasks, answers : int
-    local : Audit
-        The local judges on the bundled tasks, against the checkers.
-    picked : dict of str to float
-        Mean label of the answers that each judge's selection picked.
-    paradox : Audit
-        Two simulated judges of equal global correlation.
-    policies : tuple of Policy
-        Ways to use one weak judge.
-    """
+    """What the demo did."""
 
     folder: Path
+    """Where the files are."""
     tasks: int
     answers: int
     local: Audit
+    """The local judges on the bundled tasks, against the checkers."""
     picked: dict[str, float]
+    """Mean label of the answers that each judge's selection picked."""
     paradox: Audit
+    """Two simulated judges of equal global correlation."""
     policies: tuple[Policy, ...]
+    """Ways to use one weak judge."""
 
 
 def run_demo(

@@ -21,13 +21,6 @@ __all__ = ["Task", "label", "load_tasks"]
 class Task:
     """A pool and the constraints its prompt states.
 
-    Parameters
-    ----------
-    pool : Pool
-        The prompt and its candidate answers.
-    checks : tuple of Check
-        What a program can verify of an answer.
-
     Examples
     --------
     >>> task = load_tasks()[0]
@@ -36,7 +29,9 @@ class Task:
     """
 
     pool: Pool
+    """The prompt and its candidate answers."""
     checks: tuple[Check, ...]
+    """What a program can verify of an answer."""
 
 
 def load_tasks() -> tuple[Task, ...]:

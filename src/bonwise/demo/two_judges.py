@@ -43,24 +43,16 @@ _SHARP = {"prompt_r": (GLOBAL_R - (1 - BETWEEN_SHARE) * 0.6) / BETWEEN_SHARE, "d
 
 @dataclass(frozen=True, eq=False)
 class TwoJudges:
-    """Scores of two judges and of the oracle, one row per prompt and one column per candidate.
-
-    Parameters
-    ----------
-    flat : array of shape (prompts, candidates)
-        A judge that knows which prompts went well and nothing about which candidate did.
-    sharp : array of shape (prompts, candidates)
-        A judge that tells the candidates of a prompt apart.
-    oracle : array of shape (prompts, candidates)
-        The quality both are compared with.
-    seed : int
-        The seed they were drawn with.
-    """
+    """Scores of two judges and of the oracle, one row per prompt and one column per candidate."""
 
     flat: NDArray[np.float64] = field(repr=False)
+    """A judge that knows which prompts went well and nothing about which candidate did."""
     sharp: NDArray[np.float64] = field(repr=False)
+    """A judge that tells the candidates of a prompt apart."""
     oracle: NDArray[np.float64] = field(repr=False)
+    """The quality both are compared with."""
     seed: int
+    """The seed they were drawn with."""
 
 
 def two_judges(prompts: int = 5000, candidates: int = 4, seed: int = 0) -> TwoJudges:

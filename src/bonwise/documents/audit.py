@@ -47,55 +47,51 @@ class AuditDocument(Document):
     What was found of one judge stands beside the settings; of several, in `judges` with what compares them. Read
     either way: `judges` is there for one judge too, and ``document["recovery"]``, `metrics`, `verdict` and `data` are
     those of the only judge.
-
-    Parameters
-    ----------
-    judge : str, optional
-        Name of the only judge.
-    data, metrics, verdict, sampling, balance, bounds, with_control, suspicions : optional
-        Of the only judge, as in `judges` of several.
-    judges : dict of str to JudgeFound, optional
-        Several judges by name, or the one that is left of several.
-    comparisons : list of JudgesCompared, optional
-        Every pair of several judges.
-    not_audited : dict of str to str, optional
-        Of several judges, those without a prompt to audit them on, and why.
-    covariates : dict of str to str, optional
-        The judges that only help to audit another one, and why.
-    settings : AuditSettings
-        What was asked for, and what the table was taken for.
-    gates : list of Gate, optional
-        Where some were asked for.
-    unused_labels, labelled_cells, candidate_effects : optional
-        Of the only judge, as in `judges` of several.
-    choice : dict of str to ChoiceRecord, optional
-        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
-        together; absent where fewer than two are compared.
-    annotators : Annotators, optional
-        Where candidates have labels of several annotators: how these became one, and how far they agree.
     """
 
     schema_: Literal["bonwise.audit/1"] = Field(default="bonwise.audit/1", alias="schema")
     judge: str | None = None
+    """Name of the only judge."""
     data_of_one: AuditData | None = Field(default=None, alias="data")
+    """Of the only judge, as in `judges` of several."""
     metrics_of_one: dict[str, EstimateRecord] | None = Field(default=None, alias="metrics")
+    """Of the only judge, as in `judges` of several."""
     verdict_of_one: Verdict | None = Field(default=None, alias="verdict")
+    """Of the only judge, as in `judges` of several."""
     sampling: Sampling | None = None
+    """Of the only judge, as in `judges` of several."""
     balance: list[Balance] | None = None
+    """Of the only judge, as in `judges` of several."""
     bounds: dict[str, Ends] | None = None
+    """Of the only judge, as in `judges` of several."""
     with_control: dict[str, EstimateRecord] | None = None
+    """Of the only judge, as in `judges` of several."""
     several_judges: Annotated[dict[str, JudgeFound], Field(min_length=1)] | None = Field(default=None, alias="judges")
+    """Several judges by name, or the one that is left of several."""
     pairs: list[JudgesCompared] | None = Field(default=None, alias="comparisons")
+    """Every pair of several judges."""
     left_unaudited: dict[str, str] | None = Field(default=None, alias="not_audited")
+    """Of several judges, those without a prompt to audit them on, and why."""
     covariates: dict[str, str] | None = None
+    """The judges that only help to audit another one, and why."""
     settings: AuditSettings
+    """What was asked for, and what the table was taken for."""
     gates: Annotated[list[Gate], Field(min_length=1)] | None = None
+    """Where some were asked for."""
     suspicions: list[AuditSuspicion] | None = None
+    """Of the only judge, as in `judges` of several."""
     unused_labels: UnusedLabels | None = None
+    """Of the only judge, as in `judges` of several."""
     labelled_cells: LabelledCells | None = None
+    """Of the only judge, as in `judges` of several."""
     choice: dict[str, ChoiceRecord] | None = None
+    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+    together; absent where fewer than two are compared.
+    """
     candidate_effects: CandidateEffects | None = None
+    """Of the only judge, as in `judges` of several."""
     annotators: Annotators | None = None
+    """Where candidates have labels of several annotators: how these became one, and how far they agree."""
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:

@@ -31,76 +31,50 @@ COSTS = (
 
 
 class SideRecord(Record):
-    """One of two sets of picks, on the prompts that both share.
-
-    Parameters
-    ----------
-    source : str
-        File.
-    picks : PicksMade
-    calls, tokens : int or None
-        Sums over the compared prompts; None where unknown.
-    only_here : list of str
-        Prompts that the other set does not hold.
-    metrics : dict of str to EstimateRecord
-    """
+    """One of two sets of picks, on the prompts that both share."""
 
     source: str
+    """File."""
     picks: PicksMade
     calls: Count | None
+    """Sums over the compared prompts; None where unknown."""
     tokens: Count | None
+    """Sums over the compared prompts; None where unknown."""
     only_here: list[str]
+    """Prompts that the other set does not hold."""
     metrics: dict[str, EstimateRecord]
 
 
 class CompareSettings(Record):
-    """What was asked for, and what the picks were taken for.
-
-    Parameters
-    ----------
-    confidence : float
-        Of the two-sided intervals, clustered by prompt.
-    shape : {"rectangular", "ragged"}
-    version : str
-        Of bonwise.
-    labels_left_out : LabelsLeftOut, optional
-    """
+    """What was asked for, and what the picks were taken for."""
 
     confidence: Confidence
+    """Of the two-sided intervals, clustered by prompt."""
     shape: Shape
     version: str
+    """Of bonwise."""
     labels_left_out: LabelsLeftOut | None = None
 
 
 class CompareDocument(Document):
-    """What two sets of picks are worth and what they took, on the same prompts.
-
-    Parameters
-    ----------
-    prompts : int
-        Behind all figures.
-    first, second : SideRecord
-    differences : dict of str to EstimateRecord
-        First minus second, paired by prompt.
-    dropped : list of DroppedPrompt
-        Prompts of both sets that could not be compared.
-    settings : CompareSettings
-    unused_labels : UnusedLabels, optional
-        Labels of prompts that are labelled in part, where these count as unlabelled.
-    choice : dict of str to ChoiceRecord, optional
-        The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
-        together; absent where fewer than two are compared.
-    """
+    """What two sets of picks are worth and what they took, on the same prompts."""
 
     schema_: Literal["bonwise.compare/1"] = Field(default="bonwise.compare/1", alias="schema")
     prompts: Count
+    """Behind all figures."""
     first: SideRecord
     second: SideRecord
     differences: dict[str, EstimateRecord]
+    """First minus second, paired by prompt."""
     dropped: list[DroppedPrompt]
+    """Prompts of both sets that could not be compared."""
     settings: CompareSettings
     unused_labels: UnusedLabels | None = None
+    """Labels of prompts that are labelled in part, where these count as unlabelled."""
     choice: dict[str, ChoiceRecord] | None = None
+    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+    together; absent where fewer than two are compared.
+    """
 
     frame_columns = (
         *("metric", "first", "first_low", "first_high", "second", "second_low", "second_high"),

@@ -25,25 +25,19 @@ __all__ = [
 
 
 class BinRecord(Record):
-    """Statements of about one probability.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends of the bin.
-    statements : int
-    stated : float or None
-        Mean of what was stated.
-    observed, error : EstimateRecord
-        Share of the outcomes, and its difference from `stated`.
-    """
+    """Statements of about one probability."""
 
     low: Share
+    """Ends of the bin."""
     high: Share
+    """Ends of the bin."""
     statements: Count
     stated: Share | None
+    """Mean of what was stated."""
     observed: EstimateRecord
+    """Share of the outcomes, and its difference from `stated`."""
     error: EstimateRecord
+    """Share of the outcomes, and its difference from `stated`."""
 
 
 class Level(Record):
@@ -55,43 +49,27 @@ class Level(Record):
 
 
 class StatementCounts(Record):
-    """The counts behind the figures of a judge.
-
-    Parameters
-    ----------
-    statements, prompts : int
-    oracle_ties_counted_half : int, optional
-    dropped : dict of str to int
-        Statements without a label to compare with, by reason.
-    mean_width : float, optional
-        Of stated intervals, in the unit of the labels.
-    """
+    """The counts behind the figures of a judge."""
 
     statements: Count
     prompts: Count
     oracle_ties_counted_half: Count | None = None
     dropped: dict[str, Count]
+    """Statements without a label to compare with, by reason."""
     mean_width: NonNegative | None = None
+    """Of stated intervals, in the unit of the labels."""
 
 
 class JudgeConfidence(Record):
-    """What one judge stated.
-
-    Parameters
-    ----------
-    data : StatementCounts
-    bins : list of BinRecord, optional
-        Of probabilities.
-    metrics : dict of str to EstimateRecord
-        Empty where no statement could be compared with a label.
-    levels : list of Level, optional
-        Of verdicts with a confidence in words.
-    """
+    """What one judge stated."""
 
     data: StatementCounts
     bins: list[BinRecord] | None = None
+    """Of probabilities."""
     metrics: dict[str, EstimateRecord]
+    """Empty where no statement could be compared with a label."""
     levels: list[Level] | None = None
+    """Of verdicts with a confidence in words."""
 
 
 class ConfidenceSettings(Record):
@@ -105,18 +83,11 @@ class ConfidenceSettings(Record):
 
 
 class ConfidenceDocument(Document):
-    """What judges state of their confidence, compared with oracle labels.
-
-    Parameters
-    ----------
-    kind : {"statements", "pairs", "intervals"}
-        What the file held.
-    judges : dict of str to JudgeConfidence
-    settings : ConfidenceSettings
-    """
+    """What judges state of their confidence, compared with oracle labels."""
 
     schema_: Literal["bonwise.confidence/1"] = Field(default="bonwise.confidence/1", alias="schema")
     kind: Literal["statements", "pairs", "intervals"]
+    """What the file held."""
     judges: dict[str, JudgeConfidence]
     settings: ConfidenceSettings
 

@@ -15,46 +15,29 @@ __all__ = ["MODEL", "ConvertCounts", "ConvertDocument"]
 
 
 class ConvertCounts(Record):
-    """What was written.
-
-    Parameters
-    ----------
-    rows, prompts : int
-    left_out : int
-        Rows whose prompt or candidate cannot be told.
-    """
+    """What was written."""
 
     rows: Count
     prompts: Count
     left_out: Count
+    """Rows whose prompt or candidate cannot be told."""
 
 
 class ConvertDocument(Document):
-    """The table that was written of a file.
-
-    Parameters
-    ----------
-    source : str
-    out : str
-        Where the table is.
-    columns : list of str
-    data : ConvertCounts
-    read_as : str or None
-        How the file was read; None for a table in the usual shape.
-    lacks : list of str
-        What an audit would need and the file does not hold, a sentence each.
-    version : str
-        Of bonwise.
-    """
+    """The table that was written of a file."""
 
     schema_: Literal["bonwise.convert/1"] = Field(default="bonwise.convert/1", alias="schema")
     source: str
     out: str
+    """Where the table is."""
     columns: list[str]
     data: ConvertCounts
     read_as: str | None
+    """How the file was read; None for a table in the usual shape."""
     lacks: list[str]
+    """What an audit would need and the file does not hold, a sentence each."""
     version: str
+    """Of bonwise."""
 
     frame_columns = ("rows", "prompts", "left_out")
 

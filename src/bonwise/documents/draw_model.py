@@ -22,30 +22,20 @@ _ROUNDING = 1e-6
 
 
 class PriorRecord(Record):
-    """What is believed about a pool before any further call.
-
-    Parameters
-    ----------
-    beta : float
-        Expected difference between the means of later calls of two candidates whose first scores differ by 1.
-    cuts : list of float
-        The two mean first scores between the three classes of prompts, the lower one first.
-    sigma2 : list of float
-        Variance of later calls of one candidate, by class, in squared score units.
-    tau2 : list of float
-        Variance between candidates that a first score does not foretell, by class.
-    nu0 : float
-        Degrees of freedom that `sigma2` is worth as a guess at the call variance of one prompt.
-    first_counts : bool, optional
-        Whether the first call counts as one of the calls; false in files that do not say, where it is kept apart.
-    """
+    """What is believed about a pool before any further call."""
 
     beta: Number
+    """Expected difference between the means of later calls of two candidates whose first scores differ by 1."""
     cuts: Annotated[list[Number], Field(min_length=2, max_length=2)]
+    """The two mean first scores between the three classes of prompts, the lower one first."""
     sigma2: Annotated[list[Positive], Field(min_length=3, max_length=3)]
+    """Variance of later calls of one candidate, by class, in squared score units."""
     tau2: Annotated[list[Positive], Field(min_length=3, max_length=3)]
+    """Variance between candidates that a first score does not foretell, by class."""
     nu0: Annotated[float, Field(gt=2)]
+    """Degrees of freedom that `sigma2` is worth as a guess at the call variance of one prompt."""
     first_counts: bool = False
+    """Whether the first call counts as one of the calls; false in files that do not say, where it is kept apart."""
 
     @field_validator("cuts")
     @classmethod
@@ -56,46 +46,35 @@ class PriorRecord(Record):
 
 
 class DrawModelDocument(Document):
-    """A saved model of draws: how the calls of one judge scatter, and how many calls each price buys.
-
-    Parameters
-    ----------
-    version : str
-        Version of bonwise that wrote the file.
-    prior : PriorRecord
-        What is believed about a pool before any further call.
-    call_sd : float
-        Standard deviation of one later call, in score units.
-    candidate_sd : float
-        Standard deviation between the candidates of one prompt; 0 where chance alone explains their differences.
-    low, high : float
-        Scores outside are refused: nothing is known of them.
-    max_draws : int
-        Draws of one candidate, the first among them, for which `prices` hold.
-    mean_calls : list of float
-        Calls per pool, the first draws among them, rising.
-    prices : list of float
-        Price of a call at which pools like those of the pilot take so many calls on average, falling.
-    prompts, candidates, draws : int
-        What the model was learnt from: prompts, candidates of all prompts together, draws of each candidate.
-    left_out : int
-        Prompts without two candidates that had all their draws scored.
-    """
+    """A saved model of draws: how the calls of one judge scatter, and how many calls each price buys."""
 
     schema_: Literal["bonwise.draw_model/1"] = Field(default="bonwise.draw_model/1", alias="schema")
     version: NotBlank
+    """Version of bonwise that wrote the file."""
     prior: PriorRecord
+    """What is believed about a pool before any further call."""
     call_sd: Positive
+    """Standard deviation of one later call, in score units."""
     candidate_sd: NonNegative
+    """Standard deviation between the candidates of one prompt; 0 where chance alone explains their differences."""
     low: Number
+    """Scores outside are refused: nothing is known of them."""
     high: Number
+    """Scores outside are refused: nothing is known of them."""
     max_draws: Annotated[int, Field(ge=2, le=1_000_000)]
+    """Draws of one candidate, the first among them, for which `prices` hold."""
     mean_calls: Annotated[list[Positive], Field(min_length=2, max_length=_MOST_POINTS)]
+    """Calls per pool, the first draws among them, rising."""
     prices: Annotated[list[NonNegative], Field(min_length=2, max_length=_MOST_POINTS)]
+    """Price of a call at which pools like those of the pilot take so many calls on average, falling."""
     prompts: Annotated[Count, Field(ge=1)]
+    """What the model was learnt from: prompts, candidates of all prompts together, draws of each candidate."""
     candidates: Annotated[Count, Field(ge=2)]
+    """What the model was learnt from: prompts, candidates of all prompts together, draws of each candidate."""
     draws: Annotated[Count, Field(ge=3)]
+    """What the model was learnt from: prompts, candidates of all prompts together, draws of each candidate."""
     left_out: Count
+    """Prompts without two candidates that had all their draws scored."""
 
     @classmethod
     def of(cls, model: DrawModel, version: str) -> DrawModelDocument:

@@ -8,15 +8,9 @@ __all__ = ["DroppedPrompt"]
 
 
 class DroppedPrompt(Record):
-    """A prompt of the table that no figure counts.
-
-    Parameters
-    ----------
-    prompt_id : str
-        The prompt.
-    reason : str
-        Why it was left out.
-    """
+    """A prompt of the table that no figure counts."""
 
     prompt_id: str
+    """The prompt."""
     reason: str
+    """Why it was left out."""

@@ -15,40 +15,28 @@ __all__ = ["EstimateRecord", "estimate_records"]
 
 
 class EstimateRecord(Record):
-    """One figure, its two-sided interval, and the number of prompts behind it.
-
-    Parameters
-    ----------
-    estimate : float or None
-        None where the figure is undefined on the data; `reason` says why.
-    low, high : float or None
-        Ends of the interval, clustered by prompt.
-    se : float or None
-        Standard error, in the unit of the estimate.
-    n : int
-        Prompts that contribute.
-    interval : str or None
-        How the interval was made.
-    method : str
-        ``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``.
-    reason : str, optional
-        Why there is no estimate, or no interval.
-    ess : float, optional
-        Effective sample size of a weighted estimate.
-    labelled_only : EstimateRecord, optional
-        The estimate from the labelled prompts alone, beside a weighted one.
-    """
+    """One figure, its two-sided interval, and the number of prompts behind it."""
 
     estimate: Number | None
+    """None where the figure is undefined on the data; `reason` says why."""
     low: Number | None
+    """Ends of the interval, clustered by prompt."""
     high: Number | None
+    """Ends of the interval, clustered by prompt."""
     se: NonNegative | None
+    """Standard error, in the unit of the estimate."""
     n: Count
+    """Prompts that contribute."""
     interval: str | None
+    """How the interval was made."""
     method: str
+    """``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``."""
     reason: str | None = None
+    """Why there is no estimate, or no interval."""
     ess: NonNegative | None = None
+    """Effective sample size of a weighted estimate."""
     labelled_only: EstimateRecord | None = None
+    """The estimate from the labelled prompts alone, beside a weighted one."""
 
     @classmethod
     def of(cls, found: Estimate) -> EstimateRecord:

@@ -30,40 +30,27 @@ __all__ = [
 
 
 class Chance(Record):
-    """What random picks reach.
-
-    Parameters
-    ----------
-    top1_accuracy : float or None
-        On the prompts that the audit describes.
-    hit_rate : float or None
-        On those with labels.
-    """
+    """What random picks reach."""
 
     top1_accuracy: Share | None
+    """On the prompts that the audit describes."""
     hit_rate: Share | None
+    """On those with labels."""
 
 
 class DifferencesOf(Record):
-    """Differences of two values of one prompt, as a histogram that is symmetric about 0.
-
-    Parameters
-    ----------
-    edges : list of float
-        Of the bins, one of which is centred at 0.
-    counts : list of int
-        Of the pairs that are not tied, in both directions.
-    ties, pairs : int
-        Each pair once.
-    largest : float
-        Of the differences, 0 where all pairs tie.
-    """
+    """Differences of two values of one prompt, as a histogram that is symmetric about 0."""
 
     edges: list[Number]
+    """Of the bins, one of which is centred at 0."""
     counts: list[Count]
+    """Of the pairs that are not tied, in both directions."""
     ties: Count
+    """Each pair once."""
     pairs: Count
+    """Each pair once."""
     largest: NonNegative
+    """Of the differences, 0 where all pairs tie."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -75,31 +62,21 @@ class DifferencesOf(Record):
 
 
 class Differences(Record):
-    """Differences of scores and of labels; None without a prompt.
-
-    Parameters
-    ----------
-    judge : DifferencesOf or None
-        Of scores.
-    oracle : DifferencesOf or None
-        Of labels.
-    """
+    """Differences of scores and of labels; None without a prompt."""
 
     judge: DifferencesOf | None
+    """Of scores."""
     oracle: DifferencesOf | None
+    """Of labels."""
 
 
 class Points(Record):
-    """Points of a scatter.
-
-    Parameters
-    ----------
-    judge, oracle : list of float
-        Of one length.
-    """
+    """Points of a scatter."""
 
     judge: list[Number]
+    """Of one length."""
     oracle: list[Number]
+    """Of one length."""
 
     @model_validator(mode="after")
     def _of_one_length(self) -> Self:
@@ -109,136 +86,89 @@ class Points(Record):
 
 
 class Spread(Record):
-    """What lies between prompts against what lies within them.
-
-    Parameters
-    ----------
-    between : Points
-        The mean of each prompt.
-    within : Points
-        The deviation of each candidate from it.
-    prompts_shown, prompts, cells_shown, cells : int
-        How many of how many.
-    """
+    """What lies between prompts against what lies within them."""
 
     between: Points
+    """The mean of each prompt."""
     within: Points
+    """The deviation of each candidate from it."""
     prompts_shown: Count
+    """How many of how many."""
     prompts: Count
+    """How many of how many."""
     cells_shown: Count
+    """How many of how many."""
     cells: Count
+    """How many of how many."""
 
 
 class StratumRow(Record):
-    """Metrics of the prompts of which a column says one thing.
-
-    Parameters
-    ----------
-    value : str
-        What it says.
-    kind : {"value", "range", "blank", "other"}
-        ``range`` of numbers; ``other`` for rare values together.
-    prompts : int
-        How many.
-    metrics : dict of str to EstimateRecord
-        Recovery, within_r, tie_rate and top1_accuracy.
-    """
+    """Metrics of the prompts of which a column says one thing."""
 
     value: str
+    """What it says."""
     kind: Literal["value", "range", "blank", "other"]
+    """``range`` of numbers; ``other`` for rare values together."""
     prompts: Count
+    """How many."""
     metrics: dict[str, EstimateRecord]
+    """Recovery, within_r, tie_rate and top1_accuracy."""
 
 
 class Stratum(Record):
-    """Metrics by what a column says of each prompt.
-
-    Parameters
-    ----------
-    column : str
-        Its name.
-    rows : list of StratumRow
-        What it says.
-    """
+    """Metrics by what a column says of each prompt."""
 
     column: str
+    """Its name."""
     rows: list[StratumRow]
+    """What it says."""
 
 
 class ColumnLeftOut(Record):
-    """A column without rows.
-
-    Parameters
-    ----------
-    column : str
-        Its name.
-    reason : str
-        Why it is not shown.
-    """
+    """A column without rows."""
 
     column: str
+    """Its name."""
     reason: str
+    """Why it is not shown."""
 
 
 class LabelsToDecide(Record):
-    """About how many more labels would take an interval off the gate of the verdict, if the estimate holds.
-
-    Parameters
-    ----------
-    prompts : int or None
-        Labelled prompts; None where the estimate is too close to the gate to say.
-    labels : int or None
-        Labels of their candidates.
-    """
+    """About how many more labels would take an interval off the gate of the verdict, if the estimate holds."""
 
     prompts: Count | None
+    """Labelled prompts; None where the estimate is too close to the gate to say."""
     labels: Count | None
+    """Labels of their candidates."""
 
 
 class JudgeExhibits(Record):
-    """What is drawn of one judge.
-
-    Parameters
-    ----------
-    chance : Chance
-        What random picks reach.
-    differences : Differences or None
-        None of logged picks.
-    spread : Spread or None
-        Prompt means, and deviations from them.
-    strata : list of Stratum
-        By the columns that say one thing of each prompt.
-    strata_left_out : list of ColumnLeftOut
-        The other columns.
-    to_decide : LabelsToDecide, optional
-        Where the interval of the metric that decides spans the gate.
-    """
+    """What is drawn of one judge."""
 
     chance: Chance
+    """What random picks reach."""
     differences: Differences | None
+    """None of logged picks."""
     spread: Spread | None
+    """Prompt means, and deviations from them."""
     strata: list[Stratum]
+    """By the columns that say one thing of each prompt."""
     strata_left_out: list[ColumnLeftOut]
+    """The other columns."""
     to_decide: LabelsToDecide | None = None
+    """Where the interval of the metric that decides spans the gate."""
 
 
 class ExhibitsDocument(Document):
-    """What is drawn of each judge, and the prompts to look into.
-
-    Parameters
-    ----------
-    judges : dict of str to JudgeExhibits
-        By name.
-    prompts : WorstPrompts
-        The prompts where judges lost most.
-    what_if : WhatIf, optional
-        What would change the verdict; absent where it does not rest on a recovery with an interval.
-    """
+    """What is drawn of each judge, and the prompts to look into."""
 
     schema_: Literal["bonwise.exhibits/1"] = Field(default="bonwise.exhibits/1", alias="schema")
     judges: dict[str, JudgeExhibits]
+    """By name."""
     prompts: WorstPrompts
+    """The prompts where judges lost most."""
     what_if: WhatIf | None = None
+    """What would change the verdict; absent where it does not rest on a recovery with an interval."""
 
 
 MODEL = ExhibitsDocument

@@ -15,75 +15,49 @@ __all__ = ["MODEL", "FactorComparisonDocument", "GapRecord", "PromptDifference"]
 
 
 class PromptDifference(Record):
-    """By how much the model is better than the other on a prompt.
-
-    Parameters
-    ----------
-    prompt_id : str
-    category : str
-        Blank for none.
-    estimate, se : float
-    low, high : float
-        Ends of the pointwise interval.
-    band_low, band_high : float
-        Ends of the simultaneous interval: those of all prompts hold together.
-    verdict : {"better", "worse", "open"}
-        By the simultaneous interval.
-    """
+    """By how much the model is better than the other on a prompt."""
 
     prompt_id: str
     category: str
+    """Blank for none."""
     estimate: Number
     se: NonNegative
     low: Number
+    """Ends of the pointwise interval."""
     high: Number
+    """Ends of the pointwise interval."""
     band_low: Number
+    """Ends of the simultaneous interval: those of all prompts hold together."""
     band_high: Number
+    """Ends of the simultaneous interval: those of all prompts hold together."""
     verdict: Literal["better", "worse", "open"]
+    """By the simultaneous interval."""
 
 
 class GapRecord(Record):
-    """The mean difference on the prompts of a category, or on all.
-
-    Parameters
-    ----------
-    category : str
-        Blank for all prompts.
-    prompts : int
-    estimate, se, low, high : float
-    explained : float or None
-        Of all prompts: the share of the variance between prompts that categories explain, by least squares.
-    """
+    """The mean difference on the prompts of a category, or on all."""
 
     category: str
+    """Blank for all prompts."""
     prompts: Count
     estimate: Number
     se: NonNegative
     low: Number
     high: Number
     explained: Share | None = None
+    """Of all prompts: the share of the variance between prompts that categories explain, by least squares."""
 
 
 class FactorComparisonDocument(Document):
-    """A model beside another on every prompt, as the human rater would say.
-
-    Parameters
-    ----------
-    model, other : str
-    prompts : list of PromptDifference
-        Largest difference first.
-    gaps : list of GapRecord
-        All prompts first, then categories.
-    confidence : float
-    notes : list of str
-    human, source, version : str
-    """
+    """A model beside another on every prompt, as the human rater would say."""
 
     schema_: Literal["bonwise.factor_comparison/1"] = Field(default="bonwise.factor_comparison/1", alias="schema")
     model: str
     other: str
     prompts: Annotated[list[PromptDifference], Field(min_length=1)]
+    """Largest difference first."""
     gaps: Annotated[list[GapRecord], Field(min_length=1)]
+    """All prompts first, then categories."""
     confidence: Confidence
     notes: list[str]
     human: str

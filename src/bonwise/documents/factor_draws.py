@@ -18,17 +18,11 @@ __all__ = ["MODEL", "DrawnArray", "FactorDrawsDocument"]
 
 
 class DrawnArray(Record):
-    """Numbers of several dimensions.
-
-    Parameters
-    ----------
-    shape : list of int
-    float32 : str
-        The numbers in order, little-endian, in base64.
-    """
+    """Numbers of several dimensions."""
 
     shape: Annotated[list[Annotated[int, Field(ge=1, le=10_000_000)]], Field(min_length=1, max_length=3)]
     float32: str
+    """The numbers in order, little-endian, in base64."""
 
     @model_validator(mode="after")
     def _numbers_fill_the_shape(self) -> DrawnArray:
@@ -57,45 +51,28 @@ class DrawnArray(Record):
 
 
 class FactorDrawsDocument(Document):
-    """Draws from the posterior of a human's capabilities, with the names of what they are about.
-
-    Parameters
-    ----------
-    human : str
-    side_by_side : bool
-        Whether the human compares two models.
-    categories : list of str
-        The human's categories, lowest first.
-    points : list of float
-        What each counts in an average.
-    prompts, models : list of str
-    prompt_categories : list of str
-        One per prompt, blank for none.
-    human_ratings : list of int
-        How many each model has.
-    of_models : DrawnArray
-        Draws, models, skills: the human's weights times the models' skills.
-    of_prompts : DrawnArray
-        Draws, prompts, skills.
-    cutoffs : DrawnArray
-        Draws, cutoffs of the human.
-    confidence : float
-    seed : int
-    source, version : str
-    """
+    """Draws from the posterior of a human's capabilities, with the names of what they are about."""
 
     schema_: Literal["bonwise.factor_draws/1"] = Field(default="bonwise.factor_draws/1", alias="schema")
     human: str
     side_by_side: bool
+    """Whether the human compares two models."""
     categories: Annotated[list[str], Field(min_length=2)]
+    """The human's categories, lowest first."""
     points: list[Number]
+    """What each counts in an average."""
     prompts: Annotated[list[str], Field(min_length=1)]
     models: Annotated[list[str], Field(min_length=2)]
     prompt_categories: list[str]
+    """One per prompt, blank for none."""
     human_ratings: list[Count]
+    """How many each model has."""
     of_models: DrawnArray
+    """Draws, models, skills: the human's weights times the models' skills."""
     of_prompts: DrawnArray
+    """Draws, prompts, skills."""
     cutoffs: DrawnArray
+    """Draws, cutoffs of the human."""
     confidence: Confidence
     seed: Count
     source: str

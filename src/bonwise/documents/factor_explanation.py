@@ -15,68 +15,44 @@ __all__ = ["MODEL", "FactorExplanationDocument", "GapCoefficient"]
 
 
 class GapCoefficient(Record):
-    """What a property of a prompt adds to the gap between two models.
-
-    Parameters
-    ----------
-    column : str
-        Of the table of prompts; blank for the constant.
-    level : str
-        Of a category; blank otherwise.
-    kind : {"constant", "tag", "category", "number", "length"}
-    unit : str
-        What the coefficient is per.
-    prompts : int
-        With the tag or in the category; all prompts of a number.
-    estimate, se : float
-    low, high : float
-        Ends of the pointwise interval.
-    band_low, band_high : float
-        Ends of the simultaneous interval: those of all coefficients hold together.
-    """
+    """What a property of a prompt adds to the gap between two models."""
 
     column: str
+    """Of the table of prompts; blank for the constant."""
     level: str
+    """Of a category; blank otherwise."""
     kind: Literal["constant", "tag", "category", "number", "length"]
     unit: str
+    """What the coefficient is per."""
     prompts: Count
+    """With the tag or in the category; all prompts of a number."""
     estimate: Number
     se: NonNegative
     low: Number
+    """Ends of the pointwise interval."""
     high: Number
+    """Ends of the pointwise interval."""
     band_low: Number
+    """Ends of the simultaneous interval: those of all coefficients hold together."""
     band_high: Number
+    """Ends of the simultaneous interval: those of all coefficients hold together."""
 
 
 class FactorExplanationDocument(Document):
-    """Gaps between two models, regressed on properties of the prompts by least squares.
-
-    Parameters
-    ----------
-    model, other : str
-    prompts : int
-        Prompts that count.
-    left_out : dict of str to int
-        Prompts that do not count, by reason.
-    constant : GapCoefficient
-    coefficients : list of GapCoefficient
-        In the order of the columns.
-    explained : float
-        Adjusted share of the variance of the gaps between prompts.
-    explained_low, explained_high : float
-    confidence : float
-    notes : list of str
-    human, source, version : str
-    """
+    """Gaps between two models, regressed on properties of the prompts by least squares."""
 
     schema_: Literal["bonwise.factor_explanation/1"] = Field(default="bonwise.factor_explanation/1", alias="schema")
     model: str
     other: str
     prompts: Count
+    """Prompts that count."""
     left_out: dict[str, Count]
+    """Prompts that do not count, by reason."""
     constant: GapCoefficient
     coefficients: Annotated[list[GapCoefficient], Field(min_length=1)]
+    """In the order of the columns."""
     explained: Share
+    """Adjusted share of the variance of the gaps between prompts."""
     explained_low: Share
     explained_high: Share
     confidence: Confidence

@@ -15,75 +15,48 @@ __all__ = ["MODEL", "CohesionRecord", "FactorLeaderboardDocument", "LeaderboardR
 
 
 class LeaderboardRow(Record):
-    """A model's capability, less the mean of all models.
-
-    Parameters
-    ----------
-    model : str
-    estimate, se : float
-    low, high : float
-        Ends of the pointwise interval.
-    band_low, band_high : float
-        Ends of the simultaneous interval: those of all models hold together.
-    human_ratings : int
-        Ratings that a human gave the model.
-    """
+    """A model's capability, less the mean of all models."""
 
     model: str
     estimate: Number
     se: NonNegative
     low: Number
+    """Ends of the pointwise interval."""
     high: Number
+    """Ends of the pointwise interval."""
     band_low: Number
+    """Ends of the simultaneous interval: those of all models hold together."""
     band_high: Number
+    """Ends of the simultaneous interval: those of all models hold together."""
     human_ratings: Count
+    """Ratings that a human gave the model."""
 
 
 class CohesionRecord(Record):
-    """How far one skill drives the prompts of a category.
-
-    Parameters
-    ----------
-    share : float
-        Largest eigenvalue of the sum of ``P_p P_p'`` over all eigenvalues, mean over draws.
-    low, high : float
-    p : float
-        Share of random sets of as many prompts that are as cohesive, this one counted.
-    permutations : int
-    """
+    """How far one skill drives the prompts of a category."""
 
     share: Share
+    """Largest eigenvalue of the sum of ``P_p P_p'`` over all eigenvalues, mean over draws."""
     low: Share
     high: Share
     p: Share
+    """Share of random sets of as many prompts that are as cohesive, this one counted."""
     permutations: Count
 
 
 class FactorLeaderboardDocument(Document):
-    """Models ranked by what the human rater would say.
-
-    Parameters
-    ----------
-    scope : {"all", "category", "prompt"}
-    name : str or None
-        Of the category or the prompt.
-    prompts : int
-        Prompts behind the ranking.
-    models : list of LeaderboardRow
-        Best first.
-    cohesion : CohesionRecord, optional
-        Of a category.
-    confidence : float
-    notes : list of str
-    human, source, version : str
-    """
+    """Models ranked by what the human rater would say."""
 
     schema_: Literal["bonwise.factor_leaderboard/1"] = Field(default="bonwise.factor_leaderboard/1", alias="schema")
     scope: Literal["all", "category", "prompt"]
     name: str | None
+    """Of the category or the prompt."""
     prompts: Count
+    """Prompts behind the ranking."""
     models: Annotated[list[LeaderboardRow], Field(min_length=2)]
+    """Best first."""
     cohesion: CohesionRecord | None = None
+    """Of a category."""
     confidence: Confidence
     notes: list[str]
     human: str

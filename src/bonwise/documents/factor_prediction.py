@@ -15,44 +15,30 @@ __all__ = ["MODEL", "FactorPredictionDocument", "PredictedModel"]
 
 
 class PredictedModel(Record):
-    """The average that a human would give a model.
-
-    Parameters
-    ----------
-    model : str
-    estimate, se, low, high : float
-        Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model.
-    human_ratings : int
-        0 for a model of which only judges have rated answers.
-    """
+    """The average that a human would give a model."""
 
     model: str
     estimate: Number
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
     se: NonNegative
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
     low: Number
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
     high: Number
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
     human_ratings: Count
+    """0 for a model of which only judges have rated answers."""
 
 
 class FactorPredictionDocument(Document):
-    """Predicted average ratings, or win rates, of all models.
-
-    Parameters
-    ----------
-    quantity : {"mean_rating", "net_win_rate"}
-    prompts : int
-        Prompts behind each average.
-    models : list of PredictedModel
-        Best first.
-    confidence : float
-    notes : list of str
-    human, source, version : str
-    """
+    """Predicted average ratings, or win rates, of all models."""
 
     schema_: Literal["bonwise.factor_prediction/1"] = Field(default="bonwise.factor_prediction/1", alias="schema")
     quantity: Literal["mean_rating", "net_win_rate"]
     prompts: Count
+    """Prompts behind each average."""
     models: Annotated[list[PredictedModel], Field(min_length=1)]
+    """Best first."""
     confidence: Confidence
     notes: list[str]
     human: str

@@ -17,13 +17,7 @@ _Verdict = Literal["strength", "weakness", "open"]
 
 
 class AdvantageRecord(Record):
-    """A model's capability less the mean of the other models, averaged over prompts.
-
-    Parameters
-    ----------
-    estimate, se, low, high : float
-    prompts : int
-    """
+    """A model's capability less the mean of the other models, averaged over prompts."""
 
     estimate: Number
     se: NonNegative
@@ -33,96 +27,66 @@ class AdvantageRecord(Record):
 
 
 class GroupAdvantage(Record):
-    """A model's advantage on a group of prompts.
-
-    Parameters
-    ----------
-    column : str
-        The tag, or the column of the category.
-    level : str
-        The category; blank for a tag.
-    prompts : int
-    estimate, se : float
-        Mean advantage on the group.
-    low, high : float
-        Ends of its pointwise interval.
-    difference : float
-        By how much that is more than the mean of all prompts of which it is known whether they are in the group.
-    band_low, band_high : float
-        Ends of the simultaneous interval of the difference: those of all groups hold together.
-    verdict : {"strength", "weakness", "open"}
-        By the simultaneous interval.
-    """
+    """A model's advantage on a group of prompts."""
 
     column: str
+    """The tag, or the column of the category."""
     level: str
+    """The category; blank for a tag."""
     prompts: Count
     estimate: Number
+    """Mean advantage on the group."""
     se: NonNegative
+    """Mean advantage on the group."""
     low: Number
+    """Ends of its pointwise interval."""
     high: Number
+    """Ends of its pointwise interval."""
     difference: Number
+    """By how much that is more than the mean of all prompts of which it is known whether they are in the group."""
     band_low: Number
+    """Ends of the simultaneous interval of the difference: those of all groups hold together."""
     band_high: Number
+    """Ends of the simultaneous interval of the difference: those of all groups hold together."""
     verdict: _Verdict
+    """By the simultaneous interval."""
 
 
 class PromptAdvantage(Record):
-    """A model's advantage on a prompt.
-
-    Parameters
-    ----------
-    prompt_id : str
-    category : str
-        Blank for none.
-    estimate, se : float
-    low, high : float
-        Ends of the pointwise interval.
-    difference : float
-        By how much that is more than the mean of all prompts.
-    band_low, band_high : float
-        Ends of the simultaneous interval of the difference: those of all prompts hold together.
-    verdict : {"strength", "weakness", "open"}
-        By the simultaneous interval.
-    """
+    """A model's advantage on a prompt."""
 
     prompt_id: str
     category: str
+    """Blank for none."""
     estimate: Number
     se: NonNegative
     low: Number
+    """Ends of the pointwise interval."""
     high: Number
+    """Ends of the pointwise interval."""
     difference: Number
+    """By how much that is more than the mean of all prompts."""
     band_low: Number
+    """Ends of the simultaneous interval of the difference: those of all prompts hold together."""
     band_high: Number
+    """Ends of the simultaneous interval of the difference: those of all prompts hold together."""
     verdict: _Verdict
+    """By the simultaneous interval."""
 
 
 class FactorStrengthsDocument(Document):
-    """The groups of prompts, and the prompts, on which a model's advantage is largest and smallest.
-
-    Parameters
-    ----------
-    model : str
-    models : int
-        All models, this one too.
-    advantage : AdvantageRecord
-        On all prompts.
-    groups : list of GroupAdvantage
-        Largest difference first; empty where nothing groups the prompts.
-    prompts : list of PromptAdvantage
-        Largest difference first.
-    confidence : float
-    notes : list of str
-    human, source, version : str
-    """
+    """The groups of prompts, and the prompts, on which a model's advantage is largest and smallest."""
 
     schema_: Literal["bonwise.factor_strengths/1"] = Field(default="bonwise.factor_strengths/1", alias="schema")
     model: str
     models: Annotated[int, Field(ge=2)]
+    """All models, this one too."""
     advantage: AdvantageRecord
+    """On all prompts."""
     groups: list[GroupAdvantage]
+    """Largest difference first; empty where nothing groups the prompts."""
     prompts: Annotated[list[PromptAdvantage], Field(min_length=1)]
+    """Largest difference first."""
     confidence: Confidence
     notes: list[str]
     human: str

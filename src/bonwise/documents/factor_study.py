@@ -23,16 +23,7 @@ __all__ = [
 
 
 class StudiedData(Record):
-    """What was read.
-
-    Parameters
-    ----------
-    prompts, models, ratings, human_ratings, judges : int
-    dropped : dict of str to int
-        Rows left out, by reason.
-    held_out : list of int
-        Human ratings that are predicted, per split.
-    """
+    """What was read."""
 
     prompts: Count
     models: Count
@@ -40,123 +31,80 @@ class StudiedData(Record):
     human_ratings: Count
     judges: Count
     dropped: dict[str, Count]
+    """Rows left out, by reason."""
     held_out: list[Count]
+    """Human ratings that are predicted, per split."""
 
 
 class FactorStudySettings(Record):
-    """What was asked for.
-
-    Parameters
-    ----------
-    human : str
-        The human rater.
-    budgets : list of float
-        Shares of the human ratings that are fitted.
-    rater_shares : list of float
-        Shares of the judges.
-    rater_budget : float
-        The budget at which shares of judges are compared.
-    splits : int
-    rank : int or None
-        None where cross-validation chose it.
-    prior : float or None
-        Precision of the prior of the factors; None where cross-validation chose it.
-    restarts : int
-    confidence : float
-    seed : int
-    backend : str
-        What computed stage 1.
-    source, version : str
-    """
+    """What was asked for."""
 
     human: str
+    """The human rater."""
     budgets: Annotated[list[Share], Field(min_length=1)]
+    """Shares of the human ratings that are fitted."""
     rater_shares: list[Share]
+    """Shares of the judges."""
     rater_budget: Share
+    """The budget at which shares of judges are compared."""
     splits: Annotated[int, Field(ge=1)]
     rank: Count | None
+    """None where cross-validation chose it."""
     prior: Positive | None
+    """Precision of the prior of the factors; None where cross-validation chose it."""
     restarts: Count
     confidence: Confidence
     seed: Count
     backend: Literal["numpy", "torch"]
+    """What computed stage 1."""
     source: str
     version: str
 
 
 class StudiedBaseline(Record):
-    """A baseline on the same held-out ratings.
-
-    Parameters
-    ----------
-    cross_entropy : EstimateRecord
-        Mean per held-out rating, in nats; clustered by prompt.
-    between_splits : float or None
-        Standard deviation of the means of the splits; None for one split.
-    difference : EstimateRecord
-        What it loses more than the factor model, per rating; clustered by prompt.
-    """
+    """A baseline on the same held-out ratings."""
 
     cross_entropy: EstimateRecord
+    """Mean per held-out rating, in nats; clustered by prompt."""
     between_splits: NonNegative | None
+    """Standard deviation of the means of the splits; None for one split."""
     difference: EstimateRecord
+    """What it loses more than the factor model, per rating; clustered by prompt."""
 
 
 class StudiedShareRecord(Record):
-    """The factor model and its baselines, fitted to a share of the human ratings or of the judges.
-
-    Parameters
-    ----------
-    share : float
-    judges : int
-        That were fitted.
-    fitted : float
-        Human ratings that were fitted, on average over the splits.
-    cross_entropy : EstimateRecord
-        Mean of the factor model per held-out rating, in nats; clustered by prompt.
-    between_splits : float or None
-        Standard deviation of the means of the splits; None for one split.
-    more_than_largest : EstimateRecord
-        What the factor model loses more than at the largest share, per rating.
-    baselines : dict of str to StudiedBaseline
-    splits : list of float
-        Mean of the factor model per split.
-    ranks : list of int
-        Rank of the factor model per split.
-    """
+    """The factor model and its baselines, fitted to a share of the human ratings or of the judges."""
 
     share: Share
     judges: Count
+    """That were fitted."""
     fitted: NonNegative
+    """Human ratings that were fitted, on average over the splits."""
     cross_entropy: EstimateRecord
+    """Mean of the factor model per held-out rating, in nats; clustered by prompt."""
     between_splits: NonNegative | None
+    """Standard deviation of the means of the splits; None for one split."""
     more_than_largest: EstimateRecord
+    """What the factor model loses more than at the largest share, per rating."""
     baselines: dict[str, StudiedBaseline]
     splits: list[NonNegative]
+    """Mean of the factor model per split."""
     ranks: list[Count]
+    """Rank of the factor model per split."""
 
 
 class FactorStudyDocument(Document):
-    """How well human ratings are predicted from fewer of them, and from fewer judges.
-
-    Parameters
-    ----------
-    data : StudiedData
-    settings : FactorStudySettings
-    by_labels : list of StudiedShareRecord
-        All judges, by share of the human ratings.
-    by_judges : list of StudiedShareRecord
-        One budget of human ratings, by share of the judges; empty where none was asked for.
-    notes : list of str
-        What a reader should know.
-    """
+    """How well human ratings are predicted from fewer of them, and from fewer judges."""
 
     schema_: Literal["bonwise.factor_study/1"] = Field(default="bonwise.factor_study/1", alias="schema")
     data: StudiedData
     settings: FactorStudySettings
     by_labels: Annotated[list[StudiedShareRecord], Field(min_length=1)]
+    """All judges, by share of the human ratings."""
     by_judges: list[StudiedShareRecord]
+    """One budget of human ratings, by share of the judges; empty where none was asked for."""
     notes: list[str]
+    """What a reader should know."""
 
     frame_columns = ("part", "share", "fitted", "judges", "method", "estimate", "low", "high", "se", "n")
 

@@ -24,25 +24,17 @@ class StudyCounts(Record):
 
 
 class JudgeCounts(StudyCounts):
-    """Counts behind the figures of a judge; a study may add its own.
-
-    Parameters
-    ----------
-    prompts, rows : int
-        Those that the judge scored completely and that are labelled.
-    unlabelled_prompts : int
-        Scored completely, and without all labels.
-    dropped : dict of str to int
-        Prompts by the reason for which they are in no figure.
-    method : {"complete", "labelled_only"}
-        ``labelled_only`` where figures describe the labelled prompts alone.
-    unused_labels : UnusedLabels, optional
-        Labels of prompts that are labelled in part: in no figure.
-    """
+    """Counts behind the figures of a judge; a study may add its own."""
 
     prompts: Count
+    """Those that the judge scored completely and that are labelled."""
     rows: Count
+    """Those that the judge scored completely and that are labelled."""
     unlabelled_prompts: Count
+    """Scored completely, and without all labels."""
     dropped: dict[str, Count]
+    """Prompts by the reason for which they are in no figure."""
     method: Literal["complete", "labelled_only"]
+    """``labelled_only`` where figures describe the labelled prompts alone."""
     unused_labels: UnusedLabels | None = None
+    """Labels of prompts that are labelled in part: in no figure."""

@@ -32,60 +32,35 @@ DesignName = Literal["uniform", "margin", "neyman", "stratified", "rule", "rule_
 
 
 class ComparedShare(Record):
-    """The variance of recovery under a design at one share, over that of as many labels drawn at random.
-
-    Parameters
-    ----------
-    share : float
-        Of the prompts.
-    labels : int
-        Prompts labelled.
-    labels_only : float
-        By the first-order formula, labels alone.
-    with_scores : float or None
-        The same where the model of an audit takes its part off; None where labels are used alone.
-    model : str
-    drawn, drawn_se : float or None
-        Labels alone, by repeated draws, with its Monte-Carlo standard error.
-    """
+    """The variance of recovery under a design at one share, over that of as many labels drawn at random."""
 
     share: Annotated[float, Field(gt=0, lt=1)]
+    """Of the prompts."""
     labels: Count
+    """Prompts labelled."""
     labels_only: NonNegative
+    """By the first-order formula, labels alone."""
     with_scores: NonNegative | None
+    """The same where the model of an audit takes its part off; None where labels are used alone."""
     model: str
     drawn: NonNegative | None
+    """Labels alone, by repeated draws, with its Monte-Carlo standard error."""
     drawn_se: NonNegative | None
+    """Labels alone, by repeated draws, with its Monte-Carlo standard error."""
 
 
 class ComparedDesign(Record):
-    """One design.
-
-    Parameters
-    ----------
-    meaning : str
-        What its labels go to.
-    feasible : bool
-        Whether it looks only at what is known before labelling.
-    shares : list of ComparedShare
-    """
+    """One design."""
 
     meaning: str
+    """What its labels go to."""
     feasible: bool
+    """Whether it looks only at what is known before labelling."""
     shares: list[ComparedShare]
 
 
 class ComparedCounts(Record):
-    """What the designs were compared on.
-
-    Parameters
-    ----------
-    prompts, cells, unlabelled : int
-    dropped : list of DroppedPrompt
-    recovery : float
-    all_tied : int
-        Prompts whose candidates the judge ties throughout.
-    """
+    """What the designs were compared on."""
 
     prompts: Count
     cells: Count
@@ -93,6 +68,7 @@ class ComparedCounts(Record):
     dropped: list[DroppedPrompt]
     recovery: float
     all_tied: Count
+    """Prompts whose candidates the judge ties throughout."""
 
 
 class ComparisonSettings(PopulationSettings):
@@ -106,43 +82,29 @@ class ComparisonSettings(PopulationSettings):
 
 
 class ProxyLinkRecord(Record):
-    """How far one figure of a prompt tells another.
-
-    Parameters
-    ----------
-    from_, to : str
-    correlation : EstimateRecord
-        Over prompts.
-    explained, explained_low, explained_high : float or None
-        The squared correlation.
-    """
+    """How far one figure of a prompt tells another."""
 
     from_: str = Field(alias="from")
     to: str
     correlation: EstimateRecord
+    """Over prompts."""
     explained: _Squared | None
+    """The squared correlation."""
     explained_low: _Squared | None
+    """The squared correlation."""
     explained_high: _Squared | None
+    """The squared correlation."""
 
 
 class LabelDesignsDocument(Document):
-    """What each label design would have cost or saved.
-
-    Parameters
-    ----------
-    settings : ComparisonSettings
-    data : ComparedCounts
-    designs : dict of str to ComparedDesign
-    proxy_chain : list of ProxyLinkRecord
-        What the judge's spread tells of the labels' spread and of the residuals.
-    sentences : list of str
-    """
+    """What each label design would have cost or saved."""
 
     schema_: Literal["bonwise.label_designs/1"] = Field(default="bonwise.label_designs/1", alias="schema")
     settings: ComparisonSettings
     data: ComparedCounts
     designs: dict[DesignName, ComparedDesign]
     proxy_chain: list[ProxyLinkRecord]
+    """What the judge's spread tells of the labels' spread and of the residuals."""
     sentences: list[str]
 
     frame_columns = (

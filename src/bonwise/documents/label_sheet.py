@@ -15,43 +15,26 @@ __all__ = ["MODEL", "LabelSheetDocument", "SheetCounts", "SheetSettings"]
 
 
 class SheetSettings(Record):
-    """What was asked for.
-
-    Parameters
-    ----------
-    pools : str
-    labels : int or None
-        Prompts to label; None for all.
-    seed : int
-    exclude : list of str
-        Candidates left out.
-    label_scale : str or None
-    version : str
-        Of bonwise.
-    """
+    """What was asked for."""
 
     pools: str
     labels: Count | None
+    """Prompts to label; None for all."""
     seed: Count
     exclude: list[str]
+    """Candidates left out."""
     label_scale: str | None
     version: str
+    """Of bonwise."""
 
 
 class SheetCounts(Record):
-    """What there is, and what is on the sheet.
-
-    Parameters
-    ----------
-    prompts : int
-        With two candidates or more.
-    single : int
-        Prompts with fewer, which are not labelled.
-    prompts_to_label, responses_to_label : int
-    """
+    """What there is, and what is on the sheet."""
 
     prompts: Count
+    """With two candidates or more."""
     single: Count
+    """Prompts with fewer, which are not labelled."""
     prompts_to_label: Count
     responses_to_label: Count
 
@@ -65,13 +48,7 @@ class SheetCounts(Record):
 
 
 class LabelSheetDocument(Document):
-    """What is to be labelled of pools that have no scores yet.
-
-    Parameters
-    ----------
-    settings : SheetSettings
-    data : SheetCounts
-    """
+    """What is to be labelled of pools that have no scores yet."""
 
     schema_: Literal["bonwise.label_sheet/1"] = Field(default="bonwise.label_sheet/1", alias="schema")
     settings: SheetSettings

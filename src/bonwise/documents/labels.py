@@ -32,31 +32,22 @@ _ROUNDING = 1e-9
 
 
 class DrawnStratum(Record):
-    """Prompts that were drawn alike.
-
-    Parameters
-    ----------
-    stratum, prompts : int
-    drawn_before, drawn_now : int
-    propensity : float
-        Probability of being drawn, over all phases.
-    mean_size : float or None
-        What the rule takes the spread of the outcome to be in proportion to; None where it looks at no size.
-    whole_pools, pairs : int, optional
-        Of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases.
-    unit : {"cluster"}, optional
-        Where clusters are drawn whole, `prompts`, `drawn_before` and `drawn_now` count clusters.
-    """
+    """Prompts that were drawn alike."""
 
     stratum: Count
     prompts: Annotated[int, Field(ge=1)]
     drawn_before: Count
     drawn_now: Count
     propensity: Share
+    """Probability of being drawn, over all phases."""
     mean_size: NonNegative | None
+    """What the rule takes the spread of the outcome to be in proportion to; None where it looks at no size."""
     whole_pools: Count | None = None
+    """Of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases."""
     pairs: Count | None = None
+    """Of a draw by cell for recovery: prompts drawn with all candidates, and as a pair, over all phases."""
     unit: Literal["cluster"] | None = None
+    """Where clusters are drawn whole, `prompts`, `drawn_before` and `drawn_now` count clusters."""
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -79,42 +70,26 @@ class DrawnClusters(Record):
 
 
 class DrawCounts(Record):
-    """Prompts of the table, and those drawn.
-
-    Parameters
-    ----------
-    prompts, cells : int
-        Prompts that could be drawn, and their candidates.
-    dropped : list of DroppedPrompt
-    drawn, drawn_now : int
-        Over all phases, and in this one.
-    candidate_labels_now : int
-    labelled_already : int, optional
-        Of a draw by cell: candidates drawn now that have a label, and need none.
-    clusters : DrawnClusters, optional
-        Where the table names clusters: they are drawn whole.
-    """
+    """Prompts of the table, and those drawn."""
 
     prompts: Count
+    """Prompts that could be drawn, and their candidates."""
     cells: Count
+    """Prompts that could be drawn, and their candidates."""
     dropped: list[DroppedPrompt]
     drawn: Count
+    """Over all phases, and in this one."""
     drawn_now: Count
+    """Over all phases, and in this one."""
     candidate_labels_now: Count
     labelled_already: Count | None = None
+    """Of a draw by cell: candidates drawn now that have a label, and need none."""
     clusters: DrawnClusters | None = None
+    """Where the table names clusters: they are drawn whole."""
 
 
 class DrawSettings(PopulationSettings):
-    """What was asked for.
-
-    Parameters
-    ----------
-    drawn_for : {"recovery", "gain"}, optional
-        What the labels are for; of a draw by cell alone.
-    pools : str, optional
-        Where the words of the sheet come from; the sheet then shows no names.
-    """
+    """What was asked for."""
 
     design: DrawRule
     labels: Annotated[int, Field(ge=2)]
@@ -124,27 +99,21 @@ class DrawSettings(PopulationSettings):
     after: str | None
     version: str
     drawn_for: Literal["recovery", "gain"] | None = None
+    """What the labels are for; of a draw by cell alone."""
     pools: str | None = None
+    """Where the words of the sheet come from; the sheet then shows no names."""
 
 
 class WidthRatio(Record):
-    """Width of the interval to expect, over that of as many labels drawn at random.
-
-    Parameters
-    ----------
-    estimate : float or None
-    explained : float or None
-        Share of the outcome's variance that scores are taken to explain.
-    assumption : str, optional
-        What the estimate rests on.
-    reason : str, optional
-        Why there is none.
-    """
+    """Width of the interval to expect, over that of as many labels drawn at random."""
 
     estimate: NonNegative | None
     explained: Share | None
+    """Share of the outcome's variance that scores are taken to explain."""
     assumption: str | None = None
+    """What the estimate rests on."""
     reason: str | None = None
+    """Why there is none."""
 
     @model_validator(mode="after")
     def _says_why(self) -> Self:
@@ -156,24 +125,14 @@ class WidthRatio(Record):
 
 
 class LabelsDocument(Document):
-    """Which prompts to label now, and how they were drawn.
-
-    Parameters
-    ----------
-    settings : DrawSettings
-    data : DrawCounts
-    strata : list of DrawnStratum
-    ess : float
-        Effective sample size of the weights.
-    width_ratio : WidthRatio
-    sentences : list of str
-    """
+    """Which prompts to label now, and how they were drawn."""
 
     schema_: Literal["bonwise.labels/1"] = Field(default="bonwise.labels/1", alias="schema")
     settings: DrawSettings
     data: DrawCounts
     strata: list[DrawnStratum]
     ess: NonNegative
+    """Effective sample size of the weights."""
     width_ratio: WidthRatio
     sentences: list[str]
 

@@ -11,16 +11,12 @@ __all__ = ["LabelsLeftOut", "labels_left_out"]
 
 
 class LabelsLeftOut(Record):
-    """Labels of prompts that are not in the file.
-
-    Parameters
-    ----------
-    prompts, rows : int
-        How many prompts, and rows of the file of labels.
-    """
+    """Labels of prompts that are not in the file."""
 
     prompts: Count
+    """How many prompts, and rows of the file of labels."""
     rows: Count
+    """How many prompts, and rows of the file of labels."""
 
 
 def labels_left_out(counts: Mapping[str, int]) -> LabelsLeftOut | None:

@@ -15,114 +15,84 @@ __all__ = ["MODEL", "FirstCallRecord", "LearnDocument", "LearnSettings", "PriceO
 
 
 class PriceOfCalls(Record):
-    """The price of a call at which pools take so many of them on average.
-
-    Parameters
-    ----------
-    mean_calls : float
-        Calls per pool, the first ones among them.
-    lower_price, higher_price : float
-        In score units: some pools take one, the others the other.
-    share_at_lower : float
-        Part of the pools that takes the lower one.
-    """
+    """The price of a call at which pools take so many of them on average."""
 
     mean_calls: Positive
+    """Calls per pool, the first ones among them."""
     lower_price: Number
+    """In score units: some pools take one, the others the other."""
     higher_price: Number
+    """In score units: some pools take one, the others the other."""
     share_at_lower: Share
+    """Part of the pools that takes the lower one."""
 
 
 class FirstCallRecord(Record):
-    """How the first call of each candidate compares with its later calls.
-
-    Parameters
-    ----------
-    averaged_in : bool
-        Whether it counts as one of the calls; otherwise it is kept apart.
-    reason : str
-        What that rests on.
-    p : float
-        The smallest of the three p-values times three (Bonferroni), at most 1.
-    mean_p, variance_p, covariance_p : float
-        p-values of t tests over prompts: first against later calls in their mean, in their variance over candidates,
-        and in their covariance with other calls.
-    prompts : int
-        Prompts tested.
-    """
+    """How the first call of each candidate compares with its later calls."""
 
     averaged_in: bool
+    """Whether it counts as one of the calls; otherwise it is kept apart."""
     reason: str
+    """What that rests on."""
     p: Share
+    """The smallest of the three p-values times three (Bonferroni), at most 1."""
     mean_p: Share
+    """p-values of t tests over prompts: first against later calls in their mean, in their variance over candidates,
+    and in their covariance with other calls.
+    """
     variance_p: Share
+    """p-values of t tests over prompts: first against later calls in their mean, in their variance over candidates,
+    and in their covariance with other calls.
+    """
     covariance_p: Share
+    """p-values of t tests over prompts: first against later calls in their mean, in their variance over candidates,
+    and in their covariance with other calls.
+    """
     prompts: Count
+    """Prompts tested."""
 
 
 class LearnSettings(Record):
-    """What was asked for.
-
-    Parameters
-    ----------
-    max_draws : int
-        Most draws of one candidate.
-    version : str
-        Of bonwise.
-    """
+    """What was asked for."""
 
     max_draws: Count
+    """Most draws of one candidate."""
     version: str
+    """Of bonwise."""
 
 
 class LearnDocument(Document):
-    """What a pilot of repeated judgments says of further calls.
-
-    Parameters
-    ----------
-    source : str
-        File of the pilot.
-    judge : str
-        Whose draws they are.
-    first_calls : str
-        Where the first calls stand: ``draw_0``, or the name of a judge.
-    prompts, candidates : int
-        What was learnt from; candidates of all prompts together.
-    draws : int
-        Of each candidate.
-    prompts_left_out : int
-        Prompts without two candidates that had all their draws scored.
-    call_sd : float
-        Standard deviation of one later call, in score units.
-    candidate_sd : float
-        Standard deviation between the candidates of one prompt.
-    reliability : float
-        Share of the variance of one later call that lies between candidates.
-    beta : float
-        How far later calls follow a difference between first ones.
-    prices : list of PriceOfCalls
-        What calls cost so that pools take few or many.
-    first_call : FirstCallRecord, optional
-        Whether the first call is one like the later ones; absent in documents of older versions.
-    settings : LearnSettings
-        What was asked for.
-    """
+    """What a pilot of repeated judgments says of further calls."""
 
     schema_: Literal["bonwise.learn/1"] = Field(default="bonwise.learn/1", alias="schema")
     source: str
+    """File of the pilot."""
     judge: str
+    """Whose draws they are."""
     first_calls: str
+    """Where the first calls stand: ``draw_0``, or the name of a judge."""
     prompts: Count
+    """What was learnt from; candidates of all prompts together."""
     candidates: Count
+    """What was learnt from; candidates of all prompts together."""
     draws: Count
+    """Of each candidate."""
     prompts_left_out: Count
+    """Prompts without two candidates that had all their draws scored."""
     call_sd: NonNegative
+    """Standard deviation of one later call, in score units."""
     candidate_sd: NonNegative
+    """Standard deviation between the candidates of one prompt."""
     reliability: Share
+    """Share of the variance of one later call that lies between candidates."""
     beta: Number
+    """How far later calls follow a difference between first ones."""
     prices: Annotated[list[PriceOfCalls], Field(min_length=1)]
+    """What calls cost so that pools take few or many."""
     first_call: FirstCallRecord | None = None
+    """Whether the first call is one like the later ones; absent in documents of older versions."""
     settings: LearnSettings
+    """What was asked for."""
 
     frame_columns = ("mean_calls", "lower_price", "higher_price", "share_at_lower")
 

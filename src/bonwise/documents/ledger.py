@@ -17,79 +17,53 @@ CallState = Literal["sent", "answered", "rejected", "failed", "unknown"]
 
 
 class ModelCalls(Record):
-    """What one model was asked: a line of ``bonwise ledger stats``; the document holds the sums.
-
-    Parameters
-    ----------
-    name : str
-        Provider and model.
-    calls : dict of str to int
-        How many there are, by what became of them.
-    answers, input_tokens, output_tokens : int
-    cost : float or None
-        US dollars of the calls whose price is known, None where none is.
-    unpriced : int
-        The other calls.
-    """
+    """What one model was asked: a line of ``bonwise ledger stats``; the document holds the sums."""
 
     name: str
+    """Provider and model."""
     calls: dict[CallState, Count]
+    """How many there are, by what became of them."""
     answers: Count
     input_tokens: Count
     output_tokens: Count
     cost: NonNegative | None
+    """US dollars of the calls whose price is known, None where none is."""
     unpriced: Count
+    """The other calls."""
 
 
 class RefusedParameter(Record):
-    """A parameter that a server was found not to take: a line of ``bonwise ledger stats``.
-
-    Parameters
-    ----------
-    model, base_url, parameter : str
-    since : str
-        The day.
-    message : str
-        In the server's words.
-    """
+    """A parameter that a server was found not to take: a line of ``bonwise ledger stats``."""
 
     model: str
     base_url: str
     parameter: str
     since: str
+    """The day."""
     message: str
+    """In the server's words."""
 
 
 class LedgerDocument(Document):
-    """The sums of a ledger.
-
-    Parameters
-    ----------
-    calls : dict of str to int
-        How many there are, by what became of them.
-    answers : int
-        Samples that were answered.
-    input_tokens, output_tokens : int
-        As far as the servers counted them.
-    cost : float
-        US dollars of the calls whose price is known.
-    calls_without_a_price : int
-        The other calls.
-    lost_attempts : int
-        Attempts that were sent and never answered.
-    integrity : str
-        SQLite's own verdict on the file, ``ok`` where nothing is wrong.
-    """
+    """The sums of a ledger."""
 
     schema_: Literal["bonwise.ledger/1"] = Field(default="bonwise.ledger/1", alias="schema")
     calls: dict[CallState, Count]
+    """How many there are, by what became of them."""
     answers: Count
+    """Samples that were answered."""
     input_tokens: Count
+    """As far as the servers counted them."""
     output_tokens: Count
+    """As far as the servers counted them."""
     cost: NonNegative
+    """US dollars of the calls whose price is known."""
     calls_without_a_price: Count
+    """The other calls."""
     lost_attempts: Count
+    """Attempts that were sent and never answered."""
     integrity: str
+    """SQLite's own verdict on the file, ``ok`` where nothing is wrong."""
 
 
 MODEL = LedgerDocument

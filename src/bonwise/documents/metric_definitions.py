@@ -12,18 +12,12 @@ _BETWEEN, _TOP1, _VALUES = "estimands/between_share", "estimands/top1", "estiman
 
 
 class MetricDefinition(NamedTuple):
-    """What a metric is.
-
-    Parameters
-    ----------
-    text : str
-        A few sentences.
-    page : str
-        Of the documentation, without its ending.
-    """
+    """What a metric is."""
 
     text: str
+    """A few sentences."""
     page: str
+    """Of the documentation, without its ending."""
 
 
 DEFINITIONS: Mapping[str, MetricDefinition] = {

@@ -43,25 +43,17 @@ _STOPS = {
 
 
 class Look(Record):
-    """What is known after some of the labels.
-
-    Parameters
-    ----------
-    n : int
-        Labelled prompts, or votes.
-    estimate, low, high : float or None
-    half_width : float or None
-        Of the interval before it is cut to the range of the estimate.
-    reason : str, optional
-        Why something is missing.
-    """
+    """What is known after some of the labels."""
 
     n: Count
+    """Labelled prompts, or votes."""
     estimate: float | None
     low: float | None
     high: float | None
     half_width: NonNegative | None
+    """Of the interval before it is cut to the range of the estimate."""
     reason: str | None = None
+    """Why something is missing."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -75,30 +67,22 @@ class NothingLeftOut(Record):
 
 
 class LabelCounts(Record):
-    """What was counted in scores and labels.
-
-    Parameters
-    ----------
-    source : str
-    prompts, labelled_prompts, partly_labelled_prompts : int
-        Prompts after drops, those with a label for every candidate, and those with some labels.
-    dropped : list of DroppedPrompt
-    labels_left_out : LabelsLeftOut or NothingLeftOut
-        Labels of prompts that the scores do not hold.
-    kurtosis : float or None
-        Of the influence of the prompts, or of their clusters; None where that does not differ.
-    clusters : int, optional
-        Clusters that the labelled prompts come in, where the table names them: the units of the rule.
-    """
+    """What was counted in scores and labels."""
 
     source: str
     prompts: Count
+    """Prompts after drops, those with a label for every candidate, and those with some labels."""
     labelled_prompts: Count
+    """Prompts after drops, those with a label for every candidate, and those with some labels."""
     partly_labelled_prompts: Count
+    """Prompts after drops, those with a label for every candidate, and those with some labels."""
     dropped: list[DroppedPrompt]
     labels_left_out: LabelsLeftOut | NothingLeftOut
+    """Labels of prompts that the scores do not hold."""
     kurtosis: float | None
+    """Of the influence of the prompts, or of their clusters; None where that does not differ."""
     clusters: Count | None = None
+    """Clusters that the labelled prompts come in, where the table names them: the units of the rule."""
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -108,20 +92,15 @@ class LabelCounts(Record):
 
 
 class VoteCounts(Record):
-    """What was counted in a file of votes.
-
-    Parameters
-    ----------
-    source : str
-    votes, ties, blank : int
-        Votes that count, ties among all votes, and rows without a vote.
-    log_e_value : float
-    """
+    """What was counted in a file of votes."""
 
     source: str
     votes: Count
+    """Votes that count, ties among all votes, and rows without a vote."""
     ties: Count
+    """Votes that count, ties among all votes, and rows without a vote."""
     blank: Count
+    """Votes that count, ties among all votes, and rows without a vote."""
     log_e_value: float
 
 
@@ -184,44 +163,28 @@ _Settings = Annotated[
 
 
 class MonitorDocument(Document):
-    """What the labels so far say about going on.
-
-    Parameters
-    ----------
-    question : {"precision", "significance", "preference"}
-    verdict : {"continue", "stop: precise enough", "stop: better", "stop: not better"}
-    describes : {"all prompts", "labelled prompts", "votes"}
-    now : Look
-        After all labels.
-    stopped : Look or None
-        The first look at which the rule said stop.
-    next_look : int or None
-        Labelled prompts, or votes, at which the rule looks next; None where it has stopped.
-    expected_more : int or None
-        About how many more are expected; `expected_more_reason` says why no number can be named.
-    looks : list of Look
-        Some of the looks so far.
-    data : LabelCounts or VoteCounts
-    settings : RecoverySettings or VoteMonitorSettings
-    sentences : list of str
-    suspicions : list of str, optional
-        Easy candidates that nothing settles: what the rule says may be theirs.
-    """
+    """What the labels so far say about going on."""
 
     schema_: Literal["bonwise.monitor/1"] = Field(default="bonwise.monitor/1", alias="schema")
     question: Watching
     verdict: MonitorVerdict
     describes: Describes
     now: Look
+    """After all labels."""
     stopped: Look | None
+    """The first look at which the rule said stop."""
     next_look: Count | None
+    """Labelled prompts, or votes, at which the rule looks next; None where it has stopped."""
     expected_more: Count | None
+    """About how many more are expected; `expected_more_reason` says why no number can be named."""
     expected_more_reason: str | None = None
     looks: list[Look]
+    """Some of the looks so far."""
     data: _Counts
     settings: _Settings
     sentences: list[str]
     suspicions: list[str] | None = None
+    """Easy candidates that nothing settles: what the rule says may be theirs."""
 
     frame_columns = ("question", "n", "estimate", "low", "high", "half_width", "stopped", "reason")
 

@@ -12,19 +12,13 @@ __all__ = ["MODEL", "NoteDocument"]
 
 
 class NoteDocument(Document):
-    """Why there is no study.
-
-    Parameters
-    ----------
-    title : str
-        What was to be studied.
-    sentences : list of str
-        Why it was not.
-    """
+    """Why there is no study."""
 
     schema_: Literal["bonwise.note/1"] = Field(default="bonwise.note/1", alias="schema")
     title: str
+    """What was to be studied."""
     sentences: list[str]
+    """Why it was not."""
 
 
 MODEL = NoteDocument

@@ -36,21 +36,15 @@ _ROUNDING = 1e-9
 
 
 class NeededVotes(Record):
-    """Votes that see a margin; None stands for no finite number.
-
-    Parameters
-    ----------
-    estimate : float or None
-    whole : int or None
-        The same rounded up.
-    low, high : float or None
-        At the ends of the margin's interval.
-    """
+    """Votes that see a margin; None stands for no finite number."""
 
     estimate: NonNegative | None
     whole: Count | None
+    """The same rounded up."""
     low: NonNegative | None
+    """At the ends of the margin's interval."""
     high: NonNegative | None
+    """At the ends of the margin's interval."""
 
 
 class VotesNeeded(Record):
@@ -70,18 +64,12 @@ class Bounds(Record):
 
 
 class LeastVotes(Record):
-    """A lower bound on votes: no test with these errors does with fewer.
-
-    Parameters
-    ----------
-    level, miss : float
-        Errors of the test.
-    estimate, low, high : float or None
-    meaning : str
-    """
+    """A lower bound on votes: no test with these errors does with fewer."""
 
     level: Share
+    """Errors of the test."""
     miss: Share
+    """Errors of the test."""
     estimate: NonNegative | None
     low: NonNegative | None
     high: NonNegative | None
@@ -98,64 +86,46 @@ class TotalSignal(Record):
 
 
 class Information(Record):
-    """What votes tell, in nats.
-
-    Parameters
-    ----------
-    per_vote : Bounds
-    quadratic_bounds : list of float or None
-        Two; None where one is infinite.
-    stream, least_error_sum : float
-        Of all votes of the pair.
-    total : Bounds
-        With the mean squared margin of the prompts in place of the pair's.
-    least_votes : LeastVotes
-    """
+    """What votes tell, in nats."""
 
     per_vote: Bounds
     quadratic_bounds: Annotated[list[NonNegative | None], Field(min_length=2, max_length=2)]
+    """Two; None where one is infinite."""
     stream: NonNegative
+    """Of all votes of the pair."""
     least_error_sum: NonNegative
+    """Of all votes of the pair."""
     total: TotalSignal
+    """With the mean squared margin of the prompts in place of the pair's."""
     least_votes: LeastVotes
 
 
 class ClusterRatio(Record):
-    """Cluster-robust over plain standard error of a pair.
-
-    Parameters
-    ----------
-    estimate, design_effect : float or None
-        The ratio and its square.
-    reason : str, optional
-    """
+    """Cluster-robust over plain standard error of a pair."""
 
     estimate: NonNegative | None
+    """The ratio and its square."""
     design_effect: NonNegative | None
+    """The ratio and its square."""
     reason: str | None = None
 
 
 class PairVariance(Record):
-    """The variance of the prompts' win rates, split; without chance it may be negative.
-
-    Parameters
-    ----------
-    total, within, between : float or None
-    prompts, alone : int, optional
-        With two votes or more, and with one.
-    published_total, published_within, published_between : float, optional
-        As Lee (2026) prints it.
-    reason : str, optional
-    """
+    """The variance of the prompts' win rates, split; without chance it may be negative."""
 
     total: float | None
     within: float | None
     between: float | None
     prompts: Count | None = None
+    """With two votes or more, and with one."""
     alone: Count | None = None
+    """With two votes or more, and with one."""
     published_total: float | None = None
+    """As Lee (2026) prints it."""
     published_within: float | None = None
+    """As Lee (2026) prints it."""
     published_between: float | None = None
+    """As Lee (2026) prints it."""
     reason: str | None = None
 
 
@@ -169,19 +139,7 @@ class HomogeneityRecord(Record):
 
 
 class PairConcentration(Record):
-    """Whether few prompts hold most of the preference.
-
-    Parameters
-    ----------
-    kappa : float or None
-    null_quantile, p, mass, mass_null_quantile : float or None, optional
-    kept, permutations : int, optional
-    homogeneity : HomogeneityRecord, optional
-    exceeds_threshold, exceeds_chance : bool, optional
-    recommend_two_stage : bool
-    reason : str, optional
-        Why there is no kappa.
-    """
+    """Whether few prompts hold most of the preference."""
 
     kappa: NonNegative | None
     null_quantile: NonNegative | None = None
@@ -195,6 +153,7 @@ class PairConcentration(Record):
     exceeds_chance: bool | None = None
     recommend_two_stage: bool
     reason: str | None = None
+    """Why there is no kappa."""
 
 
 class ScreeningRecord(Record):
@@ -209,18 +168,12 @@ class ScreeningRecord(Record):
 
 
 class ScreeningPowerRecord(Record):
-    """How often screening sees a preference, simulated.
-
-    Parameters
-    ----------
-    proportional, two_stage : float or None
-        Without a first stage, and with one.
-    mass_kept, overlap : float or None
-    repetitions : int
-    """
+    """How often screening sees a preference, simulated."""
 
     proportional: Share | None
+    """Without a first stage, and with one."""
     two_stage: Share | None
+    """Without a first stage, and with one."""
     mass_kept: Share | None
     overlap: Share | None
     repetitions: Count
@@ -243,53 +196,35 @@ class DetectionRates(Record):
 
 
 class PairVotesRecord(Record):
-    """One pair of models.
-
-    Parameters
-    ----------
-    first, second : str
-        In alphabetical order.
-    votes, cast, ties : int
-        Votes that count, votes as they were cast, and ties among these.
-    tie_rate : float
-    prompts : int or None
-        None where no prompt column was named.
-    win_rate : EstimateRecord
-        Share of votes for the second model.
-    margin : float
-        The same less one half.
-    near_tie : bool
-    votes_needed : VotesNeeded
-    z : float or None
-        None where it is infinite.
-    z_infinite : bool
-    cluster_ratio : ClusterRatio
-    variance : PairVariance
-    information : Information
-    signal : EstimateRecord
-        Mean squared margin of the prompts.
-    concentration : PairConcentration
-    screening : PairScreening
-    detection : DetectionRates
-    """
+    """One pair of models."""
 
     first: str
+    """In alphabetical order."""
     second: str
+    """In alphabetical order."""
     votes: Annotated[int, Field(ge=1)]
+    """Votes that count, votes as they were cast, and ties among these."""
     cast: Annotated[int, Field(ge=1)]
+    """Votes that count, votes as they were cast, and ties among these."""
     ties: Count
+    """Votes that count, votes as they were cast, and ties among these."""
     tie_rate: Share
     prompts: Count | None
+    """None where no prompt column was named."""
     win_rate: EstimateRecord
+    """Share of votes for the second model."""
     margin: Margin
+    """The same less one half."""
     near_tie: bool
     votes_needed: VotesNeeded
     z: NonNegative | None
+    """None where it is infinite."""
     z_infinite: bool
     cluster_ratio: ClusterRatio
     variance: PairVariance
     information: Information
     signal: EstimateRecord
+    """Mean squared margin of the prompts."""
     concentration: PairConcentration
     screening: PairScreening
     detection: DetectionRates

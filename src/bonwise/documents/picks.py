@@ -17,60 +17,43 @@ Name = str | int
 
 
 class PickSettings(Record):
-    """What a line says of the policy that picked; lines of one file have the same settings.
-
-    Parameters
-    ----------
-    strategy, judge : str, optional
-        They name the picks.
-    """
+    """What a line says of the policy that picked; lines of one file have the same settings."""
 
     model_config = ConfigDict(extra="allow")
 
     strategy: str | None = None
+    """They name the picks."""
     judge: str | None = None
+    """They name the picks."""
 
 
 class PickLine(Record):
-    """One line of a file of picks. Further keys are not read.
-
-    Parameters
-    ----------
-    prompt_id : str
-        One line per prompt.
-    ids : list of str
-        All candidates of the pool.
-    best : str or None
-        The one that was kept; null where nothing was picked.
-    level : list of str, optional
-        Candidates among which a seed decided.
-    decided_by : str, optional
-        What decided, in the words of whoever picked.
-    answers : int, optional
-        Answers of a model that were used.
-    from_ledger : int, optional
-        Those of them that came from a ledger.
-    input_tokens, output_tokens : int, optional
-        Tokens of the answers that were sent for.
-    reused_tokens : int, optional
-        Tokens of the answers that came from a ledger.
-    settings : PickSettings, optional
-        The policy.
-    """
+    """One line of a file of picks. Further keys are not read."""
 
     model_config = ConfigDict(extra="ignore")
 
     prompt_id: str | int | float
+    """One line per prompt."""
     ids: Annotated[list[Name], Field(min_length=1)]
+    """All candidates of the pool."""
     best: Name | None
+    """The one that was kept; null where nothing was picked."""
     level: list[Name] | None = None
+    """Candidates among which a seed decided."""
     decided_by: str | None = None
+    """What decided, in the words of whoever picked."""
     answers: Count | None = None
+    """Answers of a model that were used."""
     from_ledger: Count | None = None
+    """Those of them that came from a ledger."""
     input_tokens: Count | None = None
+    """Tokens of the answers that were sent for."""
     output_tokens: Count | None = None
+    """Tokens of the answers that were sent for."""
     reused_tokens: Count | None = None
+    """Tokens of the answers that came from a ledger."""
     settings: PickSettings | None = None
+    """The policy."""
 
     @field_validator("ids", "level")
     @classmethod

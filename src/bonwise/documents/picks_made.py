@@ -9,24 +9,16 @@ __all__ = ["PicksMade"]
 
 
 class PicksMade(Record):
-    """What made the picks of a log, and what decided them.
-
-    Parameters
-    ----------
-    by : dict of str to str, int or bool
-        Settings of the run that picked.
-    as_picked : bool
-        Whether they are taken as a seed drew them, not in expectation.
-    decided_by : dict of str to int
-        How often each thing decided, the most frequent first.
-    left_out : dict of str to int, optional
-        The same of the picks that no figure rests on.
-    """
+    """What made the picks of a log, and what decided them."""
 
     by: dict[str, str | bool | int]
+    """Settings of the run that picked."""
     as_picked: bool
+    """Whether they are taken as a seed drew them, not in expectation."""
     decided_by: dict[str, Count]
+    """How often each thing decided, the most frequent first."""
     left_out: dict[str, Count] | None = None
+    """The same of the picks that no figure rests on."""
 
     @property
     def router(self) -> str | None:

@@ -129,30 +129,20 @@ class PowerRow(Record):
 
 
 class SequentialRecord(Record):
-    """Labels that a study takes which may stop early.
-
-    Parameters
-    ----------
-    fixed : int
-        Labels of the plan.
-    mean : list of int
-        Least and most on average.
-    reserve : int
-        What the worst tenth of studies exceeds.
-    saves : bool
-        Whether fewer labels are taken on average.
-    prior : float, optional
-        Of the test of votes.
-    first_look_prompts : int, optional
-        Of the test of a gain.
-    """
+    """Labels that a study takes which may stop early."""
 
     fixed: Count
+    """Labels of the plan."""
     mean: Annotated[list[Count], Field(min_length=2, max_length=2)]
+    """Least and most on average."""
     reserve: Count
+    """What the worst tenth of studies exceeds."""
     saves: bool
+    """Whether fewer labels are taken on average."""
     prior: NonNegative | None = None
+    """Of the test of votes."""
     first_look_prompts: Count | None = None
+    """Of the test of a gain."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -172,48 +162,31 @@ class EquivalenceRecord(Record):
 
 
 class PilotOfScores(Record):
-    """What a labelled table of scores said.
-
-    Parameters
-    ----------
-    source : str
-    judges : list of str
-    prompts : int
-        Labelled completely.
-    of : str
-        What the estimate is.
-    estimate, low, high : float or None
-    """
+    """What a labelled table of scores said."""
 
     source: str
     judges: list[str]
     prompts: Count
+    """Labelled completely."""
     of: str
+    """What the estimate is."""
     estimate: Number | None
     low: Number | None
     high: Number | None
 
 
 class PilotOfVotes(Record):
-    """What votes said, or the picks of two judges turned into votes; these have judges and prompts too.
-
-    Parameters
-    ----------
-    source : str
-    votes, wins, ties : float
-        Votes that count, those for the first side, and ties among all votes.
-    of : str
-        What the estimate is.
-    estimate, low, high : float or None
-    judges : list of str, optional
-    prompts : int, optional
-    """
+    """What votes said, or the picks of two judges turned into votes; these have judges and prompts too."""
 
     source: str
     votes: NonNegative
+    """Votes that count, those for the first side, and ties among all votes."""
     wins: NonNegative
+    """Votes that count, those for the first side, and ties among all votes."""
     ties: NonNegative
+    """Votes that count, those for the first side, and ties among all votes."""
     of: str
+    """What the estimate is."""
     estimate: Number | None
     low: Number | None
     high: Number | None
@@ -237,24 +210,16 @@ _Pilot = Annotated[
 
 
 class ClustersOfPilot(Record):
-    """Clusters of the pilot's prompts, and what they cost.
-
-    Parameters
-    ----------
-    clusters, prompts : int
-    icc : float
-        Correlation of what two prompts of one cluster add to the estimate.
-    icc_used : float
-        The correlation planned with: with fewer than 10 clusters the upper end of its one-sided interval at 80 %.
-    design_effect : float
-        Prompts needed over independent prompts needed.
-    """
+    """Clusters of the pilot's prompts, and what they cost."""
 
     clusters: Count
     prompts: Count
     icc: Share
+    """Correlation of what two prompts of one cluster add to the estimate."""
     icc_used: Share
+    """The correlation planned with: with fewer than 10 clusters the upper end of its one-sided interval at 80 %."""
     design_effect: NonNegative
+    """Prompts needed over independent prompts needed."""
 
 
 class AllowingForPilot(Record):
@@ -265,79 +230,49 @@ class AllowingForPilot(Record):
 
 
 class RedrawnPilotRecord(Record):
-    """What drawing the pilot again through the gate of an audit said.
-
-    Parameters
-    ----------
-    unit : {"prompts", "clusters"}
-        What was drawn, with replacement.
-    draws : int
-        Samples in all; 0 where the number is so large that the normal formula says it.
-    sizes : list of int
-        Sizes of the samples, in units.
-    powers : list of float
-        Share of the samples of each size that pass the gate, made monotone.
-    seed : int
-    formula_prompts : float
-        Prompts by the normal formula.
-    allowing : AllowingForPilot or None
-        What allows for the pilot; None where its effect may be none.
-    """
+    """What drawing the pilot again through the gate of an audit said."""
 
     unit: Literal["prompts", "clusters"]
+    """What was drawn, with replacement."""
     draws: Count
+    """Samples in all; 0 where the number is so large that the normal formula says it."""
     sizes: list[Count]
+    """Sizes of the samples, in units."""
     powers: list[Share]
+    """Share of the samples of each size that pass the gate, made monotone."""
     seed: Count
     formula_prompts: NonNegative
+    """Prompts by the normal formula."""
     allowing: AllowingForPilot | None
+    """What allows for the pilot; None where its effect may be none."""
 
 
 class PlanDocument(Document):
-    """How many labels answer a question.
-
-    Parameters
-    ----------
-    question, settings, design
-        What was asked, and what is labelled.
-    sides : {1, 2}
-    prompts, labels : int or None
-        What it takes; None where no number is enough.
-    cost : float or None
-    mde : float or None
-        Smallest effect that is found, of the kind `mde_of`.
-    interval : list of int or None, or None
-        Ends of the interval on labels that a pilot leaves.
-    verdict : {"feasible", "underpowered", "infeasible"}
-    raw : dict of str to float, or None
-        Not rounded.
-    effect : dict of str to float
-        What was planned for.
-    power_table : list of PowerRow
-    sequential : SequentialRecord or None
-    equivalence : EquivalenceRecord or None
-    design_effect : float or None
-    pilot : PilotOfScores or PilotOfVotes or None
-    clusters : ClustersOfPilot, optional
-    redrawn : RedrawnPilotRecord, optional
-        Absent where the pilot was not drawn again.
-    sentences, commands : list of str
-    """
+    """How many labels answer a question."""
 
     schema_: Literal["bonwise.plan/1"] = Field(default="bonwise.plan/1", alias="schema")
     question: PlanQuestion
+    """What was asked, and what is labelled."""
     settings: PlanSettings
+    """What was asked, and what is labelled."""
     design: PlanDesign
+    """What was asked, and what is labelled."""
     sides: Literal[1, 2]
     prompts: Count | None
+    """What it takes; None where no number is enough."""
     labels: Count | None
+    """What it takes; None where no number is enough."""
     cost: NonNegative | None
     mde: Number | None
+    """Smallest effect that is found, of the kind `mde_of`."""
     mde_of: str
     interval: Annotated[list[Count | None], Field(min_length=2, max_length=2)] | None
+    """Ends of the interval on labels that a pilot leaves."""
     verdict: PlanVerdict
     raw: Amounts | None
+    """Not rounded."""
     effect: dict[EffectName, Number]
+    """What was planned for."""
     power_table: list[PowerRow]
     sequential: SequentialRecord | None
     equivalence: EquivalenceRecord | None
@@ -345,6 +280,7 @@ class PlanDocument(Document):
     pilot: _Pilot | None
     clusters: ClustersOfPilot | None = None
     redrawn: RedrawnPilotRecord | None = None
+    """Absent where the pilot was not drawn again."""
     sentences: list[str]
     commands: list[str]
 

@@ -33,44 +33,29 @@ _TOGETHER = ("judges", "not_studied")
 
 
 class RouteSettings(Record):
-    """What was asked for, and what the table was taken for.
-
-    Parameters
-    ----------
-    source : str
-    columns : dict of str to str
-        Role to column.
-    share : float
-        Part of the prompts to send, in (0, 1).
-    confidence : float
-        Of the two-sided intervals.
-    seed : int
-    exclude : list of str
-        Candidate names left out.
-    first_pass_only : bool
-        Whether repeated scores and other judges were left out of the signals.
-    mean_calls, strong_cost : float or None
-        Of a joint budget: calls for each prompt, and the price of one that is sent on.
-    shape : {"rectangular", "ragged"}
-    reference : str or None
-        The judge that stood in for oracle labels.
-    version : str
-        Of bonwise.
-    labels_left_out : LabelsLeftOut, optional
-    """
+    """What was asked for, and what the table was taken for."""
 
     source: str
     columns: dict[str, str]
+    """Role to column."""
     share: Annotated[float, Field(gt=0, lt=1)]
+    """Part of the prompts to send, in (0, 1)."""
     confidence: Confidence
+    """Of the two-sided intervals."""
     seed: Count
     exclude: list[str]
+    """Candidate names left out."""
     first_pass_only: bool
+    """Whether repeated scores and other judges were left out of the signals."""
     mean_calls: Number | None
+    """Of a joint budget: calls for each prompt, and the price of one that is sent on."""
     strong_cost: Number | None
+    """Of a joint budget: calls for each prompt, and the price of one that is sent on."""
     shape: Shape
     reference: str | None
+    """The judge that stood in for oracle labels."""
     version: str
+    """Of bonwise."""
     labels_left_out: LabelsLeftOut | None = None
 
     @model_validator(mode="after")
@@ -85,35 +70,33 @@ class RouteDocument(Document):
 
     What was found of one judge stands beside the settings; of several, in `judges`. `judges` is there for one judge
     too.
-
-    Parameters
-    ----------
-    settings : RouteSettings
-    judge : str, optional
-        Name of the only judge.
-    data, signals, perfect, bound, gain_by_margin_and_level, confidence_calibrated, voi_calibrated, recommendation
-        Of the only judge, see `JudgeRoute`.
-    budget : BudgetRecord, optional
-        Of the only judge, where a joint budget was given.
-    judges : dict of str to JudgeRoute, optional
-    not_studied : dict of str to str, optional
-        The judges that could not be studied, and why.
     """
 
     schema_: Literal["bonwise.route/1"] = Field(default="bonwise.route/1", alias="schema")
     settings: RouteSettings
     judge: str | None = None
+    """Name of the only judge."""
     data: RoutedData | None = None
+    """Of the only judge, see `JudgeRoute`."""
     signals: dict[SignalName, SignalRecord] | None = None
+    """Of the only judge, see `JudgeRoute`."""
     perfect: PerfectOrder | None = None
+    """Of the only judge, see `JudgeRoute`."""
     bound: list[PredictedBound] | None = None
+    """Of the only judge, see `JudgeRoute`."""
     gain_by_margin_and_level: GainGrid | None = None
+    """Of the only judge, see `JudgeRoute`."""
     confidence_calibrated: CheckRecord | None = None
+    """Of the only judge, see `JudgeRoute`."""
     voi_calibrated: CheckRecord | None = None
+    """Of the only judge, see `JudgeRoute`."""
     recommendation: RecommendedRoute | None = None
+    """Of the only judge, see `JudgeRoute`."""
     budget: BudgetRecord | None = None
+    """Of the only judge, where a joint budget was given."""
     several_judges: Annotated[dict[str, JudgeRoute], Field(min_length=1)] | None = Field(default=None, alias="judges")
     left_unstudied: dict[str, str] | None = Field(default=None, alias="not_studied")
+    """The judges that could not be studied, and why."""
 
     frame_columns = (
         *("judge", "signal", "share", "value", "value_low", "value_high", "value_se"),

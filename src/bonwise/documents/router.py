@@ -114,30 +114,20 @@ class Nothing(Record):
 
 
 class FitRecord(Record):
-    """How well a model of the gain does on prompts that it was not fitted to.
-
-    Parameters
-    ----------
-    labelled : int
-        Prompts that the model was fitted to.
-    folds : int
-        Parts of the cross-fit behind `correlation` and `r2`.
-    weighted : bool
-        Whether prompts were weighted, such as by 1 / propensity.
-    ess : float
-        Effective sample size; `labelled` where prompts were not weighted.
-    correlation : EstimateRecord
-        Correlation of the cross-fitted predictions with the gain.
-    r2 : EstimateRecord
-        Share of the variance of the gain that they explain; below 0 where the mean gain would predict better.
-    """
+    """How well a model of the gain does on prompts that it was not fitted to."""
 
     labelled: Annotated[int, Field(ge=2, le=2**53)]
+    """Prompts that the model was fitted to."""
     folds: Annotated[int, Field(ge=2, le=2**53)]
+    """Parts of the cross-fit behind `correlation` and `r2`."""
     weighted: bool
+    """Whether prompts were weighted, such as by 1 / propensity."""
     ess: Positive
+    """Effective sample size; `labelled` where prompts were not weighted."""
     correlation: Annotated[EstimateRecord, AfterValidator(_sound(-1.0))]
+    """Correlation of the cross-fitted predictions with the gain."""
     r2: Annotated[EstimateRecord, AfterValidator(_sound(-math.inf))]
+    """Share of the variance of the gain that they explain; below 0 where the mean gain would predict better."""
 
     def report(self) -> FitReport:
         """Return the fit report of the record."""
@@ -160,30 +150,22 @@ class GainModelRecord(Record):
     """The expected gain of a prompt, as a straight line in its features.
 
     The gain is the intercept plus, for each feature, coefficient times (feature - mean) / scale.
-
-    Parameters
-    ----------
-    names : list of str
-        Features of a prompt that the model looks at.
-    means, scales : list of float
-        Numbers by which each feature is standardised, in the order of `names`.
-    coefficients : list of float
-        Gain per standard deviation of each feature.
-    intercept : float
-        Mean gain.
-    penalty : float
-        Of the ridge, on the squared coefficients.
-    fit : FitRecord or None
-        Null for a model that was not cross-fitted.
     """
 
     names: Annotated[list[Feature], Field(min_length=1)]
+    """Features of a prompt that the model looks at."""
     means: list[float]
+    """Numbers by which each feature is standardised, in the order of `names`."""
     scales: list[Annotated[float, Field(gt=0)]]
+    """Numbers by which each feature is standardised, in the order of `names`."""
     coefficients: list[float]
+    """Gain per standard deviation of each feature."""
     intercept: Number
+    """Mean gain."""
     penalty: Positive
+    """Of the ridge, on the squared coefficients."""
     fit: FitRecord | None
+    """Null for a model that was not cross-fitted."""
 
     def gain_model(self) -> GainModel:
         """Return the model of the record."""
@@ -214,47 +196,33 @@ class GainModelRecord(Record):
 
 
 class RouterDocument(Document):
-    """A saved router: which prompts to send to a stronger judge.
-
-    Parameters
-    ----------
-    signal : str
-        What prompts are ranked by; the higher, the sooner a prompt is sent.
-    share : float
-        Part of the prompts to send.
-    threshold : float
-        Value of the signal at or above which that share of the earlier prompts lies.
-    judge : str
-        The judge whose first pass the signal was computed from.
-    scale : str
-        The declared scale of its scores, such as `0:100`; empty where none was declared.
-    first : {"score", "draw_0"}
-        What stood for the first score of a candidate: its score, or the first of its draws.
-    captured : EstimateRecord or Nothing
-        Part of the gain of a perfect judge that this share captured in the study.
-    model : GainModelRecord or None
-        Of a signal that is learnt from labels; null of the others.
-    calibration : list of float
-        Values of the signal on earlier prompts, in rising order.
-    version : str
-        Version of bonwise that wrote the file.
-    """
+    """A saved router: which prompts to send to a stronger judge."""
 
     schema_: Literal["bonwise.router/1"] = Field(default="bonwise.router/1", alias="schema")
     signal: SignalName
+    """What prompts are ranked by; the higher, the sooner a prompt is sent."""
     share: PositiveShare
+    """Part of the prompts to send."""
     threshold: Number
+    """Value of the signal at or above which that share of the earlier prompts lies."""
     judge: NotBlank
+    """The judge whose first pass the signal was computed from."""
     scale: str
+    """The declared scale of its scores, such as `0:100`; empty where none was declared."""
     first: Literal["score", "draw_0"]
+    """What stood for the first score of a candidate: its score, or the first of its draws."""
     captured: Annotated[
         Annotated[EstimateRecord, AfterValidator(_sound(-math.inf)), Tag("found")]
         | Annotated[Nothing, Tag("nothing")],
         Discriminator(lambda value: "nothing" if value == {} or isinstance(value, Nothing) else "found"),
     ]
+    """Part of the gain of a perfect judge that this share captured in the study."""
     model: GainModelRecord | None
+    """Of a signal that is learnt from labels; null of the others."""
     calibration: Annotated[list[float], Field(min_length=1, max_length=MOST_CALIBRATION)]
+    """Values of the signal on earlier prompts, in rising order."""
     version: NotBlank
+    """Version of bonwise that wrote the file."""
 
     @field_validator("scale")
     @classmethod

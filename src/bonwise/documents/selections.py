@@ -29,40 +29,28 @@ __all__ = [
 
 
 class RoutedTotals(Record):
-    """What a router did.
-
-    Parameters
-    ----------
-    seen, sent, changed : int
-        Pools that came before it, those that it sent to the stronger judge, and those of them whose pick changed.
-    reasons : dict of str to int
-    """
+    """What a router did."""
 
     seen: Count
+    """Pools that came before it, those that it sent to the stronger judge, and those of them whose pick changed."""
     sent: Count
+    """Pools that came before it, those that it sent to the stronger judge, and those of them whose pick changed."""
     changed: Count
+    """Pools that came before it, those that it sent to the stronger judge, and those of them whose pick changed."""
     reasons: dict[str, Count]
 
 
 class OrderTotals(Record):
-    """What being shown first was worth.
-
-    Parameters
-    ----------
-    pairs : int
-        Judged in both orders.
-    advantage : float or None
-        On average over these pairs.
-    differing : int
-        Pairs whose verdict (one candidate, the other or a tie) is not the same in both orders.
-    without_verdict : int
-        Comparisons.
-    """
+    """What being shown first was worth."""
 
     pairs: Count
+    """Judged in both orders."""
     advantage: Number | None
+    """On average over these pairs."""
     differing: Count
+    """Pairs whose verdict (one candidate, the other or a tie) is not the same in both orders."""
     without_verdict: Count
+    """Comparisons."""
 
 
 class LatencyTotals(Record):
@@ -75,34 +63,24 @@ class LatencyTotals(Record):
 
 
 class SelectionTotals(Record):
-    """What all picks come to.
-
-    Parameters
-    ----------
-    pools, candidates, picked, tied : int
-        Pools, their candidates, pools with a pick, and pools whose top score is shared.
-    decided_by, stopped, failures, unscored : dict of str to int
-        How often, the most frequent first.
-    routed : RoutedTotals
-    order : OrderTotals
-    calls, answers, from_ledger, input_tokens, output_tokens, reused_tokens : int
-    cost : float
-        US dollars, of the pools whose cost is known.
-    unpriced : int
-        The other pools.
-    latency : LatencyTotals or None
-    filled : dict of str to int, optional
-        Candidates that judges of a stack did not score, by judge.
-    """
+    """What all picks come to."""
 
     pools: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
     candidates: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
     picked: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
     tied: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
     decided_by: dict[DecidedBy, Count]
+    """How often, the most frequent first."""
     stopped: dict[str, Count]
+    """How often, the most frequent first."""
     failures: dict[str, Count]
+    """How often, the most frequent first."""
     unscored: dict[str, Count]
+    """How often, the most frequent first."""
     routed: RoutedTotals
     order: OrderTotals
     calls: Count
@@ -112,9 +90,12 @@ class SelectionTotals(Record):
     output_tokens: Count
     reused_tokens: Count
     cost: NonNegative
+    """US dollars, of the pools whose cost is known."""
     unpriced: Count
+    """The other pools."""
     latency: LatencyTotals | None
     filled: dict[str, Count] | None = None
+    """Candidates that judges of a stack did not score, by judge."""
 
     @model_validator(mode="after")
     def _has_an_advantage_where_there_are_pairs(self) -> SelectionTotals:
@@ -124,59 +105,36 @@ class SelectionTotals(Record):
 
 
 class SelectionsSettings(SelectionSettingsRecord):
-    """How all pools were chosen from.
-
-    Parameters
-    ----------
-    source : str, optional
-        File of the pools; absent for a single pick.
-    ended : str, optional
-        Why pools are missing; empty where none is.
-    signal : str, optional
-        Of a router.
-    share : float, optional
-        Part of the pools that the router may send.
-    """
+    """How all pools were chosen from."""
 
     source: str | None = None
+    """File of the pools; absent for a single pick."""
     ended: str | None = None
+    """Why pools are missing; empty where none is."""
     signal: str | None = None
+    """Of a router."""
     share: Share | None = None
+    """Part of the pools that the router may send."""
 
 
 class CandidateWords(Record):
-    """What a candidate says.
-
-    Parameters
-    ----------
-    id : str
-    text : str or None
-    text_left_out : int, optional
-        Characters that are not here.
-    """
+    """What a candidate says."""
 
     id: str
     text: str | None
     text_left_out: Count | None = None
+    """Characters that are not here."""
 
 
 class ShownPick(Record):
-    """A pick with the words of its pool.
-
-    Parameters
-    ----------
-    pick : PickRecord
-    prompt : str or None
-    prompt_left_out : int, optional
-        Characters that are not here.
-    candidates : list of CandidateWords
-        In the order of the pick's ids.
-    """
+    """A pick with the words of its pool."""
 
     pick: PickRecord
     prompt: str | None
     prompt_left_out: Count | None = None
+    """Characters that are not here."""
     candidates: list[CandidateWords]
+    """In the order of the pick's ids."""
 
     @model_validator(mode="after")
     def _has_the_candidates_of_the_pick(self) -> ShownPick:
@@ -186,24 +144,16 @@ class ShownPick(Record):
 
 
 class SelectionsDocument(Document):
-    """Picks, and what all of them come to.
-
-    Parameters
-    ----------
-    settings : SelectionsSettings
-    totals : SelectionTotals
-        Of all pools.
-    picks : list of ShownPick
-        The first ones.
-    of : int
-        How many there are.
-    """
+    """Picks, and what all of them come to."""
 
     schema_: Literal["bonwise.selections/1"] = Field(default="bonwise.selections/1", alias="schema")
     settings: SelectionsSettings
     totals: SelectionTotals
+    """Of all pools."""
     picks: list[ShownPick]
+    """The first ones."""
     of: Count
+    """How many there are."""
 
     frame_columns = (
         *("prompt_id", "candidate", "score", "rank", "picked", "tied"),

@@ -35,201 +35,131 @@ Metrics = dict[str, EstimateRecord]
 
 
 class JudgeWorthRecord(Record):
-    """What a judge is worth to the stack.
-
-    Parameters
-    ----------
-    loss : EstimateRecord
-        Recovery of the stack less that of a stack of the other judges, paired by prompt; the interval does not count
-        that stacks are fitted again.
-    recovery : float or None
-        Of the stack of the other judges, out of fold.
-    calls : float
-        Share of the calls that is saved without the judge.
-    cost : float, optional
-        Share of the cost that is saved, where prices were given.
-    """
+    """What a judge is worth to the stack."""
 
     loss: EstimateRecord
+    """Recovery of the stack less that of a stack of the other judges, paired by prompt; the interval does not count
+    that stacks are fitted again.
+    """
     recovery: Number | None
+    """Of the stack of the other judges, out of fold."""
     calls: Share
+    """Share of the calls that is saved without the judge."""
     cost: Share | None = None
+    """Share of the cost that is saved, where prices were given."""
 
 
 class SmallerStack(Record):
-    """A stack of some of the judges.
-
-    Parameters
-    ----------
-    judges : list of str
-    recovery : float or None
-        Out of fold.
-    calls : float
-        Share of the calls of all judges that it takes.
-    cost : float, optional
-        Share of the cost, where prices were given.
-    """
+    """A stack of some of the judges."""
 
     judges: list[str]
     recovery: Number | None
+    """Out of fold."""
     calls: Share
+    """Share of the calls of all judges that it takes."""
     cost: Share | None = None
+    """Share of the cost, where prices were given."""
 
 
 class StackBaseline(Record):
-    """Picks by another rule.
-
-    Parameters
-    ----------
-    metrics : dict of str to EstimateRecord
-        Gain and recovery.
-    difference : dict of str to EstimateRecord
-        The stack less this rule, paired by prompt.
-    """
+    """Picks by another rule."""
 
     metrics: Metrics
+    """Gain and recovery."""
     difference: Metrics
+    """The stack less this rule, paired by prompt."""
 
 
 class CalibrationTenth(Record):
-    """Candidates whose P(best) lies in one tenth of the range.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends of the tenth.
-    predicted : float
-        Mean P(best).
-    observed : float
-        Share of them that have the highest label.
-    candidates : int
-    """
+    """Candidates whose P(best) lies in one tenth of the range."""
 
     low: Share
+    """Ends of the tenth."""
     high: Share
+    """Ends of the tenth."""
     predicted: Share
+    """Mean P(best)."""
     observed: Share
+    """Share of them that have the highest label."""
     candidates: Count
 
 
 class StackCalibration(Record):
-    """How P(best) agrees with the labels, out of fold.
-
-    Parameters
-    ----------
-    tenths : list of CalibrationTenth
-        Empty ones are left out.
-    largest_gap : float or None
-        The largest distance of predicted and observed among tenths with 50 candidates or more.
-    """
+    """How P(best) agrees with the labels, out of fold."""
 
     tenths: list[CalibrationTenth]
+    """Empty ones are left out."""
     largest_gap: Share | None
+    """The largest distance of predicted and observed among tenths with 50 candidates or more."""
 
 
 class StackSettings(Record):
-    """What was asked for, and how prompts were dealt out.
-
-    Parameters
-    ----------
-    confidence : float
-        Of the two-sided intervals.
-    seed : int
-    further_features : list of str
-        Features beside the scores.
-    folds, partitions : int
-        Prompts are dealt into so many folds, so many times.
-    groups : int
-        Of the jackknife behind the intervals.
-    ridge : float
-        That was chosen.
-    exclude : list of str
-        Candidates left out.
-    shape : {"rectangular", "ragged"}
-    version : str
-        Of bonwise.
-    """
+    """What was asked for, and how prompts were dealt out."""
 
     confidence: Confidence
+    """Of the two-sided intervals."""
     seed: Count
     further_features: list[str]
+    """Features beside the scores."""
     folds: Count
+    """Prompts are dealt into so many folds, so many times."""
     partitions: Count
+    """Prompts are dealt into so many folds, so many times."""
     groups: Count
+    """Of the jackknife behind the intervals."""
     ridge: Positive
+    """That was chosen."""
     exclude: list[str]
+    """Candidates left out."""
     shape: Literal["rectangular", "ragged"]
     version: str
+    """Of bonwise."""
 
 
 class StackDocument(Document):
-    """A stack of judges, fitted to labelled candidates, and what it is worth on prompts it was not fitted to.
-
-    Parameters
-    ----------
-    source : str
-        Where the scores came from.
-    prompts : int
-        Prompts behind the metrics: every candidate is labelled, and scored by one judge at least.
-    fitted_prompts, fitted_labels : int
-        What the stack was fitted to: prompts with two labelled candidates or more, and their labels.
-    metrics : dict of str to EstimateRecord
-        Of the stack, out of fold.
-    judges : dict of str to dict of str to EstimateRecord
-        Of each judge, by the audit.
-    best_judge : str or None
-        The judge with the highest recovery; null where no judge has one.
-    choice : dict of str to ChoiceRecord, optional
-        The best judge by ``recovery`` and by ``gain``, with intervals that hold after the choice.
-    best_out_of_fold : dict of str to EstimateRecord
-        Gain and recovery of picking by the judge that is the best on the other folds.
-    difference : dict of str to EstimateRecord
-        Of gain and recovery: the stack less the best judge, both out of fold.
-    fallback : str or None
-        The judge that is taken alone, because cross-validation showed no gain of a stack.
-    baselines : dict of str to StackBaseline
-    worth : dict of str to JudgeWorthRecord
-        What is lost without each judge; empty where the stack falls back.
-    smaller : list of SmallerStack
-        Stacks of fewer and fewer judges.
-    smallest : SmallerStack or None
-        The one of the fewest judges that keeps .95 of the recovery.
-    left_out : dict of str to str
-        Judges that are no part of the stack, and why.
-    missing : dict of str to int
-        Candidates without a score, by judge.
-    calibration : StackCalibration
-    fitted_to : list of str
-        Digests of the ids of the prompts that the stack was fitted to.
-    specs : dict of str to str, optional
-        The texts that make judges whose names do not, such as ``pointwise:openai/gpt-5-mini``.
-    model : StackModelRecord
-        What applies the stack.
-    settings : StackSettings
-    """
+    """A stack of judges, fitted to labelled candidates, and what it is worth on prompts it was not fitted to."""
 
     schema_: Literal["bonwise.stack/1"] = Field(default="bonwise.stack/1", alias="schema")
     source: str
+    """Where the scores came from."""
     prompts: Count
+    """Prompts behind the metrics: every candidate is labelled, and scored by one judge at least."""
     fitted_prompts: Count
+    """What the stack was fitted to: prompts with two labelled candidates or more, and their labels."""
     fitted_labels: Count
+    """What the stack was fitted to: prompts with two labelled candidates or more, and their labels."""
     metrics: Metrics
+    """Of the stack, out of fold."""
     judges: dict[str, Metrics]
+    """Of each judge, by the audit."""
     best_judge: str | None
+    """The judge with the highest recovery; null where no judge has one."""
     choice: dict[str, ChoiceRecord] | None = None
+    """The best judge by ``recovery`` and by ``gain``, with intervals that hold after the choice."""
     best_out_of_fold: Metrics
+    """Gain and recovery of picking by the judge that is the best on the other folds."""
     difference: Metrics
+    """Of gain and recovery: the stack less the best judge, both out of fold."""
     fallback: str | None
+    """The judge that is taken alone, because cross-validation showed no gain of a stack."""
     baselines: dict[str, StackBaseline]
     worth: dict[str, JudgeWorthRecord]
+    """What is lost without each judge; empty where the stack falls back."""
     smaller: list[SmallerStack]
+    """Stacks of fewer and fewer judges."""
     smallest: SmallerStack | None
+    """The one of the fewest judges that keeps .95 of the recovery."""
     left_out: dict[str, str]
+    """Judges that are no part of the stack, and why."""
     missing: dict[str, Count]
+    """Candidates without a score, by judge."""
     calibration: StackCalibration
     fitted_to: list[Annotated[str, NotBlank]]
+    """Digests of the ids of the prompts that the stack was fitted to."""
     specs: dict[str, str] | None = None
+    """The texts that make judges whose names do not, such as ``pointwise:openai/gpt-5-mini``."""
     model: StackModelRecord
+    """What applies the stack."""
     settings: StackSettings
 
     frame_columns = ("who", "metric", "estimate", "low", "high", "se", "n")

@@ -29,57 +29,38 @@ _Numbers = Annotated[list[Number], Field(min_length=1)]
 
 
 class FeatureRecord(Record):
-    """A column of features.
-
-    Parameters
-    ----------
-    judge : str
-        Empty for a length, which is of no judge.
-    kind : {"score", "spread", "width", "length"}
-        The score, the standard deviation of the draws, the width of the stated interval, or the logarithm of the
-        length of the text.
-    scale : float
-        What differences within a prompt are divided by, in the unit of the feature.
-    coefficient : float
-        Weight of the feature on that scale.
-    """
+    """A column of features."""
 
     judge: str
+    """Empty for a length, which is of no judge."""
     kind: Literal["score", "spread", "width", "length"]
+    """The score, the standard deviation of the draws, the width of the stated interval, or the logarithm of the
+    length of the text.
+    """
     scale: NonNegative
+    """What differences within a prompt are divided by, in the unit of the feature."""
     coefficient: Number
+    """Weight of the feature on that scale."""
 
 
 class StackModelRecord(Record):
-    """A fitted stack.
-
-    Parameters
-    ----------
-    features : list of FeatureRecord
-    covariance : list of list of float
-        Of the features within prompts, on their scales: what gaps are filled by.
-    coefficient_covariance : list of list of float
-        Clustered by prompt.
-    temperature : float
-        Utilities are divided by it before they become chances.
-    unit : float
-        Labels per unit of expected regret.
-    seed : int
-        Of the draws of the coefficients.
-    fallback : str or None
-        The judge that is taken alone, because cross-validation showed no gain of a stack.
-    digest : str
-        Of all of the above: a changed file is refused.
-    """
+    """A fitted stack."""
 
     features: Annotated[list[FeatureRecord], Field(min_length=1)]
     covariance: Annotated[list[_Numbers], Field(min_length=1)]
+    """Of the features within prompts, on their scales: what gaps are filled by."""
     coefficient_covariance: Annotated[list[_Numbers], Field(min_length=1)]
+    """Clustered by prompt."""
     temperature: Positive
+    """Utilities are divided by it before they become chances."""
     unit: NonNegative
+    """Labels per unit of expected regret."""
     seed: Count
+    """Of the draws of the coefficients."""
     fallback: str | None
+    """The judge that is taken alone, because cross-validation showed no gain of a stack."""
     digest: str
+    """Of all of the above: a changed file is refused."""
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

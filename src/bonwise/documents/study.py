@@ -12,10 +12,9 @@ from pydantic import Field
 from pydantic.json_schema import models_json_schema
 
 import bonwise.documents.studies as room
-from bonwise.documents.docstrings import prose
 from bonwise.documents.document import Document
 from bonwise.documents.judge_counts import StudyCounts
-from bonwise.documents.record import Record
+from bonwise.documents.record import Record, prose
 from bonwise.errors import InputError
 from bonwise.printable import printable
 
@@ -23,30 +22,14 @@ __all__ = ["MODEL", "StudyDocument", "StudyJudge", "study_class", "study_classes
 
 
 class StudyJudge(Record):
-    """What a study found of one judge; a study adds its own.
-
-    Parameters
-    ----------
-    data : StudyCounts
-        The counts behind its figures; mostly `JudgeCounts`.
-    """
+    """What a study found of one judge; a study adds its own."""
 
     data: StudyCounts
+    """The counts behind its figures; mostly `JudgeCounts`."""
 
 
 class StudyDocument(Document):
     """A study of judges: what it found of each of them.
-
-    Parameters
-    ----------
-    study : str
-        The name of the study.
-    settings : Record
-        What was asked for; `StudySettings`, and a study's own.
-    judges : dict of str to StudyJudge
-        What was found of each judge.
-    not_studied : dict of str to str
-        Judges left out, and why.
 
     Notes
     -----
@@ -56,9 +39,13 @@ class StudyDocument(Document):
 
     schema_: Literal["bonwise.study/1"] = Field(default="bonwise.study/1", alias="schema")
     study: str
+    """The name of the study."""
     settings: Record
+    """What was asked for; `StudySettings`, and a study's own."""
     judges: Mapping[str, StudyJudge]
+    """What was found of each judge."""
     not_studied: dict[str, str]
+    """Judges left out, and why."""
 
     constants: ClassVar[Sequence[str]] = ("schema_", "study")
 

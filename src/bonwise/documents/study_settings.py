@@ -16,41 +16,26 @@ Shape = Literal["rectangular", "ragged"]
 
 
 class StudySettings(Record):
-    """What was asked for, and what the table was taken for; a study adds its own settings.
-
-    Parameters
-    ----------
-    confidence : float
-        Of the two-sided intervals.
-    exclude, control : list of str
-        Candidate names left out; easy candidates.
-    seed : int
-    version : str
-        Of bonwise.
-    shape : {"rectangular", "ragged"}
-    source : str
-    columns : dict of str to str
-        Role to column.
-    judge_scale : dict of str to str, optional
-        Declared scales by judge.
-    label_scale : str, optional
-    draws : int, optional
-        Most scores of one candidate that were averaged, where there is more than one.
-    labels_left_out : LabelsLeftOut, optional
-    reference : str, optional
-        The judge that stood in for oracle labels.
-    """
+    """What was asked for, and what the table was taken for; a study adds its own settings."""
 
     confidence: Confidence
+    """Of the two-sided intervals."""
     exclude: list[str]
+    """Candidate names left out; easy candidates."""
     control: list[str]
+    """Candidate names left out; easy candidates."""
     seed: Count
     version: str
+    """Of bonwise."""
     shape: Shape
     source: str
     columns: dict[str, str]
+    """Role to column."""
     judge_scale: dict[str, str] | None = None
+    """Declared scales by judge."""
     label_scale: str | None = None
     draws: Annotated[int, Field(ge=2)] | None = None
+    """Most scores of one candidate that were averaged, where there is more than one."""
     labels_left_out: LabelsLeftOut | None = None
     reference: str | None = None
+    """The judge that stood in for oracle labels."""

@@ -12,22 +12,16 @@ __all__ = ["UnusedLabels", "unused_labels"]
 
 
 class UnusedLabels(Record):
-    """Labels of prompts that are labelled in part.
-
-    Parameters
-    ----------
-    labels, of : int
-        Those labels, and all labels.
-    prompts : int
-        The prompts labelled in part.
-    sentence : str
-        How many are not used, and what would use them.
-    """
+    """Labels of prompts that are labelled in part."""
 
     labels: Count
+    """Those labels, and all labels."""
     of: Count
+    """Those labels, and all labels."""
     prompts: Count
+    """The prompts labelled in part."""
     sentence: str
+    """How many are not used, and what would use them."""
 
 
 def unused_labels(told: Mapping[str, Any]) -> UnusedLabels | None:

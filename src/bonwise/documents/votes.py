@@ -36,43 +36,23 @@ DrawnHow = Literal["with_replacement", "without_replacement"]
 
 
 class VotesData(Record):
-    """What was counted.
-
-    Parameters
-    ----------
-    rows : int
-        Of the file.
-    votes, ties, pairs, pairs_left_out, models : int
-    prompts : int or None
-        None where no prompt column was named.
-    dropped : dict of str to int
-        Votes left out, by reason.
-    """
+    """What was counted."""
 
     rows: Count
+    """Of the file."""
     votes: Count
     ties: Count
     pairs: Annotated[int, Field(ge=1)]
     pairs_left_out: Count
     models: Annotated[int, Field(ge=2)]
     prompts: Count | None
+    """None where no prompt column was named."""
     dropped: dict[str, Count]
+    """Votes left out, by reason."""
 
 
 class VotesSettings(Record):
-    """Every argument as it was given or by default, and what it means.
-
-    Parameters
-    ----------
-    verdict_col : str
-        Columns in both presentation orders are joined by a comma; verdicts that differ are a tie.
-    pair_col, prompt_col : list of str
-        As they were named, or as they were found.
-    readings : dict of str to str, optional
-        How the file was read, by column; ``columns`` says which play a role.
-    verdict_map : dict of str to str or None
-        What verdicts say, where the user said it.
-    """
+    """Every argument as it was given or by default, and what it means."""
 
     ties: Literal["drop", "half", "pessimistic"] | None
     near_tie: Annotated[float, Field(gt=0, lt=0.5)]
@@ -88,14 +68,19 @@ class VotesSettings(Record):
     repetitions: Annotated[int, Field(ge=2)]
     seed: Count
     verdict_col: str
+    """Columns in both presentation orders are joined by a comma; verdicts that differ are a tie."""
     pair_col: list[str]
+    """As they were named, or as they were found."""
     prompt_col: list[str]
+    """As they were named, or as they were found."""
     counting: str
     first: str
     source: str
     version: str
     readings: dict[str, str] | None = None
+    """How the file was read, by column; ``columns`` says which play a role."""
     verdict_map: dict[str, Literal["first", "second", "tie", "none"]] | None = None
+    """What verdicts say, where the user said it."""
 
 
 class MarginQuantile(Record):
@@ -114,23 +99,16 @@ class MarginQuantile(Record):
 
 
 class NearTiesRecord(Record):
-    """Pairs whose margin is at most `tau`.
-
-    Parameters
-    ----------
-    tau : float
-    count : int
-    share, median : EstimateRecord
-        Of all pairs, and of their margins.
-    votes_needed : VotesNeeded or None
-        At that median.
-    """
+    """Pairs whose margin is at most `tau`."""
 
     tau: Share
     count: Count
     share: EstimateRecord
+    """Of all pairs, and of their margins."""
     median: EstimateRecord
+    """Of all pairs, and of their margins."""
     votes_needed: VotesNeeded | None
+    """At that median."""
 
 
 class TieRates(Record):
@@ -245,28 +223,27 @@ class VotesOverPairs(Record):
 
 
 class VotesDocument(Document):
-    """What votes can and cannot tell: of all pairs together, and pair by pair.
-
-    Parameters
-    ----------
-    data : VotesData
-    settings : VotesSettings
-    margins, near_ties, ties, cluster_ratio, variance, z, detection, concentration
-        Over pairs: as in `VotesOverPairs`.
-    pairs : list of PairVotesRecord
-    """
+    """What votes can and cannot tell: of all pairs together, and pair by pair."""
 
     schema_: Literal["bonwise.votes/1"] = Field(default="bonwise.votes/1", alias="schema")
     data: VotesData
     settings: VotesSettings
     margins: list[MarginQuantile]
+    """Over pairs: as in `VotesOverPairs`."""
     near_ties: NearTiesRecord
+    """Over pairs: as in `VotesOverPairs`."""
     ties: TieRates
+    """Over pairs: as in `VotesOverPairs`."""
     cluster_ratio: RatioOverPairs
+    """Over pairs: as in `VotesOverPairs`."""
     variance: VarianceOverPairs
+    """Over pairs: as in `VotesOverPairs`."""
     z: list[ZOverPairs]
+    """Over pairs: as in `VotesOverPairs`."""
     detection: list[DetectionOverPairs]
+    """Over pairs: as in `VotesOverPairs`."""
     concentration: ConcentrationOverPairs
+    """Over pairs: as in `VotesOverPairs`."""
     pairs: Annotated[list[PairVotesRecord], Field(min_length=1)]
 
     frame_columns = (

@@ -12,43 +12,28 @@ __all__ = ["ComparedPair", "WatchedLine"]
 
 
 class ComparedPair(Record):
-    """Two candidates that were compared. Further keys are not read.
-
-    Parameters
-    ----------
-    order_effect : float or None, optional
-        How much more the first one earned when shown first.
-    """
+    """Two candidates that were compared. Further keys are not read."""
 
     model_config = ConfigDict(extra="ignore")
 
     order_effect: Number | None = None
+    """How much more the first one earned when shown first."""
 
 
 class WatchedLine(PickLine):
-    """One line of a log of picks. Further keys are not read.
-
-    Parameters
-    ----------
-    scores : list of float or None, optional
-        In the order of `ids`, None where a candidate was not scored.
-    tied : list of str, optional
-        Candidates that share the top score.
-    unscored : dict of str to str, optional
-        Why candidates were not scored.
-    comparisons : list of ComparedPair, optional
-    cost : float or None, optional
-        US dollars.
-    text : str or None, optional
-        What was picked.
-    """
+    """One line of a log of picks. Further keys are not read."""
 
     scores: list[Number | None] | None = None
+    """In the order of `ids`, None where a candidate was not scored."""
     tied: list[Name] | None = None
+    """Candidates that share the top score."""
     unscored: dict[str, str] | None = None
+    """Why candidates were not scored."""
     comparisons: list[ComparedPair] | None = None
     cost: NonNegative | None = None
+    """US dollars."""
     text: str | None = None
+    """What was picked."""
 
     @model_validator(mode="after")
     def _check_scores(self) -> WatchedLine:

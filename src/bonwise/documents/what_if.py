@@ -31,27 +31,22 @@ FEWEST_STEPS = 21
 
 
 class VerdictStep(Record):
-    """An outcome.
-
-    Parameters
-    ----------
-    recovery, low, high : float or None
-        With its two-sided interval.
-    lower, upper : float or None
-        One-sided bounds at 95 %.
-    level : str
-        The word of the verdict.
-    sentence : str
-        The outcome in words.
-    """
+    """An outcome."""
 
     recovery: Number | None
+    """With its two-sided interval."""
     low: Number | None
+    """With its two-sided interval."""
     high: Number | None
+    """With its two-sided interval."""
     lower: Number | None
+    """One-sided bounds at 95 %."""
     upper: Number | None
+    """One-sided bounds at 95 %."""
     level: Level
+    """The word of the verdict."""
     sentence: NotBlank
+    """The outcome in words."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -64,49 +59,32 @@ class VerdictStep(Record):
 
 
 class GateStep(VerdictStep):
-    """The verdict at another gate.
-
-    Parameters
-    ----------
-    gate : float
-        Recovery from which the judge is useful.
-    state : {"met", "not met", "inconclusive"}
-        Outcome of ``--fail-under recovery=GATE``, by the one-sided bounds.
-    gate_sentence : str
-        That outcome in words.
-    """
+    """The verdict at another gate."""
 
     gate: Number
+    """Recovery from which the judge is useful."""
     state: GateState
+    """Outcome of ``--fail-under recovery=GATE``, by the one-sided bounds."""
     gate_sentence: NotBlank
+    """That outcome in words."""
 
 
 class LabelStep(VerdictStep):
-    """The verdict with another number of labelled prompts, if the estimate stays as it is.
-
-    Parameters
-    ----------
-    prompts, labels : int
-        Labelled prompts, and labels of candidates.
-    chance : float or None
-        How likely a study of that size settles the verdict if the estimate is the truth; None where no size does.
-    """
+    """The verdict with another number of labelled prompts, if the estimate stays as it is."""
 
     prompts: Annotated[Count, Field(gt=0)]
+    """Labelled prompts, and labels of candidates."""
     labels: Count
+    """Labelled prompts, and labels of candidates."""
     chance: Share | None
+    """How likely a study of that size settles the verdict if the estimate is the truth; None where no size does."""
 
 
 class ShareStep(VerdictStep):
-    """The verdict after some prompts went to a judge that never errs.
-
-    Parameters
-    ----------
-    share : float
-        Part of the prompts that is sent.
-    """
+    """The verdict after some prompts went to a judge that never errs."""
 
     share: Share
+    """Part of the prompts that is sent."""
 
 
 def _check_steps(values: Sequence[float], current: int, what: str) -> None:
@@ -117,18 +95,12 @@ def _check_steps(values: Sequence[float], current: int, what: str) -> None:
 
 
 class GateSteps(Record):
-    """The verdict by the gate.
-
-    Parameters
-    ----------
-    steps : list of GateStep
-        In rising order.
-    current : int
-        Which step, from 0, has the gate of the audit.
-    """
+    """The verdict by the gate."""
 
     steps: Annotated[list[GateStep], Field(min_length=FEWEST_STEPS)]
+    """In rising order."""
     current: Count
+    """Which step, from 0, has the gate of the audit."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -137,45 +109,35 @@ class GateSteps(Record):
 
 
 class LabelsNeeded(Record):
-    """Labelled prompts that settle the verdict with a stated chance, if the estimate is the truth.
-
-    Parameters
-    ----------
-    power : float
-        The chance.
-    prompts : float
-        Not rounded.
-    low, high : float or None
-        Interval, for what the labelled prompts leave uncertain of the distance to the gate; an end is None where it
-        is infinite or unknown.
-    """
+    """Labelled prompts that settle the verdict with a stated chance, if the estimate is the truth."""
 
     power: Share
+    """The chance."""
     prompts: Positive
+    """Not rounded."""
     low: Positive | None
+    """Interval, for what the labelled prompts leave uncertain of the distance to the gate; an end is None where it is
+    infinite or unknown.
+    """
     high: Positive | None
+    """Interval, for what the labelled prompts leave uncertain of the distance to the gate; an end is None where it is
+    infinite or unknown.
+    """
 
 
 class LabelSteps(Record):
-    """The verdict by the number of labels: a projection.
-
-    Parameters
-    ----------
-    steps : list of LabelStep
-        In rising order.
-    current : int
-        Which step, from 0, has the labels of the audit.
-    sampled : bool
-        Whether the labels are a sample. Prompts without labels are then taken to grow in number as the labelled do.
-    needed : LabelsNeeded, optional
-        Absent where the estimate equals the gate, where no number of labels settles the verdict, or where the
-        labels are a sample.
-    """
+    """The verdict by the number of labels: a projection."""
 
     steps: Annotated[list[LabelStep], Field(min_length=FEWEST_STEPS)]
+    """In rising order."""
     current: Count
+    """Which step, from 0, has the labels of the audit."""
     sampled: bool
+    """Whether the labels are a sample. Prompts without labels are then taken to grow in number as the labelled do."""
     needed: LabelsNeeded | None = None
+    """Absent where the estimate equals the gate, where no number of labels settles the verdict, or where the labels
+    are a sample.
+    """
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -184,21 +146,14 @@ class LabelSteps(Record):
 
 
 class ShareSteps(Record):
-    """The verdict by the share of the prompts that goes to a stronger judge.
-
-    Parameters
-    ----------
-    signal : str
-        By which the prompts are chosen.
-    steps : list of ShareStep
-        In rising order.
-    current : int
-        Which step, from 0, the slider begins at.
-    """
+    """The verdict by the share of the prompts that goes to a stronger judge."""
 
     signal: NotBlank
+    """By which the prompts are chosen."""
     steps: Annotated[list[ShareStep], Field(min_length=FEWEST_STEPS)]
+    """In rising order."""
     current: Count
+    """Which step, from 0, the slider begins at."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -207,30 +162,20 @@ class ShareSteps(Record):
 
 
 class WhatIf(Record):
-    """What would change the verdict on one judge.
-
-    Parameters
-    ----------
-    judge : str
-        Its name; of several the one with the largest recovery.
-    confidence : float
-        Of the two-sided intervals.
-    gate_value : float
-        The gate of the audit.
-    gate : GateSteps
-        The verdict at other gates.
-    share : ShareSteps, optional
-        Where routing was studied.
-    labels : LabelSteps, optional
-        Where the interval can be projected.
-    """
+    """What would change the verdict on one judge."""
 
     judge: str
+    """Its name; of several the one with the largest recovery."""
     confidence: Confidence
+    """Of the two-sided intervals."""
     gate_value: Number
+    """The gate of the audit."""
     gate: GateSteps
+    """The verdict at other gates."""
     share: ShareSteps | None = None
+    """Where routing was studied."""
     labels: LabelSteps | None = None
+    """Where the interval can be projected."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

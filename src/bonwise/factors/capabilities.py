@@ -14,20 +14,14 @@ __all__ = ["CapabilityFactors", "CapabilityShape"]
 
 @dataclass(frozen=True, slots=True)
 class CapabilityShape:
-    """Sizes of the factors, and where they stand in one vector of parameters.
-
-    Parameters
-    ----------
-    raters, prompts, models, rank : int
-    layout : CutoffLayout
-        Of the raters.
-    """
+    """Sizes of the factors, and where they stand in one vector of parameters."""
 
     raters: int
     prompts: int
     models: int
     rank: int
     layout: CutoffLayout = field(repr=False)
+    """Of the raters."""
 
     @property
     def factors(self) -> int:
@@ -44,29 +38,19 @@ class CapabilityShape:
 
 @dataclass(frozen=True, eq=False)
 class CapabilityFactors:
-    """Factors of the tensor of capabilities, and the cutoffs of the raters.
-
-    Parameters
-    ----------
-    raters : ndarray of float64, shape (raters, rank)
-        U: how far a rater heeds each skill.
-    prompts : ndarray of float64, shape (prompts, rank)
-        P: how far a prompt asks for each skill.
-    models : ndarray of float64, shape (models, rank)
-        M: how good a model is at each skill.
-    cutoffs : ndarray of float64, shape (sum of categories - raters,)
-    loss : float
-        Mean negative log-likelihood per rating with the penalty, as it was minimised.
-    steps : int
-        Iterations that the optimiser took.
-    """
+    """Factors of the tensor of capabilities, and the cutoffs of the raters."""
 
     raters: Floats = field(repr=False)
+    """U: how far a rater heeds each skill."""
     prompts: Floats = field(repr=False)
+    """P: how far a prompt asks for each skill."""
     models: Floats = field(repr=False)
+    """M: how good a model is at each skill."""
     cutoffs: Floats = field(repr=False)
     loss: float
+    """Mean negative log-likelihood per rating with the penalty, as it was minimised."""
     steps: int = 0
+    """Iterations that the optimiser took."""
 
     @property
     def rank(self) -> int:

@@ -55,19 +55,14 @@ class BandFigures(AloneFigures):
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Estimates with intervals, one per item.
-
-    Parameters
-    ----------
-    estimate, se : ndarray of float64, shape (items,)
-    pointwise, simultaneous : float
-        Multiples of the standard error at which the intervals end: for each item alone, and for all together.
-    """
+    """Estimates with intervals, one per item."""
 
     estimate: Floats = field(repr=False)
     se: Floats = field(repr=False)
     pointwise: float
+    """Multiples of the standard error at which the intervals end: for each item alone, and for all together."""
     simultaneous: float
+    """Multiples of the standard error at which the intervals end: for each item alone, and for all together."""
 
     @property
     def interval(self) -> tuple[Floats, Floats]:

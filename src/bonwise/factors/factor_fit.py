@@ -53,24 +53,12 @@ _CONDITIONAL = "Intervals assume that no trait matters to people that every judg
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """What was asked for.
-
-    Parameters
-    ----------
-    rank, prior : optional
-        None where cross-validation chooses.
-    normalize : bool
-    restarts : int
-    holdout : float, optional
-    interval : str, optional
-    confidence : float
-    seed : int
-    backend : {"numpy", "torch"}
-        What computes stage 1.
-    """
+    """What was asked for."""
 
     rank: int | None
+    """None where cross-validation chooses."""
     prior: float | None
+    """None where cross-validation chooses."""
     normalize: bool
     restarts: int
     holdout: float | None
@@ -78,23 +66,17 @@ class FitSettings:
     confidence: float
     seed: int
     backend: UsedBackend
+    """What computes stage 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What predicting each held-out rating cost, in nats.
-
-    Parameters
-    ----------
-    own : ndarray of float64, shape (ratings,)
-    baselines : mapping of str to ndarray of float64
-    prompt : ndarray of int64, shape (ratings,)
-        Cluster of each rating.
-    """
+    """What predicting each held-out rating cost, in nats."""
 
     own: Floats = field(repr=False)
     baselines: Mapping[str, Floats] = field(repr=False)
     prompt: npt.NDArray[np.int64] = field(repr=False)
+    """Cluster of each rating."""
 
     def mean(self, losses: Floats, confidence: float) -> EstimateRecord:
         """Return a mean over ratings with its interval, clustered by prompt."""
@@ -129,30 +111,19 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class FactorFit(DocumentedResult):
-    """A fitted factor model.
-
-    Parameters
-    ----------
-    table : RatingTable
-    settings : FitSettings
-    chosen : ChosenModel
-        Stages 1 and 2, and what they were chosen among.
-    held_out : HeldOut, optional
-    view : HumanView, optional
-        What leaderboards, comparisons and predictions are made from; None without an interval.
-    fitted : int
-        Human ratings that were fitted.
-    gap_variances : tuple of ndarray, optional
-        See `bonwise.factors.judge_information.gap_variances`; None without an interval, a prior, or a second judge.
-    """
+    """A fitted factor model."""
 
     table: RatingTable = field(repr=False)
     settings: FitSettings = field(repr=False)
     chosen: ChosenModel = field(repr=False)
+    """Stages 1 and 2, and what they were chosen among."""
     held_out: HeldOut | None = field(repr=False)
     view: HumanView | None = field(repr=False)
+    """What leaderboards, comparisons and predictions are made from; None without an interval."""
     fitted: int
+    """Human ratings that were fitted."""
     gap_variances: tuple[Floats, Floats] | None = field(default=None, repr=False)
+    """See `bonwise.factors.judge_information.gap_variances`; None without an interval, a prior, or a second judge."""
 
     def __repr__(self) -> str:
         return (

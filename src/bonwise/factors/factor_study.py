@@ -28,31 +28,19 @@ __all__ = ["BudgetStudySettings", "FactorStudy", "StudiedShare"]
 
 @dataclass(frozen=True, slots=True)
 class BudgetStudySettings:
-    """What was asked for.
-
-    Parameters
-    ----------
-    budgets : tuple of float
-        Shares of the human ratings that are fitted, smallest first.
-    rater_shares : tuple of float
-        Shares of the judges, smallest first.
-    rater_budget : float
-        The budget at which shares of judges are compared.
-    splits : int
-    rank, prior : optional
-        None where cross-validation chooses.
-    restarts : int
-    confidence : float
-    seed : int
-    backend : {"numpy", "torch"}
-    """
+    """What was asked for."""
 
     budgets: tuple[float, ...]
+    """Shares of the human ratings that are fitted, smallest first."""
     rater_shares: tuple[float, ...]
+    """Shares of the judges, smallest first."""
     rater_budget: float
+    """The budget at which shares of judges are compared."""
     splits: int
     rank: int | None
+    """None where cross-validation chooses."""
     prior: float | None
+    """None where cross-validation chooses."""
     restarts: int
     confidence: float
     seed: int
@@ -61,19 +49,12 @@ class BudgetStudySettings:
 
 @dataclass(eq=False)
 class StudiedShare:
-    """Losses of one share, split by split.
-
-    Parameters
-    ----------
-    share : float
-        Of the human ratings, or of the judges.
-    judges : int
-        That were fitted.
-    splits : int
-    """
+    """Losses of one share, split by split."""
 
     share: float
+    """Of the human ratings, or of the judges."""
     judges: int
+    """That were fitted."""
     splits: int
     fitted: list[int] = field(default_factory=list, repr=False)
     own: list[Floats] = field(default_factory=list, repr=False)
@@ -122,25 +103,16 @@ class StudiedShare:
 
 @dataclass(frozen=True, eq=False)
 class FactorStudy(DocumentedResult):
-    """Held-out cross-entropy by the share of human ratings, and by the share of judges.
-
-    Parameters
-    ----------
-    table : RatingTable
-    settings : BudgetStudySettings
-    by_labels, by_judges : sequence of StudiedShare
-    held_out : sequence of int
-        Ratings that each split predicts.
-    left_out : sequence of float
-        Usual budgets with too few ratings.
-    """
+    """Held-out cross-entropy by the share of human ratings, and by the share of judges."""
 
     table: RatingTable = field(repr=False)
     settings: BudgetStudySettings = field(repr=False)
     by_labels: Sequence[StudiedShare] = field(repr=False)
     by_judges: Sequence[StudiedShare] = field(repr=False)
     held_out: Sequence[int] = field(repr=False)
+    """Ratings that each split predicts."""
     left_out: Sequence[float] = field(repr=False)
+    """Usual budgets with too few ratings."""
 
     def __repr__(self) -> str:
         splits = self.settings.splits

@@ -25,22 +25,14 @@ BLOCKS: tuple[Block, ...] = get_args(Block)
 
 @dataclass(frozen=True, eq=False)
 class HumanDesign:
-    """Makes the columns of any cell.
-
-    Parameters
-    ----------
-    models : int
-    verdicts : VerdictColumns
-    skills : ndarray of float64, shape (models, prompts, rank), optional
-        Features of stage 1, each of variance 1 over all cells.
-    scales : ndarray of float64, shape (rank,), optional
-        By what the features were divided.
-    """
+    """Makes the columns of any cell."""
 
     models: int
     verdicts: VerdictColumns = field(repr=False)
     skills: Floats | None = field(default=None, repr=False)
+    """Features of stage 1, each of variance 1 over all cells."""
     scales: Floats | None = field(default=None, repr=False)
+    """By what the features were divided."""
 
     def with_skills(self, capabilities: CapabilityFactors) -> HumanDesign:
         """Return the design with the features of a stage 1."""

@@ -40,17 +40,7 @@ COLUMNS: tuple[tuple[Block, ...], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class StageOneSettings:
-    """How stage 1 is fitted.
-
-    Parameters
-    ----------
-    ranks : sequence of int
-    priors : sequence of float
-    normalize : bool
-    restarts : int
-    seed : int
-    backend : {"auto", "numpy", "torch"}
-    """
+    """How stage 1 is fitted."""
 
     ranks: Sequence[int] = RANKS
     priors: Sequence[float] = PRIORS
@@ -71,51 +61,32 @@ class StageOneFit:
 
 @dataclass(frozen=True, slots=True)
 class ModelCandidate:
-    """One choice, and how well it predicts.
-
-    Parameters
-    ----------
-    rank : int
-    prior : float
-    columns : tuple of str
-    ridge : float
-        The best for these columns.
-    cross_entropy : float
-        Per human rating, cross-validated.
-    se : float
-        Over ratings.
-    stage_one_loss : float
-        For comparison; it chooses nothing.
-    """
+    """One choice, and how well it predicts."""
 
     rank: int
     prior: float
     columns: tuple[Block, ...]
     ridge: float
+    """The best for these columns."""
     cross_entropy: float
+    """Per human rating, cross-validated."""
     se: float
+    """Over ratings."""
     stage_one_loss: float
+    """For comparison; it chooses nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenModel:
-    """The choice.
-
-    Parameters
-    ----------
-    capabilities : CapabilityFactors
-        Stage 1.
-    human : HumanModel
-        Stage 2.
-    best : ModelCandidate
-    candidates : tuple of ModelCandidate
-        All that were compared.
-    """
+    """The choice."""
 
     capabilities: CapabilityFactors = field(repr=False)
+    """Stage 1."""
     human: HumanModel = field(repr=False)
+    """Stage 2."""
     best: ModelCandidate
     candidates: tuple[ModelCandidate, ...] = field(repr=False)
+    """All that were compared."""
 
 
 def choose_model(

@@ -20,21 +20,14 @@ DRAWS = 400
 
 @dataclass(frozen=True, eq=False)
 class PluggedIn:
-    """Intervals around the fitted stages 1 and 2, without further draws of the factors.
-
-    Parameters
-    ----------
-    capabilities : CapabilityFactors
-        Stage 1.
-    human : HumanModel
-        Stage 2 on the block ``skills`` alone.
-    information : ndarray of float64, shape (prompts, rank, rank), optional
-        Of the prompts' factors in stage 1; None takes them as known.
-    """
+    """Intervals around the fitted stages 1 and 2, without further draws of the factors."""
 
     capabilities: CapabilityFactors = field(repr=False)
+    """Stage 1."""
     human: HumanModel = field(repr=False)
+    """Stage 2 on the block ``skills`` alone."""
     information: Floats | None = field(repr=False)
+    """Of the prompts' factors in stage 1; None takes them as known."""
 
     @classmethod
     def of(

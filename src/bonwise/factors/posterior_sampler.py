@@ -46,21 +46,14 @@ _LONGEST_STEP = 4.0
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Draws of what makes the human's capabilities, ``t[m, p] = sum_k models[m, k] prompts[p, k]``.
-
-    Parameters
-    ----------
-    models : ndarray of float64, shape (draws, models, rank)
-        The human's row times the models' rows.
-    prompts : ndarray of float64, shape (draws, prompts, rank)
-        Columns of mean square 1.
-    cutoffs : ndarray of float64, shape (draws, categories - 1)
-        Of the human.
-    """
+    """Draws of what makes the human's capabilities, ``t[m, p] = sum_k models[m, k] prompts[p, k]``."""
 
     models: Floats = field(repr=False)
+    """The human's row times the models' rows."""
     prompts: Floats = field(repr=False)
+    """Columns of mean square 1."""
     cutoffs: Floats = field(repr=False)
+    """Of the human."""
 
     def __len__(self) -> int:
         return len(self.models)

@@ -76,50 +76,32 @@ def properties_of_prompts(
 
 @dataclass(frozen=True, eq=False)
 class PromptColumn:
-    """One column of the regression.
-
-    Parameters
-    ----------
-    name : str
-        Of the property.
-    level : str
-        Of a category; blank otherwise.
-    kind : {"tag", "category", "number", "length"}
-    unit : str
-        What a coefficient is per: the baseline of a category, or the step of a number.
-    values : ndarray of float64, shape (prompts,)
-    count : int
-        Prompts that have the tag or are in the category; of a number, all.
-    """
+    """One column of the regression."""
 
     name: str
+    """Of the property."""
     level: str
+    """Of a category; blank otherwise."""
     kind: PropertyKind
     unit: str
+    """What a coefficient is per: the baseline of a category, or the step of a number."""
     values: Floats = field(repr=False)
     count: int
+    """Prompts that have the tag or are in the category; of a number, all."""
 
 
 @dataclass(frozen=True, eq=False)
 class PromptColumns:
-    """Columns for a regression, and what was left out.
-
-    Parameters
-    ----------
-    rows : ndarray of int64
-        Prompts that count.
-    columns : tuple of PromptColumn
-        Over these prompts.
-    left_out : dict of str to int
-        Prompts that do not count, by reason.
-    notes : tuple of str
-        Columns that were left out, with the reason.
-    """
+    """Columns for a regression, and what was left out."""
 
     rows: npt.NDArray[np.int64] = field(repr=False)
+    """Prompts that count."""
     columns: tuple[PromptColumn, ...]
+    """Over these prompts."""
     left_out: dict[str, int]
+    """Prompts that do not count, by reason."""
     notes: tuple[str, ...]
+    """Columns that were left out, with the reason."""
 
     @property
     def design(self) -> Floats:

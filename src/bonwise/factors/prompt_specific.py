@@ -25,22 +25,15 @@ class PromptSpecific:
 
     A human who rates one model has one number per prompt; one who compares two has one per prompt and model, because
     what a prompt adds to all models alike cancels.
-
-    Parameters
-    ----------
-    coefficients : ndarray of float64
-        Of the models, then those of the prompts.
-    cutoffs : ndarray of float64, shape (categories - 1,)
-    prompts, models : int
-    precision : float
-        Of the Gaussian prior of what a prompt adds.
     """
 
     coefficients: Floats = field(repr=False)
+    """Of the models, then those of the prompts."""
     cutoffs: Floats = field(repr=False)
     prompts: int
     models: int
     precision: float
+    """Of the Gaussian prior of what a prompt adds."""
 
     def log_probabilities(self, ratings: HumanRatings) -> Floats:
         """Return the log-probability of each rating, shape (ratings,)."""

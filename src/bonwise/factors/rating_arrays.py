@@ -22,29 +22,26 @@ _Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class RatingArrays:
-    """Ratings, one row per distinct rating.
-
-    Parameters
-    ----------
-    rater, prompt, model, opponent, rating : ndarray of int64, shape (rows,)
-        The human is rater 0. An opponent of -1 is none. A rating counts from 0.
-    weight : ndarray of float64, shape (rows,)
-        How often the rating was given.
-    layout : CutoffLayout
-        Of all raters.
-    prompts, models : int
-        How many there are.
-    """
+    """Ratings, one row per distinct rating."""
 
     rater: _Ints = field(repr=False)
+    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     prompt: _Ints = field(repr=False)
+    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     model: _Ints = field(repr=False)
+    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     opponent: _Ints = field(repr=False)
+    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     rating: _Ints = field(repr=False)
+    """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     weight: Floats = field(repr=False)
+    """How often the rating was given."""
     layout: CutoffLayout = field(repr=False)
+    """Of all raters."""
     prompts: int
+    """How many there are."""
     models: int
+    """How many there are."""
 
     @classmethod
     def of(cls, table: RatingTable) -> RatingArrays:

@@ -23,18 +23,12 @@ _MOST_CLASSES, _CLASSES = 10, 5
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Picks by another rule.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-        Gain and recovery, out of fold where the rule is fitted.
-    difference : mapping of str to Estimate
-        Of gain and recovery: the stack less this rule, paired by prompt.
-    """
+    """Picks by another rule."""
 
     metrics: Mapping[str, Estimate] = field(repr=False)
+    """Gain and recovery, out of fold where the rule is fitted."""
     difference: Mapping[str, Estimate] = field(repr=False)
+    """Of gain and recovery: the stack less this rule, paired by prompt."""
 
 
 def mean_of_z_scores(pools: StackPools, _: Deal) -> Floats:

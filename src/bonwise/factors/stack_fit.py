@@ -44,53 +44,33 @@ _MOST = 1e12
 
 @dataclass(frozen=True, eq=False)
 class StackFit(DocumentedResult):
-    """A fitted stack and its report.
-
-    Parameters
-    ----------
-    stack : JudgeStack
-        What applies it.
-    laid : StackTable
-        What it was fitted to.
-    audit : Audit or None
-        Of each judge on the same labels; None where too few prompts are labelled whole.
-    figures : StackFigures
-        Of the stack and of the best judge, out of fold.
-    worth : mapping of str to JudgeWorth
-        What is lost without each judge; empty where the stack falls back.
-    smaller : tuple of Smaller
-        Stacks of fewer and fewer judges.
-    baselines : mapping of str to Baseline
-    calibration : ChanceCalibration
-    trained : Trained
-        On all labelled prompts.
-    deal : Deal
-    ridge : float
-        That was chosen.
-    prices : mapping of str to float
-        Of a call, by judge; empty where none were given.
-    specs : mapping of str to str
-        The texts that make judges whose names do not.
-    exclude : tuple of str
-        Candidates left out.
-    confidence : float
-    seed : int
-    """
+    """A fitted stack and its report."""
 
     stack: JudgeStack
+    """What applies it."""
     laid: StackTable = field(repr=False)
+    """What it was fitted to."""
     audit: Audit | None = field(repr=False)
+    """Of each judge on the same labels; None where too few prompts are labelled whole."""
     figures: StackFigures = field(repr=False)
+    """Of the stack and of the best judge, out of fold."""
     worth: Mapping[str, JudgeWorth] = field(repr=False)
+    """What is lost without each judge; empty where the stack falls back."""
     smaller: tuple[Smaller, ...] = field(repr=False)
+    """Stacks of fewer and fewer judges."""
     baselines: Mapping[str, Baseline] = field(repr=False)
     calibration: ChanceCalibration = field(repr=False)
     trained: Trained = field(repr=False)
+    """On all labelled prompts."""
     deal: Deal = field(repr=False)
     ridge: float = field(repr=False)
+    """That was chosen."""
     prices: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """Of a call, by judge; empty where none were given."""
     specs: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The texts that make judges whose names do not."""
     exclude: tuple[str, ...] = ()
+    """Candidates left out."""
     confidence: float = CONFIDENCE
     seed: int = SEED
 

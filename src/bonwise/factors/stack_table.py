@@ -35,45 +35,29 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class StackTable:
-    """What a stack is fitted to.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    panel : Panel
-        The cells of the table, with their labels; its scores are those of one of the judges.
-    judges : tuple of str
-        Those that tell candidates apart.
-    left_out : mapping of str to str
-        The other judges, and why.
-    missing : mapping of str to int
-        Cells without a score, by judge.
-    values : ndarray of float64, shape (cells, features)
-        NaN where there is none.
-    scaling : FeatureScaling
-    standardised : ndarray of float64, shape (cells, features)
-    labelled : ndarray of bool, shape (cells,)
-        The labelled cells of prompts that have two or more of them, each with a score.
-    prompts : ndarray of bool, shape (prompts,)
-        These prompts.
-    whole : ndarray of bool
-        Of these prompts, those of which every candidate is labelled and scored.
-    weights : ndarray of float64, shape (labelled cells,), or None
-        What pairs are weighted by, from the propensities of the table.
-    """
+    """What a stack is fitted to."""
 
     table: ScoreTable = field(repr=False)
     panel: Panel = field(repr=False)
+    """The cells of the table, with their labels; its scores are those of one of the judges."""
     judges: tuple[str, ...]
+    """Those that tell candidates apart."""
     left_out: Mapping[str, str]
+    """The other judges, and why."""
     missing: Mapping[str, int]
+    """Cells without a score, by judge."""
     values: Floats = field(repr=False)
+    """NaN where there is none."""
     scaling: FeatureScaling = field(repr=False)
     standardised: Floats = field(repr=False)
     labelled: _Mask = field(repr=False)
+    """The labelled cells of prompts that have two or more of them, each with a score."""
     prompts: _Mask = field(repr=False)
+    """These prompts."""
     whole: _Mask = field(repr=False)
+    """Of these prompts, those of which every candidate is labelled and scored."""
     weights: Floats | None = field(default=None, repr=False)
+    """What pairs are weighted by, from the propensities of the table."""
 
     @property
     def owners(self) -> tuple[int, ...]:

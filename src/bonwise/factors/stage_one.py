@@ -50,22 +50,14 @@ _MEMORY = 20
 
 @dataclass(frozen=True, eq=False)
 class StageOneLoss:
-    """Mean negative log-likelihood per rating with its penalty, as a function of one vector of parameters.
-
-    Parameters
-    ----------
-    data : RatingArrays
-    shape : CapabilityShape
-    prior : float
-        Precision of the Gaussian prior of all factors; at least 0.
-    normalize : bool
-        Whether the columns of prompts and models are normalised, and there is no prior.
-    """
+    """Mean negative log-likelihood per rating with its penalty, as a function of one vector of parameters."""
 
     data: RatingArrays = field(repr=False)
     shape: CapabilityShape
     prior: float = 1.0
+    """Precision of the Gaussian prior of all factors; at least 0."""
     normalize: bool = False
+    """Whether the columns of prompts and models are normalised, and there is no prior."""
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Return the loss and its gradient."""

@@ -26,26 +26,16 @@ RIDGES = (1.0, 4.0, 16.0, 64.0)
 
 @dataclass(frozen=True, eq=False)
 class HumanRatings:
-    """The human's ratings.
-
-    Parameters
-    ----------
-    cells : RatedCells
-    rating : ndarray of int64, shape (ratings,)
-    weight : ndarray of float64, shape (ratings,)
-    categories : int
-    symmetric : bool
-        Whether the human compares two models.
-    fold : ndarray of int64, shape (ratings,)
-        Fold of cross-validation: all ratings of one model on one prompt, or of one pair, share one.
-    """
+    """The human's ratings."""
 
     cells: RatedCells = field(repr=False)
     rating: _Ints = field(repr=False)
     weight: Floats = field(repr=False)
     categories: int
     symmetric: bool
+    """Whether the human compares two models."""
     fold: _Ints = field(repr=False)
+    """Fold of cross-validation: all ratings of one model on one prompt, or of one pair, share one."""
 
     @classmethod
     def of(cls, data: RatingArrays, *, seed: int = 0, folds: int = FOLDS) -> HumanRatings:
@@ -78,20 +68,12 @@ class HumanRatings:
 
 @dataclass(frozen=True, eq=False)
 class HumanModel:
-    """A fitted stage 2.
-
-    Parameters
-    ----------
-    design : HumanDesign
-    blocks : tuple of {"skills", "models", "verdicts", "mean_verdict"}
-    ridge : float
-        Precision of the Gaussian prior of the coefficients.
-    regression : OrdinalRegression
-    """
+    """A fitted stage 2."""
 
     design: HumanDesign = field(repr=False)
     blocks: tuple[Block, ...]
     ridge: float
+    """Precision of the Gaussian prior of the coefficients."""
     regression: OrdinalRegression = field(repr=False)
 
     def log_probabilities(self, ratings: HumanRatings) -> Floats:

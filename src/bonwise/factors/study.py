@@ -135,17 +135,10 @@ def study_factors(  # noqa: PLR0913 - every setting is named
 
 @dataclass(frozen=True, eq=False)
 class _StudiedSplits:
-    """Fits and predicts, split by split.
-
-    Parameters
-    ----------
-    data : RatingArrays
-        All ratings.
-    settings : BudgetStudySettings
-    say : callable, optional
-    """
+    """Fits and predicts, split by split."""
 
     data: RatingArrays
+    """All ratings."""
     settings: BudgetStudySettings
     say: Callable[[str], None] | None
 

@@ -17,17 +17,14 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RatedCells:
-    """What a human rates: a model on a prompt, or a model beside an opponent.
-
-    Parameters
-    ----------
-    prompt, model, opponent : ndarray of int64, shape (cells,)
-        An opponent of -1 is none.
-    """
+    """What a human rates: a model on a prompt, or a model beside an opponent."""
 
     prompt: _Ints = field(repr=False)
+    """An opponent of -1 is none."""
     model: _Ints = field(repr=False)
+    """An opponent of -1 is none."""
     opponent: _Ints = field(repr=False)
+    """An opponent of -1 is none."""
 
     @classmethod
     def of(cls, data: RatingArrays) -> RatedCells:
@@ -66,19 +63,12 @@ class VerdictColumns:
 
     A judge that rates one model gives its mean rating, or the difference of two. A judge that compares two gives its
     mean verdict on the pair; of one model, the mean over its opponents.
-
-    Parameters
-    ----------
-    alone : ndarray of float64, shape (judges, models, prompts)
-        Standardised ratings, 0 where there is none; of a judge that compares, the mean over opponents.
-    pair_key : list of ndarray of int64
-        Of each judge the pairs that it compared, sorted; empty for one that rates one model.
-    pair_value : list of ndarray of float64
-    models : int
     """
 
     alone: Floats = field(repr=False)
+    """Standardised ratings, 0 where there is none; of a judge that compares, the mean over opponents."""
     pair_key: list[_Ints] = field(repr=False)
+    """Of each judge the pairs that it compared, sorted; empty for one that rates one model."""
     pair_value: list[Floats] = field(repr=False)
     models: int
 

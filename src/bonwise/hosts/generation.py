@@ -25,39 +25,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DrawnAnswer(Generic[T]):
-    """A candidate that is the answer of a model in the host's own type.
-
-    Parameters
-    ----------
-    answer : object
-        What the host gets back if this candidate wins.
-    message : message
-        What the judge reads of it: text and tool calls, as of `bonwise.data.chat.answer_text`.
-    """
+    """A candidate that is the answer of a model in the host's own type."""
 
     answer: T
+    """What the host gets back if this candidate wins."""
     message: Any
+    """What the judge reads of it: text and tool calls, as of `bonwise.data.chat.answer_text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen(Generic[T]):
-    """One of several candidates, and how it was chosen.
-
-    Parameters
-    ----------
-    best : object
-        The candidate as it was drawn.
-    selection : Selection
-    drawn : tuple
-        All candidates, in the order of the draws.
-    failed_draws : tuple of str
-        Why others are missing.
-    """
+    """One of several candidates, and how it was chosen."""
 
     best: T
+    """The candidate as it was drawn."""
     selection: Selection
     drawn: tuple[T, ...]
+    """All candidates, in the order of the draws."""
     failed_draws: tuple[str, ...] = ()
+    """Why others are missing."""
 
     @property
     def unjudged(self) -> bool:

@@ -29,15 +29,10 @@ __all__ = ["BestOfNAgentModel", "BestOfNResponse"]
 
 @dataclass
 class BestOfNResponse(ModelResponse):
-    """The response that won, with the usage of all candidates.
-
-    Parameters
-    ----------
-    bonwise : dict
-        How it was chosen, and what the judge took.
-    """
+    """The response that won, with the usage of all candidates."""
 
     bonwise: dict[str, Any] = field(default_factory=dict)
+    """How it was chosen, and what the judge took."""
 
 
 class BestOfNAgentModel(Model):

@@ -28,16 +28,6 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     ``NAME_unscored`` says why. A judge that fails is a failure of the evaluator in the report, unless the settings
     have another ``on_failure``.
 
-    Parameters
-    ----------
-    judge : Judge, callable, str or Selector
-        A judge, a function ``(inputs, output) -> number``, a text as of ``--judge`` on a command line, or a selector.
-        A judge that compares cannot score one output. Only a text can be written to a file with its dataset.
-    name : str
-        Under which a report has the score.
-    settings : mapping
-        Of `bonwise.Selector`: deadline, on_failure, ledger, max_cost ...
-
     Attributes
     ----------
     ranker : DocumentRanker
@@ -45,8 +35,13 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     """
 
     judge: Any
+    """A judge, a function ``(inputs, output) -> number``, a text as of ``--judge`` on a command line, or a selector.
+    A judge that compares cannot score one output. Only a text can be written to a file with its dataset.
+    """
     name: str = "judge"
+    """Under which a report has the score."""
     settings: dict[str, Any] = field(default_factory=dict)
+    """Of `bonwise.Selector`: deadline, on_failure, ledger, max_cost ..."""
 
     def __post_init__(self) -> None:
         """Make the ranker, which is no field: it is not written to files."""

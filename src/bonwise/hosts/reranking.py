@@ -19,25 +19,18 @@ __all__ = ["DocumentRanker", "ScoredAnswer"]
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """One answer, judged on its own.
-
-    Parameters
-    ----------
-    score : float or None
-        On the judge's scale.
-    reason : str
-        Why there is no score.
-    said : str
-        What the judge said, where it says something.
-    trail : dict
-        In plain values for JSON: ``judge``, ``score`` or ``unscored``, ``judge_usage``, ``unjudged`` and, of a judge
-        that says how sure it is, ``low``, ``high`` and ``standard_error``.
-    """
+    """One answer, judged on its own."""
 
     score: float | None
+    """On the judge's scale."""
     reason: str
+    """Why there is no score."""
     said: str
+    """What the judge said, where it says something."""
     trail: dict[str, Any]
+    """In plain values for JSON: ``judge``, ``score`` or ``unscored``, ``judge_usage``, ``unjudged`` and, of a judge
+    that says how sure it is, ``low``, ``high`` and ``standard_error``.
+    """
 
 
 class DocumentRanker:

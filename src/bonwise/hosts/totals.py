@@ -32,27 +32,18 @@ def is_unjudged(selection: Selection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HostCounts:
-    """What an adapter has done.
-
-    Parameters
-    ----------
-    selections : int
-        Pools that were judged, ranked or chosen from.
-    unjudged : int
-        Those in which no judge had a say, because it failed.
-    unscored : int
-        Candidates and documents without a score.
-    failed_draws : int
-        Candidates that could not be generated.
-    bill : Bill
-        Calls, tokens and cost of the judges alone; what candidates cost is in the results of the host.
-    """
+    """What an adapter has done."""
 
     selections: int = 0
+    """Pools that were judged, ranked or chosen from."""
     unjudged: int = 0
+    """Those in which no judge had a say, because it failed."""
     unscored: int = 0
+    """Candidates and documents without a score."""
     failed_draws: int = 0
+    """Candidates that could not be generated."""
     bill: Bill = field(default_factory=Bill)
+    """Calls, tokens and cost of the judges alone; what candidates cost is in the results of the host."""
 
 
 class HostTotals:

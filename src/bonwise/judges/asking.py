@@ -45,24 +45,6 @@ MISSING = Unscored("owed: no answer arrived", owed=True)
 class AskingSettings(ABC):
     """The settings of a judge that asks one model by one prompt file.
 
-    Parameters
-    ----------
-    model : str
-        ``provider/model``.
-    prompt : str or pathlib.Path
-        Name of a built-in prompt, or a file; it is read once, when the judge is made.
-    base_url : str, optional
-        Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
-        own: it sends the requests, and is neither changed nor closed.
-    temperature : float, optional
-        From 0 to 2; None leaves it to the server.
-    max_tokens : int
-        The most an answer may have, reasoning included.
-    longest : int
-        Characters of one text beyond which its middle is left out.
-
     Raises
     ------
     bonwise.errors.UsageError
@@ -71,14 +53,23 @@ class AskingSettings(ABC):
     """
 
     model: str
+    """``provider/model``."""
     _: KW_ONLY
     prompt: str | Path = ""
+    """Name of a built-in prompt, or a file; it is read once, when the judge is made."""
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
+    """Another server that speaks the provider's language."""
     client: Any = field(default=None, repr=False)
+    """A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+    own: it sends the requests, and is neither changed nor closed.
+    """
     temperature: float | None = 0.0
+    """From 0 to 2; None leaves it to the server."""
     max_tokens: int = 1024
+    """The most an answer may have, reasoning included."""
     longest: int = 60_000
+    """Characters of one text beyond which its middle is left out."""
     file: PromptFile = field(init=False, repr=False)
     asked: Model = field(init=False, repr=False)
 

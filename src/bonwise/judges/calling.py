@@ -30,12 +30,6 @@ _LAYERS = 8
 class FunctionJudge:
     """A function ``(prompt, text) -> number`` as a judge.
 
-    Parameters
-    ----------
-    function : callable
-        Returns a finite number, higher is better; None, NaN and what is not a number are unscored. It may be
-        ``async``: then the candidates of a prompt are judged at once.
-
     Examples
     --------
     >>> FunctionJudge(lambda prompt, text: len(text)).judge("Say hi", ["hi", "hello"])
@@ -43,6 +37,9 @@ class FunctionJudge:
     """
 
     function: Callable[[str, str], Any]
+    """Returns a finite number, higher is better; None, NaN and what is not a number are unscored. It may be
+    ``async``: then the candidates of a prompt are judged at once.
+    """
     version: str = "1"
 
     @property

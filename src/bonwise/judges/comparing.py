@@ -34,10 +34,6 @@ class ComparingSettings(AskingSettings):
     ----------
     model, prompt, base_url, client, temperature, max_tokens, longest
         As of `AskingSettings`.
-    orders : int
-        2 asks about a pair in both orders, 1 in one of them, drawn for each pair.
-    seed : int
-        Of that draw.
 
     Attributes
     ----------
@@ -48,7 +44,9 @@ class ComparingSettings(AskingSettings):
     _: KW_ONLY
     pairs: bool = field(default=True, init=False, repr=False)
     orders: int = 2
+    """2 asks about a pair in both orders, 1 in one of them, drawn for each pair."""
     seed: int = 0
+    """Of that draw."""
 
     @staticmethod
     @abstractmethod
@@ -104,19 +102,14 @@ class ComparingSettings(AskingSettings):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two candidates, and the orders in which they are shown.
-
-    Parameters
-    ----------
-    a, b : int
-        Positions, ``a < b``.
-    orders : tuple of bool
-        One a question: whether `a` is shown first.
-    """
+    """Two candidates, and the orders in which they are shown."""
 
     a: int
+    """Positions, ``a < b``."""
     b: int
+    """Positions, ``a < b``."""
     orders: tuple[bool, ...]
+    """One a question: whether `a` is shown first."""
 
     @property
     def shown(self) -> Iterator[tuple[int, int]]:

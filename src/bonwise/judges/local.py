@@ -58,13 +58,6 @@ class Length:
 
     The score is ``c / (c + 600)`` for ``c`` characters, runs of white space counted once.
 
-    Parameters
-    ----------
-    name : str
-        What fills the ``judge`` column.
-    version : str
-        Changes whenever the same texts may get other scores.
-
     Examples
     --------
     >>> [verdict.value for verdict in Length().judge("Say hello", ["h" * 200, "h" * 600])]
@@ -72,7 +65,9 @@ class Length:
     """
 
     name: str = "local:length"
+    """What fills the ``judge`` column."""
     version: str = "1"
+    """Changes whenever the same texts may get other scores."""
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
         """Score every candidate by its length; the prompt plays no part."""
@@ -86,13 +81,6 @@ class Lexical:
     The candidates are the collection, so a word of the prompt which every candidate repeats tells little.
     The score is the part of the largest attainable BM25 that the answer reaches.
 
-    Parameters
-    ----------
-    name : str
-        What fills the ``judge`` column.
-    version : str
-        Changes whenever the same texts may get other scores.
-
     Examples
     --------
     >>> on_topic, off_topic = Lexical().judge("Why do tides rise?", ["Tides follow the moon.", "Buy bread."])
@@ -101,7 +89,9 @@ class Lexical:
     """
 
     name: str = "local:lexical"
+    """What fills the ``judge`` column."""
     version: str = "1"
+    """Changes whenever the same texts may get other scores."""
 
     listwise: ClassVar[bool] = True
 
@@ -122,13 +112,6 @@ class Format:
     Closed code fences, balanced brackets, a clean ending, visible structure, lines of moderate length, no
     repetition, sentences that begin with a capital, and no stray control characters.
 
-    Parameters
-    ----------
-    name : str
-        What fills the ``judge`` column.
-    version : str
-        Changes whenever the same texts may get other scores.
-
     Examples
     --------
     >>> tidy, cut_off = Format().judge("Name two fruits", ["- Apples.\n- Pears.", "Apples (red and"])
@@ -137,7 +120,9 @@ class Format:
     """
 
     name: str = "local:format"
+    """What fills the ``judge`` column."""
     version: str = "1"
+    """Changes whenever the same texts may get other scores."""
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict]:  # noqa: ARG002
         """Score every candidate by its form; the prompt plays no part."""
@@ -150,13 +135,6 @@ class Consensus:
 
     Where answers err in different ways, the one that most resembles its rivals is the safest choice.
 
-    Parameters
-    ----------
-    name : str
-        What fills the ``judge`` column.
-    version : str
-        Changes whenever the same texts may get other scores.
-
     Examples
     --------
     >>> verdicts = Consensus().judge("6 x 7?", ["It makes 42", "It makes 48", "So it makes 42"])
@@ -165,7 +143,9 @@ class Consensus:
     """
 
     name: str = "local:consensus"
+    """What fills the ``judge`` column."""
     version: str = "1"
+    """Changes whenever the same texts may get other scores."""
 
     listwise: ClassVar[bool] = True
 

@@ -17,18 +17,6 @@ __all__ = ["OrderEffect", "order_effects"]
 class OrderEffect:
     """What being shown first was worth to a candidate, over pairs judged in both orders.
 
-    Parameters
-    ----------
-    judge : str
-    pairs : int
-        Pairs scored in both orders.
-    advantage : float
-        Mean of what a candidate earned when shown first minus what it earned when shown second, in [-1, 1].
-    differing : int
-        Pairs whose verdict (one candidate, the other or a tie) was not the same in both orders.
-    unscored : int
-        Single comparisons without a verdict.
-
     Examples
     --------
     >>> print(OrderEffect("pairwise", pairs=10, advantage=0.15, differing=3, unscored=0))
@@ -37,9 +25,13 @@ class OrderEffect:
 
     judge: str
     pairs: int
+    """Pairs scored in both orders."""
     advantage: float
+    """Mean of what a candidate earned when shown first minus what it earned when shown second, in [-1, 1]."""
     differing: int
+    """Pairs whose verdict (one candidate, the other or a tie) was not the same in both orders."""
     unscored: int
+    """Single comparisons without a verdict."""
 
     def __str__(self) -> str:
         advantage = rounded(self.advantage) + 0.0  # "+0.000" where rounding alone left something below 0

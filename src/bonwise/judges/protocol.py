@@ -48,18 +48,12 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a judge makes of the answers to its questions.
-
-    Parameters
-    ----------
-    verdicts : tuple of Score or Unscored
-        One a candidate, in candidate order.
-    preferences : tuple of Preference
-        Of a judge that compares pairs.
-    """
+    """What a judge makes of the answers to its questions."""
 
     verdicts: tuple[Verdict, ...]
+    """One a candidate, in candidate order."""
     preferences: tuple[Preference, ...] = ()
+    """Of a judge that compares pairs."""
 
 
 class AskingJudge(Judge, Protocol):

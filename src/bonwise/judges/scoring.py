@@ -23,17 +23,11 @@ __all__ = ["JudgedPool", "expected_answers", "judge_pools", "judge_pools_now"]
 
 @dataclass(frozen=True, slots=True)
 class JudgedPool:
-    """A pool with what each judge found.
-
-    Parameters
-    ----------
-    pool : Pool
-    judgments : tuple of Judgment
-        One a judge, in the order of the judges.
-    """
+    """A pool with what each judge found."""
 
     pool: Pool
     judgments: tuple[Judgment, ...]
+    """One a judge, in the order of the judges."""
 
 
 def judge_pools(

@@ -26,16 +26,6 @@ _ESCAPES = str.maketrans({"%": "%25", ",": "%2C", ":": "%3A"})
 class Spec:
     """The parts of such a text.
 
-    Parameters
-    ----------
-    kind : str
-    options : mapping of str to str
-        In their order, `of` not among them.
-    of : str
-        The inner judge, itself such a text; empty where there is none.
-    rest : str
-        What stands behind the colon, such as ``openai/gpt-5-mini``; empty where there is an inner judge.
-
     Examples
     --------
     >>> str(Spec("pairwise", {"orders": "1"}, rest="openai/m"))
@@ -44,8 +34,11 @@ class Spec:
 
     kind: str
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """In their order, `of` not among them."""
     of: str = ""
+    """The inner judge, itself such a text; empty where there is none."""
     rest: str = ""
+    """What stands behind the colon, such as ``openai/gpt-5-mini``; empty where there is an inner judge."""
 
     def __str__(self) -> str:
         options = "".join(f",{name}={value.translate(_ESCAPES)}" for name, value in self.options.items())

@@ -31,13 +31,7 @@ MOST_NESTED = 8
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a call; an exception is handed over as a value, for a future does not take every one.
-
-    Parameters
-    ----------
-    value : object
-    error : BaseException, optional
-    """
+    """What came of a call; an exception is handed over as a value, for a future does not take every one."""
 
     value: Any = None
     error: BaseException | None = None

@@ -23,21 +23,14 @@ _REPLACEMENT = "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class Enclosed:
-    """One text as it is sent.
-
-    Parameters
-    ----------
-    text : str
-        The opening line, the text, the closing line.
-    shortened : bool
-        Whether its middle was left out.
-    replaced : int
-        Lone surrogates, which no UTF-8 can hold, that became U+FFFD.
-    """
+    """One text as it is sent."""
 
     text: str
+    """The opening line, the text, the closing line."""
     shortened: bool
+    """Whether its middle was left out."""
     replaced: int
+    """Lone surrogates, which no UTF-8 can hold, that became U+FFFD."""
 
 
 def boundary(identity: str, texts: Sequence[str]) -> str:

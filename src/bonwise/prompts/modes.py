@@ -13,30 +13,17 @@ FieldType = Literal["string", "integer", "number", "boolean"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a mode demands of one property of the answer.
-
-    Parameters
-    ----------
-    types : tuple of str
-        JSON types, any of which will do.
-    values : tuple
-        The values that the property must list as its ``enum``; empty where it need not list any.
-    """
+    """What a mode demands of one property of the answer."""
 
     types: tuple[FieldType, ...]
+    """JSON types, any of which will do."""
     values: tuple[str | int, ...] = ()
+    """The values that the property must list as its ``enum``; empty where it need not list any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """One kind of judge prompt.
-
-    Parameters
-    ----------
-    candidates : int
-        How many candidates one call shows.
-    fields : mapping
-        Properties that the answer must have; a prompt file may add others. Empty: the answer is plain text.
 
     Attributes
     ----------
@@ -50,7 +37,9 @@ class Mode:
     """
 
     candidates: Literal[1, 2]
+    """How many candidates one call shows."""
     fields: Mapping[str, Field] = field(default_factory=dict)
+    """Properties that the answer must have; a prompt file may add others. Empty: the answer is plain text."""
     variables: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -21,60 +21,40 @@ VARIABLE = re.compile(r"\{\{(?:(?P<name>[a-z][a-z0-9_]*)\}\})?")
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The words of one call.
-
-    Parameters
-    ----------
-    system : str
-        The rubric: the same bytes whatever is judged.
-    user : str
-        What is judged, every text inside its fence.
-    shortened : int
-        How many texts were too long and lost their middle.
-    replaced : int
-        How many lone surrogates were replaced, in all texts together.
-    """
+    """The words of one call."""
 
     system: str
+    """The rubric: the same bytes whatever is judged."""
     user: str
+    """What is judged, every text inside its fence."""
     shortened: int
+    """How many texts were too long and lost their middle."""
     replaced: int = 0
+    """How many lone surrogates were replaced, in all texts together."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFile:
-    """A prompt file that was read and found to be in order; see `bonwise.prompts.loading.load`.
-
-    Parameters
-    ----------
-    name : str
-    version : int
-    mode : str
-        One of `bonwise.prompts.modes.MODES`.
-    variables : tuple of str
-        As the file declares them.
-    system, user : str
-        The two parts of the text; the second is a template.
-    answer : mapping or None
-        Property to schema fragment, in the order in which they are to be answered; None for plain text.
-    source : str
-        Path of the file.
-    digest : str
-        The first 12 hexadecimal digits of the SHA-256 of its bytes.
-    description : str
-        One line.
-    """
+    """A prompt file that was read and found to be in order; see `bonwise.prompts.loading.load`."""
 
     name: str
     version: int
     mode: str
+    """One of `bonwise.prompts.modes.MODES`."""
     variables: tuple[str, ...]
+    """As the file declares them."""
     system: str = field(repr=False)
+    """The two parts of the text; the second is a template."""
     user: str = field(repr=False)
+    """The two parts of the text; the second is a template."""
     answer: Mapping[str, Mapping[str, Any]] | None = field(repr=False, hash=False)
+    """Property to schema fragment, in the order in which they are to be answered; None for plain text."""
     source: str
+    """Path of the file."""
     digest: str
+    """The first 12 hexadecimal digits of the SHA-256 of its bytes."""
     description: str = field(default="", repr=False)
+    """One line."""
 
     @property
     def identity(self) -> str:

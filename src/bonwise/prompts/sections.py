@@ -22,17 +22,11 @@ def problem(source: str, line: int, what: str, hint: str) -> RowError:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Consecutive lines of a file.
-
-    Parameters
-    ----------
-    text : str
-    line : int
-        Number of its first line in the file, counted from 1.
-    """
+    """Consecutive lines of a file."""
 
     text: str
     line: int
+    """Number of its first line in the file, counted from 1."""
 
     def line_at(self, position: int) -> int:
         """Return the number of the line that holds a position of the text."""

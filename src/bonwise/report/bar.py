@@ -14,54 +14,34 @@ _FURTHEST = 1.0
 
 @dataclass(frozen=True, slots=True)
 class BarMark:
-    """A place on the line to compare figures with.
-
-    Parameters
-    ----------
-    at : float
-    kind : {"random", "gate", "oracle"}
-    text : str
-        Its name with its figure.
-    """
+    """A place on the line to compare figures with."""
 
     at: float
     kind: Literal["random", "gate", "oracle"]
     text: str
+    """Its name with its figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class BarRow:
-    """A figure with its interval.
-
-    Parameters
-    ----------
-    title, figure, ends : str
-        Its name, the estimate and the interval, as they are written.
-    estimate : float
-    low, high : float or None
-        None where there is no interval.
-    """
+    """A figure with its interval."""
 
     title: str
+    """Its name, the estimate and the interval, as they are written."""
     figure: str
+    """Its name, the estimate and the interval, as they are written."""
     ends: str
+    """Its name, the estimate and the interval, as they are written."""
     estimate: float
     low: float | None
+    """None where there is no interval."""
     high: float | None
+    """None where there is no interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
     """Figures on lines of one length, which reaches from the first mark to the last one, or to a figure beyond them.
-
-    Parameters
-    ----------
-    rows : sequence of BarRow
-        At least one.
-    marks : sequence of BarMark
-        At least two, in rising order of what they mean: random picks, the gate, the best picks.
-    says : str
-        All of it in words, for who cannot see it.
 
     Examples
     --------
@@ -72,8 +52,11 @@ class Bar:
     """
 
     rows: Sequence[BarRow]
+    """At least one."""
     marks: Sequence[BarMark]
+    """At least two, in rising order of what they mean: random picks, the gate, the best picks."""
     says: str
+    """All of it in words, for who cannot see it."""
 
     @property
     def start(self) -> float:

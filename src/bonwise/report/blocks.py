@@ -62,149 +62,94 @@ run over several lines wherever they are long, ``meaning`` explains the row.
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One sentence, or a few that belong together.
-
-    Parameters
-    ----------
-    role : Role
-    text : str
-        Text, never markup. The renderers write out what cannot be printed; the description shortens long names.
-    file : str
-        Name of a file beside the page, which stands after the text; a page links it.
-    """
+    """One sentence, or a few that belong together."""
 
     role: Role
     text: str
+    """Text, never markup. The renderers write out what cannot be printed; the description shortens long names."""
     file: str = ""
+    """Name of a file beside the page, which stands after the text; a page links it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
-
-    Parameters
-    ----------
-    title : str
-    kind : Kind
-    spare : int
-        Order in which columns are left out on a narrow terminal, 1 first; 0 for one that stays as long as it can.
-    sorted : bool
-        Whether the rows are in the order of this column, the largest first.
-    """
+    """A column of a table."""
 
     title: str
     kind: Kind = "figure"
     spare: int = 0
+    """Order in which columns are left out on a narrow terminal, 1 first; 0 for one that stays as long as it can."""
     sorted: bool = False
+    """Whether the rows are in the order of this column, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table that is more than its cells.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        One per column.
-    strong : bool
-        Whether it stands out.
-    group : str
-        Heading above this row, where a group of rows begins.
-    values : sequence of float or None
-        By which a page sorts, one per column, None where the cell's text is sorted; empty where nothing is.
-    inside : sequence of Block or Cards
-        What a page shows when the row is opened: sentences, tables, cards, and parts of these.
-    excerpt : str
-        What a page shows below the first cell: how a longer text begins.
-    """
+    """A row of a table that is more than its cells."""
 
     cells: Sequence[str]
+    """One per column."""
     strong: bool = False
+    """Whether it stands out."""
     group: str = ""
+    """Heading above this row, where a group of rows begins."""
     values: Sequence[float | None] = ()
+    """By which a page sorts, one per column, None where the cell's text is sorted; empty where nothing is."""
     inside: Sequence[Block | Cards] = ()
+    """What a page shows when the row is opened: sentences, tables, cards, and parts of these."""
     excerpt: str = ""
+    """What a page shows below the first cell: how a longer text begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardMark:
-    """A word that tells a card from the others.
-
-    Parameters
-    ----------
-    kind : {"picked", "best"}
-        Who chose it: the judge, or the oracle.
-    text : str
-    """
+    """A word that tells a card from the others."""
 
     kind: Literal["picked", "best"]
+    """Who chose it: the judge, or the oracle."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A candidate, or another thing that has a name, figures and a text.
-
-    Parameters
-    ----------
-    title : str
-    marks : sequence of CardMark
-    facts : sequence of tuple of str
-        Names and figures.
-    note : str
-        What is said beside the figures.
-    blocks : sequence of Said or Part
-        Below them.
-    """
+    """A candidate, or another thing that has a name, figures and a text."""
 
     title: str
     marks: Sequence[CardMark] = ()
     facts: Sequence[tuple[str, str]] = ()
+    """Names and figures."""
     note: str = ""
+    """What is said beside the figures."""
     blocks: Sequence[Said | Part] = ()
+    """Below them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """Cards side by side, in a row of a table that is opened.
-
-    Parameters
-    ----------
-    cards : sequence of Card
-    title : str
-    folded : str
-        What a page says in place of the cards until a reader opens them; empty where they are open.
-    """
+    """Cards side by side, in a row of a table that is opened."""
 
     cards: Sequence[Card]
     title: str = ""
     folded: str = ""
+    """What a page says in place of the cards until a reader opens them; empty where they are open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of text.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-    rows : sequence of Row
-    title : str
-    at_a_glance : int
-        Rows that a terminal shows, which counts the others; 0 for all.
-    role : {"table", "facts", "headlines", "finder", "definitions"}
-        ``facts`` are names and values for the head of a page. ``headlines`` are figures to read first: name, figure,
-        interval, meaning, and what stands beside. Terminal and Markdown leave both out, because their figures stand
-        elsewhere too. ``finder`` has rows that open, a search field and sorting on a page; a page has one at most, a
-        notebook none. Its title says what the field searches. ``definitions`` are a term, what it is, and an address
-        that says more: a page alone has them, and adds them itself.
-    """
+    """A table of text."""
 
     columns: Sequence[Column]
     rows: Sequence[Row]
     title: str = ""
     role: Literal["table", "facts", "headlines", "finder", "definitions"] = "table"
+    """``facts`` are names and values for the head of a page. ``headlines`` are figures to read first: name, figure,
+    interval, meaning, and what stands beside. Terminal and Markdown leave both out, because their figures stand
+    elsewhere too. ``finder`` has rows that open, a search field and sorting on a page; a page has one at most, a
+    notebook none. Its title says what the field searches. ``definitions`` are a term, what it is, and an address that
+    says more: a page alone has them, and adds them itself.
+    """
     at_a_glance: int = 0
+    """Rows that a terminal shows, which counts the others; 0 for all."""
 
     @classmethod
     def of(cls, columns: Sequence[Column], rows: Iterable[Sequence[str]], title: str = "") -> Table:
@@ -235,28 +180,18 @@ D = TypeVar("D", bound=FigureData)
 
 @dataclass(frozen=True, slots=True)
 class Drawing(Generic[D]):
-    """A figure: its numbers, and who paints them.
-
-    Parameters
-    ----------
-    painter : callable
-        Paints the data on axes, in the colours of `bonwise.report.figures.colours`.
-    data : FigureData
-    key : str
-        Unlike that of any other drawing of the description: lower-case letters, digits and hyphens.
-    title : str
-    says : str
-        What is to be seen, with its figures: the caption, and what a screen reader reads.
-    size : tuple of float
-        Inches.
-    """
+    """A figure: its numbers, and who paints them."""
 
     painter: Callable[[Axes, D], None]
+    """Paints the data on axes, in the colours of `bonwise.report.figures.colours`."""
     data: D
     key: str
+    """Unlike that of any other drawing of the description: lower-case letters, digits and hyphens."""
     title: str
     says: str
+    """What is to be seen, with its figures: the caption, and what a screen reader reads."""
     size: tuple[float, float] = (3.9, 2.75)
+    """Inches."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Paint on matplotlib axes of your own, or on new ones, and return them."""
@@ -273,34 +208,24 @@ class Drawing(Generic[D]):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Blocks that belong together.
-
-    Parameters
-    ----------
-    title : str
-        Empty for what stands directly under the heading above.
-    blocks : sequence of Block
-    role : {"part", "detail", "long", "verdict", "outcomes", "next"}
-        ``detail`` is for pages alone, ``long`` for pages and a terminal that shows everything. The title of a
-        ``verdict`` is its word; ``outcomes`` are those of gates, or what to do. Both come first everywhere. ``next``
-        is what to type next: a page says it in the verdict, a terminal and Markdown say it last.
-    state : {"good", "bad", "open"}
-        Of a verdict.
-    anchor : str
-        Address on a page: lower-case letters, digits and hyphens; made from the title where empty.
-    folded : str
-        What a page says in place of the blocks until a reader opens them; empty where they are open.
-    in_short : sequence of Block, optional
-        Of a whole description: what a terminal shows in place of the blocks, unless all of it is asked for.
-    """
+    """Blocks that belong together."""
 
     title: str
+    """Empty for what stands directly under the heading above."""
     blocks: Sequence[Block]
     role: Literal["part", "detail", "long", "verdict", "outcomes", "next"] = "part"
+    """``detail`` is for pages alone, ``long`` for pages and a terminal that shows everything. The title of a
+    ``verdict`` is its word; ``outcomes`` are those of gates, or what to do. Both come first everywhere. ``next`` is
+    what to type next: a page says it in the verdict, a terminal and Markdown say it last.
+    """
     state: Literal["good", "bad", "open"] = "open"
+    """Of a verdict."""
     anchor: str = ""
+    """Address on a page: lower-case letters, digits and hyphens; made from the title where empty."""
     folded: str = ""
+    """What a page says in place of the blocks until a reader opens them; empty where they are open."""
     in_short: Sequence[Block] | None = None
+    """Of a whole description: what a terminal shows in place of the blocks, unless all of it is asked for."""
 
 
 # A drawing's own kind of data matters only to its painter.

@@ -26,24 +26,6 @@ class FittedTable:
     On a terminal too narrow for all of it whole columns are left out, and named below the table. In a file or a pipe
     nothing is left out, however wide the lines become; only sentences are broken into lines there too.
 
-    Parameters
-    ----------
-    headers : sequence of str
-        Blanks at the end tell columns of one name apart.
-    rows : sequence of sequence of str
-        One cell a header.
-    spare : sequence of str
-        Headers that may be left out, the first one first; where that is not enough others follow, from the right.
-    left : int
-        Leading columns that hold names; these stay, and so does the most important column of figures.
-    title : str
-    words : sequence of str
-        Headers of columns that hold words, which may run over several lines on a terminal.
-    sentences : sequence of str
-        Those of them that may run over several lines everywhere.
-    styles : sequence of str
-        Of the rows, one each; none where empty.
-
     Examples
     --------
     >>> import io
@@ -55,13 +37,20 @@ class FittedTable:
     """
 
     headers: Sequence[str]
+    """Blanks at the end tell columns of one name apart."""
     rows: Sequence[Sequence[str]]
+    """One cell a header."""
     spare: Sequence[str] = ()
+    """Headers that may be left out, the first one first; where that is not enough others follow, from the right."""
     left: int = 1
+    """Leading columns that hold names; these stay, and so does the most important column of figures."""
     title: str = ""
     words: Sequence[str] = ()
+    """Headers of columns that hold words, which may run over several lines on a terminal."""
     sentences: Sequence[str] = ()
+    """Those of them that may run over several lines everywhere."""
     styles: Sequence[str] = ()
+    """Of the rows, one each; none where empty."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = self.fit(console, options)

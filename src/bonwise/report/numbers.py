@@ -86,12 +86,7 @@ class Bounded(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """A figure with its interval, where there is no estimate that holds both.
-
-    Parameters
-    ----------
-    estimate, low, high : float or None
-    """
+    """A figure with its interval, where there is no estimate that holds both."""
 
     estimate: float | None
     low: float | None

@@ -32,34 +32,28 @@ _SHARES = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5
 
 @dataclass(frozen=True, slots=True)
 class BudgetSplit:
-    """How to split a mean number of calls per prompt between routing and redraws.
-
-    Parameters
-    ----------
-    mean_calls, strong_cost : float
-        What was asked for: calls per prompt in all, and the price of one routed prompt in calls.
-    share : float
-        Part of the prompts to route.
-    further_calls : float
-        Mean calls of redraws for each prompt that is not routed, beyond its first scores.
-    gain : Estimate
-        Expected gain in the mean label over the first pass, with a perfect stronger judge.
-    route_only, redraw_only : float
-        The same where all is spent on one use; routing first passes over the rest of the budget
-        where every prompt is routed.
-    over_routing : Estimate
-        Gain minus that of routing alone, paired by prompt.
-    sentence : str
-    """
+    """How to split a mean number of calls per prompt between routing and redraws."""
 
     mean_calls: float
+    """What was asked for: calls per prompt in all, and the price of one routed prompt in calls."""
     strong_cost: float
+    """What was asked for: calls per prompt in all, and the price of one routed prompt in calls."""
     share: float
+    """Part of the prompts to route."""
     further_calls: float
+    """Mean calls of redraws for each prompt that is not routed, beyond its first scores."""
     gain: Estimate
+    """Expected gain in the mean label over the first pass, with a perfect stronger judge."""
     route_only: float
+    """The same where all is spent on one use; routing first passes over the rest of the budget where every prompt is
+    routed.
+    """
     redraw_only: float
+    """The same where all is spent on one use; routing first passes over the rest of the budget where every prompt is
+    routed.
+    """
     over_routing: Estimate
+    """Gain minus that of routing alone, paired by prompt."""
     sentence: str
 
     def record(self) -> BudgetRecord:

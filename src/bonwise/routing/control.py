@@ -36,17 +36,11 @@ STEEP = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided about one prompt.
-
-    Parameters
-    ----------
-    send : bool
-    held_back : bool
-        Whether it would have been sent but for the cap.
-    """
+    """What was decided about one prompt."""
 
     send: bool
     held_back: bool
+    """Whether it would have been sent but for the cap."""
 
 
 class ShareControl:

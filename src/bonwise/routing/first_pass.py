@@ -12,21 +12,14 @@ __all__ = ["FirstPass", "Route"]
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """The first verdicts on the candidates of one prompt.
-
-    Parameters
-    ----------
-    verdicts : sequence of Score or Unscored
-        One a candidate, by the judge that selects; a score holds the interval and the draws that it came with.
-    others : sequence of sequences of Score or Unscored
-        The verdicts of further judges on the same candidates, where a router asks for them.
-    p_best : tuple of float or None
-        Posterior probability that each candidate is the best, where a strategy knows it.
-    """
+    """The first verdicts on the candidates of one prompt."""
 
     verdicts: Sequence[Verdict]
+    """One a candidate, by the judge that selects; a score holds the interval and the draws that it came with."""
     others: Sequence[Sequence[Verdict]] = ()
+    """The verdicts of further judges on the same candidates, where a router asks for them."""
     p_best: Sequence[float | None] = ()
+    """Posterior probability that each candidate is the best, where a strategy knows it."""
 
     @property
     def scores(self) -> list[float | None]:
@@ -36,21 +29,13 @@ class FirstPass:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a router made of one pool.
-
-    Parameters
-    ----------
-    strong : bool
-        Whether the stronger judge decides.
-    signal : float or None
-        The value of the signal; None where it could not be computed.
-    reason : str
-        In plain words: ``above the threshold``, ``share is used up``, ``no signal: nothing was scored`` ...
-    contenders : tuple of int
-        Positions among which the stronger judge decides; empty for all.
-    """
+    """What a router made of one pool."""
 
     strong: bool
+    """Whether the stronger judge decides."""
     signal: float | None
+    """The value of the signal; None where it could not be computed."""
     reason: str
+    """In plain words: ``above the threshold``, ``share is used up``, ``no signal: nothing was scored`` ..."""
     contenders: tuple[int, ...] = ()
+    """Positions among which the stronger judge decides; empty for all."""

@@ -35,34 +35,23 @@ SHARES = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.40, 0.50, 0.75, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class JudgeStudy:
-    """What routing from one judge to a perfect one is worth, signal by signal.
-
-    Parameters
-    ----------
-    prompts : JudgedPrompts
-    signals : mapping of str to SignalStudy
-    perfect : tuple of RoutedShare
-        Prompts in the order of their true gain.
-    bounds : mapping of float to (Estimate, Estimate)
-        By share: the estimate of corollary 3's bound for what the features were found to predict, and
-        the part of it that the expected gain achieves; empty where that signal has no figures.
-    grid : tuple of tuple of Estimate
-        E[gain | margin, level]; empty where scores leave [0, 1].
-    confidence_calibrated, voi_calibrated : CalibrationCheck
-    recommendation : Recommendation
-    budget : BudgetSplit or None
-        Where a joint budget was given.
-    """
+    """What routing from one judge to a perfect one is worth, signal by signal."""
 
     prompts: JudgedPrompts
     signals: Mapping[str, SignalStudy]
     perfect: tuple[RoutedShare, ...]
+    """Prompts in the order of their true gain."""
     bounds: Mapping[float, tuple[Estimate, Estimate]]
+    """By share: the estimate of corollary 3's bound for what the features were found to predict, and the part of it
+    that the expected gain achieves; empty where that signal has no figures.
+    """
     grid: tuple[tuple[Estimate, ...], ...]
+    """E[gain | margin, level]; empty where scores leave [0, 1]."""
     confidence_calibrated: CalibrationCheck
     voi_calibrated: CalibrationCheck
     recommendation: Recommendation
     budget: BudgetSplit | None = None
+    """Where a joint budget was given."""
 
     def router(self, *, scale: str = "", seed: int = 0) -> SavedRouter:
         """Return the recommended router, a learnt signal fitted to all labelled prompts."""

@@ -23,36 +23,24 @@ __all__ = ["JudgedPrompts", "judged_prompts"]
 
 @dataclass(frozen=True, eq=False)
 class JudgedPrompts:
-    """One judge's prompts after the first judging.
-
-    Parameters
-    ----------
-    panel : Panel
-        The prompts whose candidates all have a first score.
-    features : dict of str to ndarray, shape (prompts,)
-        As `bonwise.stats.pool_features` names them, and ``disagreement`` where there are other judges.
-    labelled : ndarray of bool, shape (prompts,)
-        Whether all candidates of the prompt are labelled.
-    outcomes : Outcomes
-        Of the labelled prompts.
-    wrong : ndarray of float64, shape (labelled prompts,)
-        Probability, over ties broken at random, that the pick is not among the best candidates.
-    weighted : bool
-        Whether the table states with which probability prompts were labelled.
-    draws : ndarray of float64, shape (cells, k), or None
-        Repeated scores of the cells of `panel`, whether or not the features look at them.
-    first : {"score", "draw_0"}
-        What the first pass said of each candidate: features, pick and gain rest on it.
-    """
+    """One judge's prompts after the first judging."""
 
     panel: Panel
+    """The prompts whose candidates all have a first score."""
     features: dict[str, Floats] = field(repr=False)
+    """As `bonwise.stats.pool_features` names them, and ``disagreement`` where there are other judges."""
     labelled: npt.NDArray[np.bool_] = field(repr=False)
+    """Whether all candidates of the prompt are labelled."""
     outcomes: Outcomes = field(repr=False)
+    """Of the labelled prompts."""
     wrong: Floats = field(repr=False)
+    """Probability, over ties broken at random, that the pick is not among the best candidates."""
     weighted: bool = False
+    """Whether the table states with which probability prompts were labelled."""
     draws: Floats | None = field(default=None, repr=False)
+    """Repeated scores of the cells of `panel`, whether or not the features look at them."""
     first: First = "score"
+    """What the first pass said of each candidate: features, pick and gain rest on it."""
 
     @property
     def gain(self) -> Floats:

@@ -32,23 +32,14 @@ _FALLBACKS = (FALLBACK, "margin")
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The signal to route by at the share asked for.
-
-    Parameters
-    ----------
-    signal : str
-    share : float
-    threshold : float
-        Route where the signal lies above it; at it, with the probability that fills the share.
-    captured : Estimate
-        Part of the possible lift; of a learnt signal cross-fitted.
-    sentences : tuple of str
-    """
+    """The signal to route by at the share asked for."""
 
     signal: SignalName
     share: float
     threshold: float
+    """Route where the signal lies above it; at it, with the probability that fills the share."""
     captured: Estimate
+    """Part of the possible lift; of a learnt signal cross-fitted."""
     sentences: tuple[str, ...]
 
     def record(self) -> RecommendedRoute:

@@ -16,33 +16,23 @@ OnMissing = Literal["keep", "random"]
 
 @dataclass(frozen=True, slots=True)
 class RouterReport:
-    """What a router did so far.
-
-    Parameters
-    ----------
-    signal : str
-    share : float
-        Part of the pools that it may send.
-    seen, sent : int
-        Pools considered, and those of them that went to the stronger judge.
-    threshold : float or None
-        Of the signal, for the next pool; None while no signal is known there.
-    without_signal : int
-        Pools whose signal could not be computed, sent or not.
-    reasons : mapping of str to int
-        How often each reason was given.
-    on_missing : {"keep", "random"}
-        What was done with pools whose scores do not give the signal.
-    """
+    """What a router did so far."""
 
     signal: str
     share: float
+    """Part of the pools that it may send."""
     seen: int
+    """Pools considered, and those of them that went to the stronger judge."""
     sent: int
+    """Pools considered, and those of them that went to the stronger judge."""
     threshold: float | None
+    """Of the signal, for the next pool; None while no signal is known there."""
     without_signal: int
+    """Pools whose signal could not be computed, sent or not."""
     reasons: Mapping[str, int]
+    """How often each reason was given."""
     on_missing: OnMissing = "keep"
+    """What was done with pools whose scores do not give the signal."""
 
     @property
     def sent_share(self) -> float | None:

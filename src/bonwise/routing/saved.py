@@ -26,31 +26,6 @@ __all__ = ["SavedRouter", "thinned"]
 class SavedRouter:
     """A signal, what share of prompts it sends, and what its values look like.
 
-    Parameters
-    ----------
-    signal : str
-        A name of `bonwise.routing.signals.SIGNALS`.
-    share : float
-        Part of the prompts to send, in (0, 1].
-    threshold : float
-        Value of the signal above which that share of the calibration lies; prompts at the
-        threshold are sent with whatever probability fills the share.
-    calibration : ndarray of float64
-        Values of the signal on earlier prompts, in rising order, at most 2,000.
-    model : GainModel or None
-        Of a learnt signal, with its fit report.
-    judge : str
-        The judge whose first pass the signal was computed from.
-    scale : str
-        The declared scale of its scores, such as ``0:100``; empty where none was declared. The signal
-        is in the unit after that scale was applied.
-    captured : mapping
-        What the study found at this share, as the keys of an estimate; empty where there was no study.
-    version : str
-        Of bonwise.
-    first : {"score", "draw_0"}
-        What stood for a candidate's first score in the study: its score, or the first of its draws.
-
     Raises
     ------
     ValueError
@@ -63,15 +38,29 @@ class SavedRouter:
     """
 
     signal: str
+    """A name of `bonwise.routing.signals.SIGNALS`."""
     share: float
+    """Part of the prompts to send, in (0, 1]."""
     threshold: float
+    """Value of the signal above which that share of the calibration lies; prompts at the threshold are sent with
+    whatever probability fills the share.
+    """
     calibration: Floats = field(repr=False)
+    """Values of the signal on earlier prompts, in rising order, at most 2,000."""
     model: GainModel | None = None
+    """Of a learnt signal, with its fit report."""
     judge: str = "judge"
+    """The judge whose first pass the signal was computed from."""
     scale: str = ""
+    """The declared scale of its scores, such as ``0:100``; empty where none was declared. The signal is in the unit
+    after that scale was applied.
+    """
     captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What the study found at this share, as the keys of an estimate; empty where there was no study."""
     version: str = field(default_factory=release)
+    """Of bonwise."""
     first: First = "score"
+    """What stood for a candidate's first score in the study: its score, or the first of its draws."""
 
     def __post_init__(self) -> None:
         # A router without a file needs neither documents nor pydantic.

@@ -29,35 +29,22 @@ __all__ = ["SignalStudy", "share_record", "study_signal"]
 
 @dataclass(frozen=True, eq=False)
 class SignalStudy:
-    """One signal at every share.
-
-    Parameters
-    ----------
-    signal : Signal
-    reason : str
-        Why there are no figures; empty where there are.
-    note : str
-        What the figures leave out, such as repeated scores for lack of labels.
-    looks_at : tuple of str
-        Features behind it.
-    lacking : int
-        Labelled prompts without a value of the signal: they are routed last.
-    shares : tuple of RoutedShare
-    corr_gain : Estimate or None
-    decomposition : Decomposition or None
-    per_prompt : ndarray of float64 or None
-        The signal of each labelled prompt; of a learnt one cross-fitted.
-    """
+    """One signal at every share."""
 
     signal: Signal
     reason: str = ""
+    """Why there are no figures; empty where there are."""
     note: str = ""
+    """What the figures leave out, such as repeated scores for lack of labels."""
     looks_at: tuple[str, ...] = ()
+    """Features behind it."""
     lacking: int = 0
+    """Labelled prompts without a value of the signal: they are routed last."""
     shares: tuple[RoutedShare, ...] = field(default=(), repr=False)
     corr_gain: Estimate | None = None
     decomposition: Decomposition | None = field(default=None, repr=False)
     per_prompt: Floats | None = field(default=None, repr=False)
+    """The signal of each labelled prompt; of a learnt one cross-fitted."""
 
     def at(self, share: float) -> RoutedShare:
         """Return the figures at one of the shares studied."""

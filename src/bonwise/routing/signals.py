@@ -44,26 +44,17 @@ FALLBACK = "interval_width"
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A figure of a prompt, known before the stronger judge is asked, by which prompts are ranked.
-
-    Parameters
-    ----------
-    name : str
-    needs : tuple of str
-        Features, as `bonwise.stats.pool_features` names them, without which it has no value.
-    meaning : str
-        In one line.
-    learnt : bool
-        Whether it is a model of the gain, fitted to labelled prompts.
-    also : tuple of str
-        Features that a learnt signal looks at where they are given.
-    """
+    """A figure of a prompt, known before the stronger judge is asked, by which prompts are ranked."""
 
     name: SignalName
     needs: tuple[str, ...]
+    """Features, as `bonwise.stats.pool_features` names them, without which it has no value."""
     meaning: str
+    """In one line."""
     learnt: bool = False
+    """Whether it is a model of the gain, fitted to labelled prompts."""
     also: tuple[str, ...] = ()
+    """Features that a learnt signal looks at where they are given."""
     _of: Callable[..., Floats] | None = field(default=None, repr=False)
 
     def value(self, features: Mapping[str, Floats], model: GainModel | None = None) -> Floats:
@@ -120,24 +111,16 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class FittedSignal:
-    """A signal that is ready for use, and what had to be done to make it so.
-
-    Parameters
-    ----------
-    asked : str
-        The name that was asked for.
-    signal : Signal
-        The one taken: another where labels are too few for a learnt one.
-    model : GainModel or None
-        Of a learnt signal.
-    note : str
-        Why another signal or fewer features were taken; empty where nothing was changed.
-    """
+    """A signal that is ready for use, and what had to be done to make it so."""
 
     asked: str
+    """The name that was asked for."""
     signal: Signal
+    """The one taken: another where labels are too few for a learnt one."""
     model: GainModel | None = None
+    """Of a learnt signal."""
     note: str = ""
+    """Why another signal or fewer features were taken; empty where nothing was changed."""
 
     def value(self, features: Mapping[str, Floats]) -> Floats:
         """Compute the signal, as `Signal.value`."""

@@ -32,23 +32,15 @@ __all__ = ["RouteStudy", "route"]
 
 @dataclass(frozen=True, eq=False)
 class RouteStudy(DocumentedResult):
-    """What routing some prompts to a stronger judge is worth, and by which signal.
-
-    Parameters
-    ----------
-    judges : mapping of str to JudgeStudy
-        The judges that could be studied.
-    settings : RouteSettings
-    not_studied : mapping of str to str
-        The judges that could not be studied, and why.
-    scales : mapping of str to Scale
-        Declared scales by judge, ``""`` standing for the others.
-    """
+    """What routing some prompts to a stronger judge is worth, and by which signal."""
 
     judges: Mapping[str, JudgeStudy]
+    """The judges that could be studied."""
     settings: RouteSettings
     not_studied: Mapping[str, str] = field(default_factory=dict)
+    """The judges that could not be studied, and why."""
     scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
+    """Declared scales by judge, ``""`` standing for the others."""
 
     def __repr__(self) -> str:
         return f"<RouteStudy of {', '.join(self.judges)} on {self.settings.source}>"

@@ -60,20 +60,13 @@ class Stop:
 
 @dataclass(slots=True)
 class RunControl:
-    """Who is told how far a run has come, and who may end it.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with a `RunProgress`.
-    stop : Stop, optional
-    total : int, optional
-        How many answers, or pools, there will be.
-    """
+    """Who is told how far a run has come, and who may end it."""
 
     progress: Progress | None = None
+    """Called with a `RunProgress`."""
     stop: Stop = field(default_factory=Stop)
     total: int | None = None
+    """How many answers, or pools, there will be."""
     summary: RunSummary | None = field(default=None, init=False)
     """How the run goes, from its beginning."""
 

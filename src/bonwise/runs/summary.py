@@ -30,38 +30,25 @@ CUT = {"deadline", "partial", *GUESSED}
 
 @dataclass(slots=True)
 class RunSummary:
-    """How a run goes.
-
-    Parameters
-    ----------
-    engine : Engine
-        Its `totals` and `spending` hold what was asked and paid.
-    judges : sequence of Judge
-    run : pathlib.Path or None
-        The run folder.
-    interrupted : bool
-        Whether the run was told to end.
-    pools : int
-        Pools that are done.
-    refused : int
-        Verdicts that are missing because a server refused the request for good.
-    owed : int
-        Pools in which nothing is picked because a judge failed or an answer has not arrived.
-    cut : int
-        Pools whose pick does without an answer that has not arrived.
-    failure : CallError or None
-        An answer that did not arrive and ended the run.
-    """
+    """How a run goes."""
 
     engine: Engine
+    """Its `totals` and `spending` hold what was asked and paid."""
     judges: Sequence[Judge]
     run: Path | None = None
+    """The run folder."""
     interrupted: bool = False
+    """Whether the run was told to end."""
     pools: int = 0
+    """Pools that are done."""
     refused: int = 0
+    """Verdicts that are missing because a server refused the request for good."""
     owed: int = 0
+    """Pools in which nothing is picked because a judge failed or an answer has not arrived."""
     cut: int = 0
+    """Pools whose pick does without an answer that has not arrived."""
     failure: CallError | None = None
+    """An answer that did not arrive and ended the run."""
     _parameters: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def note(self, judged: JudgedPool) -> None:

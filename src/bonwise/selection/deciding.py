@@ -27,39 +27,27 @@ NOBODY = Ranked((), (), ())
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a pool when nothing more is asked.
-
-    Parameters
-    ----------
-    standing : Standing or None
-        None where nothing had to be asked.
-    bill, effective
-        As of a `Judgment`.
-    draws : mapping of int to int
-        Scores asked of each entrant.
-    preferences : tuple of Preference
-        Between entrants.
-    late : bool
-        Whether the time was up.
-    error : BonwiseError or None
-        What failed first.
-    routed : Routed or None
-    owed : mapping of int to Unscored
-        Why an answer about an entrant is missing, where that is known.
-    evaluations : int
-        Candidates that judges which ask no model have judged.
-    """
+    """What is known of a pool when nothing more is asked."""
 
     standing: Standing | None = None
+    """None where nothing had to be asked."""
     bill: Bill = field(default_factory=Bill)
+    """As of a `Judgment`."""
     effective: Sequence[Mapping[str, Any]] = ()
+    """As of a `Judgment`."""
     draws: Mapping[int, int] = field(default_factory=dict)
+    """Scores asked of each entrant."""
     preferences: tuple[Preference, ...] = ()
+    """Between entrants."""
     late: bool = False
+    """Whether the time was up."""
     error: BonwiseError | None = None
+    """What failed first."""
     routed: Routed | None = None
     owed: Mapping[int, Unscored] = field(default_factory=dict)
+    """Why an answer about an entrant is missing, where that is known."""
     evaluations: int = 0
+    """Candidates that judges which ask no model have judged."""
 
     @classmethod
     def of(

@@ -16,24 +16,15 @@ __all__ = ["DistinctTexts", "distinct_texts"]
 
 @dataclass(frozen=True, slots=True)
 class DistinctTexts:
-    """The candidates of a pool and the entrants that stand for them.
-
-    Parameters
-    ----------
-    pool : tuple of Candidate
-    order : tuple of int
-        Every candidate once, in the seeded random order.
-    texts : tuple of str
-        One an entrant.
-    entrant : tuple of int or None
-        Of each candidate; candidates of one and the same text share one, and who has no words has none.
-    entrants : Entrants
-    """
+    """The candidates of a pool and the entrants that stand for them."""
 
     pool: tuple[Candidate, ...]
     order: tuple[int, ...]
+    """Every candidate once, in the seeded random order."""
     texts: tuple[str, ...]
+    """One an entrant."""
     entrant: tuple[int | None, ...]
+    """Of each candidate; candidates of one and the same text share one, and who has no words has none."""
     entrants: Entrants
 
     def ids(self, entrant: int) -> list[str]:

@@ -24,27 +24,17 @@ __all__ = ["Job", "jobs_of"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A prompt with its candidates, checked.
-
-    Parameters
-    ----------
-    prompt : str
-    candidates : tuple of Candidate
-    originals : sequence
-        The candidates as the caller holds them.
-    prompt_id : str or None
-    salt : str or None
-        Together with the seed and the candidates breaks ties; the prompt id, or the prompt, unless one is given.
-    judge_all : bool
-        Whether a single text is judged too.
-    """
+    """A prompt with its candidates, checked."""
 
     prompt: str
     candidates: tuple[Candidate, ...]
     originals: Sequence[Any]
+    """The candidates as the caller holds them."""
     prompt_id: str | None = None
     salt: str | None = None
+    """Together with the seed and the candidates breaks ties; the prompt id, or the prompt, unless one is given."""
     judge_all: bool = False
+    """Whether a single text is judged too."""
 
     @classmethod
     def of(

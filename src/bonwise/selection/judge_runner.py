@@ -30,22 +30,15 @@ AT_A_TURN = 2
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One use of a judge.
-
-    Parameters
-    ----------
-    judge : Judge
-    prompt : str
-    texts : tuple of str
-    draw, temperature
-        As of `bonwise.judges.judging.judge_with`.
-    """
+    """One use of a judge."""
 
     judge: Judge
     prompt: str
     texts: tuple[str, ...]
     draw: int = 0
+    """As of `bonwise.judges.judging.judge_with`."""
     temperature: float | None = None
+    """As of `bonwise.judges.judging.judge_with`."""
 
 
 _INSIDE: ContextVar[bool] = ContextVar("judging for a pool that has its place", default=False)
@@ -233,26 +226,17 @@ class EngineJudgeRunner:
 
 @dataclass(slots=True)
 class _Work:
-    """Calls that are made together.
-
-    Parameters
-    ----------
-    positions : sequence of int
-        Of the calls in their round.
-    judge : Judge
-    run : callable
-        Returns a coroutine that makes them and returns what came of each.
-    in_time : sequence of Result
-        Holds what came of each by the time at which the coroutine was cancelled.
-    foreign : bool
-        Whether somebody else's code is awaited. It gets a task: what it sets and cancels there is its own.
-    """
+    """Calls that are made together."""
 
     positions: Sequence[int]
+    """Of the calls in their round."""
     judge: Judge
     run: Callable[[], Coroutine[Any, Any, Sequence[Result]]]
+    """Returns a coroutine that makes them and returns what came of each."""
     in_time: Sequence[Result]
+    """Holds what came of each by the time at which the coroutine was cancelled."""
     foreign: bool = False
+    """Whether somebody else's code is awaited. It gets a task: what it sets and cancels there is its own."""
 
     async def traced(self) -> Sequence[Result]:
         """Make them inside a span."""

@@ -31,21 +31,16 @@ _HINT = "learn it again: bonwise learn SCORES.csv --save FILE"
 
 
 class Pilot(NamedTuple):
-    """Draws of one judge.
-
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (n, K, k)
-        The first call of each candidate, then the later ones; NaN where there is none, also where a pool is smaller.
-    judge : str
-        Whose they are.
-    first : str
-        Where the first calls stand: ``draw_0``, or the name of a judge.
-    """
+    """Draws of one judge."""
 
     draws: Floats
+    """The first call of each candidate, then the later ones; NaN where there is none, also where a pool is smaller.
+
+    """
     judge: str
+    """Whose they are."""
     first: str
+    """Where the first calls stand: ``draw_0``, or the name of a judge."""
 
 
 def save_model(model: DrawModel, path: str | Path) -> None:

@@ -19,38 +19,26 @@ __all__ = ["Contest", "Draw", "Entrants", "Heard", "Match", "Question", "Standin
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A question: one score of one candidate.
-
-    Parameters
-    ----------
-    candidate : int
-        Position among the entrants.
-    number : int
-        0 for the first score, 1 for the first redraw, and so on: each number is an independent draw.
-    temperature : float, optional
-        At which the model is asked, in place of the judge's own; None keeps the judge's own.
-    """
+    """A question: one score of one candidate."""
 
     candidate: int
+    """Position among the entrants."""
     number: int = 0
+    """0 for the first score, 1 for the first redraw, and so on: each number is an independent draw."""
     temperature: float | None = None
+    """At which the model is asked, in place of the judge's own; None keeps the judge's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A question: which of two candidates is better, in the orders that the judge asks for.
-
-    Parameters
-    ----------
-    a, b : int
-        Positions among the entrants, ``a < b``.
-    judge : Judge, optional
-        Who compares them; the judge that selects unless one is given.
-    """
+    """A question: which of two candidates is better, in the orders that the judge asks for."""
 
     a: int
+    """Positions among the entrants, ``a < b``."""
     b: int
+    """Positions among the entrants, ``a < b``."""
     judge: Judge | None = None
+    """Who compares them; the judge that selects unless one is given."""
 
 
 Question = Draw | Match
@@ -60,56 +48,38 @@ Heard = Verdict | Preference
 
 @dataclass(frozen=True, slots=True)
 class Entrants:
-    """The candidates of one pool as a contest sees them: positions, of which no two have the same text.
-
-    Parameters
-    ----------
-    count : int
-        At least 2.
-    order : tuple of int
-        Every position once, in the seeded random order in which ties are broken: of two candidates that are level
-        the one that comes first in it goes ahead.
-    first_pass_alone : bool
-        Whether the first round must ask for one score per candidate and no more, because a router looks at it.
-    lot : float
-        A number from 0 to 1, drawn by the seed for this pool: it decides what is left to chance beside ties.
-    """
+    """The candidates of one pool as a contest sees them: positions, of which no two have the same text."""
 
     count: int
+    """At least 2."""
     order: tuple[int, ...]
+    """Every position once, in the seeded random order in which ties are broken: of two candidates that are level the
+    one that comes first in it goes ahead.
+    """
     first_pass_alone: bool = False
+    """Whether the first round must ask for one score per candidate and no more, because a router looks at it."""
     lot: float = 0.5
+    """A number from 0 to 1, drawn by the seed for this pool: it decides what is left to chance beside ties."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How the candidates stand, one entry an entrant, in their order.
-
-    Parameters
-    ----------
-    verdicts : tuple of Score or Unscored
-        What each is ranked by, higher is better, or why it has no score; owed where its answer did not arrive.
-    standard_errors : tuple of float or None
-        Of these scores; None where unknown. Empty where none is known.
-    p_best : tuple of float or None
-        Posterior probability of being the best. Empty where unknown.
-    expected_regret : float or None
-        Posterior expectation of the best candidate's score less that of the pick.
-    p_best_reason : str
-        Why a strategy that draws again states neither of them; empty where it does.
-    second : tuple of float or None
-        Decides between equal scores, higher is better. Empty where nothing but the seed does.
-    stopped : str
-        Why nothing more is asked, in plain words; empty while there is more to ask.
-    """
+    """How the candidates stand, one entry an entrant, in their order."""
 
     verdicts: tuple[Verdict, ...]
+    """What each is ranked by, higher is better, or why it has no score; owed where its answer did not arrive."""
     standard_errors: tuple[float | None, ...] = ()
+    """Of these scores; None where unknown. Empty where none is known."""
     p_best: tuple[float | None, ...] = ()
+    """Posterior probability of being the best. Empty where unknown."""
     expected_regret: float | None = None
+    """Posterior expectation of the best candidate's score less that of the pick."""
     p_best_reason: str = ""
+    """Why a strategy that draws again states neither of them; empty where it does."""
     second: tuple[float | None, ...] = ()
+    """Decides between equal scores, higher is better. Empty where nothing but the seed does."""
     stopped: str = ""
+    """Why nothing more is asked, in plain words; empty while there is more to ask."""
 
 
 class Contest(Protocol):

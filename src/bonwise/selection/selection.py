@@ -22,22 +22,16 @@ __all__ = ["Comparison", "Routed", "Selection"]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two candidates that were compared.
-
-    Parameters
-    ----------
-    a, b : str
-        Ids.
-    value : float or None
-        What `a` earned on average over the orders that were scored: 1 won, 0 lost, 0.5 tied; None where none was.
-    order_effect : float or None
-        How much more `a` earned when shown first; None unless both orders were scored.
-    """
+    """Two candidates that were compared."""
 
     a: str
+    """Ids."""
     b: str
+    """Ids."""
     value: float | None
+    """What `a` earned on average over the orders that were scored: 1 won, 0 lost, 0.5 tied; None where none was."""
     order_effect: float | None
+    """How much more `a` earned when shown first; None unless both orders were scored."""
 
     @property
     def verdict_changes(self) -> bool | None:
@@ -50,90 +44,19 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """What a router made of the pool.
-
-    Parameters
-    ----------
-    strong : str or None
-        The stronger judge, where it decided.
-    signal : float or None
-    reason : str
-    first_pick : str or None
-        Id of the candidate that the first pass alone would have kept.
-    """
+    """What a router made of the pool."""
 
     strong: str | None
+    """The stronger judge, where it decided."""
     signal: float | None
     reason: str
     first_pick: str | None = None
+    """Id of the candidate that the first pass alone would have kept."""
 
 
 @dataclass(frozen=True)
 class Selection(DocumentedResult):
     """The pick of one pool.
-
-    Parameters
-    ----------
-    prompt_id : str or None
-    best : object or None
-        The candidate as it was passed in; None when nothing could be scored.
-    best_id : str or None
-    index : int or None
-        Position of the best among the candidates.
-    text : str or None
-        Its text.
-    ids : tuple of str
-        Candidate ids, in candidate order.
-    scores : tuple of float or None
-        What each is ranked by, in candidate order, None where unscored.
-    ranking : tuple of str
-        Ids from best to worst, unscored ones left out; ties are in the seeded order.
-    tied : tuple of str
-        Ids that share the top score, empty where one stands alone.
-    decided_by : str
-        ``score``; ``comparison``, where equal scores were compared; ``tie-break``, where the seed decided;
-        ``only candidate``; ``same text``, where all candidates are one and the same text; ``nothing scored``;
-        ``owed``, where an answer has not arrived and a later run asks for it; ``deadline``, the best that was known
-        by then; ``partial``, the best of those that could be judged; ``first`` and ``random``, where nothing could be
-        judged and `on_failure` says so.
-    unscored : mapping of str to str
-        Id to reason.
-    settings : mapping
-        ``judge``, ``judge_version``, ``strategy``, ``seed``, the package's ``version``, and ``parameters``: every set
-        of sampling parameters that was really sent, in order of first appearance; empty where no model was asked.
-    standard_errors : tuple of float or None
-        Of the scores, in candidate order; empty where none is known.
-    p_best : tuple of float or None
-        Posterior probability that a candidate is the best, in candidate order; empty where unknown. Candidates of one
-        and the same text share it.
-    expected_regret : float or None
-        Posterior expectation of what the best candidate's score exceeds the pick's by.
-    draws : tuple of int
-        Scores asked of each candidate, in candidate order; empty where candidates were only compared.
-    level : tuple of str
-        Ids among which the seed decided; empty where it decided nothing.
-    stopped : str
-        Why nothing more was asked.
-    comparisons : tuple of Comparison
-        In the order in which they were asked.
-    routed : Routed or None
-        None without a router.
-    failure : str
-        What went wrong, where the pick rests on less than was asked for; empty otherwise.
-    latency : float
-        Seconds from the call to the answer.
-    bill : Bill
-        Calls, tokens and cost.
-    verdicts : tuple of Score, Unscored or None
-        What the judge said of each candidate, in candidate order; None where no judge was needed. A `Score` has the
-        `value` of `scores`; `low` and `high`, where the judge states an interval: of several draws the mean of the
-        stated ends, which say how sure the judge is of one score and are no standard error; `draws`, where there are
-        several; and `raw`, the judge's words, of which long replies lose their middle. An `Unscored` has the reason.
-        Where a stronger judge decided, the verdicts are its own.
-    evaluations : int
-        Candidates that judges which ask no model have judged; a redraw counts again. Calls of models are in `bill`.
-    p_best_reason : str
-        Why a strategy that draws again states no `p_best` and no `expected_regret`; empty where it states them.
 
     Examples
     --------
@@ -145,30 +68,68 @@ class Selection(DocumentedResult):
 
     prompt_id: str | None
     best: Any
+    """The candidate as it was passed in; None when nothing could be scored."""
     best_id: str | None
     index: int | None
+    """Position of the best among the candidates."""
     text: str | None = field(repr=False)
+    """Its text."""
     ids: tuple[str, ...] = field(repr=False)
+    """Candidate ids, in candidate order."""
     scores: tuple[float | None, ...]
+    """What each is ranked by, in candidate order, None where unscored."""
     ranking: tuple[str, ...] = field(repr=False)
+    """Ids from best to worst, unscored ones left out; ties are in the seeded order."""
     tied: tuple[str, ...]
+    """Ids that share the top score, empty where one stands alone."""
     decided_by: str
+    """``score``; ``comparison``, where equal scores were compared; ``tie-break``, where the seed decided; ``only
+    candidate``; ``same text``, where all candidates are one and the same text; ``nothing scored``; ``owed``, where an
+    answer has not arrived and a later run asks for it; ``deadline``, the best that was known by then; ``partial``,
+    the best of those that could be judged; ``first`` and ``random``, where nothing could be judged and `on_failure`
+    says so.
+    """
     unscored: Mapping[str, str]
+    """Id to reason."""
     settings: Mapping[str, Any] = field(repr=False)
+    """``judge``, ``judge_version``, ``strategy``, ``seed``, the package's ``version``, and ``parameters``: every set
+    of sampling parameters that was really sent, in order of first appearance; empty where no model was asked.
+    """
     standard_errors: tuple[float | None, ...] = field(default=(), repr=False)
+    """Of the scores, in candidate order; empty where none is known."""
     p_best: tuple[float | None, ...] = field(default=(), repr=False)
+    """Posterior probability that a candidate is the best, in candidate order; empty where unknown. Candidates of one
+    and the same text share it.
+    """
     expected_regret: float | None = field(default=None, repr=False)
+    """Posterior expectation of what the best candidate's score exceeds the pick's by."""
     draws: tuple[int, ...] = field(default=(), repr=False)
+    """Scores asked of each candidate, in candidate order; empty where candidates were only compared."""
     level: tuple[str, ...] = field(default=(), repr=False)
+    """Ids among which the seed decided; empty where it decided nothing."""
     stopped: str = field(default="", repr=False)
+    """Why nothing more was asked."""
     comparisons: tuple[Comparison, ...] = field(default=(), repr=False)
+    """In the order in which they were asked."""
     routed: Routed | None = field(default=None, repr=False)
+    """None without a router."""
     failure: str = ""
+    """What went wrong, where the pick rests on less than was asked for; empty otherwise."""
     latency: float = field(default=0.0, repr=False, compare=False)
+    """Seconds from the call to the answer."""
     bill: Bill = field(default_factory=Bill, repr=False, compare=False)
+    """Calls, tokens and cost."""
     verdicts: tuple[Verdict | None, ...] = field(default=(), repr=False)
+    """What the judge said of each candidate, in candidate order; None where no judge was needed. A `Score` has the
+    `value` of `scores`; `low` and `high`, where the judge states an interval: of several draws the mean of the stated
+    ends, which say how sure the judge is of one score and are no standard error; `draws`, where there are several;
+    and `raw`, the judge's words, of which long replies lose their middle. An `Unscored` has the reason. Where a
+    stronger judge decided, the verdicts are its own.
+    """
     evaluations: int = field(default=0, repr=False)
+    """Candidates that judges which ask no model have judged; a redraw counts again. Calls of models are in `bill`."""
     p_best_reason: str = field(default="", repr=False)
+    """Why a strategy that draws again states no `p_best` and no `expected_regret`; empty where it states them."""
 
     @property
     def calls(self) -> int:

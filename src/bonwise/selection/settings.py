@@ -40,26 +40,16 @@ class Routing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SelectionSettings:
-    """The settings of a selection, checked.
-
-    Parameters
-    ----------
-    judge : Judge
-    strategy : Strategy
-    router : Routing or None
-    deadline : float or None
-        Seconds.
-    on_failure : {"raise", "first", "random", "owe"}
-    seed : int
-        Breaks ties.
-    """
+    """The settings of a selection, checked."""
 
     judge: Judge
     strategy: Strategy
     router: Routing | None = None
     deadline: float | None = None
+    """Seconds."""
     on_failure: OnFailure = "raise"
     seed: int = 0
+    """Breaks ties."""
 
     @property
     def asks_models(self) -> bool:

@@ -26,14 +26,6 @@ _ESCAPES = str.maketrans({"%": "%25", ",": "%2C"})
 class StrategySpec:
     """The parts of such a text.
 
-    Parameters
-    ----------
-    kind : str
-    options : mapping of str to str
-        In their order, `of` not among them.
-    of : str
-        The judge that it is made of, empty where there is none; see `bonwise.judges.spec`.
-
     Examples
     --------
     >>> str(StrategySpec("adaptive", {"margin": "0.2", "max_draws": "5"}))
@@ -42,7 +34,9 @@ class StrategySpec:
 
     kind: str
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """In their order, `of` not among them."""
     of: str = ""
+    """The judge that it is made of, empty where there is none; see `bonwise.judges.spec`."""
 
     def __str__(self) -> str:
         parts = [f"{name}={value.translate(_ESCAPES)}" for name, value in self.options.items()]

@@ -25,34 +25,24 @@ _OWN = frozenset({"model", "n", "stream", "stream_options"})
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request, checked.
-
-    Parameters
-    ----------
-    config : ModelConfig
-        Of the model that it asks for.
-    prompt : str
-        What the judge sees as the prompt.
-    passed_on : dict
-        The body for the upstream, but for ``n``.
-    choices : int
-        How many it asks for.
-    stream, usage_chunk : bool
-        Whether the answer is streamed, and ends with a chunk of usage.
-    input_bound : int
-        Input tokens that one call of the upstream has at most; media that are named by an address are not in it.
-    client_key : str
-        The key that candidates are drawn with, where the settings forward the client's; else empty.
-    """
+    """A request, checked."""
 
     config: ModelConfig
+    """Of the model that it asks for."""
     prompt: str
+    """What the judge sees as the prompt."""
     passed_on: dict[str, Any]
+    """The body for the upstream, but for ``n``."""
     choices: int
+    """How many it asks for."""
     stream: bool
+    """Whether the answer is streamed, and ends with a chunk of usage."""
     usage_chunk: bool
+    """Whether the answer is streamed, and ends with a chunk of usage."""
     input_bound: int
+    """Input tokens that one call of the upstream has at most; media that are named by an address are not in it."""
     client_key: str = field(default="", repr=False)
+    """The key that candidates are drawn with, where the settings forward the client's; else empty."""
 
     @property
     def candidates(self) -> int:

@@ -24,23 +24,15 @@ _LIMITS: Mapping[str, Limit] = {
 
 @dataclass(frozen=True, slots=True)
 class ClientKey:
-    """A key of a client.
-
-    Parameters
-    ----------
-    name : str
-        As logs and metrics call it.
-    secret : str
-    max_cost : float or None
-        US dollars that its requests may cost.
-    max_concurrency : int or None
-        Requests at once.
-    """
+    """A key of a client."""
 
     name: str
+    """As logs and metrics call it."""
     secret: str = field(repr=False)
     max_cost: float | None = None
+    """US dollars that its requests may cost."""
     max_concurrency: int | None = None
+    """Requests at once."""
 
     @property
     def limited(self) -> bool:

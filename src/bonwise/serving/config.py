@@ -40,86 +40,54 @@ def _setting(limit: Limit, default: Any = _NEEDED) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerLimits:
-    """What the server takes at once; see docs/serve.md.
-
-    Parameters
-    ----------
-    max_requests : int
-        Requests that are worked on at once, in each worker; more get 503.
-    max_connections : int
-        Connections at once, in each worker; more are closed.
-    max_body : int
-        Bytes of a request; more get 413.
-    body_timeout : float
-        Seconds for the head of a request, and for its body.
-    shutdown_timeout : float
-        Seconds for the requests under way after a signal to stop.
-    """
+    """What the server takes at once; see docs/serve.md."""
 
     max_requests: int = _setting(_COUNT, 256)
+    """Requests that are worked on at once, in each worker; more get 503."""
     max_connections: int = _setting(_COUNT, 2048)
+    """Connections at once, in each worker; more are closed."""
     max_body: int = _setting(_BYTES, 10_000_000)
+    """Bytes of a request; more get 413."""
     body_timeout: float = _setting(_SECONDS, 30.0)
+    """Seconds for the head of a request, and for its body."""
     shutdown_timeout: float = _setting(_SECONDS, 60.0)
+    """Seconds for the requests under way after a signal to stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """One ``[models.NAME]``; see docs/serve.md.
-
-    Parameters
-    ----------
-    name : str
-    upstream : str
-        ``openai/MODEL``.
-    judge : str
-        As of ``--judge``.
-    base_url, judge_base_url : str, optional
-    n : int
-        Candidates per request.
-    max_n : int, optional
-        The most choices that a request may ask for; `n` unless given.
-    draw : {"auto", "n", "calls"}
-    strategy : str, optional
-    router : mapping, optional
-    deadline : float, optional
-        Seconds for judging.
-    on_failure : {"random", "first", "raise"}
-    seed : int
-    timeout : float
-        Seconds for one call of the upstream.
-    attempts : int
-        Of one call of the upstream, where waiting may help.
-    max_tokens : int, optional
-        Output tokens per candidate, where the request says nothing.
-    tools : {"choose", "refuse"}
-    transport : {"aiohttp"}, optional
-    forward_client_key : bool
-        Whether candidates are drawn with the key that the client sends, in place of the server's own.
-    judge_concurrency : int
-    """
+    """One ``[models.NAME]``; see docs/serve.md."""
 
     name: str
     upstream: str = _setting(_text("a model such as openai/gpt-5-mini"))
+    """``openai/MODEL``."""
     judge: str = _setting(_text("a judge as of --judge, such as pointwise:openai/gpt-5-mini"))
+    """As of ``--judge``."""
     base_url: str | None = _setting(_text("an address"), None)
     judge_base_url: str | None = _setting(_text("an address"), None)
     n: int = _setting(_COUNT, 4)
+    """Candidates per request."""
     max_n: int | None = _setting(_COUNT, None)
+    """The most choices that a request may ask for; `n` unless given."""
     draw: Literal["auto", "n", "calls"] = _setting(_one_of("auto", "n", "calls"), "auto")
     strategy: str | None = _setting(_text("a strategy as of --strategy"), None)
     router: Mapping[str, Any] | None = _setting(
         Limit("a table with strong, signal and share", lambda value: isinstance(value, Mapping)), None
     )
     deadline: float | None = _setting(_SECONDS, None)
+    """Seconds for judging."""
     on_failure: Literal["random", "first", "raise"] = _setting(_one_of("random", "first", "raise"), "random")
     seed: int = _setting(whole(0, "a whole number, 0 or more", int), 0)
     timeout: float = _setting(_SECONDS, 120.0)
+    """Seconds for one call of the upstream."""
     attempts: int = _setting(_COUNT, 3)
+    """Of one call of the upstream, where waiting may help."""
     max_tokens: int | None = _setting(_COUNT, None)
+    """Output tokens per candidate, where the request says nothing."""
     tools: Literal["choose", "refuse"] = _setting(_one_of("choose", "refuse"), "choose")
     transport: Literal["aiohttp"] | None = _setting(_one_of("aiohttp"), None)
     forward_client_key: bool = _setting(Limit("true or false", lambda value: isinstance(value, bool)), default=False)
+    """Whether candidates are drawn with the key that the client sends, in place of the server's own."""
     judge_concurrency: int = _setting(_COUNT, 64)
 
     @property
@@ -152,19 +120,12 @@ class ModelConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ServeConfig:
-    """A file of settings, checked.
-
-    Parameters
-    ----------
-    models : mapping of str to ModelConfig
-        By name.
-    keys : tuple of ClientKey
-        Empty where clients need none.
-    limits : ServerLimits
-    """
+    """A file of settings, checked."""
 
     models: Mapping[str, ModelConfig]
+    """By name."""
     keys: tuple[ClientKey, ...] = ()
+    """Empty where clients need none."""
     limits: ServerLimits = field(default_factory=ServerLimits)
 
 

@@ -20,19 +20,13 @@ logger = logging.getLogger("bonwise.serving.requests")
 
 @dataclass(slots=True)
 class RequestRecord:
-    """A request under way.
-
-    Parameters
-    ----------
-    request_id : str
-    key, model : str
-        Names, empty where they are not known (yet).
-    outcome : RequestOutcome
-    """
+    """A request under way."""
 
     request_id: str
     key: str = ""
+    """Names, empty where they are not known (yet)."""
     model: str = ""
+    """Names, empty where they are not known (yet)."""
     outcome: RequestOutcome = field(default_factory=RequestOutcome)
     begun: float = field(default_factory=time.monotonic)
 

@@ -32,36 +32,24 @@ CLIENTS = 16
 
 @dataclass(slots=True)
 class DrawnChoices:
-    """What the upstream gave for one request.
-
-    Parameters
-    ----------
-    choices : list of mapping
-        The upstream's own objects, in the order of the draws.
-    answers : list of mapping
-        The answer that each choice came in.
-    usages : list of mapping or None
-        One per answer; None where the upstream stated none.
-    failed : list of str
-        Why others are missing.
-    calls : int
-        Answers.
-    unknown : int
-        Calls that were sent and never answered, which the upstream may bill.
-    cost : float or None
-        US dollars; None where a price or a usage is not known.
-    sender : Client or None
-        What sends with the key of the client that asks; None where the server's own key is used.
-    """
+    """What the upstream gave for one request."""
 
     choices: list[dict[str, Any]] = field(default_factory=list)
+    """The upstream's own objects, in the order of the draws."""
     answers: list[dict[str, Any]] = field(default_factory=list)
+    """The answer that each choice came in."""
     usages: list[dict[str, Any] | None] = field(default_factory=list)
+    """One per answer; None where the upstream stated none."""
     failed: list[str] = field(default_factory=list)
+    """Why others are missing."""
     calls: int = 0
+    """Answers."""
     unknown: int = 0
+    """Calls that were sent and never answered, which the upstream may bill."""
     cost: float | None = 0.0
+    """US dollars; None where a price or a usage is not known."""
     sender: Client | None = field(default=None, repr=False)
+    """What sends with the key of the client that asks; None where the server's own key is used."""
 
     def add(self, answer: dict[str, Any], price: Price | None, wanted: int) -> None:
         """Take the choices of an answer, at most as many as are wanted."""

@@ -25,19 +25,14 @@ _TINY = 1e-300  # a weight where nobody is in the running
 
 
 class Posterior(NamedTuple):
-    """Normal beliefs about every candidate.
-
-    Parameters
-    ----------
-    mean, variance : ndarray of float64, shape (n, K)
-        Of the score that infinitely many later calls would average to; NaN for a candidate out of the running.
-    call_variance : ndarray of float64, shape (n, 1)
-        Of one later call.
-    """
+    """Normal beliefs about every candidate."""
 
     mean: Floats
+    """Of the score that infinitely many later calls would average to; NaN for a candidate out of the running."""
     variance: Floats
+    """Of the score that infinitely many later calls would average to; NaN for a candidate out of the running."""
     call_variance: Floats
+    """Of one later call."""
 
 
 class Beliefs:

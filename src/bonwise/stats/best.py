@@ -30,18 +30,12 @@ _CLOSE = 0.4
 
 
 class BestOfNormals(NamedTuple):
-    """Who is best among independent normal values.
-
-    Parameters
-    ----------
-    probability : ndarray of float64, shape (n, K)
-        Of being the highest; each row sums to 1. 0 for a candidate that is out of the running.
-    regret : ndarray of float64, shape (n,)
-        Expectation of the highest value less the highest mean, in score units, never negative.
-    """
+    """Who is best among independent normal values."""
 
     probability: Floats
+    """Of being the highest; each row sums to 1. 0 for a candidate that is out of the running."""
     regret: Floats
+    """Expectation of the highest value less the highest mean, in score units, never negative."""
 
 
 def best_of_normals(mean: Floats, se: Floats) -> BestOfNormals:

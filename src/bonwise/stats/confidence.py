@@ -26,49 +26,34 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The statements of one bin.
-
-    Parameters
-    ----------
-    low, high : float
-        Its ends; the upper one belongs to it in the last bin alone.
-    statements : int
-    stated : float or None
-        Mean stated probability, None where the bin is empty.
-    observed : Estimate
-        Share of wins.
-    error : Estimate
-        Absolute difference of the two, with an interval from that of the share.
-    """
+    """The statements of one bin."""
 
     low: float
+    """Its ends; the upper one belongs to it in the last bin alone."""
     high: float
+    """Its ends; the upper one belongs to it in the last bin alone."""
     statements: int
     stated: float | None
+    """Mean stated probability, None where the bin is empty."""
     observed: Estimate
+    """Share of wins."""
     error: Estimate
+    """Absolute difference of the two, with an interval from that of the share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How stated probabilities fare.
-
-    Parameters
-    ----------
-    bins : tuple of Bin
-    brier : Estimate
-        Mean of (p - y)^2.
-    mean_bin_error : Estimate
-        Unweighted mean of the errors of the bins that hold a statement; its interval is that of
-        `bonwise.stats.share_laws.BinErrors`.
-    expected_calibration_error : Estimate
-        The same, each bin weighted by its statements.
-    """
+    """How stated probabilities fare."""
 
     bins: tuple[Bin, ...]
     brier: Estimate
+    """Mean of (p - y)^2."""
     mean_bin_error: Estimate
+    """Unweighted mean of the errors of the bins that hold a statement; its interval is that of
+    `bonwise.stats.share_laws.BinErrors`.
+    """
     expected_calibration_error: Estimate
+    """The same, each bin weighted by its statements."""
 
 
 def mean_bin_error(stated: Floats, observed: Floats) -> Floats:

@@ -32,31 +32,26 @@ class DrawPrior(NamedTuple):
     """What is believed about a pool before any redraw.
 
     The level of a prompt is the mean of its first scores. Three classes of level have variances of their own.
-
-    Parameters
-    ----------
-    beta : float
-        By how much the mean of later calls is expected to differ between two candidates whose first scores differ
-        by 1.
-    cuts : tuple of float
-        The two levels that part the classes; a level on a cut belongs to the outer class, on both to the middle one.
-    sigma2 : tuple of float
-        Variance of later calls of one candidate, one a class, in squared score units.
-    tau2 : tuple of float
-        Variance between candidates of what a first score does not foretell, one a class.
-    nu0 : float
-        Degrees of freedom that `sigma2` is worth as a guess at one prompt's own call variance; above 4.
-    first_counts : bool
-        Whether the first call is one of the calls and averaged in; otherwise it is kept apart: a belief starts there.
-        Where it counts, `sigma2` and `tau2` are of all calls, and `beta` is not used.
     """
 
     beta: float
+    """By how much the mean of later calls is expected to differ between two candidates whose first scores differ by
+    1.
+    """
     cuts: tuple[float, float]
+    """The two levels that part the classes; a level on a cut belongs to the outer class, on both to the middle one.
+
+    """
     sigma2: tuple[float, float, float]
+    """Variance of later calls of one candidate, one a class, in squared score units."""
     tau2: tuple[float, float, float]
+    """Variance between candidates of what a first score does not foretell, one a class."""
     nu0: float
+    """Degrees of freedom that `sigma2` is worth as a guess at one prompt's own call variance; above 4."""
     first_counts: bool = False
+    """Whether the first call is one of the calls and averaged in; otherwise it is kept apart: a belief starts there.
+    Where it counts, `sigma2` and `tau2` are of all calls, and `beta` is not used.
+    """
 
 
 def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior:

@@ -24,26 +24,20 @@ __all__ = ["MEASURES", "Spent", "efficiency", "efficiency_difference"]
 
 @dataclass(frozen=True, eq=False)
 class Spent:
-    """What picks brought and took, prompt by prompt.
-
-    Parameters
-    ----------
-    gain : ndarray of float64, shape (prompts,)
-        Label of the pick minus the mean label, J - R.
-    room : ndarray of float64, shape (prompts,)
-        Best label minus the mean label, M - R.
-    answers, tokens : ndarray of float64, shape (prompts,), or None
-        Answers of a model that were used, and their tokens; None where unknown.
-    no_answers, no_tokens : str
-        Why they are unknown.
-    """
+    """What picks brought and took, prompt by prompt."""
 
     gain: Floats = field(repr=False)
+    """Label of the pick minus the mean label, J - R."""
     room: Floats = field(repr=False)
+    """Best label minus the mean label, M - R."""
     answers: Floats | None = field(repr=False)
+    """Answers of a model that were used, and their tokens; None where unknown."""
     tokens: Floats | None = field(repr=False)
+    """Answers of a model that were used, and their tokens; None where unknown."""
     no_answers: str = "unknown"
+    """Why they are unknown."""
     no_tokens: str = "unknown"
+    """Why they are unknown."""
 
     def cost(self, kind: str) -> Floats | None:
         """Return answers, tokens, or tokens in thousands."""

@@ -19,15 +19,6 @@ class EffectiveShare:
     ``n* = v (1 - v) / s^2 (z / t_df)^2`` draws; the ends are quantiles of Beta(v n*, (1 - v) n* + 1) and
     Beta(v n* + 1, (1 - v) n*).
 
-    Parameters
-    ----------
-    estimate, se : float
-        The standard error above 0: where all prompts are alike `bonwise.stats.laws.Exact` holds.
-    df : float
-        Of Student's t.
-    limits : tuple of float
-        lo and hi, finite: the range of the values that the estimate is a mean of.
-
     Examples
     --------
     >>> low, high = EffectiveShare(0.98, 0.0140705, 99, (0.0, 1.0)).at(0.9)  # 98 of 100
@@ -36,9 +27,13 @@ class EffectiveShare:
     """
 
     estimate: float
+    """The standard error above 0: where all prompts are alike `bonwise.stats.laws.Exact` holds."""
     se: float
+    """The standard error above 0: where all prompts are alike `bonwise.stats.laws.Exact` holds."""
     df: float
+    """Of Student's t."""
     limits: tuple[float, float] = (0.0, 1.0)
+    """lo and hi, finite: the range of the values that the estimate is a mean of."""
     kind: str = "clopper-pearson"
 
     def at(self, confidence: float) -> Ends:
@@ -62,17 +57,12 @@ class RecoveryNearOne:
     """The interval of a recovery above one half: its lost share is a share, and Fieller's low end passes too often.
 
     The low end is the smaller of the ratio's own and of 1 minus the upper end of the lost share.
-
-    Parameters
-    ----------
-    ratio : Law
-        Of the recovery as a ratio of means.
-    lost : EffectiveShare
-        Of 1 - recovery.
     """
 
     ratio: Law
+    """Of the recovery as a ratio of means."""
     lost: EffectiveShare
+    """Of 1 - recovery."""
 
     @property
     def kind(self) -> str:

@@ -31,29 +31,19 @@ class OutcomeWeights(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """What reports tell of a metric.
-
-    Parameters
-    ----------
-    name : str
-        Key of the metric.
-    group : {"Picks", "Within prompts", "Over all cells"}
-    meaning : str
-        What it says, in a few words.
-    unit : {"share", "number"}
-    place : int
-        Where it is in its group, the smallest first; metrics of one place are in the order of the catalogue.
-    headline : bool
-        Whether it is among the figures to read first.
-    """
+    """What reports tell of a metric."""
 
     name: str
+    """Key of the metric."""
     _: KW_ONLY
     group: Group
     meaning: str
+    """What it says, in a few words."""
     unit: Unit
     place: int = 9
+    """Where it is in its group, the smallest first; metrics of one place are in the order of the catalogue."""
     headline: bool = False
+    """Whether it is among the figures to read first."""
 
 
 @dataclass(frozen=True)
@@ -64,49 +54,39 @@ class Estimand(Metric):
     ----------
     name, group, meaning, unit, place, headline
         See `Metric`.
-    of : callable
-        Totals to value; works on arrays of totals of any shape, NaN where undefined.
-    needs : str
-        What must be there for it to be defined, in plain words.
-    limits : tuple of float, optional
-        Range of the metric; None stands for the range of the labels.
-    counted : callable, optional
-        Per-prompt sums to a mask of the prompts that contribute; None means all.
-    on_labels : bool
-        Whether it needs oracle labels.
-    on_scores : bool
-        Whether it needs the judge's scores; without them it is the same for every judge.
-    average_over : callable, optional
-        Per-prompt sums to the weights that make it a weighted average over prompts; None where it is none.
-    parts : callable, optional
-        Per-prompt sums to numerator and denominator a prompt, for a ratio of means: Fieller's interval.
-    contrast : bool
-        Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
-    over : str, optional
-        Metric it is divided by: where that cannot be told from 0, the number would be wild.
-    lost_of : tuple of callable, optional
-        Of a metric that is 1 less a ratio: totals to its numerator and to its denominator, for Fieller's interval.
-    outcomes : OutcomeWeights, optional
-        The weights that make it of the outcomes of a prompt; of a ratio of means, those of its numerator. Where a
-        sample of prompts is labelled, a metric that has them is estimated with a model of the outcomes (AIPW), any
-        other from totals weighted by 1 / propensity.
-    outcomes_below : OutcomeWeights, optional
-        Those of the denominator of a ratio of means.
     """
 
     of: Callable[[Sums], Floats]
+    """Totals to value; works on arrays of totals of any shape, NaN where undefined."""
     needs: str
+    """What must be there for it to be defined, in plain words."""
     limits: tuple[float, float] | None = (0.0, 1.0)
+    """Range of the metric; None stands for the range of the labels."""
     counted: Callable[[Sums], Floats] | None = None
+    """Per-prompt sums to a mask of the prompts that contribute; None means all."""
     on_labels: bool = True
+    """Whether it needs oracle labels."""
     on_scores: bool = True
+    """Whether it needs the judge's scores; without them it is the same for every judge."""
     average_over: Callable[[Sums], Floats] | None = None
+    """Per-prompt sums to the weights that make it a weighted average over prompts; None where it is none."""
     parts: Callable[[Sums], tuple[Floats, Floats]] | None = None
+    """Per-prompt sums to numerator and denominator a prompt, for a ratio of means: Fieller's interval."""
     contrast: bool = False
+    """Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
+
+    """
     over: str | None = None
+    """Metric it is divided by: where that cannot be told from 0, the number would be wild."""
     lost_of: tuple[Callable[[Sums], Floats], Callable[[Sums], Floats]] | None = None
+    """Of a metric that is 1 less a ratio: totals to its numerator and to its denominator, for Fieller's interval."""
     outcomes: OutcomeWeights | None = None
+    """The weights that make it of the outcomes of a prompt; of a ratio of means, those of its numerator. Where a
+    sample of prompts is labelled, a metric that has them is estimated with a model of the outcomes (AIPW), any other
+    from totals weighted by 1 / propensity.
+    """
     outcomes_below: OutcomeWeights | None = None
+    """Those of the denominator of a ratio of means."""
 
 
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:

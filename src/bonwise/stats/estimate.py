@@ -19,46 +19,32 @@ NOT_DISTINGUISHABLE = "denominator not distinguishable from 0"
 
 @dataclass(frozen=True)
 class Estimate:
-    """One metric of an audit.
-
-    Parameters
-    ----------
-    estimate : float or None
-        None where the metric is undefined on the data; `reason` says why.
-    low, high : float or None
-        Two-sided interval at the audit's confidence, clustered by prompt.
-    se : float or None
-        Standard error, same units as the estimate.
-    n : int
-        Prompts that contribute.
-    interval : str or None
-        ``jackknife``, ``fieller``, ``clopper-pearson``, ``bootstrap``, ``exact``, ``logit`` or ``bins``.
-    method : str
-        ``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``.
-    reason : str or None
-        Why there is no estimate, or no interval.
-    ess : float or None
-        Effective sample size of a weighted estimate.
-    labelled_only : Estimate or None
-        The estimate from labelled prompts alone, beside a weighted one.
-    law : Law or None
-        What is known of the estimate, for an interval at any confidence; see `bounds`.
-    no_gain : DealtLabels or None
-        Of gain and recovery: the tests that there is none.
-    """
+    """One metric of an audit."""
 
     estimate: float | None
+    """None where the metric is undefined on the data; `reason` says why."""
     low: float | None
+    """Two-sided interval at the audit's confidence, clustered by prompt."""
     high: float | None
+    """Two-sided interval at the audit's confidence, clustered by prompt."""
     se: float | None
+    """Standard error, same units as the estimate."""
     n: int
+    """Prompts that contribute."""
     interval: str | None
+    """``jackknife``, ``fieller``, ``clopper-pearson``, ``bootstrap``, ``exact``, ``logit`` or ``bins``."""
     method: str = "complete"
+    """``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``."""
     reason: str | None = None
+    """Why there is no estimate, or no interval."""
     ess: float | None = None
+    """Effective sample size of a weighted estimate."""
     labelled_only: Estimate | None = None
+    """The estimate from labelled prompts alone, beside a weighted one."""
     law: Law | None = field(default=None, repr=False, compare=False)
+    """What is known of the estimate, for an interval at any confidence; see `bounds`."""
     no_gain: DealtLabels | None = field(default=None, repr=False, compare=False)
+    """Of gain and recovery: the tests that there is none."""
 
     def bounds(self, confidence: float) -> tuple[float, float] | None:
         """Return the two-sided interval at another confidence, None where there is none."""

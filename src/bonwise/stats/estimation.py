@@ -39,33 +39,26 @@ _SAME = 1e-12  # a standard error below this share of the values is rounding, no
 
 @dataclass(frozen=True, slots=True)
 class IntervalRule:
-    """How intervals are made.
-
-    Parameters
-    ----------
-    kind : {"default", "bootstrap"}
-        Default: jackknife with Student's t, Fieller for ratios of means. The bootstrap takes the place of both; a
-        mean of values with a known range has its interval by `bonwise.stats.end_laws.EffectiveShare` either way.
-    confidence : float
-        Two-sided, in (0, 1).
-    resamples, seed : int
-        Of the bootstrap.
-    label_range : tuple of float
-        Range of the labels, which bounds the values; infinite where their scale is unknown.
-    label_width : float
-        Width of that range, or of what the labels span where it is unknown.
-    clusters : ndarray of int64, shape (prompts,), optional
-        Codes of the clusters of prompts: the unit that is left out, drawn and summed over. Each prompt is one where
-        they are not given.
-    """
+    """How intervals are made."""
 
     kind: Literal["default", "bootstrap"] = "default"
+    """Default: jackknife with Student's t, Fieller for ratios of means. The bootstrap takes the place of both; a mean
+    of values with a known range has its interval by `bonwise.stats.end_laws.EffectiveShare` either way.
+    """
     confidence: float = 0.95
+    """Two-sided, in (0, 1)."""
     resamples: int = 1000
+    """Of the bootstrap."""
     seed: int = 0
+    """Of the bootstrap."""
     label_range: tuple[float, float] = (0.0, 1.0)
+    """Range of the labels, which bounds the values; infinite where their scale is unknown."""
     label_width: float = 1.0
+    """Width of that range, or of what the labels span where it is unknown."""
     clusters: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+    """Codes of the clusters of prompts: the unit that is left out, drawn and summed over. Each prompt is one where
+    they are not given.
+    """
 
     def keep(self, prompts: npt.NDArray[np.bool_]) -> IntervalRule:
         """Return the rule for some of the prompts."""
@@ -167,13 +160,7 @@ def minus(estimand: Estimand) -> Callable[..., Floats]:
 
 @dataclass(frozen=True, eq=False)
 class JudgeSums:
-    """Per-prompt sums of one judge, or of two judges whose metrics are subtracted.
-
-    Parameters
-    ----------
-    matrices : list of ndarray, shape (len(Sums._fields), prompts)
-    rule : IntervalRule
-    """
+    """Per-prompt sums of one judge, or of two judges whose metrics are subtracted."""
 
     matrices: list[Floats]
     rule: IntervalRule

@@ -20,21 +20,22 @@ _ROUNDING = 1e-12
 
 
 class FirstCallTest(NamedTuple):
-    """How the first call of each candidate compares with its later calls.
-
-    Parameters
-    ----------
-    mean, variance, covariance : float
-        p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
-        variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
-    prompts : int
-        Prompts with two candidates or more that have all their calls.
-    """
+    """How the first call of each candidate compares with its later calls."""
 
     mean: float
+    """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
+    variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
+    """
     variance: float
+    """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
+    variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
+    """
     covariance: float
+    """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
+    variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
+    """
     prompts: int
+    """Prompts with two candidates or more that have all their calls."""
 
     @property
     def p(self) -> float:

@@ -24,51 +24,49 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class GainBin:
-    """Prompts with about the same signal.
-
-    Parameters
-    ----------
-    prompts : int
-    signal : float
-        Mean signal.
-    wrong : Estimate
-        Probability that the judge's pick is not among the best candidates.
-    gap : Estimate
-        Mean gain where it is not.
-    gain : Estimate
-        Mean gain: `wrong` times `gap`.
-    """
+    """Prompts with about the same signal."""
 
     prompts: int
     signal: float
+    """Mean signal."""
     wrong: Estimate
+    """Probability that the judge's pick is not among the best candidates."""
     gap: Estimate
+    """Mean gain where it is not."""
     gain: Estimate
+    """Mean gain: `wrong` times `gap`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """``E[gain | U] = P(wrong | U) x E[gap | wrong, U]`` for one signal U (equation 7).
-
-    Parameters
-    ----------
-    wrong, gap, gain : Estimate
-        Correlation of the signal with each, over prompts; `gap` over those where the judge may be
-        wrong, weighted by how likely it is.
-    binned_wrong, binned_gap, binned_gain : float or None
-        The same across the means of quintile bins, as Table 22 prints them; None where ties leave
-        fewer than three bins. Averages hide noise, so these lie far above the former.
-    bins : tuple of GainBin
-        From the lowest signal up; ties stay together.
-    """
+    """``E[gain | U] = P(wrong | U) x E[gap | wrong, U]`` for one signal U (equation 7)."""
 
     wrong: Estimate
+    """Correlation of the signal with each, over prompts; `gap` over those where the judge may be wrong, weighted by
+    how likely it is.
+    """
     gap: Estimate
+    """Correlation of the signal with each, over prompts; `gap` over those where the judge may be wrong, weighted by
+    how likely it is.
+    """
     gain: Estimate
+    """Correlation of the signal with each, over prompts; `gap` over those where the judge may be wrong, weighted by
+    how likely it is.
+    """
     binned_wrong: float | None
+    """The same across the means of quintile bins, as Table 22 prints them; None where ties leave fewer than three
+    bins. Averages hide noise, so these lie far above the former.
+    """
     binned_gap: float | None
+    """The same across the means of quintile bins, as Table 22 prints them; None where ties leave fewer than three
+    bins. Averages hide noise, so these lie far above the former.
+    """
     binned_gain: float | None
+    """The same across the means of quintile bins, as Table 22 prints them; None where ties leave fewer than three
+    bins. Averages hide noise, so these lie far above the former.
+    """
     bins: tuple[GainBin, ...]
+    """From the lowest signal up; ties stay together."""
 
 
 def decompose(

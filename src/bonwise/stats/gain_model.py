@@ -26,60 +26,42 @@ _LEAST = 2  # labelled prompts below which a line has nothing to go by
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """What a model of the gain is worth on prompts that it was not fitted to.
-
-    Parameters
-    ----------
-    labelled : int
-        Prompts it was fitted to.
-    folds : int
-        Parts of the cross-fit behind `correlation` and `r2`.
-    weighted : bool
-        Whether prompts were weighted, as by 1 / propensity.
-    ess : float
-        Effective sample size ``(sum w)^2 / sum w^2``; `labelled` where unweighted.
-    correlation : Estimate
-        Of the cross-fitted predictions, put on one level, with the gain.
-    r2 : Estimate
-        ``1 - sum w (gain - prediction)^2 / sum w (gain - mean)^2``, cross-fitted; below 0 where the
-        mean gain would predict better.
-    """
+    """What a model of the gain is worth on prompts that it was not fitted to."""
 
     labelled: int
+    """Prompts it was fitted to."""
     folds: int
+    """Parts of the cross-fit behind `correlation` and `r2`."""
     weighted: bool
+    """Whether prompts were weighted, as by 1 / propensity."""
     ess: float
+    """Effective sample size ``(sum w)^2 / sum w^2``; `labelled` where unweighted."""
     correlation: Estimate
+    """Of the cross-fitted predictions, put on one level, with the gain."""
     r2: Estimate
+    """``1 - sum w (gain - prediction)^2 / sum w (gain - mean)^2``, cross-fitted; below 0 where the mean gain would
+    predict better.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class GainModel:
-    """E[gain | features] as a straight line: ``intercept + sum_j b_j (feature_j - mean_j) / scale_j``.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Features, as `pool_features` names them.
-    means, scales : tuple of float
-        By which each feature is standardised.
-    coefficients : tuple of float
-        In units of the gain a standard deviation.
-    intercept : float
-        Mean gain.
-    penalty : float
-        Of the ridge, on the squared coefficients.
-    fit : FitReport or None
-        None for a model of a part of the prompts.
-    """
+    """E[gain | features] as a straight line: ``intercept + sum_j b_j (feature_j - mean_j) / scale_j``."""
 
     names: tuple[str, ...]
+    """Features, as `pool_features` names them."""
     means: tuple[float, ...]
+    """By which each feature is standardised."""
     scales: tuple[float, ...]
+    """By which each feature is standardised."""
     coefficients: tuple[float, ...]
+    """In units of the gain a standard deviation."""
     intercept: float
+    """Mean gain."""
     penalty: float
+    """Of the ridge, on the squared coefficients."""
     fit: FitReport | None = None
+    """None for a model of a part of the prompts."""
 
     def predict(self, features: Mapping[str, Floats]) -> Floats:
         """Predict the gain of each prompt.

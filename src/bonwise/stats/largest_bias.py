@@ -22,17 +22,14 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LargestOf:
-    """Interval of the largest absolute mean, by Bonferroni over the candidate names.
-
-    Parameters
-    ----------
-    biases, errors, df : ndarray of float64, shape (names,)
-        Mean residuals, their standard errors, and the degrees of freedom of each.
-    """
+    """Interval of the largest absolute mean, by Bonferroni over the candidate names."""
 
     biases: Floats
+    """Mean residuals, their standard errors, and the degrees of freedom of each."""
     errors: Floats
+    """Mean residuals, their standard errors, and the degrees of freedom of each."""
     df: Floats
+    """Mean residuals, their standard errors, and the degrees of freedom of each."""
     kind: str = "jackknife"
 
     def at(self, confidence: float) -> Ends:

@@ -31,29 +31,19 @@ _ALIGNMENTS = 2
 
 @dataclass(frozen=True, eq=False)
 class TagCoefficients:
-    """Coefficients with what their covariance is made of.
-
-    Parameters
-    ----------
-    estimate : ndarray of float64, shape (coefficients,)
-    influences : ndarray of float64, shape (prompts, coefficients)
-        How much each prompt adds; their products add up to the variance between prompts.
-    draws : ndarray of float64, shape (draws, coefficients)
-        Of the posterior.
-    noise : ndarray of float64, shape (coefficients, prompts, rank)
-        Weight of each prompt's factors in each coefficient.
-    spread : ndarray of float64, shape (prompts, rank, rank)
-        Variance of the factors of each prompt, all else given.
-    explained : ndarray of float64, shape (draws,)
-        Share of the variance of the gaps between prompts, less what as many columns of chance would explain.
-    """
+    """Coefficients with what their covariance is made of."""
 
     estimate: Floats
     influences: Floats = field(repr=False)
+    """How much each prompt adds; their products add up to the variance between prompts."""
     draws: Floats = field(repr=False)
+    """Of the posterior."""
     noise: Floats = field(repr=False)
+    """Weight of each prompt's factors in each coefficient."""
     spread: Floats = field(repr=False)
+    """Variance of the factors of each prompt, all else given."""
     explained: Floats = field(repr=False)
+    """Share of the variance of the gaps between prompts, less what as many columns of chance would explain."""
 
     @property
     def covariance(self) -> Floats:
@@ -86,24 +76,16 @@ class PromptFactors:
     """Draws of the prompts' factors and of a contrast of models, in coordinates that all draws share.
 
     Make one with `of`.
-
-    Parameters
-    ----------
-    contrast : ndarray of float64, shape (draws, rank)
-    prompts : ndarray of float64, shape (draws, prompts, rank)
-    spread : ndarray of float64, shape (prompts, rank, rank)
-        Variance of the factors of each prompt, all else given.
-    shrunk : ndarray of float64, shape (prompts, rank, rank)
-        ``B_p``: 0 where the factors are known, near the identity where ratings say nothing of them.
-    centre : ndarray of float64, shape (draws, rank)
-        Mean factors of all prompts.
     """
 
     contrast: Floats = field(repr=False)
     prompts: Floats = field(repr=False)
     spread: Floats = field(repr=False)
+    """Variance of the factors of each prompt, all else given."""
     shrunk: Floats = field(repr=False)
+    """``B_p``: 0 where the factors are known, near the identity where ratings say nothing of them."""
     centre: Floats = field(repr=False)
+    """Mean factors of all prompts."""
 
     @classmethod
     def of(cls, contrast: Floats, prompts: Floats) -> PromptFactors:

@@ -41,24 +41,16 @@ class MixSums(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MixPoint:
-    """A point of the curve.
-
-    Parameters
-    ----------
-    share : float
-        Share of the prompts whose pool shows its controls, in [0, 1]; 1 on the second leg.
-    towards : float
-        On the second leg: how far the whole pools have given way to easy pairs alone, in [0, 1]; 0 on the first.
-    easy_pairs : float
-        Share of the pairs that compare a control with another candidate, in [0, 1].
-    metrics : mapping of str to Estimate
-        All metrics of totals on the first leg, those of `OF_PAIRS` on the second.
-    """
+    """A point of the curve."""
 
     share: float
+    """Share of the prompts whose pool shows its controls, in [0, 1]; 1 on the second leg."""
     towards: float
+    """On the second leg: how far the whole pools have given way to easy pairs alone, in [0, 1]; 0 on the first."""
     easy_pairs: float
+    """Share of the pairs that compare a control with another candidate, in [0, 1]."""
     metrics: Mapping[str, Estimate] = field(repr=False)
+    """All metrics of totals on the first leg, those of `OF_PAIRS` on the second."""
 
 
 def mix_sums(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], control: npt.NDArray[np.bool_]) -> MixSums:

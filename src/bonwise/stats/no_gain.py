@@ -100,22 +100,14 @@ def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class DealtLabels:
-    """The test of no gain on the labels of one judge, made when it is asked for.
-
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
-    clusters : ndarray of int64, shape (prompts,), or None
-    law : Law
-        Of the gain or of the recovery, with the degrees of freedom that normal values would have.
-    """
+    """The test of no gain on the labels of one judge, made when it is asked for."""
 
     scores: Floats = field(repr=False)
     labels: Floats = field(repr=False)
     sizes: _Ints = field(repr=False)
     clusters: _Ints | None = field(repr=False)
     law: Law = field(repr=False)
+    """Of the gain or of the recovery, with the degrees of freedom that normal values would have."""
 
     @cached_property
     def z(self) -> float | None:

@@ -14,18 +14,12 @@ __all__ = ["RedrawPaths", "label_slope", "redraw_paths"]
 
 
 class RedrawPaths(NamedTuple):
-    """Every step of the redraws of each pool as if calls were free; a price says at which step it ends.
-
-    Parameters
-    ----------
-    opportunity : ndarray of float64, shape (n, steps + 1)
-        Lowest expected opportunity cost so far, in score units: a pool goes on while it reaches the price.
-    gained : ndarray of float64, shape (n, steps + 1)
-        Highest posterior mean minus that after the first draws, in score units.
-    """
+    """Every step of the redraws of each pool as if calls were free; a price says at which step it ends."""
 
     opportunity: Floats
+    """Lowest expected opportunity cost so far, in score units: a pool goes on while it reaches the price."""
     gained: Floats
+    """Highest posterior mean minus that after the first draws, in score units."""
 
     def at(self, calls: float, weights: Floats | None = None) -> Floats:
         """Return the expected gain of each pool where they may take so many further calls on average.

@@ -23,13 +23,6 @@ class CallPrice(NamedTuple):
     Scores are coarse, so many pools stand at one and the same opportunity cost, and a single price takes all of them
     or none. Two prices on its sides take the part that meets a mean number of calls.
 
-    Parameters
-    ----------
-    lower, higher : float
-        In score units.
-    share : float
-        Of the pools, that take the lower one, from 0 to 1.
-
     Examples
     --------
     >>> prices = CallPrice(0.01, 0.02, 0.25)
@@ -38,8 +31,11 @@ class CallPrice(NamedTuple):
     """
 
     lower: float
+    """In score units."""
     higher: float
+    """In score units."""
     share: float
+    """Of the pools, that take the lower one, from 0 to 1."""
 
     def of(self, lot: float) -> float:
         """Return the price of the pool that drew this lot, uniform in [0, 1)."""
@@ -47,18 +43,12 @@ class CallPrice(NamedTuple):
 
 
 class CallCurve(NamedTuple):
-    """How many calls a price buys.
-
-    Parameters
-    ----------
-    calls : ndarray of float64, shape (m,)
-        Of a pool on average, increasing, from the first draws alone to all draws.
-    prices : ndarray of float64, shape (m,)
-        At which just as many are taken, decreasing to 0; none lies on an opportunity cost.
-    """
+    """How many calls a price buys."""
 
     calls: Floats
+    """Of a pool on average, increasing, from the first draws alone to all draws."""
     prices: Floats
+    """At which just as many are taken, decreasing to 0; none lies on an opportunity cost."""
 
     def prices_for(self, mean_calls: float) -> CallPrice:
         """Return the neighbouring prices that, mixed, buy so many calls on average.
@@ -89,39 +79,25 @@ class CallCurve(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """Where each pool stands when a call has a price.
-
-    Parameters
-    ----------
-    calls : ndarray of int64, shape (n,)
-        Draws asked, the first ones among them.
-    top : ndarray of bool, shape (n, K)
-        The candidates that share the highest posterior mean.
-    """
+    """Where each pool stands when a call has a price."""
 
     calls: npt.NDArray[np.int64]
+    """Draws asked, the first ones among them."""
     top: npt.NDArray[np.bool_]
+    """The candidates that share the highest posterior mean."""
 
 
 class Replay(NamedTuple):
-    """Every step that the rule would take if calls were free; a price only says at which step it ends.
-
-    Parameters
-    ----------
-    first : ndarray of int64, shape (n,)
-        First draws of each pool.
-    opportunity : ndarray of float64, shape (n, steps + 1)
-        Expected opportunity cost before each further draw, in score units; minus infinity where none can be asked.
-    top : ndarray of bool, shape (n, steps + 1, K)
-        As in `Stopped`.
-    highest : ndarray of float64, shape (n, steps + 1)
-        Highest posterior mean, in score units.
-    """
+    """Every step that the rule would take if calls were free; a price only says at which step it ends."""
 
     first: npt.NDArray[np.int64]
+    """First draws of each pool."""
     opportunity: Floats
+    """Expected opportunity cost before each further draw, in score units; minus infinity where none can be asked."""
     top: npt.NDArray[np.bool_]
+    """As in `Stopped`."""
     highest: Floats
+    """Highest posterior mean, in score units."""
 
     def at(self, price: float | Floats) -> Stopped:
         """Stop each pool before the first draw whose opportunity cost is below the price, one for all or one each."""

@@ -22,21 +22,14 @@ _SAME = 1e-12
 
 
 class RoutedRecovery(NamedTuple):
-    """Recovery by the share of the prompts that is sent.
-
-    Parameters
-    ----------
-    signal : str
-        By which they are chosen.
-    shares : tuple of float
-        In rising order.
-    recoveries : tuple of Estimate
-        One per share.
-    """
+    """Recovery by the share of the prompts that is sent."""
 
     signal: str
+    """By which they are chosen."""
     shares: tuple[float, ...]
+    """In rising order."""
     recoveries: tuple[Estimate, ...]
+    """One per share."""
 
 
 def routed_recovery(

@@ -33,21 +33,14 @@ _LEAST_WINDOW = 25  # prompts on each side, where there are as many
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What each labelled prompt is worth under the weak judge, and what a perfect judge would add.
-
-    Parameters
-    ----------
-    value : ndarray of float64, shape (prompts,)
-        Expected label of the weak judge's pick, in units of the label.
-    gain : ndarray of float64, shape (prompts,)
-        Highest label minus that value; 0 or more.
-    weights : ndarray of float64, shape (prompts,)
-        Such as 1 / propensity; ones where prompts were labelled alike.
-    """
+    """What each labelled prompt is worth under the weak judge, and what a perfect judge would add."""
 
     value: Floats
+    """Expected label of the weak judge's pick, in units of the label."""
     gain: Floats
+    """Highest label minus that value; 0 or more."""
     weights: Floats
+    """Such as 1 / propensity; ones where prompts were labelled alike."""
 
     @property
     def relative(self) -> Floats:
@@ -62,24 +55,16 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class RoutedShare:
-    """Routing one share of the prompts by one signal.
-
-    Parameters
-    ----------
-    share : float
-        Part of the prompts routed, in (0, 1].
-    value : Estimate
-        Mean label after routing, in units of the label.
-    lift : Estimate
-        That value minus the value of routing the same share at random.
-    captured : Estimate
-        Lift as a part of the lift of the perfect order, which routes by the true gain.
-    """
+    """Routing one share of the prompts by one signal."""
 
     share: float
+    """Part of the prompts routed, in (0, 1]."""
     value: Estimate
+    """Mean label after routing, in units of the label."""
     lift: Estimate
+    """That value minus the value of routing the same share at random."""
     captured: Estimate
+    """Lift as a part of the lift of the perfect order, which routes by the true gain."""
 
 
 def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95) -> RoutedShare:

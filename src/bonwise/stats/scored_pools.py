@@ -17,21 +17,14 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class ScoredPools:
-    """The scored cells of the prompts that have two or more of them.
-
-    Parameters
-    ----------
-    cells : ndarray of bool, shape (cells,)
-        Which cells these are.
-    prompts : ndarray of bool, shape (prompts,)
-        Which prompts these are.
-    sizes : ndarray of int64
-        Scored cells of each of these prompts.
-    """
+    """The scored cells of the prompts that have two or more of them."""
 
     cells: _Mask
+    """Which cells these are."""
     prompts: _Mask
+    """Which prompts these are."""
     sizes: _Ints
+    """Scored cells of each of these prompts."""
 
     @classmethod
     def of(cls, scored: _Mask, sizes: _Ints) -> ScoredPools:

@@ -40,25 +40,18 @@ class Logit:
 
 @dataclass(frozen=True, slots=True)
 class BinError:
-    """What is known of the mean stated probability of a bin less its share of wins.
-
-    Parameters
-    ----------
-    stated, observed : float
-        The two, in [0, 1].
-    share : Law or None
-        Of the observed share; None where it has no interval.
-    se : float
-        Of the difference, clustered by prompt; not finite where it is unknown.
-    df : int
-        Prompts of the bin less 1.
-    """
+    """What is known of the mean stated probability of a bin less its share of wins."""
 
     stated: float
+    """The two, in [0, 1]."""
     observed: float
+    """The two, in [0, 1]."""
     share: Law | None
+    """Of the observed share; None where it has no interval."""
     se: float
+    """Of the difference, clustered by prompt; not finite where it is unknown."""
     df: int
+    """Prompts of the bin less 1."""
 
     def at(self, confidence: float) -> tuple[float, float]:
         """Return the ends of the absolute difference.
@@ -83,17 +76,12 @@ class BinErrors:
     Each bin gets an interval at the confidence 1 - (1 - c) / bins (Bonferroni), and the mean of their lower and that
     of their upper ends are the ends. An absolute value is never below 0 and its estimate is above the truth where a
     judge is well calibrated, so that no interval around the estimate holds: this one does, and is wide for it.
-
-    Parameters
-    ----------
-    bins : tuple of BinError
-        Those that hold a statement.
-    weights : ndarray of float64, shape (len(bins),)
-        Not negative, of sum 1; taken as they are.
     """
 
     bins: tuple[BinError, ...]
+    """Those that hold a statement."""
     weights: Floats
+    """Not negative, of sum 1; taken as they are."""
     kind: str = "bins"
 
     def at(self, confidence: float) -> Ends:

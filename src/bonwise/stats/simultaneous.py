@@ -24,37 +24,24 @@ _SAME = 1e-9  # a difference of influences below this share of them is rounding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitInfluences:
-    """How much every prompt, or cluster of prompts, adds to the estimates of one judge.
-
-    Parameters
-    ----------
-    units : ndarray, shape (units,)
-        Names of the prompts or codes of the clusters, each once.
-    by_metric : mapping of str to ndarray of float64, shape (units,)
-        Their sum of squares is about the variance of the estimate.
-    """
+    """How much every prompt, or cluster of prompts, adds to the estimates of one judge."""
 
     units: npt.NDArray[np.object_] | npt.NDArray[np.int64]
+    """Names of the prompts or codes of the clusters, each once."""
     by_metric: Mapping[str, Floats] = field(repr=False)
+    """Their sum of squares is about the variance of the estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class JointConfidence:
-    """Confidences at which intervals of single estimates hold for several.
-
-    Parameters
-    ----------
-    each : float
-        Two-sided: all intervals hold together.
-    lower : float
-        Two-sided: all lower ends hold together, as often as the lower end of one interval alone.
-    differences : float
-        Two-sided: the intervals of the differences of every two hold together.
-    """
+    """Confidences at which intervals of single estimates hold for several."""
 
     each: float
+    """Two-sided: all intervals hold together."""
     lower: float
+    """Two-sided: all lower ends hold together, as often as the lower end of one interval alone."""
     differences: float
+    """Two-sided: the intervals of the differences of every two hold together."""
 
 
 def pick_influences(

@@ -24,23 +24,15 @@ _LEAST = 20
 
 @dataclass(frozen=True, slots=True)
 class CalibrationCheck:
-    """Whether a figure moves with the margin as it should.
-
-    Parameters
-    ----------
-    answer : {"yes", "no", "inconclusive"}
-    correlation : Estimate
-        Of the margin with the figure.
-    reason : str
-        What the answer rests on.
-    means : tuple of tuple of (float, Estimate)
-        Mean margin and mean figure in groups of prompts with about the same margin, from the smallest up.
-    """
+    """Whether a figure moves with the margin as it should."""
 
     answer: Answer
     correlation: Estimate
+    """Of the margin with the figure."""
     reason: str
+    """What the answer rests on."""
     means: tuple[tuple[float, Estimate], ...]
+    """Mean margin and mean figure in groups of prompts with about the same margin, from the smallest up."""
 
 
 def confidence_calibrated(

@@ -13,22 +13,6 @@ __all__ = ["Counts"]
 class Counts:
     """What a scripted service has seen.
 
-    Parameters
-    ----------
-    requests : int
-        All that arrived, whatever they got.
-    paid : Counter
-        By `bonwise.testing.wire.body_digest`: requests that were accepted and worked on. They are paid even if the
-        connection breaks, the answer is unreadable, or nobody waits for it.
-    delivered : Counter
-        By digest: paid answers that were handed over whole.
-    refusals : int
-        Paid answers in which the model refused.
-    faults : Counter
-        By kind: errors sent and faults played.
-    in_flight, peak : int
-        Requests at work now, and the most there were at once.
-
     Examples
     --------
     >>> Counts(paid=Counter({"a": 2, "b": 1})).paid_again
@@ -36,12 +20,21 @@ class Counts:
     """
 
     requests: int = 0
+    """All that arrived, whatever they got."""
     paid: Counter[str] = field(default_factory=Counter)
+    """By `bonwise.testing.wire.body_digest`: requests that were accepted and worked on. They are paid even if the
+    connection breaks, the answer is unreadable, or nobody waits for it.
+    """
     delivered: Counter[str] = field(default_factory=Counter)
+    """By digest: paid answers that were handed over whole."""
     refusals: int = 0
+    """Paid answers in which the model refused."""
     faults: Counter[str] = field(default_factory=Counter)
+    """By kind: errors sent and faults played."""
     in_flight: int = 0
+    """Requests at work now, and the most there were at once."""
     peak: int = 0
+    """Requests at work now, and the most there were at once."""
 
     @property
     def answers(self) -> int:

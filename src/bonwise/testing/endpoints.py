@@ -26,21 +26,14 @@ _NAMING_PATHS: Mapping[Cloud, re.Pattern[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """Where a request went.
-
-    Parameters
-    ----------
-    service : {'openai', 'anthropic'}
-        Whose language is spoken there.
-    cloud : {'', 'azure', 'bedrock', 'vertex'}
-        Empty at the service itself.
-    model : str
-        The model that the path names; empty where the body does.
-    """
+    """Where a request went."""
 
     service: Service
+    """Whose language is spoken there."""
     cloud: Cloud = ""
+    """Empty at the service itself."""
     model: str = ""
+    """The model that the path names; empty where the body does."""
 
     def whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a body as the service itself would have got it: with the model.

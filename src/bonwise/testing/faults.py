@@ -24,30 +24,6 @@ class Faults:
     is repeated. `refusal` is drawn once for each body: the same question is always refused. `truncated` is drawn
     for each answer of each body.
 
-    Parameters
-    ----------
-    throttled : float
-        429.
-    server_error : float
-        500.
-    overloaded : float
-        503 (OpenAI) or 529 (Anthropic).
-    slow : float
-        The answer takes `slow_seconds` longer.
-    cut : float
-        The connection breaks in the middle of the answer, which is paid.
-    malformed : float
-        Status 200 and half a JSON document, which is paid.
-    refusal : float
-        The model refuses, in its service's way.
-    truncated : float
-        The answer ends half way, as if it had run into ``max_tokens``.
-    with_retry_after : float
-        Share of the throttled that are told when to come back.
-    retry_after : float
-        What they are told, in seconds.
-    slow_seconds : float
-
     Raises
     ------
     bonwise.errors.UsageError
@@ -60,15 +36,25 @@ class Faults:
     """
 
     throttled: float = 0.0
+    """429."""
     server_error: float = 0.0
+    """500."""
     overloaded: float = 0.0
+    """503 (OpenAI) or 529 (Anthropic)."""
     slow: float = 0.0
+    """The answer takes `slow_seconds` longer."""
     cut: float = 0.0
+    """The connection breaks in the middle of the answer, which is paid."""
     malformed: float = 0.0
+    """Status 200 and half a JSON document, which is paid."""
     refusal: float = 0.0
+    """The model refuses, in its service's way."""
     truncated: float = 0.0
+    """The answer ends half way, as if it had run into ``max_tokens``."""
     with_retry_after: float = 1.0
+    """Share of the throttled that are told when to come back."""
     retry_after: float = 1.0
+    """What they are told, in seconds."""
     slow_seconds: float = 60.0
 
     def __post_init__(self) -> None:

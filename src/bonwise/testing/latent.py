@@ -20,24 +20,18 @@ __all__ = ["Latent", "draw", "seen"]
 
 
 class Latent(NamedTuple):
-    """The latent values of some prompts: unbounded, no unit.
-
-    Parameters
-    ----------
-    judge_level, score_spread : ndarray of float, shape (n, 1)
-        Where the judge sees a prompt's candidates, and how far apart.
-    difficulty : ndarray of float, shape (n, 1)
-        How far the labels lie apart: mean 0, variance 1.
-    quality, judge_error : ndarray of float, shape (n, candidates)
-        What the judge sees of a candidate in part, and what it sees in it that is not there.
-    labels : ndarray of float, shape (n, candidates)
-    """
+    """The latent values of some prompts: unbounded, no unit."""
 
     judge_level: NDArray[np.float64]
+    """Where the judge sees a prompt's candidates, and how far apart."""
     score_spread: NDArray[np.float64]
+    """Where the judge sees a prompt's candidates, and how far apart."""
     difficulty: NDArray[np.float64]
+    """How far the labels lie apart: mean 0, variance 1."""
     quality: NDArray[np.float64]
+    """What the judge sees of a candidate in part, and what it sees in it that is not there."""
     judge_error: NDArray[np.float64]
+    """What the judge sees of a candidate in part, and what it sees in it that is not there."""
     labels: NDArray[np.float64]
 
 

@@ -25,28 +25,20 @@ PRESETS = ("arena", "pilot", "one_model")
 
 @dataclass(frozen=True, eq=False)
 class Preset:
-    """One simulated population.
-
-    Parameters
-    ----------
-    parameters : mapping of str to float
-        The latent model's, under the names that `bonwise.testing.latent` uses.
-    score_thresholds, label_thresholds : ndarray of float, shapes (20,) and (100,)
-        Where the latent scale is cut into the 21 scores and the 101 labels; increasing.
-    population : mapping of str to float
-        Values of the metrics for pools of `population_candidates` candidates.
-    population_candidates : int
-        The pool size for which `population` holds.
-    redraws : Redraws or None
-        None where every candidate is judged once.
-    """
+    """One simulated population."""
 
     parameters: Mapping[str, float]
+    """The latent model's, under the names that `bonwise.testing.latent` uses."""
     score_thresholds: NDArray[np.float64]
+    """Where the latent scale is cut into the 21 scores and the 101 labels; increasing."""
     label_thresholds: NDArray[np.float64]
+    """Where the latent scale is cut into the 21 scores and the 101 labels; increasing."""
     population: Mapping[str, float]
+    """Values of the metrics for pools of `population_candidates` candidates."""
     population_candidates: int
+    """The pool size for which `population` holds."""
     redraws: Redraws | None = None
+    """None where every candidate is judged once."""
 
 
 @cache

@@ -28,26 +28,16 @@ _WEAK = 0.35
 
 @dataclass(frozen=True, eq=False)
 class RatedModels:
-    """A population of three skills, and ratings drawn from it.
-
-    Parameters
-    ----------
-    capabilities : ndarray of float64, shape (raters, prompts, models)
-        Of the human first.
-    cutoffs : ndarray of float64, shape (raters, categories - 1)
-    human : ndarray of int64, shape (prompts, models)
-        All the human's ratings, from 0.
-    judges : ndarray of int64, shape (replicates, judges, prompts, models)
-    labelled : ndarray of bool, shape (prompts, models)
-        Which of the human's ratings are in the table.
-    seed : int
-    """
+    """A population of three skills, and ratings drawn from it."""
 
     capabilities: _Floats = field(repr=False)
+    """Of the human first."""
     cutoffs: _Floats = field(repr=False)
     human: _Ints = field(repr=False)
+    """All the human's ratings, from 0."""
     judges: _Ints = field(repr=False)
     labelled: npt.NDArray[np.bool_] = field(repr=False)
+    """Which of the human's ratings are in the table."""
     seed: int
 
     def frame(self) -> pd.DataFrame:

@@ -19,37 +19,30 @@ __all__ = ["Redraws", "calls", "coarse_labels", "widths"]
 
 @dataclass(frozen=True, slots=True)
 class Redraws:
-    """How the calls of one candidate differ, in units of the judge's own error where nothing else is said.
-
-    Parameters
-    ----------
-    quality_seen : float
-        Correlation of what the judge sees with the quality that the labels see.
-    persistent_variance : float
-        Of the error that all calls share.
-    noise_variance : float
-        Of the error of a single call, for a prompt of mean noise.
-    noise_difficulty, noise_log_sd : float
-        How much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that.
-    first_call_capped : float or None
-        Share of prompts in which the first call lacks the noise and no candidate exceeds the second best; in the
-        others it lacks the noise. None where the first call is like the others.
-    labels_in_tenths : float or None
-        Share of prompts whose labels are multiples of 0.1; the others' are of 0.05. None leaves multiples of 0.01.
-    width_difficulty, width_level, width_log_sd : float
-        What moves the logarithm of the stated width.
-    """
+    """How the calls of one candidate differ, in units of the judge's own error where nothing else is said."""
 
     quality_seen: float
+    """Correlation of what the judge sees with the quality that the labels see."""
     persistent_variance: float
+    """Of the error that all calls share."""
     noise_variance: float
+    """Of the error of a single call, for a prompt of mean noise."""
     noise_difficulty: float
+    """How much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that."""
     noise_log_sd: float
+    """How much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that."""
     first_call_capped: float | None
+    """Share of prompts in which the first call lacks the noise and no candidate exceeds the second best; in the
+    others it lacks the noise. None where the first call is like the others.
+    """
     labels_in_tenths: float | None
+    """Share of prompts whose labels are multiples of 0.1; the others' are of 0.05. None leaves multiples of 0.01."""
     width_difficulty: float
+    """What moves the logarithm of the stated width."""
     width_level: float
+    """What moves the logarithm of the stated width."""
     width_log_sd: float
+    """What moves the logarithm of the stated width."""
 
 
 def calls(redraws: Redraws, latent: Latent, rng: np.random.Generator, count: int) -> NDArray[np.float64]:

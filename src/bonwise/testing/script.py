@@ -38,23 +38,15 @@ _FOREIGN = {"openai": ("output_config",), "anthropic": ("n", "logprobs", "top_lo
 
 @dataclass(slots=True)
 class Delivery:
-    """A response and how it is to be handed over.
-
-    Parameters
-    ----------
-    response : WireResponse
-    delay : float
-        Seconds before the first byte.
-    cut_at : int or None
-        Break the connection after so many bytes of the content.
-    digest : str
-        Of the body, where the answer is paid; empty otherwise.
-    """
+    """A response and how it is to be handed over."""
 
     response: WireResponse
     delay: float = 0.0
+    """Seconds before the first byte."""
     cut_at: int | None = None
+    """Break the connection after so many bytes of the content."""
     digest: str = ""
+    """Of the body, where the answer is paid; empty otherwise."""
 
 
 @dataclass(eq=False)
@@ -63,36 +55,6 @@ class Script:
 
     What it answers depends on the request, on the seed and on how often the same body was asked before, never on
     the order of different requests (but for `rate_limit` and `quota`, which count them). Not for several threads.
-
-    Parameters
-    ----------
-    answer : callable, optional
-        From a `bonwise.testing.wire.WireRequest` to the text of the answer, or to a `bonwise.calls.reply.Choice`
-        where it should end otherwise or carry log probabilities. Called once a sample. See
-        `bonwise.testing.stand_in.stand_in` for the default.
-    faults : Faults
-    seed : int
-        Of the faults.
-    latency : float
-        Seconds before each response.
-    rate_limit : int, optional
-        Requests accepted in any minute; more get 429, and all responses carry the headers.
-    ignores : set of str
-        Of ``n``, ``logprobs`` and ``schema``: taken without a word, and without effect.
-    refuses_parameters : set of str
-        Fields of a body that get 400.
-    usage : callable, optional
-        From the request and the reply to its `Usage`, or to None; by default about four characters a token.
-    context_length : int, optional
-        More prompt tokens than this get 400.
-    quota : int, optional
-        So many answers are paid; later requests find the account exhausted.
-    keys, models : set of str, optional
-        The API keys and models that exist; by default any, and any.
-    on_paid : callable, optional
-        Called with each `WireRequest` when it is accepted, before it is answered.
-    clock : callable
-        Seconds since 1970, for headers that name an instant.
 
     Attributes
     ----------
@@ -109,19 +71,35 @@ class Script:
     """
 
     answer: Callable[[WireRequest], str | Choice] = stand_in
+    """From a `bonwise.testing.wire.WireRequest` to the text of the answer, or to a `bonwise.calls.reply.Choice` where
+    it should end otherwise or carry log probabilities. Called once a sample. See `bonwise.testing.stand_in.stand_in`
+    for the default.
+    """
     faults: Faults = field(default_factory=Faults, kw_only=True)
     seed: int = field(default=0, kw_only=True)
+    """Of the faults."""
     latency: float = field(default=0.0, kw_only=True)
+    """Seconds before each response."""
     rate_limit: int | None = field(default=None, kw_only=True)
+    """Requests accepted in any minute; more get 429, and all responses carry the headers."""
     ignores: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Of ``n``, ``logprobs`` and ``schema``: taken without a word, and without effect."""
     refuses_parameters: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Fields of a body that get 400."""
     usage: Callable[[WireRequest, Reply], Usage | None] | None = field(default=None, kw_only=True)
+    """From the request and the reply to its `Usage`, or to None; by default about four characters a token."""
     context_length: int | None = field(default=None, kw_only=True)
+    """More prompt tokens than this get 400."""
     quota: int | None = field(default=None, kw_only=True)
+    """So many answers are paid; later requests find the account exhausted."""
     keys: frozenset[str] | None = field(default=None, kw_only=True)
+    """The API keys and models that exist; by default any, and any."""
     models: frozenset[str] | None = field(default=None, kw_only=True)
+    """The API keys and models that exist; by default any, and any."""
     on_paid: Callable[[WireRequest], None] | None = field(default=None, kw_only=True)
+    """Called with each `WireRequest` when it is accepted, before it is answered."""
     clock: Callable[[], float] = field(default=time.time, kw_only=True, repr=False)
+    """Seconds since 1970, for headers that name an instant."""
     counts: Counts = field(default_factory=Counts, init=False, repr=False)
     _attempts: Counter[str] = field(default_factory=Counter, init=False, repr=False)
     _accepted: deque[float] = field(default_factory=deque, init=False, repr=False)

@@ -16,13 +16,7 @@ Prepared = Mapping[Any, Any] | Callable[[str, str], Any] | Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a judge was asked in one call.
-
-    Parameters
-    ----------
-    prompt : str
-    candidates : tuple of str
-    """
+    """What a judge was asked in one call."""
 
     prompt: str
     candidates: tuple[str, ...]

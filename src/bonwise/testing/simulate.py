@@ -33,25 +33,6 @@ _Floats = NDArray[np.float64]
 class Simulation:
     """Simulated prompts: what the judge said, what the oracle says, and the truth about both.
 
-    Parameters
-    ----------
-    scores : ndarray of float, shape (n, candidates)
-        Judge scores: multiples of 0.05 in [0, 1]. Of a judge that was asked several times, those of the first call.
-    labels : ndarray of float, shape (n, candidates)
-        Oracle labels: multiples of 0.01 in [0, 1].
-    preset : str
-        The population drawn from.
-    seed : int
-        The seed drawn with.
-    population : mapping of str to float
-        Values of the audit's metrics in the whole population, under the audit's names. Pools of another
-        size have other values, so this is empty unless there are 4 candidates.
-    draws : ndarray of float, shape (n, candidates, draws)
-        All calls of the judge; the first are the scores.
-    widths : ndarray of float, shape (n, candidates), or None
-        Of the intervals that the judge states, the same for all candidates of a prompt: multiples of 0.02. None in
-        a population whose judge states none.
-
     Examples
     --------
     >>> drawn = simulate("arena", n=3, seed=1)
@@ -62,12 +43,23 @@ class Simulation:
     """
 
     scores: _Floats = field(repr=False)
+    """Judge scores: multiples of 0.05 in [0, 1]. Of a judge that was asked several times, those of the first call."""
     labels: _Floats = field(repr=False)
+    """Oracle labels: multiples of 0.01 in [0, 1]."""
     preset: str
+    """The population drawn from."""
     seed: int
+    """The seed drawn with."""
     population: Mapping[str, float] = field(repr=False)
+    """Values of the audit's metrics in the whole population, under the audit's names. Pools of another size have
+    other values, so this is empty unless there are 4 candidates.
+    """
     draws: _Floats = field(repr=False)
+    """All calls of the judge; the first are the scores."""
     widths: _Floats | None = field(default=None, repr=False)
+    """Of the intervals that the judge states, the same for all candidates of a prompt: multiples of 0.02. None in a
+    population whose judge states none.
+    """
 
     def frame(self) -> pd.DataFrame:
         """Lay the data out as the long table that `bonwise.audit` reads.

@@ -65,18 +65,6 @@ def tokens(text: str) -> list[str]:
 class WireRequest:
     """One request as it arrived, without its headers, so that no key can be shown.
 
-    Parameters
-    ----------
-    service : {'openai', 'anthropic'}
-    body : mapping
-        What the service takes notice of: parameters that it ignores are left out.
-    digest : str
-        `body_digest` of the whole body.
-    sample : int
-        Which of the answers of one request (``n``) is wanted.
-    attempt : int
-        How often the same body was asked before.
-
     Examples
     --------
     >>> body = {"model": "m", "messages": [{"role": "system", "content": "Be brief."}]}
@@ -86,9 +74,13 @@ class WireRequest:
 
     service: Service
     body: Mapping[str, Any] = field(repr=False)
+    """What the service takes notice of: parameters that it ignores are left out."""
     digest: str
+    """`body_digest` of the whole body."""
     sample: int = 0
+    """Which of the answers of one request (``n``) is wanted."""
     attempt: int = 0
+    """How often the same body was asked before."""
 
     @property
     def model(self) -> str:
@@ -139,18 +131,11 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class WireResponse:
-    """One response of a service, ready to be sent.
-
-    Parameters
-    ----------
-    status : int
-    headers : mapping of str to str
-        In lower case, the length left out.
-    content : bytes
-    """
+    """One response of a service, ready to be sent."""
 
     status: int
     headers: Mapping[str, str]
+    """In lower case, the length left out."""
     content: bytes
 
 

@@ -30,34 +30,22 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One attribute of the candidates of a panel.
-
-    Parameters
-    ----------
-    name : {"length", "family", "position"}
-    source : str
-        The column that says it, or ``text``.
-    contrast : str
-        What a difference of 1 in the values is.
-    values : ndarray of float64, shape (cells,)
-        Doublings of length, 1 for the judge's own family, or 1 for the first place; NaN where it is not known.
-    groups : tuple of str
-    codes : ndarray of int64, shape (cells,)
-        The group of each candidate, -1 for none.
-    reason : str
-        Why nothing can be told; empty where something may be.
-    caveat : str
-        What the attribute cannot be told from; empty where there is nothing.
-    """
+    """One attribute of the candidates of a panel."""
 
     name: Literal["length", "family", "position"]
     source: str
+    """The column that says it, or ``text``."""
     contrast: str
+    """What a difference of 1 in the values is."""
     values: Floats = field(repr=False)
+    """Doublings of length, 1 for the judge's own family, or 1 for the first place; NaN where it is not known."""
     groups: tuple[str, ...]
     codes: _Ints = field(repr=False)
+    """The group of each candidate, -1 for none."""
     reason: str = ""
+    """Why nothing can be told; empty where something may be."""
     caveat: str = ""
+    """What the attribute cannot be told from; empty where there is nothing."""
 
 
 def tells_of_candidates(table: ScoreTable, settings: Settings) -> bool:

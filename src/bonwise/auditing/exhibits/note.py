@@ -12,18 +12,12 @@ __all__ = ["Note"]
 
 @dataclass(frozen=True)
 class Note(DocumentedResult):
-    """Stands in for a study.
-
-    Parameters
-    ----------
-    title : str
-        What was to be studied.
-    reason : str
-        Why it was not.
-    """
+    """Stands in for a study."""
 
     title: str
+    """What was to be studied."""
     reason: str
+    """Why it was not."""
 
     def document(self) -> NoteDocument:
         """Return the document of schema ``bonwise.note/1``."""

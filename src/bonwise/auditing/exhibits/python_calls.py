@@ -27,18 +27,12 @@ def next_in_python(document: AuditDocument, *, gated: bool) -> list[Said]:
 
 @dataclass(frozen=True)
 class PythonCalls:
-    """How what comes after an audit is typed in Python; the page is there.
-
-    Parameters
-    ----------
-    document : AuditDocument
-        Of the audit.
-    gated : bool
-        Whether gates were asked for.
-    """
+    """How what comes after an audit is typed in Python; the page is there."""
 
     document: AuditDocument
+    """Of the audit."""
     gated: bool
+    """Whether gates were asked for."""
     shown: bool = True
 
     @property

@@ -22,19 +22,12 @@ RECOVERY = "recovery"
 
 @dataclass(frozen=True, slots=True)
 class VerdictElsewhere:
-    """What the verdict on one judge would be.
-
-    Parameters
-    ----------
-    judge : JudgeAudit
-    settings : Settings
-    against : str
-        What the judge is compared with, as a noun.
-    """
+    """What the verdict on one judge would be."""
 
     judge: JudgeAudit
     settings: Settings
     against: str
+    """What the judge is compared with, as a noun."""
 
     @property
     def gate(self) -> float:

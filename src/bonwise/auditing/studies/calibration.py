@@ -33,20 +33,13 @@ __all__ = ["STUDY", "CalibrationStudy", "calibration_of", "study_calibration"]
 
 @dataclass(frozen=True, eq=False)
 class CalibrationStudy(DocumentedResult):
-    """What calibrating does to the metrics and the picks of every judge.
-
-    Parameters
-    ----------
-    judges : mapping of str to JudgeCalibration
-    settings : CalibrationSettings
-        What was asked for; repeated in the document.
-    not_studied : mapping of str to str
-        The judges that could not be studied, and why.
-    """
+    """What calibrating does to the metrics and the picks of every judge."""
 
     judges: Mapping[str, JudgeCalibration]
     settings: CalibrationSettings
+    """What was asked for; repeated in the document."""
     not_studied: Mapping[str, str] = field(default_factory=dict)
+    """The judges that could not be studied, and why."""
 
     def __repr__(self) -> str:
         return f"<CalibrationStudy of {', '.join(self.judges)} on {self.settings.source}>"

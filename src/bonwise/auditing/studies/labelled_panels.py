@@ -38,32 +38,22 @@ C = TypeVar("C", bound=JudgeCounts)
 
 @dataclass(frozen=True, eq=False)
 class LabelledPanels:
-    """The judges of a table, each on the prompts that it scored completely and that are labelled.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    panels : mapping of str to Panel
-        By judge; labels are complete.
-    prompts : mapping of str to int
-        Prompts that each judge scored completely, labelled or not.
-    methods : mapping of str to str
-        ``complete``, or ``labelled_only`` where more prompts lack labels than may be dropped: figures then describe
-        the labelled prompts alone.
-    not_studied : mapping of str to str
-        The judges without such a prompt, and why.
-    settings : Settings
-    in_part : mapping of str to LabelsInPart
-        By judge: labels of prompts that are labelled in part.
-    """
+    """The judges of a table, each on the prompts that it scored completely and that are labelled."""
 
     table: ScoreTable = field(repr=False)
     panels: Mapping[str, Panel]
+    """By judge; labels are complete."""
     prompts: Mapping[str, int]
+    """Prompts that each judge scored completely, labelled or not."""
     methods: Mapping[str, str]
+    """``complete``, or ``labelled_only`` where more prompts lack labels than may be dropped: figures then describe
+    the labelled prompts alone.
+    """
     not_studied: Mapping[str, str]
+    """The judges without such a prompt, and why."""
     settings: Settings = field(repr=False)
     in_part: Mapping[str, LabelsInPart] = field(default_factory=dict, repr=False)
+    """By judge: labels of prompts that are labelled in part."""
 
     def settings_as(self, kind: type[S], **own: Any) -> S:
         """Return the settings of a study's document, and where the scores came from.

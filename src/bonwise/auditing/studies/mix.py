@@ -33,23 +33,15 @@ __all__ = ["STUDY", "JudgeMix", "MixStudy", "mix_of", "study_mix"]
 
 @dataclass(frozen=True, eq=False)
 class JudgeMix:
-    """What the controls do to the figures of one judge.
-
-    Parameters
-    ----------
-    data : MixCounts
-    points : tuple of MixPoint
-        From the pools without the controls to the easy pairs alone.
-    change : mapping of str to Estimate
-        Each metric with the controls in every pool less without, paired by prompt.
-    sentences : tuple of str
-        The findings in plain words.
-    """
+    """What the controls do to the figures of one judge."""
 
     data: MixCounts = field(repr=False)
     points: tuple[MixPoint, ...] = field(repr=False)
+    """From the pools without the controls to the easy pairs alone."""
     change: Mapping[str, Estimate] = field(repr=False)
+    """Each metric with the controls in every pool less without, paired by prompt."""
     sentences: tuple[str, ...]
+    """The findings in plain words."""
 
     def document(self) -> MixJudge:
         """Return this judge's part of the document."""
@@ -69,18 +61,11 @@ class JudgeMix:
 
 @dataclass(frozen=True, eq=False)
 class MixStudy(DocumentedResult):
-    """The curve of every judge.
-
-    Parameters
-    ----------
-    judges : mapping of str to JudgeMix
-    not_studied : mapping of str to str
-        The judges that could not be studied, and why.
-    settings : MixSettings
-    """
+    """The curve of every judge."""
 
     judges: Mapping[str, JudgeMix]
     not_studied: Mapping[str, str]
+    """The judges that could not be studied, and why."""
     settings: MixSettings = field(repr=False)
 
     def __repr__(self) -> str:

@@ -23,16 +23,11 @@ class Flag:
 
     A sequence becomes a flag that may be repeated. The parameters that several studies share, such as ``labels``,
     have their flags already.
-
-    Parameters
-    ----------
-    help : str
-    name : str
-        Such as ``--covariate``; made from the parameter where empty.
     """
 
     help: str
     name: str = ""
+    """Such as ``--covariate``; made from the parameter where empty."""
 
 
 @dataclass(frozen=True)
@@ -49,21 +44,14 @@ def _always(_: Settings) -> bool:
 
 @dataclass(frozen=True)
 class WithAudit:
-    """Has every page of an audit show a study that its table has the data for.
-
-    Parameters
-    ----------
-    title : str
-        Of the note in its place, where the data are too poor for it.
-    study : callable
-        Makes it on the judges of the audit.
-    when : callable
-        Tells by the settings of the audit whether it is shown; always, if not given.
-    """
+    """Has every page of an audit show a study that its table has the data for."""
 
     title: str
+    """Of the note in its place, where the data are too poor for it."""
     study: Callable[[LabelledPanels], DocumentedResult]
+    """Makes it on the judges of the audit."""
     when: Callable[[Settings], bool] = _always
+    """Tells by the settings of the audit whether it is shown; always, if not given."""
 
 
 @dataclass(frozen=True)
@@ -71,22 +59,15 @@ class Study:
     """A study, as its module in ``bonwise/auditing/studies`` registers it under the name ``STUDY``.
 
     The name, and what the help says, are those of its document; see `StudyDocument`.
-
-    Parameters
-    ----------
-    function : callable
-        Takes a table and keywords and returns the result; the flags of the command are made from its signature.
-    document : type
-        Of its documents.
-    with_audit : WithAudit, optional
-    source : str
-        What the help says of the table.
     """
 
     function: Callable[..., DocumentedResult]
+    """Takes a table and keywords and returns the result; the flags of the command are made from its signature."""
     document: type[StudyDocument]
+    """Of its documents."""
     with_audit: WithAudit | None = None
     source: str = "Scores (CSV, JSONL, Parquet, a folder of responses)."
+    """What the help says of the table."""
 
 
 def study_of(name: str) -> Study:

@@ -51,20 +51,13 @@ _OWN = ("within_r", "effective_agreement", "recovery")
 
 @dataclass(frozen=True, eq=False)
 class RequirementsStudy(DocumentedResult):
-    """What judge quality a wanted recovery takes.
-
-    Parameters
-    ----------
-    judges : mapping of str to RequirementsJudge
-        For each judge ``data``, ``curve``, ``targets``, ``inverse``, ``judge`` and ``sentences``.
-    settings : RequirementsSettings
-    not_studied : mapping of str to str
-        The judges that could not be studied, and why.
-    """
+    """What judge quality a wanted recovery takes."""
 
     judges: Mapping[str, RequirementsJudge] = field(repr=False)
+    """For each judge ``data``, ``curve``, ``targets``, ``inverse``, ``judge`` and ``sentences``."""
     settings: RequirementsSettings = field(repr=False)
     not_studied: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The judges that could not be studied, and why."""
 
     def __repr__(self) -> str:
         judges, targets = counted(len(self.judges), "judge"), counted(len(self.settings.targets), "target")

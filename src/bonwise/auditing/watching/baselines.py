@@ -25,22 +25,14 @@ _HINT = "give the JSON of bonwise audit --json, or files of picks that end in .j
 
 @dataclass(frozen=True, eq=False)
 class AuditBaseline:
-    """The signals that an audit knows.
-
-    Parameters
-    ----------
-    source : str
-    judge : str
-    levels : mapping of str to AuditedLevel
-        By signal.
-    missing : mapping of str to str
-        Why the audit lacks a signal that audits know.
-    """
+    """The signals that an audit knows."""
 
     source: str
     judge: str
     levels: Mapping[str, AuditedLevel] = field(repr=False)
+    """By signal."""
     missing: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Why the audit lacks a signal that audits know."""
 
 
 def baseline_files(named: str | Path | Sequence[str | Path]) -> tuple[Path | None, tuple[Path, ...]]:

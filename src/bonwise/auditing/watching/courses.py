@@ -31,24 +31,16 @@ _LOG_10 = float(np.log(10))
 
 @dataclass(frozen=True, slots=True)
 class WatchRule:
-    """What all signals are watched by.
-
-    Parameters
-    ----------
-    confidence : float
-        1 minus it is the chance of any false alarm within a year of looks.
-    year, seed : int
-    names : tuple of str
-        Of all periods, those of the baseline first.
-    baseline : int
-        How many of them are the baseline.
-    """
+    """What all signals are watched by."""
 
     confidence: float
+    """1 minus it is the chance of any false alarm within a year of looks."""
     year: int
     seed: int
     names: tuple[str, ...]
+    """Of all periods, those of the baseline first."""
     baseline: int
+    """How many of them are the baseline."""
 
     @property
     def share(self) -> float:
@@ -58,18 +50,7 @@ class WatchRule:
 
 @dataclass(frozen=True, slots=True)
 class AuditedLevel:
-    """What an audit found of a signal.
-
-    Parameters
-    ----------
-    source : str
-    estimate, se : float
-    low, high : float or None
-    count : int
-        Prompts behind it.
-    draws : float, optional
-        Of recovery: `count` times the mean possible gain, labels in [0, 1]; 1 each where it is missing.
-    """
+    """What an audit found of a signal."""
 
     source: str
     estimate: float
@@ -77,7 +58,9 @@ class AuditedLevel:
     low: float | None
     high: float | None
     count: int
+    """Prompts behind it."""
     draws: float | None = None
+    """Of recovery: `count` times the mean possible gain, labels in [0, 1]; 1 each where it is missing."""
 
     def record(self) -> LevelRecord:
         """Return it as a document holds a level."""

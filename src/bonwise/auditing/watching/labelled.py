@@ -17,21 +17,14 @@ __all__ = ["LabelledPicks", "labelled_picks"]
 
 
 class LabelledPicks(NamedTuple):
-    """Recovery of a log: ``u`` is the gain of the pick over a random one, ``v`` that of the best candidate.
-
-    Parameters
-    ----------
-    signal : LoggedSignal
-        Over the pools whose candidates are all labelled.
-    repeated : int
-        Picks of a prompt that was picked before.
-    unit_scale : bool
-        Whether all labels lie in [0, 1].
-    """
+    """Recovery of a log: ``u`` is the gain of the pick over a random one, ``v`` that of the best candidate."""
 
     signal: LoggedSignal
+    """Over the pools whose candidates are all labelled."""
     repeated: int
+    """Picks of a prompt that was picked before."""
     unit_scale: bool
+    """Whether all labels lie in [0, 1]."""
 
 
 def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> LabelledPicks:

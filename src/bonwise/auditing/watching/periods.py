@@ -22,23 +22,15 @@ BY_TIME = {"hour": "%Y-%m-%d %Hh", "day": "%Y-%m-%d", "week": "%G-W%V"}
 
 @dataclass(frozen=True, eq=False)
 class DividedLog:
-    """Picks in the order of time, each in a period.
-
-    Parameters
-    ----------
-    picks : tuple of LoggedPick
-    period : ndarray of int64, shape (picks,)
-        From 0, never decreasing.
-    names : tuple of str
-        Of the periods.
-    left_out : int
-        Picks at the end that do not fill a period yet.
-    """
+    """Picks in the order of time, each in a period."""
 
     picks: tuple[LoggedPick, ...] = field(repr=False)
     period: npt.NDArray[np.int64] = field(repr=False)
+    """From 0, never decreasing."""
     names: tuple[str, ...]
+    """Of the periods."""
     left_out: int = 0
+    """Picks at the end that do not fill a period yet."""
 
     def before(self, later: DividedLog) -> DividedLog:
         """Return these picks with later ones after them."""

@@ -35,24 +35,15 @@ _HINT = 'a line needs prompt_id, ids of all candidates, and best: one of ids, or
 
 @dataclass(frozen=True, slots=True)
 class LoggedPick:
-    """A line of a log.
-
-    Parameters
-    ----------
-    file : str
-    row : int
-    line : WatchedLine
-    settings : mapping
-        Of the policy, as the line says them.
-    times : mapping
-        What the line says of its time, by key.
-    """
+    """A line of a log."""
 
     file: str
     row: int
     line: WatchedLine = field(repr=False)
     settings: Mapping[str, Any] = field(repr=False)
+    """Of the policy, as the line says them."""
     times: Mapping[str, Any] = field(repr=False)
+    """What the line says of its time, by key."""
 
     @property
     def where(self) -> str:

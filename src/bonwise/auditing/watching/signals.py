@@ -38,17 +38,14 @@ _Found = tuple[float, float] | str
 
 @dataclass(frozen=True, eq=False)
 class PeriodTotals:
-    """Sums over the picks of each period.
-
-    Parameters
-    ----------
-    u, v, picks : ndarray of float64, shape (periods,)
-        Numerators, denominators, and how many picks they are of.
-    """
+    """Sums over the picks of each period."""
 
     u: Floats
+    """Numerators, denominators, and how many picks they are of."""
     v: Floats
+    """Numerators, denominators, and how many picks they are of."""
     picks: Floats
+    """Numerators, denominators, and how many picks they are of."""
 
     def over(self, first: int, last: int) -> float | None:
         """Return the level from one period to another, both included; None where nothing tells it."""
@@ -63,23 +60,16 @@ class PeriodTotals:
 
 @dataclass(frozen=True, eq=False)
 class LoggedSignal:
-    """A signal of a log: ``sum u / sum v``.
-
-    Parameters
-    ----------
-    name : str
-    u, v : ndarray of float64, shape (picks,)
-        Of the picks that tell it.
-    period : ndarray of int64, shape (picks,)
-    undefined : mapping of str to int
-        Picks that do not, by reason.
-    """
+    """A signal of a log: ``sum u / sum v``."""
 
     name: str
     u: Floats = field(repr=False)
+    """Of the picks that tell it."""
     v: Floats = field(repr=False)
+    """Of the picks that tell it."""
     period: npt.NDArray[np.int64] = field(repr=False)
     undefined: Mapping[str, int] = field(default_factory=dict)
+    """Picks that do not, by reason."""
 
     @property
     def unit(self) -> SignalUnit:

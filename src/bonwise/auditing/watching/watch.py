@@ -52,20 +52,11 @@ _MAY_DIFFER = frozenset({"seed"})
 
 @dataclass(frozen=True, eq=False)
 class Watch(DocumentedResult):
-    """What moved in the picks of production.
-
-    Parameters
-    ----------
-    verdict : {"nothing moved", "moved", "too early"}
-    signals : mapping of str to WatchedSignal
-        Every signal by name, the unwatched ones with the reason.
-    sentences : tuple of str
-    data : WatchData
-    settings : WatchSettings
-    """
+    """What moved in the picks of production."""
 
     verdict: WatchVerdict
     signals: Mapping[str, WatchedSignal] = field(repr=False)
+    """Every signal by name, the unwatched ones with the reason."""
     sentences: tuple[str, ...] = field(repr=False)
     data: WatchData = field(repr=False)
     settings: WatchSettings = field(repr=False)

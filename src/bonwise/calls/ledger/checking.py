@@ -39,18 +39,12 @@ NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One thing that is not what was written.
-
-    Parameters
-    ----------
-    call : int or None
-        Whose answer it concerns; None where nobody can tell.
-    what : str
-        In one line.
-    """
+    """One thing that is not what was written."""
 
     call: int | None
+    """Whose answer it concerns; None where nobody can tell."""
     what: str
+    """In one line."""
 
     def __str__(self) -> str:
         return self.what if self.call is None else f"call {self.call}: {self.what}"
@@ -58,22 +52,14 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class LedgerCheck:
-    """What a check of a ledger found.
-
-    Parameters
-    ----------
-    keys : int
-        Keys that lead to an answer, damaged ones too.
-    unverified : int
-        Keys whose answer was stored by an older bonwise, so that nobody can tell whether it was changed since.
-    missing : int
-        Keys that were written and cannot be found; negative where there are more than were written.
-    damage : tuple of Damage
-    """
+    """What a check of a ledger found."""
 
     keys: int
+    """Keys that lead to an answer, damaged ones too."""
     unverified: int
+    """Keys whose answer was stored by an older bonwise, so that nobody can tell whether it was changed since."""
     missing: int
+    """Keys that were written and cannot be found; negative where there are more than were written."""
     damage: tuple[Damage, ...]
 
     @property

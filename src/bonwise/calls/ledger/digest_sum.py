@@ -22,27 +22,18 @@ def _number(content: bytes | None) -> int:
 
 
 class DigestSum(NamedTuple):
-    """How many answers a ledger holds, and the XOR of their digests.
-
-    Parameters
-    ----------
-    keys : int
-        Keys that lead to an answer.
-    keys_xor : int
-        Of these keys and of their digests.
-    answers : int
-        Responses.
-    answers_xor : int
-        Of their digests.
-    unverified_up_to : int
-        The last call that an older bonwise made, whose answer has no digest.
-    """
+    """How many answers a ledger holds, and the XOR of their digests."""
 
     keys: int = 0
+    """Keys that lead to an answer."""
     keys_xor: int = 0
+    """Of these keys and of their digests."""
     answers: int = 0
+    """Responses."""
     answers_xor: int = 0
+    """Of their digests."""
     unverified_up_to: int = 0
+    """The last call that an older bonwise made, whose answer has no digest."""
 
     def with_key(self, key: bytes, digest: bytes | None, count: int = 1) -> DigestSum:
         """Return the sum with one more key, or with one less (`count` -1)."""

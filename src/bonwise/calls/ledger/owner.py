@@ -19,23 +19,15 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One process, told apart from every other one that ever ran.
-
-    Parameters
-    ----------
-    host : str
-        The machine, and the part of its processes that can see each other.
-    boot : str
-        Changes when the machine starts anew; empty where it is not known.
-    pid : int
-    started : str
-        When the process began, since the machine started; empty where it is not known.
-    """
+    """One process, told apart from every other one that ever ran."""
 
     host: str
+    """The machine, and the part of its processes that can see each other."""
     boot: str
+    """Changes when the machine starts anew; empty where it is not known."""
     pid: int
     started: str
+    """When the process began, since the machine started; empty where it is not known."""
 
 
 def this_process() -> Owner:

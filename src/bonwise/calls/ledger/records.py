@@ -22,43 +22,30 @@ unknown   the process that sent it died; the server may have done the work
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One sample that needs no call any more.
-
-    Parameters
-    ----------
-    call : int
-        The call that brought it.
-    choice : int or None
-        Which choice of the reply it is; None where the server rejected the request.
-    raw : bytes
-        The response as it was received.
-    status : int
-        Of HTTP.
-    reading : str or None
-        JSON text of what was last read from it.
-    model, fingerprint : str
-        What answered, in the server's words.
-    usage : Usage, optional
-        Of the whole call.
-    cost : float, optional
-        Of the whole call, in US dollars.
-    effective : mapping
-        The parameters that were really sent.
-    note : str
-        Why there is no answer, where the response that was refused is not kept.
-    """
+    """One sample that needs no call any more."""
 
     call: int
+    """The call that brought it."""
     choice: int | None
+    """Which choice of the reply it is; None where the server rejected the request."""
     raw: bytes
+    """The response as it was received."""
     status: int
+    """Of HTTP."""
     reading: str | None = None
+    """JSON text of what was last read from it."""
     model: str = ""
+    """What answered, in the server's words."""
     fingerprint: str = ""
+    """What answered, in the server's words."""
     usage: Usage | None = None
+    """Of the whole call."""
     cost: float | None = None
+    """Of the whole call, in US dollars."""
     effective: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that were really sent."""
     note: str = ""
+    """Why there is no answer, where the response that was refused is not kept."""
 
     @property
     def rejected(self) -> bool:
@@ -68,79 +55,56 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a process may send, and what it need not.
-
-    Parameters
-    ----------
-    call_id : int or None
-        Of the call that stands as sent; None where nothing is left to send.
-    claimed : tuple of bytes
-        Keys to be asked for under that call.
-    stored : mapping of bytes to Stored
-        Keys that are answered or rejected already.
-    busy : tuple of bytes
-        Keys that a living process is asking for.
-    unknown : int
-        Calls of dead processes that this claim took over; each may have been billed.
-    """
+    """What a process may send, and what it need not."""
 
     call_id: int | None
+    """Of the call that stands as sent; None where nothing is left to send."""
     claimed: tuple[bytes, ...] = ()
+    """Keys to be asked for under that call."""
     stored: Mapping[bytes, Stored] = field(default_factory=dict)
+    """Keys that are answered or rejected already."""
     busy: tuple[bytes, ...] = ()
+    """Keys that a living process is asking for."""
     unknown: int = 0
+    """Calls of dead processes that this claim took over; each may have been billed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What came of a call.
-
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    raw : bytes
-        The response as it was received.
-    answered_at : float
-        Seconds since 1970.
-    choices : mapping of bytes to int
-        Which choice of the reply answers which key. A key of the call that is absent is released, unless the
-        request was rejected.
-    rejected : bool
-        Whether the server refused the request for good.
-    request_id, model, fingerprint : str
-        In the server's words.
-    usage : Usage, optional
-        None where the server counted nothing.
-    cost : float, optional
-        US dollars; None where a price or a count is not known.
-    price_version : str
-        Of the price list behind `cost`.
-    attempts : int
-        How often it was sent.
-    lost_attempts : int
-        How many of these brought no answer although the server may bill them.
-    effective : mapping
-        The parameters that were really sent.
-    note : str
-        Why there is no answer, where `raw` does not say it.
-    """
+    """What came of a call."""
 
     status: int
+    """Of HTTP."""
     raw: bytes
+    """The response as it was received."""
     answered_at: float
+    """Seconds since 1970."""
     choices: Mapping[bytes, int] = field(default_factory=dict)
+    """Which choice of the reply answers which key. A key of the call that is absent is released, unless the request
+    was rejected.
+    """
     rejected: bool = False
+    """Whether the server refused the request for good."""
     request_id: str = ""
+    """In the server's words."""
     model: str = ""
+    """In the server's words."""
     fingerprint: str = ""
+    """In the server's words."""
     usage: Usage | None = None
+    """None where the server counted nothing."""
     cost: float | None = None
+    """US dollars; None where a price or a count is not known."""
     price_version: str = ""
+    """Of the price list behind `cost`."""
     attempts: int = 1
+    """How often it was sent."""
     lost_attempts: int = 0
+    """How many of these brought no answer although the server may bill them."""
     effective: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that were really sent."""
     note: str = ""
+    """Why there is no answer, where `raw` does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,48 +120,32 @@ class DroppedParameter:
 
 @dataclass(frozen=True, slots=True)
 class ModelTally:
-    """What one model has been asked.
-
-    Parameters
-    ----------
-    provider, model : str
-    calls : mapping of str to int
-        By state; a call that a dead process left behind counts as unknown.
-    samples : int
-        Answered ones.
-    usage : Usage
-        Of the calls whose usage is known.
-    cost : float
-        Of the calls whose cost is known.
-    unpriced : int
-        Answered calls whose cost is not known.
-    attempts, lost_attempts : int
-        As in `Recorded`; an unknown call counts as one lost attempt.
-    """
+    """What one model has been asked."""
 
     provider: str
     model: str
     calls: Mapping[State, int]
+    """By state; a call that a dead process left behind counts as unknown."""
     samples: int
+    """Answered ones."""
     usage: Usage
+    """Of the calls whose usage is known."""
     cost: float
+    """Of the calls whose cost is known."""
     unpriced: int
+    """Answered calls whose cost is not known."""
     attempts: int
+    """As in `Recorded`; an unknown call counts as one lost attempt."""
     lost_attempts: int
+    """As in `Recorded`; an unknown call counts as one lost attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerStats:
-    """What a ledger holds.
-
-    Parameters
-    ----------
-    models : tuple of ModelTally
-        In the order of their names.
-    dropped : tuple of DroppedParameter
-    """
+    """What a ledger holds."""
 
     models: tuple[ModelTally, ...]
+    """In the order of their names."""
     dropped: tuple[DroppedParameter, ...]
 
     @property
@@ -242,45 +190,57 @@ class LedgerStats:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One sample with its call, or a call whose samples were all claimed by later calls.
-
-    Parameters
-    ----------
-    key : str
-        In hexadecimal digits; empty where the call has no sample any more.
-    choice, reading
-        As in `Stored`.
-    call, state, provider, base_url, api_version, endpoint, model, body, samples, sent_at
-        Of the request; `body` is JSON text.
-    answered_at, status, request_id, raw, answered_model, fingerprint, usage, cost, price_version, effective
-        Of the response.
-    attempts, lost_attempts, note
-        How it went.
-    """
+    """One sample with its call, or a call whose samples were all claimed by later calls."""
 
     key: str
+    """In hexadecimal digits; empty where the call has no sample any more."""
     choice: int | None
+    """As in `Stored`."""
     reading: str | None
+    """As in `Stored`."""
     call: int
+    """Of the request; `body` is JSON text."""
     state: State
+    """Of the request; `body` is JSON text."""
     provider: str
+    """Of the request; `body` is JSON text."""
     base_url: str
+    """Of the request; `body` is JSON text."""
     api_version: str
+    """Of the request; `body` is JSON text."""
     endpoint: str
+    """Of the request; `body` is JSON text."""
     model: str
+    """Of the request; `body` is JSON text."""
     body: str
+    """Of the request; `body` is JSON text."""
     samples: int
+    """Of the request; `body` is JSON text."""
     sent_at: float
+    """Of the request; `body` is JSON text."""
     answered_at: float | None
+    """Of the response."""
     status: int | None
+    """Of the response."""
     request_id: str
+    """Of the response."""
     raw: bytes | None
+    """Of the response."""
     answered_model: str
+    """Of the response."""
     fingerprint: str
+    """Of the response."""
     usage: Usage | None
+    """Of the response."""
     cost: float | None
+    """Of the response."""
     price_version: str
+    """Of the response."""
     effective: Mapping[str, Any]
+    """Of the response."""
     attempts: int
+    """How it went."""
     lost_attempts: int
+    """How it went."""
     note: str
+    """How it went."""

@@ -34,24 +34,16 @@ _IN_USE = "end the programs that use this run folder, then run it again"
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair has kept and dropped.
-
-    Parameters
-    ----------
-    kept : int
-        Keys that lead to an answer as before.
-    dropped : int
-        Keys whose answers are dropped: the next run asks for them again.
-    calls : tuple of int
-        Whose answers were dropped, as far as they are known.
-    before : pathlib.Path
-        The damaged file, which is kept under this name.
-    """
+    """What a repair has kept and dropped."""
 
     kept: int
+    """Keys that lead to an answer as before."""
     dropped: int
+    """Keys whose answers are dropped: the next run asks for them again."""
     calls: tuple[int, ...]
+    """Whose answers were dropped, as far as they are known."""
     before: Path
+    """The damaged file, which is kept under this name."""
 
 
 def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:

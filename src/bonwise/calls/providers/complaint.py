@@ -15,21 +15,14 @@ EXTRA_FIELD = "extra_forbidden"
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """The content of an unsuccessful response.
-
-    Parameters
-    ----------
-    message : str
-        The server's words, not yet fit to be shown.
-    codes : frozenset of str
-        Its codes and types of error.
-    parameter : str
-        The field of the request that it names.
-    """
+    """The content of an unsuccessful response."""
 
     message: str = ""
+    """The server's words, not yet fit to be shown."""
     codes: frozenset[str] = frozenset()
+    """Its codes and types of error."""
     parameter: str = ""
+    """The field of the request that it names."""
 
     @property
     def is_stated(self) -> bool:

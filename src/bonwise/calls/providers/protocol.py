@@ -25,22 +25,26 @@ USUAL_TIMEOUT = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider's language can express at all; what a model takes is learnt from its server.
-
-    Parameters
-    ----------
-    temperature, samples, logprobs, schema : bool
-        Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log
-        probabilities of tokens, and bind the answer to a JSON schema.
-    draws_differ_by : str
-        What makes repeated answers to one request differ, in plain words.
-    """
+    """What a provider's language can express at all; what a model takes is learnt from its server."""
 
     temperature: bool
+    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
+    of tokens, and bind the answer to a JSON schema.
+    """
     samples: bool
+    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
+    of tokens, and bind the answer to a JSON schema.
+    """
     logprobs: bool
+    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
+    of tokens, and bind the answer to a JSON schema.
+    """
     schema: bool
+    """Whether a request can carry a temperature, ask for several samples at once (``n``), ask for log probabilities
+    of tokens, and bind the answer to a JSON schema.
+    """
     draws_differ_by: str
+    """What makes repeated answers to one request differ, in plain words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +60,6 @@ class Response:
 class Connection:
     """How clients connect.
 
-    Parameters
-    ----------
-    timeout : float
-        Seconds without a byte before an attempt is given up.
-    connect_timeout : float
-        Seconds; a burst of connections on a busy machine takes long.
-    connections : int
-        Kept alive at once.
-    attempt_timeout : float
-        Seconds that an attempt may take in all: a server that sends a byte now and then is given up too.
-    transport : {"aiohttp"} or AsyncTransport, optional
-        What carries the requests. ``"aiohttp"`` takes less than half of the CPU (``pip install 'bonwise[fast]'``);
-        addresses for which the environment has a proxy are reached without it. Or what stands in for the network: of
-        httpx where the SDK stands on it, else of httpx2.
-
     Raises
     ------
     bonwise.errors.UsageError
@@ -80,10 +69,18 @@ class Connection:
     """
 
     timeout: float = USUAL_TIMEOUT
+    """Seconds without a byte before an attempt is given up."""
     connect_timeout: float = 30.0
+    """Seconds; a burst of connections on a busy machine takes long."""
     connections: int = 64
+    """Kept alive at once."""
     attempt_timeout: float = USUAL_TIMEOUT
+    """Seconds that an attempt may take in all: a server that sends a byte now and then is given up too."""
     transport: AsyncTransport | str | None = None
+    """What carries the requests. ``"aiohttp"`` takes less than half of the CPU (``pip install 'bonwise[fast]'``);
+    addresses for which the environment has a proxy are reached without it. Or what stands in for the network: of
+    httpx where the SDK stands on it, else of httpx2.
+    """
 
     def __post_init__(self) -> None:
         if isinstance(self.transport, str):

@@ -40,15 +40,6 @@ __all__ = [
 class Address:
     """A server's base URL, its secrets apart.
 
-    Parameters
-    ----------
-    url : str
-        Scheme, host, port and path, without a slash at the end.
-    query : tuple of pairs
-        Sent with every request.
-    login : pair of str, optional
-        User and password, sent as basic authentication.
-
     Attributes
     ----------
     origin : str
@@ -56,8 +47,11 @@ class Address:
     """
 
     url: str
+    """Scheme, host, port and path, without a slash at the end."""
     query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Sent with every request."""
     login: tuple[str, str] | None = field(default=None, repr=False)
+    """User and password, sent as basic authentication."""
     origin: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -133,16 +127,10 @@ def _host(parts: SplitResult) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key and where it was found.
-
-    Parameters
-    ----------
-    variable : str
-        Of the environment; empty where no key is set and the server may need none.
-    secret : str
-    """
+    """A key and where it was found."""
 
     variable: str = ""
+    """Of the environment; empty where no key is set and the server may need none."""
     secret: str = field(default="", repr=False)
 
     @property
@@ -167,26 +155,17 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service, and the variables of the environment that speak of it.
-
-    Parameters
-    ----------
-    name : str
-    default_url : str
-        Where it is unless something else is said.
-    url_variable : str
-        Names another server.
-    key_variables : tuple of str
-        Of these the first one that is set holds the key.
-    headers_variable : str
-        Names headers that go with every request.
-    """
+    """A service, and the variables of the environment that speak of it."""
 
     name: str
     default_url: str
+    """Where it is unless something else is said."""
     url_variable: str
+    """Names another server."""
     key_variables: tuple[str, ...]
+    """Of these the first one that is set holds the key."""
     headers_variable: str
+    """Names headers that go with every request."""
     default_origin: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -334,15 +313,10 @@ _SAYS_NOTHING = frozenset({"x-stainless-retry-count", "x-stainless-read-timeout"
 
 @dataclass(frozen=True, slots=True)
 class CustomHeaders:
-    """What an SDK sends beside its own headers.
-
-    Parameters
-    ----------
-    values : mapping of str to str
-        By name, in small letters.
-    """
+    """What an SDK sends beside its own headers."""
 
     values: Mapping[str, str] = field(repr=False)
+    """By name, in small letters."""
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -22,19 +22,14 @@ __all__ = ["command_of"]
 
 @dataclass(frozen=True)
 class _Option:
-    """A flag of a study, and what becomes of its value.
-
-    Parameters
-    ----------
-    annotation, default : object
-        From which Typer makes the flag.
-    read : callable
-        Makes the keywords of the study from the value; a keyword that is not made keeps its default.
-    """
+    """A flag of a study, and what becomes of its value."""
 
     annotation: Any
+    """From which Typer makes the flag."""
     default: Any
+    """From which Typer makes the flag."""
     read: Callable[[Any], Mapping[str, Any]]
+    """Makes the keywords of the study from the value; a keyword that is not made keeps its default."""
 
 
 def command_of(study: Study) -> Callable[..., int]:

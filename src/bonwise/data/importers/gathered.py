@@ -20,25 +20,18 @@ _WHOLE = 2**53
 
 @dataclass
 class GatheredCell:
-    """What is known of one candidate.
-
-    Parameters
-    ----------
-    prompt_id, candidate : str
-    prompt, text : str, optional
-        The words of both.
-    scores : dict of str to object
-        By judge or metric.
-    labels : dict of str to list
-        By name; several annotators each give one.
-    """
+    """What is known of one candidate."""
 
     prompt_id: str
     candidate: str
     prompt: str | None = None
+    """The words of both."""
     text: str | None = None
+    """The words of both."""
     scores: dict[str, Any] = field(default_factory=dict)
+    """By judge or metric."""
     labels: dict[str, list[Any]] = field(default_factory=dict)
+    """By name; several annotators each give one."""
 
 
 class GatheredScores:

@@ -24,17 +24,6 @@ Record = Mapping[str, Any]
 class Material:
     """A file as an importer sees it.
 
-    Parameters
-    ----------
-    source : str
-        How to name it in an error.
-    document : object
-        What a ``.json`` file holds, or the parts of a folder or an archive by their path; None for a table.
-    frame : pandas.DataFrame, optional
-        The rows of CSV, JSON Lines or Parquet, or of a DataFrame, as they stand.
-    named : mapping of str to str
-        Role to column or metric, as the user named them.
-
     Examples
     --------
     >>> Material("t", frame=pd.DataFrame({"scores": [[1, 2]]})).records
@@ -42,9 +31,13 @@ class Material:
     """
 
     source: str
+    """How to name it in an error."""
     document: Any = None
+    """What a ``.json`` file holds, or the parts of a folder or an archive by their path; None for a table."""
     frame: pd.DataFrame | None = None
+    """The rows of CSV, JSON Lines or Parquet, or of a DataFrame, as they stand."""
     named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Role to column or metric, as the user named them."""
 
     @cached_property
     def columns(self) -> frozenset[str]:
@@ -81,25 +74,18 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What an importer found.
-
-    Parameters
-    ----------
-    format : str
-        Such as ``promptfoo results``.
-    frame : pandas.DataFrame
-        Rows with ``prompt_id`` and ``candidate`` and, as far as they are known, ``judge``, ``judge_score``,
-        ``oracle_label``, ``prompt`` and ``text``. The index holds what errors name rows by.
-    readings : sequence of str
-        How it was read, a sentence each.
-    lacks : sequence of str
-        What an audit would need and the file does not hold, a sentence each.
-    """
+    """What an importer found."""
 
     format: str
+    """Such as ``promptfoo results``."""
     frame: pd.DataFrame
+    """Rows with ``prompt_id`` and ``candidate`` and, as far as they are known, ``judge``, ``judge_score``,
+    ``oracle_label``, ``prompt`` and ``text``. The index holds what errors name rows by.
+    """
     readings: Sequence[str] = ()
+    """How it was read, a sentence each."""
     lacks: Sequence[str] = ()
+    """What an audit would need and the file does not hold, a sentence each."""
 
 
 def _plain(cell: object) -> object:

@@ -11,96 +11,69 @@ __all__ = ["CellCountsRecord", "LabelledCells", "LabelledShareRecord", "PoolsByL
 
 
 class CellCountsRecord(Record):
-    """What a figure rests on.
-
-    Parameters
-    ----------
-    cells, pools, pairs : int
-        Labelled candidates, prompts, and pairs of labelled candidates of a prompt.
-    """
+    """What a figure rests on."""
 
     cells: Count
+    """Labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
     pools: Count
+    """Labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
     pairs: Count
+    """Labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
 
 
 class LabelledShareRecord(Record):
-    """How many of a group of candidates are labelled.
-
-    Parameters
-    ----------
-    by : {"name", "top", "score"}
-        What tells the group from the others: the candidate's name, whether its score is the highest of its prompt
-        (of prompts that the judge does not tie entirely), or the third of the scores that its own lies in.
-    group : str
-    cells : int
-    share : float
-        Labelled, of the group.
-    difference, se : float
-        The share minus that of the other candidates, and its standard error, clustered by prompt.
-    t : float or None
-        The difference in standard errors; None where it is the same in every prompt.
-    """
+    """How many of a group of candidates are labelled."""
 
     by: Literal["name", "top", "score"]
+    """What tells the group from the others: the candidate's name, whether its score is the highest of its prompt (of
+    prompts that the judge does not tie entirely), or the third of the scores that its own lies in.
+    """
     group: str
     cells: Count
     share: Number
+    """Labelled, of the group."""
     difference: Number
+    """The share minus that of the other candidates, and its standard error, clustered by prompt."""
     se: NonNegative
+    """The share minus that of the other candidates, and its standard error, clustered by prompt."""
     t: Number | None
+    """The difference in standard errors; None where it is the same in every prompt."""
 
 
 class PoolsByLabelsRecord(Record):
-    """Prompts with a number of labels, and how many there would be at one rate.
-
-    Parameters
-    ----------
-    candidates, labels, pools : int
-    expected : float
-        Were each candidate labelled at random and with the same chance.
-    """
+    """Prompts with a number of labels, and how many there would be at one rate."""
 
     candidates: Count
     labels: Count
     pools: Count
     expected: NonNegative
+    """Were each candidate labelled at random and with the same chance."""
 
 
 class LabelledCells(Record):
-    """Every labelled candidate as part of the figures.
-
-    Parameters
-    ----------
-    statement : {"at random", "propensities", "model"}
-        What is stated of who was labelled: each candidate with the same chance, each with its propensity in the
-        table, or with a chance that depends on scores and names alone and is fitted.
-    labels, cells : int
-        Labelled candidates, and all.
-    labels_of_whole_prompts, whole_prompts : int
-        Labels in prompts that are labelled whole, and those prompts.
-    effective_prompts : float
-        What the prompts labelled whole are worth, in prompts drawn alike.
-    counts : dict of str to CellCountsRecord
-        What each metric rests on.
-    shares : list of LabelledShareRecord
-        How many are labelled of each group of candidates; at random these are alike.
-    pools : list of PoolsByLabelsRecord
-        Prompts by their number of labels.
-    contradictions : list of str
-        What the labels say against the statement; empty where they do not.
-    notes : list of str
-        What to keep in mind.
-    """
+    """Every labelled candidate as part of the figures."""
 
     statement: Literal["at random", "propensities", "model"]
+    """What is stated of who was labelled: each candidate with the same chance, each with its propensity in the table,
+    or with a chance that depends on scores and names alone and is fitted.
+    """
     labels: Count
+    """Labelled candidates, and all."""
     cells: Count
+    """Labelled candidates, and all."""
     labels_of_whole_prompts: Count
+    """Labels in prompts that are labelled whole, and those prompts."""
     whole_prompts: Count
+    """Labels in prompts that are labelled whole, and those prompts."""
     effective_prompts: NonNegative
+    """What the prompts labelled whole are worth, in prompts drawn alike."""
     counts: dict[str, CellCountsRecord]
+    """What each metric rests on."""
     shares: list[LabelledShareRecord]
+    """How many are labelled of each group of candidates; at random these are alike."""
     pools: list[PoolsByLabelsRecord]
+    """Prompts by their number of labels."""
     contradictions: list[str]
+    """What the labels say against the statement; empty where they do not."""
     notes: list[str]
+    """What to keep in mind."""

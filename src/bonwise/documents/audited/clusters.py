@@ -9,17 +9,10 @@ __all__ = ["PromptClusters"]
 
 
 class PromptClusters(Record):
-    """How many clusters the prompts come in; each is one unit of every interval.
-
-    Parameters
-    ----------
-    clusters : int
-    largest : int
-        Prompts of the largest cluster.
-    notes : list of str
-        What few or uneven clusters leave uncertain.
-    """
+    """How many clusters the prompts come in; each is one unit of every interval."""
 
     clusters: Count
     largest: Count
+    """Prompts of the largest cluster."""
     notes: list[str]
+    """What few or uneven clusters leave uncertain."""

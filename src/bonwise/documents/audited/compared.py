@@ -10,19 +10,13 @@ __all__ = ["JudgesCompared"]
 
 
 class JudgesCompared(Record):
-    """Metric differences, first judge minus second, paired by prompt.
-
-    Parameters
-    ----------
-    first, second : str
-        The judges.
-    prompts : int
-        Prompts that both judges scored completely and that are labelled.
-    differences : dict of str to EstimateRecord
-        By metric; empty without a common prompt.
-    """
+    """Metric differences, first judge minus second, paired by prompt."""
 
     first: str
+    """The judges."""
     second: str
+    """The judges."""
     prompts: Count
+    """Prompts that both judges scored completely and that are labelled."""
     differences: dict[str, EstimateRecord]
+    """By metric; empty without a common prompt."""

@@ -15,43 +15,34 @@ __all__ = ["AuditData"]
 
 
 class AuditData(Record):
-    """Counts, and every dropped prompt with its reason.
-
-    Parameters
-    ----------
-    prompts : int
-        Those that were not dropped.
-    candidates : int or None
-        Of each prompt; None where they have different numbers of them.
-    rows : int
-        Candidates of all these prompts.
-    labelled_prompts, partly_labelled_prompts : int
-        Prompts with labels for all candidates, and for some.
-    dropped : list of DroppedPrompt
-        The prompts that are in no figure.
-    pools, pools_without_pick : int, optional
-        Of logged picks.
-    candidates_min, candidates_max : int, optional
-        Where prompts have different numbers of candidates.
-    score_range, label_range : Ends, optional
-        Lowest and highest score and label, where the two look like different scales and none is declared.
-    clusters : PromptClusters, optional
-        Where the table names clusters of prompts.
-    """
+    """Counts, and every dropped prompt with its reason."""
 
     prompts: Count
+    """Those that were not dropped."""
     candidates: Count | None
+    """Of each prompt; None where they have different numbers of them."""
     rows: Count
+    """Candidates of all these prompts."""
     labelled_prompts: Count
+    """Prompts with labels for all candidates, and for some."""
     partly_labelled_prompts: Count
+    """Prompts with labels for all candidates, and for some."""
     dropped: list[DroppedPrompt]
+    """The prompts that are in no figure."""
     pools: Count | None = None
+    """Of logged picks."""
     pools_without_pick: Count | None = None
+    """Of logged picks."""
     candidates_min: Count | None = None
+    """Where prompts have different numbers of candidates."""
     candidates_max: Count | None = None
+    """Where prompts have different numbers of candidates."""
     score_range: Ends | None = None
+    """Lowest and highest score and label, where the two look like different scales and none is declared."""
     label_range: Ends | None = None
+    """Lowest and highest score and label, where the two look like different scales and none is declared."""
     clusters: PromptClusters | None = None
+    """Where the table names clusters of prompts."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

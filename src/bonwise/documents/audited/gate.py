@@ -13,32 +13,25 @@ GateState = Literal["met", "not met", "inconclusive"]
 
 
 class Gate(Record):
-    """Outcome of ``METRIC=VALUE``.
-
-    Parameters
-    ----------
-    judge, metric : str
-        Of what.
-    value : float
-        What the metric must exceed.
-    state : {"met", "not met", "inconclusive"}
-        Met when the one-sided 95 % lower bound exceeds the value, not met when the upper bound lies below it.
-    low, high : float or None
-        The one-sided bounds.
-    more_labels : int or None
-        About how many more labels of candidates would decide, where that can be said; 0 for a metric without labels.
-    more_prompts : int or None
-        About how many more prompts these would be of.
-    sentence : str
-        What was found, in words.
-    """
+    """Outcome of ``METRIC=VALUE``."""
 
     judge: str
+    """Of what."""
     metric: str
+    """Of what."""
     value: Number
+    """What the metric must exceed."""
     state: GateState
+    """Met when the one-sided 95 % lower bound exceeds the value, not met when the upper bound lies below it."""
     low: Number | None
+    """The one-sided bounds."""
     high: Number | None
+    """The one-sided bounds."""
     more_labels: Count | None
+    """About how many more labels of candidates would decide, where that can be said; 0 for a metric without labels.
+
+    """
     more_prompts: Count | None
+    """About how many more prompts these would be of."""
     sentence: str
+    """What was found, in words."""

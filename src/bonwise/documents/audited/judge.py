@@ -17,63 +17,44 @@ __all__ = ["Balance", "Ends", "JudgeFound"]
 
 
 class Balance(Record):
-    """One feature of the judge's scores on prompts with and without labels.
-
-    Parameters
-    ----------
-    feature : str
-        Of the scores of a prompt.
-    labelled, unlabelled, difference : float
-        Means over prompts, and the first minus the second.
-    low, high : float or None
-        Ends of the interval of the difference.
-    """
+    """One feature of the judge's scores on prompts with and without labels."""
 
     feature: str
+    """Of the scores of a prompt."""
     labelled: Number
+    """Means over prompts, and the first minus the second."""
     unlabelled: Number
+    """Means over prompts, and the first minus the second."""
     difference: Number
+    """Means over prompts, and the first minus the second."""
     low: Number | None
+    """Ends of the interval of the difference."""
     high: Number | None
+    """Ends of the interval of the difference."""
 
 
 class JudgeFound(Record):
-    """What was found of one judge.
-
-    Parameters
-    ----------
-    data : AuditData
-        Counts, and dropped prompts.
-    metrics : dict of str to EstimateRecord
-        By name.
-    verdict : Verdict
-        What they mean.
-    sampling : Sampling, optional
-        Where a draw of the labelled prompts was stated.
-    balance : list of Balance, optional
-        Where the labelled prompts stand for themselves alone.
-    bounds : dict of str to Ends, optional
-        Worst cases over missing labels.
-    with_control : dict of str to EstimateRecord, optional
-        The metrics with the easy candidates put back.
-    suspicions : list of AuditSuspicion, optional
-        Why the verdict is not ``useful`` and no gate is met, whatever the figures are.
-    unused_labels : UnusedLabels, optional
-        Labels of prompts that are labelled in part, where these count as unlabelled.
-    labelled_cells : LabelledCells, optional
-        Where candidates are labelled one by one: what each figure rests on, and what speaks against the statement.
-    candidate_effects : CandidateEffects, optional
-        What the judge prefers at equal label, where length, family or place of candidates is known.
-    """
+    """What was found of one judge."""
 
     data: AuditData
+    """Counts, and dropped prompts."""
     metrics: dict[str, EstimateRecord]
+    """By name."""
     verdict: Verdict
+    """What they mean."""
     sampling: Sampling | None = None
+    """Where a draw of the labelled prompts was stated."""
     balance: list[Balance] | None = None
+    """Where the labelled prompts stand for themselves alone."""
     bounds: dict[str, Ends] | None = None
+    """Worst cases over missing labels."""
     with_control: dict[str, EstimateRecord] | None = None
+    """The metrics with the easy candidates put back."""
     suspicions: list[AuditSuspicion] | None = None
+    """Why the verdict is not ``useful`` and no gate is met, whatever the figures are."""
     unused_labels: UnusedLabels | None = None
+    """Labels of prompts that are labelled in part, where these count as unlabelled."""
     labelled_cells: LabelledCells | None = None
+    """Where candidates are labelled one by one: what each figure rests on, and what speaks against the statement."""
     candidate_effects: CandidateEffects | None = None
+    """What the judge prefers at equal label, where length, family or place of candidates is known."""

@@ -14,31 +14,21 @@ SuspicionKind = Literal["easy candidate", "few pools", "missing labels"]
 
 
 class AuditSuspicion(Record):
-    """Why no verdict is ``useful`` and no gate is met, whatever the figures are.
-
-    Parameters
-    ----------
-    kind : {"easy candidate", "few pools", "missing labels"}
-        What was found.
-    sentence : str
-        In words, with the flags that settle it.
-    candidate : str, optional
-        The easy candidate.
-    lowest : float, optional
-        Share of prompts in which no other candidate has a lower label, or a lower score where no prompt is labelled
-        completely.
-    metric : str, optional
-        The metric that the verdict rests on, with and without the candidate.
-    with_candidate : EstimateRecord, optional
-        Its estimate with the easy candidate.
-    without_candidate : EstimateRecord, optional
-        Its estimate without, as ``--control`` gives it.
-    """
+    """Why no verdict is ``useful`` and no gate is met, whatever the figures are."""
 
     kind: SuspicionKind
+    """What was found."""
     sentence: str
+    """In words, with the flags that settle it."""
     candidate: str | None = None
+    """The easy candidate."""
     lowest: Share | None = None
+    """Share of prompts in which no other candidate has a lower label, or a lower score where no prompt is labelled
+    completely.
+    """
     metric: str | None = None
+    """The metric that the verdict rests on, with and without the candidate."""
     with_candidate: EstimateRecord | None = None
+    """Its estimate with the easy candidate."""
     without_candidate: EstimateRecord | None = None
+    """Its estimate without, as ``--control`` gives it."""

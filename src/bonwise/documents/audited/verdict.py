@@ -34,31 +34,25 @@ _MOST_OPENING = 2
 
 
 class Verdict(Record):
-    """What the figures mean for the decision at hand.
-
-    Parameters
-    ----------
-    target : {"best-of-n", "system"}
-        The decision.
-    level : str
-        ``useful``, ``weak``, ``harmful``, ``random`` or ``inconclusive``, for the target.
-    checks : dict of str to str
-        ``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``, ``inconclusive`` or
-        ``undefined``.
-    sentences : list of str
-        The verdict in words. The first is the answer; a second says what the figures describe, where that is not
-        every prompt. The last four say what each check rests on; where scores or whole pools are missing the last
-        but one is about the first three checks.
-    deciding : int
-        Which of the sentences, counted from 0, holds the figures that the level rests on; never the first, which
-        is the answer.
-    """
+    """What the figures mean for the decision at hand."""
 
     target: Target
+    """The decision."""
     level: Level
+    """``useful``, ``weak``, ``harmful``, ``random`` or ``inconclusive``, for the target."""
     checks: dict[Check, CheckState]
+    """``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``, ``inconclusive`` or
+    ``undefined``.
+    """
     sentences: Annotated[list[str], Field(min_length=2)]
+    """The verdict in words. The first is the answer; a second says what the figures describe, where that is not every
+    prompt. The last four say what each check rests on; where scores or whole pools are missing the last but one is
+    about the first three checks.
+    """
     deciding: Count
+    """Which of the sentences, counted from 0, holds the figures that the level rests on; never the first, which is
+    the answer.
+    """
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -21,17 +21,10 @@ GapOf = Literal["oracle", "score"]
 
 
 class PairStratum(Record):
-    """Pairs with about one gap.
-
-    Parameters
-    ----------
-    gap_of : {"oracle", "score"}
-        Whose gap it is.
-    stratum : str
-    pairs, drawn : int
-    """
+    """Pairs with about one gap."""
 
     gap_of: GapOf
+    """Whose gap it is."""
     stratum: str
     pairs: Count
     drawn: Annotated[int, Field(ge=1)]
@@ -44,17 +37,7 @@ class PairStratum(Record):
 
 
 class PairDrawSettings(Record):
-    """What was asked for.
-
-    Parameters
-    ----------
-    source, judge, pools : str
-    pairs : int
-    exclude : list of str
-    seed : int
-    shape : {"rectangular", "ragged"}
-    version : str
-    """
+    """What was asked for."""
 
     source: str
     judge: str
@@ -67,29 +50,19 @@ class PairDrawSettings(Record):
 
 
 class PairDrawDocument(LabelStrategyDocument):
-    """Pairs to have judged, by strata of their gap.
-
-    Parameters
-    ----------
-    study : {"label-strategy"}
-    kind : {"draw"}
-    settings : PairDrawSettings
-    judges, not_studied : dict
-        Empty: no judge was studied.
-    strata : list of PairStratum
-    prompts_left_out : dict of str to int
-        By reason.
-    labels_needed : int
-        Labels that the study still needs.
-    sentences : list of str
-    """
+    """Pairs to have judged, by strata of their gap."""
 
     settings: PairDrawSettings
     judges: Annotated[dict[str, StudyJudge], Field(max_length=0)]
+    """Empty: no judge was studied."""
+    not_studied: dict[str, str]
+    """Empty: no judge was studied."""
     kind: Literal["draw"] = "draw"
     strata: list[PairStratum]
     prompts_left_out: dict[str, Count]
+    """By reason."""
     labels_needed: Count
+    """Labels that the study still needs."""
     sentences: list[str]
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,32 +16,20 @@ PairWay = Literal["pointwise", "pairwise", "pairwise_one_order"]
 
 
 class OrderEffects(Record):
-    """What the order of presentation did.
-
-    Parameters
-    ----------
-    first_shown_advantage : EstimateRecord
-        What being shown first is worth.
-    flips : EstimateRecord
-        Share of the pairs whose verdict changes with the order.
-    """
+    """What the order of presentation did."""
 
     first_shown_advantage: EstimateRecord
+    """What being shown first is worth."""
     flips: EstimateRecord
+    """Share of the pairs whose verdict changes with the order."""
 
 
 class WayMetrics(Record):
-    """Metrics of one way, and how they differ from those of scores.
-
-    Parameters
-    ----------
-    metrics : dict of str to EstimateRecord
-    minus_pointwise : dict of str to EstimateRecord, optional
-        Of every way but scores.
-    """
+    """Metrics of one way, and how they differ from those of scores."""
 
     metrics: dict[str, EstimateRecord]
     minus_pointwise: dict[str, EstimateRecord] | None = None
+    """Of every way but scores."""
 
     @model_validator(mode="after")
     def _has_recovery(self) -> Self:
@@ -59,22 +47,16 @@ class WayMetrics(Record):
 
 
 class GapGroup(Record):
-    """Pairs with about one gap of labels.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends of the gap; the first group holds its lower end.
-    pairs, decided_pairs : int
-    accuracy : EstimateRecord
-        Of the decided pairs.
-    """
+    """Pairs with about one gap of labels."""
 
     low: NonNegative
+    """Ends of the gap; the first group holds its lower end."""
     high: NonNegative
+    """Ends of the gap; the first group holds its lower end."""
     pairs: Count
     decided_pairs: Count
     accuracy: EstimateRecord
+    """Of the decided pairs."""
 
     @model_validator(mode="after")
     def _decides_its_pairs(self) -> Self:
@@ -84,22 +66,14 @@ class GapGroup(Record):
 
 
 class WhereTied(Record):
-    """What verdicts decide on the pairs that scores tie and the oracle does not.
-
-    Parameters
-    ----------
-    pairs, decided_pairs : int
-    decided : EstimateRecord
-        Share, weighted where pairs were drawn.
-    accuracy : EstimateRecord
-        Of the decided pairs.
-    by_gap : list of GapGroup
-    """
+    """What verdicts decide on the pairs that scores tie and the oracle does not."""
 
     pairs: Count
     decided_pairs: Count
     decided: EstimateRecord
+    """Share, weighted where pairs were drawn."""
     accuracy: EstimateRecord
+    """Of the decided pairs."""
     by_gap: list[GapGroup]
 
     @model_validator(mode="after")
@@ -110,29 +84,21 @@ class WhereTied(Record):
 
 
 class MatchedPairs(Record):
-    """The pairs that were judged both ways, as pools of two.
-
-    Parameters
-    ----------
-    prompts, pairs, oracle_decided_pairs : int
-        Plain counts.
-    orders : {1, 2}
-        Presentation orders of the verdicts.
-    weighted : bool
-        Whether pairs were drawn, and shares are weighted.
-    ways : dict of str to WayMetrics
-    order : OrderEffects, optional
-        Of verdicts in two orders.
-    where_pointwise_tied : WhereTied
-    """
+    """The pairs that were judged both ways, as pools of two."""
 
     prompts: Count
+    """Plain counts."""
     pairs: Count
+    """Plain counts."""
     oracle_decided_pairs: Count
+    """Plain counts."""
     orders: Annotated[int, Field(ge=1, le=2)]
+    """Presentation orders of the verdicts."""
     weighted: bool
+    """Whether pairs were drawn, and shares are weighted."""
     ways: dict[PairWay, WayMetrics]
     order: OrderEffects | None = None
+    """Of verdicts in two orders."""
     where_pointwise_tied: WhereTied
 
     @property

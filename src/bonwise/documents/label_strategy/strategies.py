@@ -49,13 +49,7 @@ RangeFrom = Literal["declared scale", "lowest and highest score"]
 
 
 class ScoreRange(Record):
-    """The range of scores that is cut into bins.
-
-    Parameters
-    ----------
-    low, high : float
-    from : {"declared scale", "lowest and highest score"}
-    """
+    """The range of scores that is cut into bins."""
 
     low: Number
     high: Number
@@ -63,38 +57,24 @@ class ScoreRange(Record):
 
 
 class StrategyCounts(JudgeCounts):
-    """Counts, and how many pairs the study is made on.
-
-    Parameters
-    ----------
-    pairs : int
-        With scores, labels and a verdict.
-    pairs_left_out : dict of str to int
-        By reason.
-    prompts_without_verdicts : int
-    score_range : ScoreRange
-    """
+    """Counts, and how many pairs the study is made on."""
 
     pairs: Count
+    """With scores, labels and a verdict."""
     pairs_left_out: dict[str, Count]
+    """By reason."""
     prompts_without_verdicts: Count
     score_range: ScoreRange
 
 
 class PromptGroup(Record):
-    """The ways of asking on some of the prompts.
-
-    Parameters
-    ----------
-    prompts, pairs, candidates_in_no_pair : int
-    strategies : dict of str to WayMetrics
-        By way; scores, ``pointwise``, are among them.
-    """
+    """The ways of asking on some of the prompts."""
 
     prompts: Count
     pairs: Count
     candidates_in_no_pair: Count
     strategies: dict[Way, WayMetrics]
+    """By way; scores, ``pointwise``, are among them."""
 
     @model_validator(mode="after")
     def _compares_with_scores(self) -> Self:
@@ -109,59 +89,34 @@ class PromptGroup(Record):
 
 
 class StrategiesJudge(StudyJudge):
-    """What was found of one judge.
-
-    Parameters
-    ----------
-    data : StrategyCounts
-    strategies : dict of str to PromptGroup
-        By how many of a prompt's pairs have a verdict.
-    no_strategies : dict of str to str
-        Which group there is not, and why.
-    matched_pairs : MatchedPairs
-    sentences : list of str
-    """
+    """What was found of one judge."""
 
     data: StrategyCounts
     strategies: dict[PromptsWithVerdicts, PromptGroup]
+    """By how many of a prompt's pairs have a verdict."""
     no_strategies: dict[PromptsWithVerdicts, str]
+    """Which group there is not, and why."""
     matched_pairs: MatchedPairs
     sentences: list[str]
 
 
 class StrategiesSettings(StudySettings):
-    """What was asked for.
-
-    Parameters
-    ----------
-    verdicts, pairwise : str
-        File of the verdicts, and whose they are.
-    drawn : str or None
-        Record of the pairs, where they were drawn.
-    bins : int
-        Of quantised scores.
-    edges : int or None
-        Pairs per prompt of the sparse comparison; as many as candidates where None.
-    """
+    """What was asked for."""
 
     verdicts: str
+    """File of the verdicts, and whose they are."""
     pairwise: str
+    """File of the verdicts, and whose they are."""
     drawn: str | None
+    """Record of the pairs, where they were drawn."""
     bins: Annotated[int, Field(ge=2)]
+    """Of quantised scores."""
     edges: Annotated[int, Field(ge=1)] | None
+    """Pairs per prompt of the sparse comparison; as many as candidates where None."""
 
 
 class StrategiesDocument(LabelStrategyDocument):
-    """Ways of asking a judge, compared on the same prompts and pairs.
-
-    Parameters
-    ----------
-    study : {"label-strategy"}
-    settings : StrategiesSettings
-    judges : dict of str to StrategiesJudge
-    not_studied : dict of str to str
-    kind : {"strategies"}
-    """
+    """Ways of asking a judge, compared on the same prompts and pairs."""
 
     settings: StrategiesSettings
     judges: dict[str, StrategiesJudge]

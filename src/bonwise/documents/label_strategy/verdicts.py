@@ -23,33 +23,24 @@ VerdictsWay = Literal["first_order", "second_order", "both_orders"]
 
 
 class VerdictCounts(StudyCounts):
-    """Counts behind the figures of a judge.
-
-    Parameters
-    ----------
-    prompts, pairs, oracle_ties : int
-    dropped : dict of str to int
-        Rows by reason.
-    """
+    """Counts behind the figures of a judge."""
 
     prompts: Count
     pairs: Count
     oracle_ties: Count
     dropped: dict[str, Count]
+    """Rows by reason."""
 
 
 class VerdictMetrics(Record):
-    """How the verdicts of one way fare against the oracle's.
-
-    Parameters
-    ----------
-    tie_rate, agreement, accuracy_decided : EstimateRecord
-        Agreement counts ties one half, the accuracy leaves them out.
-    """
+    """How the verdicts of one way fare against the oracle's."""
 
     tie_rate: EstimateRecord
+    """Agreement counts ties one half, the accuracy leaves them out."""
     agreement: EstimateRecord
+    """Agreement counts ties one half, the accuracy leaves them out."""
     accuracy_decided: EstimateRecord
+    """Agreement counts ties one half, the accuracy leaves them out."""
 
     def by_name(self) -> dict[str, EstimateRecord]:
         """Return the metrics by name."""
@@ -57,25 +48,15 @@ class VerdictMetrics(Record):
 
 
 class VerdictsJudge(StudyJudge):
-    """What was found of one judge.
-
-    Parameters
-    ----------
-    data : VerdictCounts
-    ways : dict of str to VerdictMetrics
-    minus_both_orders : dict of str to VerdictMetrics
-        Each order less both together; empty of one order.
-    order : OrderEffects or None
-    no_order : str, optional
-        Why it is None.
-    sentences : list of str
-    """
+    """What was found of one judge."""
 
     data: VerdictCounts
     ways: dict[VerdictsWay, VerdictMetrics]
     minus_both_orders: dict[VerdictsWay, VerdictMetrics]
+    """Each order less both together; empty of one order."""
     order: OrderEffects | None
     no_order: str | None = None
+    """Why it is None."""
     sentences: list[str]
 
     @model_validator(mode="after")
@@ -92,49 +73,31 @@ class VerdictsJudge(StudyJudge):
 
 
 class VerdictsSettings(Record):
-    """What was asked for.
-
-    Parameters
-    ----------
-    confidence : float
-    source : str
-    verdict_columns : list of str
-        One or two, for two presentation orders.
-    oracle : str
-        Column with the oracle's verdict.
-    prompt, judge, pair : list of str
-        Columns that together name a pair's prompt, its judge, and what tells the pairs of a prompt apart.
-    version : str
-    """
+    """What was asked for."""
 
     confidence: Confidence
     source: str
     verdict_columns: Annotated[list[str], Field(min_length=1, max_length=2)]
+    """One or two, for two presentation orders."""
     oracle: str
+    """Column with the oracle's verdict."""
     prompt: list[str]
+    """Columns that together name a pair's prompt, its judge, and what tells the pairs of a prompt apart."""
     judge: list[str]
+    """Columns that together name a pair's prompt, its judge, and what tells the pairs of a prompt apart."""
     pair: list[str]
+    """Columns that together name a pair's prompt, its judge, and what tells the pairs of a prompt apart."""
     version: str
 
 
 class VerdictsDocument(LabelStrategyDocument):
-    """Verdicts on pairs, one presentation order against both.
-
-    Parameters
-    ----------
-    study : {"label-strategy"}
-    settings : VerdictsSettings
-    judges : dict of str to VerdictsJudge
-    not_studied : dict of str to str
-    kind : {"verdicts"}
-    sentences : list of str
-        What holds of the judges together.
-    """
+    """Verdicts on pairs, one presentation order against both."""
 
     settings: VerdictsSettings
     judges: dict[str, VerdictsJudge]
     kind: Literal["verdicts"] = "verdicts"
     sentences: list[str]
+    """What holds of the judges together."""
 
     @model_validator(mode="after")
     def _has_the_orders_asked_for(self) -> Self:

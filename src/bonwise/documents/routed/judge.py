@@ -27,22 +27,17 @@ __all__ = [
 
 
 class RoutedData(Record):
-    """The prompts behind the figures of a judge.
-
-    Parameters
-    ----------
-    prompts, labelled_prompts : int
-        Those that the judge scored completely, and those with labels for all candidates.
-    dropped : list of DroppedPrompt
-    method : {"complete", "labelled_only", "weighted"}
-        What the figures describe: all prompts; the labelled ones, where it is unknown why the others lack labels;
-        or all prompts, through weights of 1 / propensity.
-    """
+    """The prompts behind the figures of a judge."""
 
     prompts: Count
+    """Those that the judge scored completely, and those with labels for all candidates."""
     labelled_prompts: Count
+    """Those that the judge scored completely, and those with labels for all candidates."""
     dropped: list[DroppedPrompt]
     method: Literal["complete", "labelled_only", "weighted"]
+    """What the figures describe: all prompts; the labelled ones, where it is unknown why the others lack labels; or
+    all prompts, through weights of 1 / propensity.
+    """
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -52,109 +47,69 @@ class RoutedData(Record):
 
 
 class PredictedBound(Record):
-    """How far the features of a prompt could carry at one share, and how far the expected gain carries.
-
-    Parameters
-    ----------
-    share : float
-    bound : EstimateRecord
-        Estimate of the largest lift that a router can reach which reads no more out of the features.
-    achieved : EstimateRecord
-        Part of it that the signal ``expected_gain`` reaches.
-    gaussian : float
-        Part of it that normally distributed gains allow.
-    """
+    """How far the features of a prompt could carry at one share, and how far the expected gain carries."""
 
     share: Share
     bound: EstimateRecord
+    """Estimate of the largest lift that a router can reach which reads no more out of the features."""
     achieved: EstimateRecord
+    """Part of it that the signal ``expected_gain`` reaches."""
     gaussian: Number
+    """Part of it that normally distributed gains allow."""
 
 
 class MarginGroup(Record):
-    """Prompts with about the same margin between the two highest scores.
-
-    Parameters
-    ----------
-    margin : float
-        Their mean margin.
-    mean : EstimateRecord
-        Of what is compared with it.
-    """
+    """Prompts with about the same margin between the two highest scores."""
 
     margin: Number
+    """Their mean margin."""
     mean: EstimateRecord
+    """Of what is compared with it."""
 
 
 class CheckRecord(Record):
-    """Whether a figure moves with the margin as it should.
-
-    Parameters
-    ----------
-    answer : {"yes", "no", "inconclusive"}
-    reason : str
-        What the answer rests on.
-    correlation : EstimateRecord
-        Of the margin with the figure.
-    groups : list of MarginGroup
-        From the smallest margin up.
-    """
+    """Whether a figure moves with the margin as it should."""
 
     answer: Literal["yes", "no", "inconclusive"]
     reason: str
+    """What the answer rests on."""
     correlation: EstimateRecord
+    """Of the margin with the figure."""
     groups: list[MarginGroup]
+    """From the smallest margin up."""
 
 
 class RecommendedRoute(Record):
-    """The signal to route by at the share that was asked for.
-
-    Parameters
-    ----------
-    signal : str
-    share : float
-    threshold : float
-        Prompts whose signal lies above it are sent; those at it, with the probability that fills the share.
-    captured : EstimateRecord
-        Part of the possible lift; of a learnt signal cross-fitted.
-    sentences : list of str
-    """
+    """The signal to route by at the share that was asked for."""
 
     signal: SignalName
     share: Share
     threshold: Number
+    """Prompts whose signal lies above it are sent; those at it, with the probability that fills the share."""
     captured: EstimateRecord
+    """Part of the possible lift; of a learnt signal cross-fitted."""
     sentences: list[str]
 
 
 class BudgetRecord(Record):
-    """A mean number of calls for each prompt, split between a stronger judge and further draws of this one.
-
-    Parameters
-    ----------
-    mean_calls, strong_cost : float
-        Calls for each prompt in all, and the price of one that is sent on, in calls.
-    share : float
-        Part of the prompts to send on.
-    further_calls : float
-        Mean calls of further draws for each of the others.
-    gain : EstimateRecord
-        Expected gain in the mean label over the first scores.
-    route_only, redraw_only : float
-        The same where all is spent on one use.
-    over_routing : EstimateRecord
-        Gain minus that of routing alone, paired by prompt.
-    sentence : str
-    """
+    """A mean number of calls for each prompt, split between a stronger judge and further draws of this one."""
 
     mean_calls: Positive
+    """Calls for each prompt in all, and the price of one that is sent on, in calls."""
     strong_cost: Positive
+    """Calls for each prompt in all, and the price of one that is sent on, in calls."""
     share: Share
+    """Part of the prompts to send on."""
     further_calls: NonNegative
+    """Mean calls of further draws for each of the others."""
     gain: EstimateRecord
+    """Expected gain in the mean label over the first scores."""
     route_only: Number
+    """The same where all is spent on one use."""
     redraw_only: Number
+    """The same where all is spent on one use."""
     over_routing: EstimateRecord
+    """Gain minus that of routing alone, paired by prompt."""
     sentence: str
 
 
@@ -169,37 +124,25 @@ PerfectOrder = Annotated[list[RoutedShareRecord], Field(min_length=1)]
 
 
 class JudgeRoute(Record):
-    """What routing is worth, signal by signal.
-
-    Parameters
-    ----------
-    data : RoutedData
-    signals : dict of str to SignalRecord
-    perfect : list of RoutedShareRecord
-        Prompts in the order of their true gain.
-    bound : list of PredictedBound
-        Empty where the signal ``expected_gain`` has no figures.
-    gain_by_margin_and_level : list of list of EstimateRecord, or None
-        Mean gain by margin (0, to 0.05, to 0.10, above) and mean score (below 0.7, to 0.8, to 0.9, from 0.9); None
-        where scores leave [0, 1].
-    confidence_calibrated : CheckRecord
-        Whether a pick with a larger margin is right more often.
-    voi_calibrated : CheckRecord
-        Whether a larger margin means less to gain.
-    recommendation : RecommendedRoute
-    budget : BudgetRecord, optional
-        Where a joint budget was given.
-    """
+    """What routing is worth, signal by signal."""
 
     data: RoutedData
     signals: dict[SignalName, SignalRecord]
     perfect: PerfectOrder
+    """Prompts in the order of their true gain."""
     bound: list[PredictedBound]
+    """Empty where the signal ``expected_gain`` has no figures."""
     gain_by_margin_and_level: GainGrid | None
+    """Mean gain by margin (0, to 0.05, to 0.10, above) and mean score (below 0.7, to 0.8, to 0.9, from 0.9); None
+    where scores leave [0, 1].
+    """
     confidence_calibrated: CheckRecord
+    """Whether a pick with a larger margin is right more often."""
     voi_calibrated: CheckRecord
+    """Whether a larger margin means less to gain."""
     recommendation: RecommendedRoute
     budget: BudgetRecord | None = None
+    """Where a joint budget was given."""
 
     @model_validator(mode="after")
     def _holds_all_signals_against_the_same_shares(self) -> Self:

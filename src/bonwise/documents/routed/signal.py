@@ -14,39 +14,38 @@ __all__ = ["AcrossBins", "GainBinRecord", "GainDecomposition", "RoutedShareRecor
 
 
 class RoutedShareRecord(Record):
-    """Sending one share of the prompts to a judge that never errs.
-
-    Parameters
-    ----------
-    share : float
-        Part of the prompts that is sent.
-    value, value_low, value_high, value_se : float or None
-        Mean label afterwards, with its interval and standard error.
-    lift, lift_low, lift_high, lift_se : float or None
-        That mean minus the one where as many prompts are sent at random.
-    captured, low, high, se : float or None
-        Lift as a part of the largest possible one; the largest itself has no interval.
-    n : int
-        Labelled prompts.
-    reason : str, optional
-        Why the part captured, or its interval, is missing.
-    """
+    """Sending one share of the prompts to a judge that never errs."""
 
     share: PositiveShare
+    """Part of the prompts that is sent."""
     value: Number | None
+    """Mean label afterwards, with its interval and standard error."""
     value_low: Number | None
+    """Mean label afterwards, with its interval and standard error."""
     value_high: Number | None
+    """Mean label afterwards, with its interval and standard error."""
     value_se: NonNegative | None
+    """Mean label afterwards, with its interval and standard error."""
     lift: Number | None
+    """That mean minus the one where as many prompts are sent at random."""
     lift_low: Number | None
+    """That mean minus the one where as many prompts are sent at random."""
     lift_high: Number | None
+    """That mean minus the one where as many prompts are sent at random."""
     lift_se: NonNegative | None
+    """That mean minus the one where as many prompts are sent at random."""
     captured: Number | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
     low: Number | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
     high: Number | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
     se: NonNegative | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
     n: Count
+    """Labelled prompts."""
     reason: str | None = None
+    """Why the part captured, or its interval, is missing."""
 
     @property
     def at_random(self) -> float | None:
@@ -55,99 +54,67 @@ class RoutedShareRecord(Record):
 
 
 class AcrossBins(Record):
-    """Correlations of the signal with the means of its bins; they hide noise, and so lie far above the others.
-
-    Parameters
-    ----------
-    bins : int
-        Groups of prompts with about the same signal.
-    wrong, gap, gain : float or None
-        None where there are fewer than three bins.
-    reason : str, optional
-        Why they are missing.
-    """
+    """Correlations of the signal with the means of its bins; they hide noise, and so lie far above the others."""
 
     bins: Count
+    """Groups of prompts with about the same signal."""
     wrong: Number | None
+    """None where there are fewer than three bins."""
     gap: Number | None
+    """None where there are fewer than three bins."""
     gain: Number | None
+    """None where there are fewer than three bins."""
     reason: str | None = None
+    """Why they are missing."""
 
 
 class GainBinRecord(Record):
-    """Prompts with about the same signal.
-
-    Parameters
-    ----------
-    prompts : int
-    signal : float
-        Mean of the signal.
-    wrong : EstimateRecord
-        How likely the pick is not among the best candidates.
-    gap : EstimateRecord
-        What it loses where it is not.
-    gain : EstimateRecord
-        What it loses on average.
-    """
+    """Prompts with about the same signal."""
 
     prompts: Count
     signal: Number
+    """Mean of the signal."""
     wrong: EstimateRecord
+    """How likely the pick is not among the best candidates."""
     gap: EstimateRecord
+    """What it loses where it is not."""
     gain: EstimateRecord
+    """What it loses on average."""
 
 
 class GainDecomposition(Record):
-    """Mean gain, split into how likely the pick is wrong and what it loses if it is.
-
-    Parameters
-    ----------
-    corr_wrong, corr_gap, corr_gain : EstimateRecord
-        Correlations of the signal with the two factors, and with the gain itself, over prompts.
-    across_bins : AcrossBins
-    bins : list of GainBinRecord
-        From the lowest signal up.
-    """
+    """Mean gain, split into how likely the pick is wrong and what it loses if it is."""
 
     corr_wrong: EstimateRecord
+    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
     corr_gap: EstimateRecord
+    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
     corr_gain: EstimateRecord
+    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
     across_bins: AcrossBins
     bins: list[GainBinRecord]
+    """From the lowest signal up."""
 
 
 class SignalRecord(Record):
-    """One signal at every share, or why it has no figures.
-
-    Parameters
-    ----------
-    meaning : str
-        What the signal is.
-    learnt : bool
-        Whether it is a model of the gain, cross-fitted.
-    reason : str, optional
-        Why there are no figures.
-    note : str, optional
-        What the figures leave out.
-    shares : list of RoutedShareRecord
-        In rising order of the share.
-    corr_gain : EstimateRecord or None
-        Correlation of the signal with the gain, over prompts.
-    features : list of str, optional
-        What the signal looks at.
-    lacking : int, optional
-        Labelled prompts without a value of the signal, which are sent last.
-    decomposition : GainDecomposition, optional
-    """
+    """One signal at every share, or why it has no figures."""
 
     meaning: str
+    """What the signal is."""
     learnt: bool
+    """Whether it is a model of the gain, cross-fitted."""
     reason: Annotated[str, Field(min_length=1)] | None = None
+    """Why there are no figures."""
     note: Annotated[str, Field(min_length=1)] | None = None
+    """What the figures leave out."""
     shares: list[RoutedShareRecord]
+    """In rising order of the share."""
     corr_gain: EstimateRecord | None
+    """Correlation of the signal with the gain, over prompts."""
     features: list[str] | None = None
+    """What the signal looks at."""
     lacking: Count | None = None
+    """Labelled prompts without a value of the signal, which are sent last."""
     decomposition: GainDecomposition | None = None
 
     @model_validator(mode="after")

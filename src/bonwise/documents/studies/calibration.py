@@ -46,24 +46,15 @@ class LevelChange(Record):
 
 
 class PickCounts(Record):
-    """Prompts by what became of the candidates at the top.
-
-    Parameters
-    ----------
-    prompts : int
-    picks_changed : int
-        Whatever was picked, another candidate is picked now.
-    picks_newly_tied : int
-        A unique pick shares the top now.
-    ties_broken : int
-        Some, but not all, of a tied top are left.
-    top_kept : int
-    """
+    """Prompts by what became of the candidates at the top."""
 
     prompts: Count
     picks_changed: Count
+    """Whatever was picked, another candidate is picked now."""
     picks_newly_tied: Count
+    """A unique pick shares the top now."""
     ties_broken: Count
+    """Some, but not all, of a tied top are left."""
     top_kept: Count
 
     @model_validator(mode="after")
@@ -81,31 +72,21 @@ class PickOutcomes(Record):
 
 
 class CalibratedMethod(Record):
-    """What one way of calibrating does to a judge.
-
-    Parameters
-    ----------
-    intervals : {"refitted", "maps taken as fixed"}
-    metrics, changes : dict of str to EstimateRecord
-        Of the calibrated scores, and less those of the raw ones.
-    relative : dict of str to EstimateRecord
-        ``calibrated / raw - 1`` of the correlations.
-    level : LevelChange
-    tie_breaks : EstimateRecord
-        Of the pairs that the raw scores tie, the share that is ordered as the labels are.
-    picks : PickOutcomes
-    rising_folds : int
-        Folds in which the map never fell as the score rose.
-    """
+    """What one way of calibrating does to a judge."""
 
     intervals: Intervals
     metrics: dict[str, EstimateRecord]
+    """Of the calibrated scores, and less those of the raw ones."""
     changes: dict[str, EstimateRecord]
+    """Of the calibrated scores, and less those of the raw ones."""
     relative: dict[str, EstimateRecord]
+    """``calibrated / raw - 1`` of the correlations."""
     level: LevelChange
     tie_breaks: EstimateRecord
+    """Of the pairs that the raw scores tie, the share that is ordered as the labels are."""
     picks: PickOutcomes
     rising_folds: Count
+    """Folds in which the map never fell as the score rose."""
 
     @model_validator(mode="after")
     def _changes_metrics(self) -> Self:
@@ -123,27 +104,16 @@ class RawFigures(Record):
 
 
 class CalibrationJudge(StudyJudge):
-    """What calibrating does to one judge.
-
-    Parameters
-    ----------
-    data : JudgeCounts
-    covariates : list of str
-    raw : RawFigures
-    methods : dict of str to CalibratedMethod
-    groups : int
-        Groups of prompts that were left out in turn, where intervals are refitted.
-    left_out : dict of str to str
-        Ways of calibrating that could not be used, and why.
-    sentences : list of str
-    """
+    """What calibrating does to one judge."""
 
     data: JudgeCounts
     covariates: list[str]
     raw: RawFigures
     methods: Annotated[dict[str, CalibratedMethod], Field(min_length=1)]
     groups: Count
+    """Groups of prompts that were left out in turn, where intervals are refitted."""
     left_out: dict[str, str]
+    """Ways of calibrating that could not be used, and why."""
     sentences: list[str]
 
     @model_validator(mode="after")
@@ -155,32 +125,17 @@ class CalibrationJudge(StudyJudge):
 
 
 class CalibrationSettings(StudySettings):
-    """What was asked for.
-
-    Parameters
-    ----------
-    folds : int
-        Parts of the prompts, each calibrated by the others.
-    covariates : list of str
-    pools : str or None
-        File with the texts of the candidates.
-    """
+    """What was asked for."""
 
     folds: Annotated[int, Field(ge=2)]
+    """Parts of the prompts, each calibrated by the others."""
     covariates: list[str]
     pools: str | None
+    """File with the texts of the candidates."""
 
 
 class CalibrationDocument(StudyDocument):
-    """What calibrating does to the metrics and the picks of every judge.
-
-    Parameters
-    ----------
-    study : {"calibration"}
-    settings : CalibrationSettings
-    judges : dict of str to CalibrationJudge
-    not_studied : dict of str to str
-    """
+    """What calibrating does to the metrics and the picks of every judge."""
 
     study: Literal["calibration"] = "calibration"
     settings: CalibrationSettings

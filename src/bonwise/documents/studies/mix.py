@@ -19,60 +19,38 @@ __all__ = ["MODEL", "CurveAt", "MixCounts", "MixDocument", "MixJudge", "MixSetti
 
 
 class CurveAt(Record):
-    """A point of the curve.
-
-    Parameters
-    ----------
-    share : float
-        Share of the prompts whose pool shows its control; 1 on the second leg.
-    towards : float
-        On the second leg: how far the whole pools have given way to easy pairs alone; 0 on the first.
-    easy_pairs : float
-        Share of the pairs that compare a control with another candidate.
-    metrics : dict of str to EstimateRecord
-    """
+    """A point of the curve."""
 
     share: Share
+    """Share of the prompts whose pool shows its control; 1 on the second leg."""
     towards: Share
+    """On the second leg: how far the whole pools have given way to easy pairs alone; 0 on the first."""
     easy_pairs: Share
+    """Share of the pairs that compare a control with another candidate."""
     metrics: dict[str, EstimateRecord]
 
 
 class MixCounts(JudgeCounts):
-    """Counts, and the prompts that are mixed.
-
-    Parameters
-    ----------
-    mixed_prompts, prompts_with_control : int
-        Prompts of the curve, and those of them that hold a control.
-    left_out : int
-        Prompts where the control lacks a score or a label.
-    only_with_control : int
-        Prompts that leave no choice without it.
-    """
+    """Counts, and the prompts that are mixed."""
 
     mixed_prompts: Count
+    """Prompts of the curve, and those of them that hold a control."""
     prompts_with_control: Count
+    """Prompts of the curve, and those of them that hold a control."""
     left_out: Count
+    """Prompts where the control lacks a score or a label."""
     only_with_control: Count
+    """Prompts that leave no choice without it."""
 
 
 class MixJudge(StudyJudge):
-    """What the controls do to the figures of one judge.
-
-    Parameters
-    ----------
-    data : MixCounts
-    points : list of CurveAt
-        From the pools without the controls to the easy pairs alone.
-    change : dict of str to EstimateRecord
-        Each metric with the controls in every pool less without, paired by prompt.
-    sentences : list of str
-    """
+    """What the controls do to the figures of one judge."""
 
     data: MixCounts
     points: Annotated[list[CurveAt], Field(min_length=2)]
+    """From the pools without the controls to the easy pairs alone."""
     change: dict[str, EstimateRecord]
+    """Each metric with the controls in every pool less without, paired by prompt."""
     sentences: list[str]
 
     @model_validator(mode="after")
@@ -104,15 +82,7 @@ class MixSettings(StudySettings):
 
 
 class MixDocument(StudyDocument):
-    """How figures rise as easy candidates enter the pools.
-
-    Parameters
-    ----------
-    study : {"mix"}
-    settings : MixSettings
-    judges : dict of str to MixJudge
-    not_studied : dict of str to str
-    """
+    """How figures rise as easy candidates enter the pools."""
 
     study: Literal["mix"] = "mix"
     settings: MixSettings

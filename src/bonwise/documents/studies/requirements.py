@@ -31,16 +31,10 @@ Correlation = Annotated[int, Field(ge=-1, le=1)] | Annotated[float, Field(ge=-1,
 
 
 class CurvePoint(Record):
-    """A judge of plain noise on the labels at hand.
-
-    Parameters
-    ----------
-    noise : float
-        Standard deviation of its errors, in the unit of the labels.
-    recovery, within_r, effective_agreement : float
-    """
+    """A judge of plain noise on the labels at hand."""
 
     noise: NonNegative
+    """Standard deviation of its errors, in the unit of the labels."""
     recovery: Number
     within_r: Correlation
     effective_agreement: Share
@@ -62,89 +56,55 @@ class Inverse(Record):
 
 
 class OwnFigures(Record):
-    """A judge beside one of plain noise with the same within_r.
-
-    Parameters
-    ----------
-    within_r, effective_agreement, recovery : EstimateRecord
-        Of the judge.
-    expected_recovery : EstimateRecord
-        Of the judge of plain noise.
-    difference : EstimateRecord
-        Recovery of the judge less that.
-    """
+    """A judge beside one of plain noise with the same within_r."""
 
     within_r: EstimateRecord
+    """Of the judge."""
     effective_agreement: EstimateRecord
+    """Of the judge."""
     recovery: EstimateRecord
+    """Of the judge."""
     expected_recovery: EstimateRecord
+    """Of the judge of plain noise."""
     difference: EstimateRecord
+    """Recovery of the judge less that."""
 
 
 class RequirementCounts(JudgeCounts):
-    """Counts, and which of the prompts the figures are computed from.
-
-    Parameters
-    ----------
-    studied_prompts : int
-        Drawn where there are too many.
-    too_large_prompts : int
-        Set aside, with more candidates than can be computed with.
-    """
+    """Counts, and which of the prompts the figures are computed from."""
 
     studied_prompts: Count
+    """Drawn where there are too many."""
     too_large_prompts: Count
+    """Set aside, with more candidates than can be computed with."""
 
 
 class RequirementsJudge(StudyJudge):
-    """What was found of one judge.
-
-    Parameters
-    ----------
-    data : RequirementCounts
-    curve : list of CurvePoint
-        Empty where the labels leave nothing to recover.
-    targets : list of Target
-    inverse : list of Inverse
-        Of each within_r that was asked for.
-    judge : OwnFigures
-    sentences : list of str
-    """
+    """What was found of one judge."""
 
     data: RequirementCounts
     curve: list[CurvePoint]
+    """Empty where the labels leave nothing to recover."""
     targets: list[Target]
     inverse: list[Inverse]
+    """Of each within_r that was asked for."""
     judge: OwnFigures
     sentences: list[str]
 
 
 class RequirementsSettings(StudySettings):
-    """What was asked for.
-
-    Parameters
-    ----------
-    targets, within_r : list of float
-    most_cells, most_pairs : int
-        Candidates, and pairs of them, from which on prompts are drawn.
-    """
+    """What was asked for."""
 
     targets: list[Share]
     within_r: list[Correlation]
     most_cells: Count
+    """Candidates, and pairs of them, from which on prompts are drawn."""
     most_pairs: Count
+    """Candidates, and pairs of them, from which on prompts are drawn."""
 
 
 class RequirementsDocument(StudyDocument):
-    """What judge quality a wanted recovery takes.
-
-    Parameters
-    ----------
-    study : {"requirements"}
-    settings : RequirementsSettings
-    judges : dict of str to RequirementsJudge
-    not_studied : dict of str to str
-    """
+    """What judge quality a wanted recovery takes."""
 
     study: Literal["requirements"] = "requirements"
     settings: RequirementsSettings

@@ -35,24 +35,16 @@ _JOINING = frozenset({"json", "or", "and"})
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What an answer of one kind looks like.
-
-    Parameters
-    ----------
-    slots : mapping
-        Field to what it may hold.
-    labels : mapping
-        Field to a regular expression of the words that may announce it in a text.
-    needed : sequence of str
-        Fields without which there is no answer; the first one names the answer in messages.
-    bare : str, optional
-        The field that a line may state without its label.
-    """
+    """What an answer of one kind looks like."""
 
     slots: Mapping[str, Slot]
+    """Field to what it may hold."""
     labels: Mapping[str, str]
+    """Field to a regular expression of the words that may announce it in a text."""
     needed: Sequence[str]
+    """Fields without which there is no answer; the first one names the answer in messages."""
     bare: str | None = None
+    """The field that a line may state without its label."""
     patterns: Mapping[str, re.Pattern[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

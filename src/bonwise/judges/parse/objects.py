@@ -26,18 +26,12 @@ class Lexeme(str):
 
 @dataclass(frozen=True, slots=True)
 class JsonSpan:
-    """A stretch of text that is, or was meant to be, a JSON object.
-
-    Parameters
-    ----------
-    start, end : int
-    pairs : tuple or None
-        Keys and values in their order, doubles included; None where the object is broken.
-    """
+    """A stretch of text that is, or was meant to be, a JSON object."""
 
     start: int
     end: int
     pairs: Pairs | None
+    """Keys and values in their order, doubles included; None where the object is broken."""
 
 
 def whole_object(text: str) -> Pairs | None:

@@ -42,18 +42,12 @@ _PROBABILITIES = Form(
 
 
 class ReadChoice(NamedTuple):
-    """The better one of two candidates, as they were shown.
-
-    Parameters
-    ----------
-    choice : str
-        ``A``, ``B`` or ``TIE``.
-    confidence : int or None
-        From 1 to 5; None where the reply states none.
-    """
+    """The better one of two candidates, as they were shown."""
 
     choice: str
+    """``A``, ``B`` or ``TIE``."""
     confidence: int | None = None
+    """From 1 to 5; None where the reply states none."""
 
 
 class ReadInterval(NamedTuple):

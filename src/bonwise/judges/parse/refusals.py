@@ -19,27 +19,18 @@ _SENTENCES = re.compile(r"(?<=[.!?…。！？])\s*|\n")
 
 
 class _Refusal(NamedTuple):
-    """How a language refuses.
-
-    Parameters
-    ----------
-    unable : str
-        Not able, not allowed, not willing, of the first person.
-    help : str
-        To help, to go on, to comply.
-    judge : str
-        To judge this very text; it says what, for one may well be unable to judge the dates of a text.
-    either_order : bool
-        Whether the verb may also stand before.
-    alone : str
-        What is a refusal without anything else.
-    """
+    """How a language refuses."""
 
     unable: str
+    """Not able, not allowed, not willing, of the first person."""
     help: str
+    """To help, to go on, to comply."""
     judge: str
+    """To judge this very text; it says what, for one may well be unable to judge the dates of a text."""
     either_order: bool
+    """Whether the verb may also stand before."""
     alone: str
+    """What is a refusal without anything else."""
 
 
 _ENGLISH = _Refusal(

@@ -25,12 +25,7 @@ _BETWEEN_WORDS = re.compile(r"(?:[\s,;/]|\bor\b|\band\b)+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a field cannot be used.
-
-    Parameters
-    ----------
-    reason : str
-    """
+    """Why a field cannot be used."""
 
     reason: str
 
@@ -55,12 +50,6 @@ class Slot(Protocol):
 class NumberSlot:
     """Numbers from `low` to `high`.
 
-    Parameters
-    ----------
-    low, high : int
-    whole : bool
-        Whether only whole numbers are meant; they are read as `int`.
-
     Examples
     --------
     >>> NumberSlot(0, 100, whole=True).of_text("85/100")
@@ -74,6 +63,7 @@ class NumberSlot:
     low: int
     high: int
     whole: bool = False
+    """Whether only whole numbers are meant; they are read as `int`."""
 
     def of_json(self, value: Any) -> float | Fault:
         """Read a number, or a string that is a number and nothing else."""
@@ -117,10 +107,6 @@ class NumberSlot:
 @dataclass(frozen=True, slots=True)
 class WordSlot:
     """One of a few words in capitals; a word of several letters may be written in any case.
-
-    Parameters
-    ----------
-    words : sequence of str
 
     Examples
     --------

@@ -29,49 +29,33 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LabelledPrompts:
-    """Completely labelled prompts, first completed first.
-
-    Parameters
-    ----------
-    prompt_ids : pandas.Index, shape (prompts,)
-    gained, possible : ndarray of float64, shape (prompts,)
-        What the judge's pick gains over a random pick, and what the best candidate does.
-    judge, source : str
-    shape : {"rectangular", "ragged"}
-    columns : mapping of str to str
-        What the columns of both files were taken for.
-    described : Described
-        Which prompts of the table, after drops, they stand for.
-    partly : int
-        Prompts with labels for some candidates only: not counted yet.
-    dropped : tuple of PromptLeftOut
-    labels_left_out : mapping of str to int
-        Labels of prompts that the table does not hold.
-    easy : tuple of EasyCandidate
-        Candidates that are worst almost everywhere, and that the request does not keep.
-    in_part : LabelsInPart
-        Labels of the prompts labelled in part.
-    clusters : ndarray of int64, shape (prompts,), or None
-        The cluster of each prompt, where the table names clusters.
-    units_per_prompt : float
-        Clusters of the whole table, labelled or not, per prompt; 1 without clusters.
-    """
+    """Completely labelled prompts, first completed first."""
 
     prompt_ids: pd.Index = field(repr=False)
     gained: Floats = field(repr=False)
+    """What the judge's pick gains over a random pick, and what the best candidate does."""
     possible: Floats = field(repr=False)
+    """What the judge's pick gains over a random pick, and what the best candidate does."""
     judge: str
     source: str
     shape: Shape
     columns: Mapping[str, str] = field(repr=False)
+    """What the columns of both files were taken for."""
     described: Described
+    """Which prompts of the table, after drops, they stand for."""
     partly: int
+    """Prompts with labels for some candidates only: not counted yet."""
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
     labels_left_out: Mapping[str, int]
+    """Labels of prompts that the table does not hold."""
     easy: tuple[EasyCandidate, ...] = ()
+    """Candidates that are worst almost everywhere, and that the request does not keep."""
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    """Labels of the prompts labelled in part."""
     clusters: _Ints | None = field(default=None, repr=False)
+    """The cluster of each prompt, where the table names clusters."""
     units_per_prompt: float = 1.0
+    """Clusters of the whole table, labelled or not, per prompt; 1 without clusters."""
 
     @property
     def sorted_by_id(self) -> bool:

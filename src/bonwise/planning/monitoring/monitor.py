@@ -60,32 +60,21 @@ _TARGET = 400
 
 @dataclass(frozen=True, eq=False)
 class Monitor(DocumentedResult):
-    """What the labels so far say about going on.
-
-    Parameters
-    ----------
-    question : {"precision", "significance", "preference"}
-    verdict : {"continue", "stop: precise enough", "stop: better", "stop: not better"}
-    describes : {"all prompts", "labelled prompts", "votes"}
-        Whom the verdict speaks of: labelled prompts alone where more than 5 % lack labels and nothing is stated of
-        how the others were chosen.
-    watched : Watched
-        Estimate, interval and looks behind it.
-    sentences : tuple of str
-    data : LabelCounts or VoteCounts
-    settings : RecoverySettings or VoteMonitorSettings
-    suspicions : tuple of str
-        Easy candidates that nothing settles: what the rule says may be theirs.
-    """
+    """What the labels so far say about going on."""
 
     question: Question
     verdict: MonitorVerdict
     describes: Describes
+    """Whom the verdict speaks of: labelled prompts alone where more than 5 % lack labels and nothing is stated of how
+    the others were chosen.
+    """
     watched: Watched = field(repr=False)
+    """Estimate, interval and looks behind it."""
     sentences: tuple[str, ...] = field(repr=False)
     data: LabelCounts | VoteCounts = field(repr=False)
     settings: RecoverySettings | VoteMonitorSettings = field(repr=False)
     suspicions: tuple[str, ...] = field(default=(), repr=False)
+    """Easy candidates that nothing settles: what the rule says may be theirs."""
 
     @property
     def now(self) -> Look:

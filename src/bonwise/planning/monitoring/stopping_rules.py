@@ -35,29 +35,19 @@ _TOP = 1.0  # a pick gains at most what the best candidate does
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """What a rule says.
-
-    Parameters
-    ----------
-    verdict : str
-    now : Look
-        After all labels.
-    stopped : Look or None
-        The first look at which the rule said stop; labels after it do not change the verdict.
-    next_look : int or None
-        Number of prompts at which the rule looks next; None where it has stopped.
-    expected : Expected
-        About how many more are to come until it stops, if things stay as they are.
-    looks : tuple of Look
-        Some of the looks so far, at most a dozen, the last one among them.
-    """
+    """What a rule says."""
 
     verdict: MonitorVerdict
     now: Look
+    """After all labels."""
     stopped: Look | None
+    """The first look at which the rule said stop; labels after it do not change the verdict."""
     next_look: int | None
+    """Number of prompts at which the rule looks next; None where it has stopped."""
     expected: Expected
+    """About how many more are to come until it stops, if things stay as they are."""
     looks: tuple[Look, ...] = field(default=(), repr=False)
+    """Some of the looks so far, at most a dozen, the last one among them."""
 
 
 def watch_precision(running: RunningRatio, *, half_width: float, first: int, confidence: float) -> Watched:
@@ -243,18 +233,12 @@ def _spread(count: int, stop: int | None) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A number of further prompts or votes.
-
-    Parameters
-    ----------
-    more : int or None
-        About how many are to come until the rule stops; None where no number can be named.
-    reason : str or None
-        Why not.
-    """
+    """A number of further prompts or votes."""
 
     more: int | None
+    """About how many are to come until the rule stops; None where no number can be named."""
     reason: str | None = None
+    """Why not."""
 
 
 _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)

@@ -24,14 +24,6 @@ _Mask = npt.NDArray[np.bool_]
 class Described:
     """Which prompts the figures describe.
 
-    Parameters
-    ----------
-    labelled, prompts : int
-        Completely labelled prompts, and prompts there are.
-    stated : str or None
-        What is stated of the draw: ``uniform``, the file of a uniform draw, or ``propensity`` for a column of equal
-        propensities; None where nothing is.
-
     Examples
     --------
     >>> Described(150, 300, None).all_prompts, Described(285, 300, None).all_prompts
@@ -41,8 +33,13 @@ class Described:
     """
 
     labelled: int
+    """Completely labelled prompts, and prompts there are."""
     prompts: int
+    """Completely labelled prompts, and prompts there are."""
     stated: str | None
+    """What is stated of the draw: ``uniform``, the file of a uniform draw, or ``propensity`` for a column of equal
+    propensities; None where nothing is.
+    """
 
     @property
     def all_prompts(self) -> bool:

@@ -25,26 +25,17 @@ _MODELS = ("model_a", "model_b")
 
 @dataclass(frozen=True, eq=False)
 class OrderedVotes:
-    """Votes that count, first given first.
-
-    Parameters
-    ----------
-    worth : ndarray of float64, shape (votes,)
-        1 for the first answer, 0 for the second, 1/2 for a tie that counts half.
-    source : str
-    sides : tuple of str
-        Names of the first and of the second answer.
-    blank : int
-        Rows without a vote.
-    tied : int
-        Ties among the votes, however they count.
-    """
+    """Votes that count, first given first."""
 
     worth: Floats = field(repr=False)
+    """1 for the first answer, 0 for the second, 1/2 for a tie that counts half."""
     source: str
     sides: tuple[str, str]
+    """Names of the first and of the second answer."""
     blank: int
+    """Rows without a vote."""
     tied: int
+    """Ties among the votes, however they count."""
 
 
 def votes_in_order(

@@ -22,25 +22,18 @@ _UPPER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ClusterEffect:
-    """The design effect of a pilot's clusters, ``1 + (m* - 1) icc``.
-
-    Parameters
-    ----------
-    clusters, prompts : int
-    typical : float
-        m*, prompts of the cluster that a random prompt is in.
-    icc : float
-        Correlation of what two prompts of one cluster add to the estimate.
-    used : float
-        The correlation planned with: `icc`, or with fewer than 10 clusters the upper end of its one-sided interval
-        at 80 %.
-    """
+    """The design effect of a pilot's clusters, ``1 + (m* - 1) icc``."""
 
     clusters: int
     prompts: int
     typical: float
+    """m*, prompts of the cluster that a random prompt is in."""
     icc: float
+    """Correlation of what two prompts of one cluster add to the estimate."""
     used: float
+    """The correlation planned with: `icc`, or with fewer than 10 clusters the upper end of its one-sided interval at
+    80 %.
+    """
 
     @classmethod
     def of(cls, values: Floats, clusters: npt.NDArray[np.int64] | None) -> ClusterEffect | None:

@@ -40,36 +40,25 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GainPilot:
-    """One judge on completely labelled prompts.
-
-    Parameters
-    ----------
-    source, judge : str
-    sums : Sums
-        One value per prompt.
-    leaders : ndarray of float64, shape (prompts,)
-        Candidates that share the highest score.
-    picks, labels : Moments
-        Over those leaders, and over all candidates.
-    dealt : Dealt
-        Moments of the gain if labels were dealt at random within prompts.
-    pairs : PairLabels
-        Labels of the leaders and of the others, of which pairs are drawn.
-    clusters : ndarray of int64, shape (prompts,), or None
-    in_part : LabelsInPart
-        Labels of prompts that are labelled in part: in no figure.
-    """
+    """One judge on completely labelled prompts."""
 
     source: str
     judge: str
     sums: Sums = field(repr=False)
+    """One value per prompt."""
     leaders: Floats = field(repr=False)
+    """Candidates that share the highest score."""
     picks: Moments = field(repr=False)
+    """Over those leaders, and over all candidates."""
     labels: Moments = field(repr=False)
+    """Over those leaders, and over all candidates."""
     dealt: Dealt = field(repr=False)
+    """Moments of the gain if labels were dealt at random within prompts."""
     pairs: PairLabels = field(repr=False)
+    """Labels of the leaders and of the others, of which pairs are drawn."""
     clusters: _Ints | None = field(default=None, repr=False)
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    """Labels of prompts that are labelled in part: in no figure."""
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -159,27 +148,19 @@ class GainPilot:
 
 @dataclass(frozen=True, eq=False)
 class RivalPilot:
-    """Two judges on the same completely labelled prompts.
-
-    Parameters
-    ----------
-    source : str
-    judges : tuple of str
-        A and B.
-    first, second : GainPilot
-    apart : ndarray of float64, shape (prompts,)
-        Probability that the picks differ.
-    wins, losses : ndarray of float64, shape (prompts,)
-        Probability that A's pick has the higher label, and that B's has.
-    """
+    """Two judges on the same completely labelled prompts."""
 
     source: str
     judges: tuple[str, str]
+    """A and B."""
     first: GainPilot = field(repr=False)
     second: GainPilot = field(repr=False)
     apart: Floats = field(repr=False)
+    """Probability that the picks differ."""
     wins: Floats = field(repr=False)
+    """Probability that A's pick has the higher label, and that B's has."""
     losses: Floats = field(repr=False)
+    """Probability that A's pick has the higher label, and that B's has."""
 
     @property
     def candidates(self) -> float:

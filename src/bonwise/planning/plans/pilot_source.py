@@ -25,28 +25,18 @@ OF_VOTES = ("verdict_col", "pair_col", "ties")
 
 @dataclass(frozen=True, slots=True)
 class PilotSource:
-    """Where a pilot is, and how it is to be read.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-    judge : tuple of str
-        Which judges of the table; all of them where empty.
-    reading : ReadingOptions
-    verdict_col : str, optional
-        Column of votes.
-    pair_col : tuple of str
-        The two columns that name the models of a vote.
-    ties : {"drop", "half", "pessimistic"}, optional
-        How ties count.
-    """
+    """Where a pilot is, and how it is to be read."""
 
     source: ScoreSource
     judge: tuple[str, ...] = ()
+    """Which judges of the table; all of them where empty."""
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     verdict_col: str | None = None
+    """Column of votes."""
     pair_col: tuple[str, ...] = ()
+    """The two columns that name the models of a vote."""
     ties: Ties | None = None
+    """How ties count."""
 
     @classmethod
     def of(

@@ -46,71 +46,51 @@ __all__ = ["Plan", "plan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(DocumentedResult):
-    """How many labels answer a question.
-
-    Parameters
-    ----------
-    question : str
-    settings : PlanSettings
-        The arguments, those that read the pilot among them, with the version.
-    design : str
-        What is labelled of a prompt: ``two_label``, ``complete``, ``discordant``, ``discordant_preference`` or
-        ``votes``.
-    sides : int
-        1 or 2.
-    prompts, labels : int or None
-        What it takes, rounded up; None where no number is enough.
-    raw : mapping of str to float, or None
-        The same, not rounded.
-    cost : float or None
-        In the unit of the prices given; None without prices.
-    effect : mapping of str to float
-        What was planned for.
-    mde : float or None
-        Smallest effect found with the labels and prompts there are, or with those of the plan where none were named.
-    mde_of : str
-        What the smallest effect is, with its unit.
-    interval : tuple or None
-        Ends of the interval on labels from a pilot; an end is None where it is infinite. None without a pilot.
-    power_table : sequence of PowerRow
-        Labels, prompts and the power they give (or the half-width).
-    sequential : SequentialRecord or None
-        Labels that an anytime-valid study takes; None where there is no such rule.
-    equivalence : EquivalenceRecord or None
-        Labels that show that there is no effect of the planned size.
-    design_effect : float or None
-        Labels needed over independent labels needed.
-    pilot : PilotOfScores or PilotOfVotes or None
-    clusters : ClustersOfPilot or None
-        What the clusters of the pilot's prompts cost.
-    redrawn : RedrawnPilotRecord or None
-        What drawing the pilot again said; ``allowing`` holds the study that allows for the pilot.
-    verdict : {"feasible", "underpowered", "infeasible"}
-    notes : tuple of str
-        Assumptions.
-    """
+    """How many labels answer a question."""
 
     question: PlanQuestion
     settings: PlanSettings = field(repr=False)
+    """The arguments, those that read the pilot among them, with the version."""
     design: PlanDesign
+    """What is labelled of a prompt: ``two_label``, ``complete``, ``discordant``, ``discordant_preference`` or
+    ``votes``.
+    """
     sides: Literal[1, 2]
+    """1 or 2."""
     prompts: int | None
+    """What it takes, rounded up; None where no number is enough."""
     labels: int | None
+    """What it takes, rounded up; None where no number is enough."""
     raw: Amounts | None = field(repr=False)
+    """The same, not rounded."""
     cost: float | None
+    """In the unit of the prices given; None without prices."""
     effect: Mapping[EffectName, float] = field(repr=False)
+    """What was planned for."""
     mde: float | None
+    """Smallest effect found with the labels and prompts there are, or with those of the plan where none were named.
+
+    """
     mde_of: str = field(repr=False)
+    """What the smallest effect is, with its unit."""
     interval: tuple[int | None, int | None] | None
+    """Ends of the interval on labels from a pilot; an end is None where it is infinite. None without a pilot."""
     power_table: Sequence[PowerRow] = field(repr=False)
+    """Labels, prompts and the power they give (or the half-width)."""
     sequential: SequentialRecord | None = field(repr=False)
+    """Labels that an anytime-valid study takes; None where there is no such rule."""
     equivalence: EquivalenceRecord | None = field(repr=False)
+    """Labels that show that there is no effect of the planned size."""
     design_effect: float | None = field(repr=False)
+    """Labels needed over independent labels needed."""
     pilot: PilotOfScores | PilotOfVotes | None = field(repr=False)
     clusters: ClustersOfPilot | None = field(default=None, repr=False)
+    """What the clusters of the pilot's prompts cost."""
     redrawn: RedrawnPilotRecord | None = field(default=None, repr=False)
+    """What drawing the pilot again said; ``allowing`` holds the study that allows for the pilot."""
     verdict: PlanVerdict
     notes: tuple[str, ...] = field(repr=False)
+    """Assumptions."""
 
     @property
     def sentences(self) -> tuple[str, ...]:

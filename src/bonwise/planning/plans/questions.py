@@ -33,30 +33,20 @@ _THRESHOLD = re.compile(r"within_r\s*>=\s*(-?\d*\.?\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question.
-
-    Parameters
-    ----------
-    name : str
-        As it is typed.
-    designs : tuple of str
-        What may be labelled, the default first.
-    takes : frozenset of str
-        Arguments that mean something to it.
-    from_effect : callable
-        Arguments and design to a sizing.
-    from_pilot : callable or None
-        The same with a pilot; None where a pilot cannot answer.
-    reads : tuple of str
-        What says how its pilot is read.
-    """
+    """One question."""
 
     name: PlanQuestion
+    """As it is typed."""
     designs: tuple[PlanDesign, ...]
+    """What may be labelled, the default first."""
     takes: frozenset[str]
+    """Arguments that mean something to it."""
     from_effect: Callable[[PlanRequest, PlanDesign], Sizing]
+    """Arguments and design to a sizing."""
     from_pilot: Callable[[PlanRequest, PlanDesign, PilotSource], Sizing] | None = None
+    """The same with a pilot; None where a pilot cannot answer."""
     reads: tuple[str, ...] = OF_SCORES
+    """What says how its pilot is read."""
 
     def size(self, request: PlanRequest, pilot: PilotSource | None) -> Sizing:
         """Size the question.

@@ -60,22 +60,14 @@ def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) 
 
 @dataclass(frozen=True, slots=True)
 class _Redraw:
-    """The number of prompts, by the pilot drawn again or, where that is very large, by the normal formula.
-
-    Parameters
-    ----------
-    request : PlanRequest
-    theta : Shift
-        Standardised gain.
-    clusters : ClusterEffect or None
-    drawn : Redrawn or None
-        In prompts, or clusters.
-    """
+    """The number of prompts, by the pilot drawn again or, where that is very large, by the normal formula."""
 
     request: PlanRequest
     theta: Shift
+    """Standardised gain."""
     clusters: ClusterEffect | None
     drawn: Redrawn | None
+    """In prompts, or clusters."""
 
     @classmethod
     def of(cls, request: PlanRequest, design: PlanDesign, pilot: GainPilot, theta: Shift) -> _Redraw:

@@ -20,95 +20,62 @@ Sequential = Literal["votes", "significance", "precision"]
 
 
 class RedrawnPilot(NamedTuple):
-    """What drawing a pilot again through the gate said.
-
-    Parameters
-    ----------
-    found : Redrawn or None
-        None where the number is so large that the normal formula says it.
-    seed : int
-    formula : float
-        Units by the normal formula.
-    allowing : float or None
-        Units that allow for the pilot; None where its effect may be none.
-    """
+    """What drawing a pilot again through the gate said."""
 
     found: Redrawn | None
+    """None where the number is so large that the normal formula says it."""
     seed: int
     formula: float
+    """Units by the normal formula."""
     allowing: float | None
+    """Units that allow for the pilot; None where its effect may be none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizing:
-    """The answer to a question in units: prompts that are labelled, or decisive votes.
-
-    Parameters
-    ----------
-    design : str
-        What is labelled of a prompt.
-    sides : int
-        1 or 2, of the test or interval.
-    n : float or None
-        Independent units needed, not rounded; None where no number is enough.
-    at : callable
-        Units to the figure named by `shows`.
-    shows : {"power", "half_width"}
-    reach : callable
-        Units to the smallest effect found with the power asked for, None where there is none.
-    reach_of : str
-        What that effect is, with its unit.
-    effect : mapping of str to float
-        What was planned for.
-    share : float
-        Units a prompt: below 1 where only some prompts need labels.
-    each : int
-        Labels a unit and rater.
-    scores : float
-        Judge scores per prompt, for the price.
-    ends : tuple, optional
-        Interval on n from a pilot; None in place of an end that is infinite or unknown.
-    equal : float or None
-        Units with which two one-sided tests show that there is no effect of the planned size.
-    equal_to : str
-        What these tests show.
-    tie_rate : float
-        Share of votes that decide nothing.
-    sequential : {"votes", "significance", "precision"}, optional
-        Which rule for stopping early there is for the design; None for none.
-    margin : float, optional
-        Of votes, for the prior of the sequential test.
-    pilot : PilotOfScores or PilotOfVotes, optional
-        What the pilot said.
-    clusters : ClustersOfPilot, optional
-        What the clusters of the pilot's prompts say.
-    redrawn : RedrawnPilot, optional
-        What drawing the pilot again said.
-    notes : tuple of str
-        Sentences on assumptions.
-    """
+    """The answer to a question in units: prompts that are labelled, or decisive votes."""
 
     design: PlanDesign
+    """What is labelled of a prompt."""
     sides: Literal[1, 2]
+    """1 or 2, of the test or interval."""
     n: float | None
+    """Independent units needed, not rounded; None where no number is enough."""
     at: Callable[[float], float]
+    """Units to the figure named by `shows`."""
     reach: Callable[[float], float | None]
+    """Units to the smallest effect found with the power asked for, None where there is none."""
     reach_of: str
+    """What that effect is, with its unit."""
     effect: Mapping[EffectName, float]
+    """What was planned for."""
     shows: Literal["power", "half_width"] = "power"
     share: float = 1.0
+    """Units a prompt: below 1 where only some prompts need labels."""
     each: int = 1
+    """Labels a unit and rater."""
     scores: float = 0.0
+    """Judge scores per prompt, for the price."""
     ends: tuple[float | None, float | None] | None = None
+    """Interval on n from a pilot; None in place of an end that is infinite or unknown."""
     equal: float | None = None
+    """Units with which two one-sided tests show that there is no effect of the planned size."""
     equal_to: str = ""
+    """What these tests show."""
     tie_rate: float = 0.0
+    """Share of votes that decide nothing."""
     sequential: Sequential | None = None
+    """Which rule for stopping early there is for the design; None for none."""
     margin: float | None = None
+    """Of votes, for the prior of the sequential test."""
     pilot: PilotOfScores | PilotOfVotes | None = None
+    """What the pilot said."""
     clusters: ClustersOfPilot | None = None
+    """What the clusters of the pilot's prompts say."""
     redrawn: RedrawnPilot | None = None
+    """What drawing the pilot again said."""
     notes: tuple[str, ...] = field(default=())
+    """Sentences on assumptions."""
 
 
 class StudySize(NamedTuple):

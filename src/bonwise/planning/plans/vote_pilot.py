@@ -33,24 +33,17 @@ _WORTH: Mapping[Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class VotePilot:
-    """Votes for the first and for the second side.
-
-    Parameters
-    ----------
-    source : str
-    wins, votes : float
-        Of the votes that count, those for the first side, and all.
-    tie_rate : float
-        Share of all votes that do not count: ties that decide nothing.
-    ties : float
-        Ties among the votes, however they count.
-    """
+    """Votes for the first and for the second side."""
 
     source: str
     wins: float
+    """Of the votes that count, those for the first side, and all."""
     votes: float
+    """Of the votes that count, those for the first side, and all."""
     tie_rate: float = 0.0
+    """Share of all votes that do not count: ties that decide nothing."""
     ties: float = 0.0
+    """Ties among the votes, however they count."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.wins <= self.votes or self.votes < 1:

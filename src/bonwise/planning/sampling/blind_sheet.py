@@ -48,38 +48,26 @@ def kind_of_sheet(path: str | Path) -> SheetKind:
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """One candidate to label.
-
-    Parameters
-    ----------
-    prompt_id, candidate : str
-    prompt, response : str
-        The words of both.
-    label : float, optional
-        The label so far.
-    """
+    """One candidate to label."""
 
     prompt_id: str
     candidate: str
     prompt: str
+    """The words of both."""
     response: str
+    """The words of both."""
     label: float | None = None
+    """The label so far."""
 
 
 @dataclass(frozen=True)
 class BlindSheet:
-    """The candidates to label under keys that show neither model nor judge.
-
-    Parameters
-    ----------
-    rows : tuple of SheetRow
-        The rows of a prompt stand together, its candidates in random order.
-    scale : Scale, optional
-        Of the labels; 1 to 5 on a page where there is none.
-    """
+    """The candidates to label under keys that show neither model nor judge."""
 
     rows: tuple[SheetRow, ...]
+    """The rows of a prompt stand together, its candidates in random order."""
     scale: Scale | None = None
+    """Of the labels; 1 to 5 on a page where there is none."""
 
     @classmethod
     def of_frame(cls, sheet: pd.DataFrame, *, seed: int, phase: int = 1, scale: Scale | None = None) -> BlindSheet:

@@ -67,32 +67,22 @@ UNKNOWABLE = ("label_spread", "optimum")
 
 @dataclass(frozen=True, slots=True)
 class DesignVariance:
-    """The variance of recovery under one design at one share, over that of as many labels drawn at random.
-
-    Parameters
-    ----------
-    share : float
-        Of the prompts.
-    labels : int
-        Prompts labelled.
-    labels_only : float
-        By the first-order formula, labels alone.
-    with_scores : float or None
-        The same where the model that an audit of as many labels rests on takes its part off; also over labels alone
-        at random. A mean over models that were fitted to samples of labels drawn at random. None where labels stand
-        alone.
-    model : str
-        That model, as an audit names it.
-    drawn : VarianceRatio or None
-        Labels alone, by repeated draws; None for the random draws themselves, which are what it is compared with.
-    """
+    """The variance of recovery under one design at one share, over that of as many labels drawn at random."""
 
     share: float
+    """Of the prompts."""
     labels: int
+    """Prompts labelled."""
     labels_only: float
+    """By the first-order formula, labels alone."""
     with_scores: float | None
+    """The same where the model that an audit of as many labels rests on takes its part off; also over labels alone at
+    random. A mean over models that were fitted to samples of labels drawn at random. None where labels stand alone.
+    """
     model: str
+    """That model, as an audit names it."""
     drawn: VarianceRatio | None
+    """Labels alone, by repeated draws; None for the random draws themselves, which are what it is compared with."""
 
     def record(self) -> ComparedShare:
         """Return this share's part of the document."""
@@ -109,26 +99,18 @@ class DesignVariance:
 
 @dataclass(frozen=True, eq=False)
 class ShareOfLabels:
-    """What is compared at one share of labels.
-
-    Parameters
-    ----------
-    pools : LabelledPools
-    share : float
-    labels : int
-        Prompts labelled.
-    draws, seed : int
-        Repeated draws of each design, and where their streams begin.
-    fits : tuple of ScoreResiduals
-        Of models fitted to as many labels drawn at random.
-    """
+    """What is compared at one share of labels."""
 
     pools: LabelledPools = field(repr=False)
     share: float
     labels: int
+    """Prompts labelled."""
     draws: int
+    """Repeated draws of each design, and where their streams begin."""
     seed: int
+    """Repeated draws of each design, and where their streams begin."""
     fits: tuple[ScoreResiduals, ...] = field(repr=False)
+    """Of models fitted to as many labels drawn at random."""
 
     @classmethod
     def of(cls, pools: LabelledPools, share: float, labels: int, *, draws: int, seed: int) -> ShareOfLabels:

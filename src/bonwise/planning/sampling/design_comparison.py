@@ -49,18 +49,12 @@ SHARES = (0.1, 0.25, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class ProxyLink:
-    """How far one figure of a prompt tells another.
-
-    Parameters
-    ----------
-    source, target : str
-    correlation : Estimate
-        Over prompts.
-    """
+    """How far one figure of a prompt tells another."""
 
     source: str
     target: str
     correlation: Estimate
+    """Over prompts."""
 
     def record(self) -> ProxyLinkRecord:
         """Return this link's part of the document."""
@@ -85,24 +79,15 @@ def _squared(low: float, high: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class DesignComparison(DocumentedResult):
-    """What each label design would have cost or saved on a table whose labels are known.
-
-    Parameters
-    ----------
-    designs : mapping of str to tuple of DesignVariance
-        One entry a share.
-    chain : tuple of ProxyLink
-        What the judge's spread tells of the labels' spread and of the residuals.
-    settings : ComparisonSettings
-    counts : ComparedCounts
-        Repeated in the document.
-    sentences : tuple of str
-    """
+    """What each label design would have cost or saved on a table whose labels are known."""
 
     designs: Mapping[str, tuple[DesignVariance, ...]] = field(repr=False)
+    """One entry a share."""
     chain: tuple[ProxyLink, ...] = field(repr=False)
+    """What the judge's spread tells of the labels' spread and of the residuals."""
     settings: ComparisonSettings
     counts: ComparedCounts
+    """Repeated in the document."""
     sentences: tuple[str, ...] = field(repr=False)
 
     def __repr__(self) -> str:

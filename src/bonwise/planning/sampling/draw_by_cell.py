@@ -44,18 +44,12 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class DrawnBy:
-    """What a draw was asked to be.
-
-    Parameters
-    ----------
-    rule : str
-        Of the record.
-    purpose : {"recovery", "gain"}, optional
-        Of a draw by cell; None where prompts are drawn.
-    """
+    """What a draw was asked to be."""
 
     rule: DrawRule
+    """Of the record."""
     purpose: Literal["recovery", "gain"] | None
+    """Of a draw by cell; None where prompts are drawn."""
 
     @property
     def by_cell(self) -> bool:
@@ -125,14 +119,6 @@ def with_chances(design: LabelDesign, population: LabelPopulation) -> LabelDesig
 class CellPhase:
     """One phase of a draw of whole pools and pairs.
 
-    Parameters
-    ----------
-    population : LabelPopulation
-    labels : int
-        Candidates to be labelled, over all phases.
-    before : LabelDesign, optional
-        The earlier phases, in the order of the panel.
-
     Raises
     ------
     bonwise.errors.InputError
@@ -143,7 +129,9 @@ class CellPhase:
 
     population: LabelPopulation
     labels: int
+    """Candidates to be labelled, over all phases."""
     before: LabelDesign | None
+    """The earlier phases, in the order of the panel."""
     counts: CellAllocation = field(init=False, repr=False)
     of_prompts: _Ints = field(init=False, repr=False)
 

@@ -23,13 +23,6 @@ _Number = TypeVar("_Number", bound=np.generic)
 class DrawnUnits:
     """The units of a draw, numbered from 0.
 
-    Parameters
-    ----------
-    of_prompts : ndarray of int64, shape (prompts,)
-        The unit of each prompt.
-    names : sequence of str, one a unit
-        Of clusters; empty where each prompt is a unit of its own.
-
     Examples
     --------
     >>> units = DrawnUnits.clusters(np.array([7, 3, 7]), ["", "", "", "b", "", "", "", "a"])
@@ -38,7 +31,9 @@ class DrawnUnits:
     """
 
     of_prompts: _Ints = field(repr=False)
+    """The unit of each prompt."""
     names: tuple[str, ...] = field(default=(), repr=False)
+    """Of clusters; empty where each prompt is a unit of its own."""
 
     @classmethod
     def prompts(cls, count: int) -> DrawnUnits:

@@ -44,40 +44,31 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class LabelDraw(DocumentedResult):
-    """Which prompts to label now, and how they were drawn.
-
-    Parameters
-    ----------
-    design : LabelDesign
-        All phases up to this one.
-    settings : DrawSettings
-        All that was asked for; repeated in the document.
-    counts : DrawCounts
-        ``prompts``, ``cells`` and ``dropped`` of the table; ``drawn`` prompts over all phases, ``drawn_now``, and
-        ``candidate_labels_now``.
-    strata : sequence of DrawnStratum
-        Of each stratum: prompts, drawn before, drawn now, propensity and mean size.
-    ess : float
-        ``(sum w)^2 / sum w^2`` with w = 1 / propensity: how many equally weighted labels weigh as unevenly.
-    width : WidthRatio
-        Width of the interval over that of as many labels drawn at random, to first order: ``estimate``, the share
-        ``explained`` by scores that it assumes, and the ``assumption`` or the ``reason`` why there is none.
-    sentences : tuple of str
-        What was drawn, by what, and what to do next.
-    sheet : pandas.DataFrame
-        ``prompt_id, candidate, oracle_label``: what to label now, labels blank, after what was drawn in earlier
-        phases, with the labels that it has. Where the table itself holds labels, what to label now alone. Words of
-        prompts and candidates stand in further columns where they were asked for.
-    """
+    """Which prompts to label now, and how they were drawn."""
 
     design: LabelDesign
+    """All phases up to this one."""
     settings: DrawSettings
+    """All that was asked for; repeated in the document."""
     counts: DrawCounts
+    """``prompts``, ``cells`` and ``dropped`` of the table; ``drawn`` prompts over all phases, ``drawn_now``, and
+    ``candidate_labels_now``.
+    """
     strata: Sequence[DrawnStratum] = field(repr=False)
+    """Of each stratum: prompts, drawn before, drawn now, propensity and mean size."""
     ess: float
+    """``(sum w)^2 / sum w^2`` with w = 1 / propensity: how many equally weighted labels weigh as unevenly."""
     width: WidthRatio = field(repr=False)
+    """Width of the interval over that of as many labels drawn at random, to first order: ``estimate``, the share
+    ``explained`` by scores that it assumes, and the ``assumption`` or the ``reason`` why there is none.
+    """
     sentences: tuple[str, ...] = field(repr=False)
+    """What was drawn, by what, and what to do next."""
     sheet: pd.DataFrame = field(repr=False)
+    """``prompt_id, candidate, oracle_label``: what to label now, labels blank, after what was drawn in earlier
+    phases, with the labels that it has. Where the table itself holds labels, what to label now alone. Words of
+    prompts and candidates stand in further columns where they were asked for.
+    """
 
     def __repr__(self) -> str:
         return (

@@ -20,19 +20,12 @@ __all__ = ["SheetFile", "write_draw", "write_sheet"]
 
 @dataclass(frozen=True)
 class SheetFile:
-    """A label sheet to be written.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    text : str
-    beside : mapping of pathlib.Path to str
-        Files that go with it.
-    """
+    """A label sheet to be written."""
 
     path: Path
     text: str
     beside: Mapping[Path, str] = field(default_factory=dict)
+    """Files that go with it."""
 
 
 def write_draw(design: LabelDesign, out: Path, sheet: SheetFile | None = None) -> None:

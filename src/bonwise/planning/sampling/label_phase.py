@@ -65,28 +65,18 @@ def share_out(name: str, rule: Rule, units: int, taken: _Mask, *, first: bool) -
 
 @dataclass(frozen=True, eq=False)
 class LabelPhase:
-    """One phase, ready to be drawn.
-
-    Parameters
-    ----------
-    name : str
-        Of the rule.
-    population : LabelPopulation
-    rule : Rule
-    taken : ndarray of bool, shape (units,)
-        Drawn before.
-    counts : ndarray of int64, shape (strata,)
-        Units drawn in the end.
-    before : LabelDesign, optional
-        The earlier phases, in the order of the panel.
-    """
+    """One phase, ready to be drawn."""
 
     name: DrawRule
+    """Of the rule."""
     population: LabelPopulation
     rule: Rule
     taken: _Mask
+    """Drawn before."""
     counts: _Ints
+    """Units drawn in the end."""
     before: LabelDesign | None
+    """The earlier phases, in the order of the panel."""
 
     @property
     def number(self) -> int:

@@ -33,23 +33,15 @@ __all__ = ["LabelPopulation", "label_population"]
 
 @dataclass(frozen=True, eq=False)
 class LabelPopulation:
-    """All prompts of a table as a label design sees them.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    panel : Panel
-        Of the audited judge; labels are NaN where they were not asked for.
-    further : mapping of str to ndarray of float64, shape (cells,)
-        Scores that the other judges of the table gave the panel's cells, NaN where they gave none.
-    settings : PopulationSettings
-        How the table was read.
-    """
+    """All prompts of a table as a label design sees them."""
 
     table: ScoreTable = field(repr=False)
     panel: Panel = field(repr=False)
+    """Of the audited judge; labels are NaN where they were not asked for."""
     further: Mapping[str, Floats] = field(repr=False)
+    """Scores that the other judges of the table gave the panel's cells, NaN where they gave none."""
     settings: PopulationSettings = field(repr=False)
+    """How the table was read."""
 
     @property
     def second(self) -> Floats | None:

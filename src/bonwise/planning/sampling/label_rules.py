@@ -64,31 +64,22 @@ def known_rule(name: str) -> DrawRule:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A rule applied to a population.
-
-    Parameters
-    ----------
-    strata : ndarray of int64, shape (units,)
-        0, 1, ...; a unit is a prompt, or a cluster of prompts with their means.
-    size : ndarray of float64, shape (units,), or None
-        What the standard deviation of the outcome is taken to be in proportion to, in the unit of the scores; None
-        where the rule takes it to be anything.
-    sd : ndarray of float64, shape (strata,)
-        What a stratum's labels are in proportion to, a unit.
-    explained : float
-        Share of the variance of the outcome that the scores explain, where a first phase has shown it.
-    told : bool
-        Whether the labels of a first phase told `sd`.
-    sentences : tuple of str
-        What the rule looked at, and why not at more.
-    """
+    """A rule applied to a population."""
 
     strata: _Ints = field(repr=False)
+    """0, 1, ...; a unit is a prompt, or a cluster of prompts with their means."""
     size: Floats | None = field(repr=False)
+    """What the standard deviation of the outcome is taken to be in proportion to, in the unit of the scores; None
+    where the rule takes it to be anything.
+    """
     sd: Floats = field(repr=False)
+    """What a stratum's labels are in proportion to, a unit."""
     explained: float = 0.0
+    """Share of the variance of the outcome that the scores explain, where a first phase has shown it."""
     told: bool = False
+    """Whether the labels of a first phase told `sd`."""
     sentences: tuple[str, ...] = ()
+    """What the rule looked at, and why not at more."""
 
     @property
     def units(self) -> _Ints:

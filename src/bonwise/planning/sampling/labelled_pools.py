@@ -27,49 +27,33 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LabelledPools:
-    """Figures of completely labelled prompts, each of shape (prompts,).
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        Of the audited judge.
-    sizes : ndarray of int64
-    second : ndarray of float64, shape (cells,), or None
-        Mean score of the further judges.
-    features : LabelFeatures
-        What scores say of the prompts, as an audit uses it.
-    tops : TopOfScores
-    Y : ndarray of float64, shape (prompts, 5)
-        The outcomes; Y1 and Y2, of which recovery is made, are label of the pick, and best label, less the mean.
-    recovery : float
-    phi : ndarray of float64
-        Y1 - rho Y2.
-    left : ndarray of float64
-        What a model of the scores, cross-fitted to all labels, leaves of phi.
-    label_spread, further_spread : ndarray of float64
-        Standard deviation over the candidates of the labels, and of the further judges' scores.
-    unlabelled : int
-        Prompts left out for lack of labels.
-    dropped : list of DroppedPrompt
-        Prompts left out for any other cause.
-    in_part : LabelsInPart
-        Labels of prompts that are labelled in part.
-    """
+    """Figures of completely labelled prompts, each of shape (prompts,)."""
 
     scores: Floats = field(repr=False)
+    """Of the audited judge."""
     sizes: _Ints = field(repr=False)
     second: Floats | None = field(repr=False)
+    """Mean score of the further judges."""
     features: LabelFeatures = field(repr=False)
+    """What scores say of the prompts, as an audit uses it."""
     tops: TopOfScores = field(repr=False)
     Y: Floats = field(repr=False)
+    """The outcomes; Y1 and Y2, of which recovery is made, are label of the pick, and best label, less the mean."""
     recovery: float
     phi: Floats = field(repr=False)
+    """Y1 - rho Y2."""
     left: Floats = field(repr=False)
+    """What a model of the scores, cross-fitted to all labels, leaves of phi."""
     label_spread: Floats = field(repr=False)
+    """Standard deviation over the candidates of the labels, and of the further judges' scores."""
     further_spread: Floats = field(repr=False)
+    """Standard deviation over the candidates of the labels, and of the further judges' scores."""
     unlabelled: int
+    """Prompts left out for lack of labels."""
     dropped: list[DroppedPrompt] = field(repr=False)
+    """Prompts left out for any other cause."""
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    """Labels of prompts that are labelled in part."""
 
     @property
     def unused(self) -> tuple[str, ...]:

@@ -23,14 +23,7 @@ __all__ = ["PoolSheet", "sheet_of_pools"]
 
 @dataclass(frozen=True, eq=False)
 class PoolSheet(DocumentedResult):
-    """What to label of pools that have no scores yet.
-
-    Parameters
-    ----------
-    sheet : BlindSheet
-    settings : SheetSettings
-    counts : SheetCounts
-    """
+    """What to label of pools that have no scores yet."""
 
     sheet: BlindSheet = field(repr=False)
     settings: SheetSettings

@@ -39,13 +39,7 @@ _WAYS: tuple[DrawnHow, ...] = ("with_replacement", "without_replacement")
 
 @dataclass(frozen=True, slots=True)
 class OverPairs:
-    """Figures over pairs, each with an interval from the same resampled pairs.
-
-    Parameters
-    ----------
-    pairs : tuple of PairVotes
-    settings : VoteStudySettings
-    """
+    """Figures over pairs, each with an interval from the same resampled pairs."""
 
     pairs: tuple[PairVotes, ...]
     settings: VoteStudySettings

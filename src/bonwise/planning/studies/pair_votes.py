@@ -47,53 +47,35 @@ ALONE = "no two prompts have two votes each: chance within prompts and differenc
 
 @dataclass(frozen=True, slots=True)
 class PairVotes:
-    """One pair of models.
-
-    Parameters
-    ----------
-    first, second : str
-        In alphabetical order.
-    pool : PooledVotes
-        Votes that count, by what they say.
-    ties : int
-        Ties among the votes as they were cast.
-    cast : int
-        Votes as they were cast, ties among them.
-    decisive : float
-        Margin among the votes that are no ties; NaN where all are.
-    prompts : int
-        Prompts behind the votes that count; 0 where no prompt column was named.
-    win_rate : Estimate
-        Share of votes for the second model, clustered by prompt.
-    ratio : float
-        Cluster-robust over plain standard error; NaN where there is none.
-    several : int
-        Prompts with two votes or more.
-    variance : VarianceSplit or None
-    signal : Estimate
-        Mean squared margin of the prompts, debiased.
-    concentration : Concentration or None
-    screening : ScreeningPlan or None
-    detection : mapping
-        Rates of detection by size of the subsample, with and without replacement.
-    settings : VoteStudySettings
-    """
+    """One pair of models."""
 
     first: str
+    """In alphabetical order."""
     second: str
+    """In alphabetical order."""
     pool: PooledVotes
+    """Votes that count, by what they say."""
     ties: int
+    """Ties among the votes as they were cast."""
     cast: int
+    """Votes as they were cast, ties among them."""
     decisive: float
+    """Margin among the votes that are no ties; NaN where all are."""
     prompts: int
+    """Prompts behind the votes that count; 0 where no prompt column was named."""
     win_rate: Estimate
+    """Share of votes for the second model, clustered by prompt."""
     ratio: float
+    """Cluster-robust over plain standard error; NaN where there is none."""
     several: int
+    """Prompts with two votes or more."""
     variance: VarianceSplit | None
     signal: Estimate
+    """Mean squared margin of the prompts, debiased."""
     concentration: Concentration | None
     screening: ScreeningPlan | None
     detection: Mapping[str, Mapping[int, float | None]] = field(repr=False)
+    """Rates of detection by size of the subsample, with and without replacement."""
     settings: VoteStudySettings = field(repr=False)
 
     @property

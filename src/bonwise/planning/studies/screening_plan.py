@@ -27,18 +27,12 @@ _TIMES = 2
 
 @dataclass(frozen=True, slots=True)
 class ScreeningPlan:
-    """Screening of a pair's prompts, simulated under margins that its votes suggest.
-
-    Parameters
-    ----------
-    plan : Screening
-        Of the prompts with two votes or more.
-    simulated : ScreeningPower
-        Of "no prompt has a preference", by Algorithm 1 and with the same votes spread in proportion.
-    """
+    """Screening of a pair's prompts, simulated under margins that its votes suggest."""
 
     plan: Screening
+    """Of the prompts with two votes or more."""
     simulated: ScreeningPower
+    """Of "no prompt has a preference", by Algorithm 1 and with the same votes spread in proportion."""
 
     def record(self) -> PairScreening:
         """Return both by name; None where no prompt has a preference to keep."""

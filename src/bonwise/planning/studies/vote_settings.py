@@ -44,30 +44,6 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
 class VoteStudySettings:
     """What a study of votes was asked to do; its result repeats it.
 
-    Parameters
-    ----------
-    ties : {"drop", "half", "pessimistic"}, optional
-    near_tie : float
-        tau: the largest margin of a near tie, in (0, 1/2).
-    power : float
-        Probability to see a preference that is there, in (.5, 1).
-    confidence : float
-        Of the two-sided intervals, in [.5, 1).
-    fewest_votes : int
-        Pairs with fewer are left out and counted.
-    kept_share : float
-        q: the part of prompts that screening keeps, in (0, 1).
-    threshold : float
-        What kappa has to exceed besides chance.
-    votes_at : sequence of int
-        Sizes of subsamples for the rates of detection.
-    z_at : sequence of int
-        Sizes of subsamples for z.
-    resamples, permutations, repetitions : int
-        Of the bootstrap over pairs, of the null of kappa, and of simulated screening.
-    seed : int
-        Of all three.
-
     Raises
     ------
     bonwise.errors.UsageError
@@ -76,17 +52,29 @@ class VoteStudySettings:
 
     ties: Ties | None = None
     near_tie: float = 0.10
+    """tau: the largest margin of a near tie, in (0, 1/2)."""
     power: float = 0.90
+    """Probability to see a preference that is there, in (.5, 1)."""
     confidence: float = CONFIDENCE
+    """Of the two-sided intervals, in [.5, 1)."""
     fewest_votes: int = 10
+    """Pairs with fewer are left out and counted."""
     kept_share: float = 0.2
+    """q: the part of prompts that screening keeps, in (0, 1)."""
     threshold: float = 1.5
+    """What kappa has to exceed besides chance."""
     votes_at: Sequence[int] = (25, 50, 100, 200, 500, 1000)
+    """Sizes of subsamples for the rates of detection."""
     z_at: Sequence[int] = (50, 100)
+    """Sizes of subsamples for z."""
     resamples: int = 2000
+    """Of the bootstrap over pairs, of the null of kappa, and of simulated screening."""
     permutations: int = 999
+    """Of the bootstrap over pairs, of the null of kappa, and of simulated screening."""
     repetitions: int = 1500
+    """Of the bootstrap over pairs, of the null of kappa, and of simulated screening."""
     seed: int = SEED
+    """Of all three."""
 
     def __post_init__(self) -> None:
         if self.ties is not None:

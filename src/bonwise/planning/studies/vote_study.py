@@ -37,35 +37,23 @@ _COUNTING: Mapping[Ties | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PreferenceStudy(DocumentedResult):
-    """What the votes of a preference evaluation can and cannot tell.
-
-    Parameters
-    ----------
-    source : str
-    pairs : tuple of PairVotes
-        In alphabetical order.
-    pairs_left_out : int
-        Pairs with too few votes.
-    rows : int
-        Rows of the file.
-    prompts : int
-        Distinct prompts behind the votes; 0 where no prompt column was named.
-    dropped : mapping of str to int
-        Votes left out, by reason.
-    over_pairs : VotesOverPairs
-        Figures over pairs, by their names in the document: margins, near ties, ties, detection and the rest.
-    settings : VotesSettings
-        Every argument as it was given or by default, and what it means.
-    """
+    """What the votes of a preference evaluation can and cannot tell."""
 
     source: str
     pairs: tuple[PairVotes, ...] = field(repr=False)
+    """In alphabetical order."""
     pairs_left_out: int
+    """Pairs with too few votes."""
     rows: int
+    """Rows of the file."""
     prompts: int
+    """Distinct prompts behind the votes; 0 where no prompt column was named."""
     dropped: Mapping[str, int]
+    """Votes left out, by reason."""
     over_pairs: VotesOverPairs = field(repr=False)
+    """Figures over pairs, by their names in the document: margins, near ties, ties, detection and the rest."""
     settings: VotesSettings = field(repr=False)
+    """Every argument as it was given or by default, and what it means."""
 
     def document(self) -> VotesDocument:
         """Return the document of schema ``bonwise.votes/1``."""

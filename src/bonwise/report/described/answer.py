@@ -27,20 +27,13 @@ _MOST_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class StatedVerdict:
-    """What was found of one judge, or of a whole result.
-
-    Parameters
-    ----------
-    word : str
-        At most four words.
-    state : {"good", "bad", "open"}
-    says : str
-        One sentence with the figure and its interval.
-    """
+    """What was found of one judge, or of a whole result."""
 
     word: str
+    """At most four words."""
     state: State
     says: str
+    """One sentence with the figure and its interval."""
 
 
 def outcome_of(found: Bounded, than: float = 0.0) -> Outcome:

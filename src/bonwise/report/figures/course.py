@@ -45,28 +45,22 @@ class CourseLook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A signal at its looks.
-
-    Parameters
-    ----------
-    looks : sequence of CourseLook
-    up : str
-        What the upright axis holds.
-    percent : bool
-    level, low, high : float or None
-        Of the baseline.
-    since, alarm : int or None
-        Looks at which the shift began, and at which the alarm was raised.
-    """
+    """A signal at its looks."""
 
     looks: Sequence[CourseLook]
     up: str
+    """What the upright axis holds."""
     percent: bool
     level: float | None
+    """Of the baseline."""
     low: float | None
+    """Of the baseline."""
     high: float | None
+    """Of the baseline."""
     since: int | None
+    """Looks at which the shift began, and at which the alarm was raised."""
     alarm: int | None
+    """Looks at which the shift began, and at which the alarm was raised."""
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per look."""

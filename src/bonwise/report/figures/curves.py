@@ -32,47 +32,32 @@ _STRONG = ("judge", "oracle")
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One line, points joined by straight ones.
-
-    Parameters
-    ----------
-    label : str
-    x : sequence of float
-    y : sequence of float or None
-        None leaves a gap.
-    low, high : sequence of float or None
-        Ends of a band; empty for none.
-    role : str
-        Of `bonwise.report.figures.colours.COLOURS`.
-    points : bool
-        Mark the points: between them nothing was computed.
-    dashed : bool
-    """
+    """One line, points joined by straight ones."""
 
     label: str
     x: Sequence[float]
     y: Sequence[float | None]
+    """None leaves a gap."""
     low: Sequence[float | None] = ()
+    """Ends of a band; empty for none."""
     high: Sequence[float | None] = ()
+    """Ends of a band; empty for none."""
     role: str = "judge"
+    """Of `bonwise.report.figures.colours.COLOURS`."""
     points: bool = False
+    """Mark the points: between them nothing was computed."""
     dashed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """A straight line across the drawing, with a word.
-
-    Parameters
-    ----------
-    word : str
-    x, y : float or None
-        Where it stands upright, or where it lies; one of them.
-    """
+    """A straight line across the drawing, with a word."""
 
     word: str
     x: float | None = None
+    """Where it stands upright, or where it lies; one of them."""
     y: float | None = None
+    """Where it stands upright, or where it lies; one of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,30 +58,24 @@ class Sides(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBars:
-    """Shares of the pairs by their difference.
-
-    Parameters
-    ----------
-    role : str
-        ``judge`` or ``oracle``: who says so, and the colour.
-    edges, shares : sequence of float
-        Of the bars, without ties.
-    tied : float
-        Share of the pairs that tie.
-    reach, top : float
-        Ends of the axes, which drawings that stand side by side share.
-    across, up : str
-        What the axes hold.
-    """
+    """Shares of the pairs by their difference."""
 
     role: str
+    """``judge`` or ``oracle``: who says so, and the colour."""
     edges: Sequence[float]
+    """Of the bars, without ties."""
     shares: Sequence[float]
+    """Of the bars, without ties."""
     tied: float
+    """Share of the pairs that tie."""
     reach: float
+    """Ends of the axes, which drawings that stand side by side share."""
     top: float
+    """Ends of the axes, which drawings that stand side by side share."""
     across: str
+    """What the axes hold."""
     up: str = "share of pairs"
+    """What the axes hold."""
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per bar; the last is that of the ties."""

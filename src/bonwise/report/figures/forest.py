@@ -45,22 +45,14 @@ _REACH = 4.0
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMark:
-    """A place on one row to compare the estimate with.
-
-    Parameters
-    ----------
-    row : int
-    at : float
-    role : str
-        Of `bonwise.report.figures.colours.COLOURS`.
-    word : str
-        For the legend.
-    """
+    """A place on one row to compare the estimate with."""
 
     row: int
     at: float
     role: str
+    """Of `bonwise.report.figures.colours.COLOURS`."""
     word: str
+    """For the legend."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,21 +15,15 @@ _MOST = 400
 
 @dataclass(frozen=True, slots=True)
 class ValuePlace:
-    """A place on a drawing that says its value.
-
-    Parameters
-    ----------
-    x, y : float
-        Of the axes' data.
-    text : str
-    to : tuple of float, optional
-        The opposite corner of a bar.
-    """
+    """A place on a drawing that says its value."""
 
     x: float
+    """Of the axes' data."""
     y: float
+    """Of the axes' data."""
     text: str
     to: tuple[float, float] | None = None
+    """The opposite corner of a bar."""
 
 
 _PLACES: ContextVar[list[ValuePlace] | None] = ContextVar("places of a drawing", default=None)

@@ -20,23 +20,15 @@ _APART = 12.5
 
 @dataclass(frozen=True, slots=True)
 class LineEnd:
-    """Where a line ends, in the axes' data, with its name.
-
-    Parameters
-    ----------
-    name : str
-    x, y : float
-    colour : str
-        Of the line.
-    strong : bool
-        Whether the name stands out.
-    """
+    """Where a line ends, in the axes' data, with its name."""
 
     name: str
     x: float
     y: float
     colour: str
+    """Of the line."""
     strong: bool = False
+    """Whether the name stands out."""
 
 
 def names_at_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:

@@ -44,20 +44,13 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Where the judge stands.
-
-    Parameters
-    ----------
-    name : str
-    recovery, within_r : float
-    expected : float or None
-        Recovery of a judge of plain noise with the same within_r.
-    """
+    """Where the judge stands."""
 
     name: str
     recovery: float
     within_r: float
     expected: float | None
+    """Recovery of a judge of plain noise with the same within_r."""
 
 
 @dataclass(frozen=True, slots=True)

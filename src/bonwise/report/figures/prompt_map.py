@@ -36,18 +36,13 @@ _LINE = 0.19
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Prompts on a map.
-
-    Parameters
-    ----------
-    every : sequence of (str, str, float, float)
-    across, up : str
-        What the axes hold.
-    """
+    """Prompts on a map."""
 
     every: Sequence[Place]
     across: str
+    """What the axes hold."""
     up: str
+    """What the axes hold."""
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per prompt, those that are not drawn too."""

@@ -34,22 +34,16 @@ _ALIKE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """Points of judge and oracle.
-
-    Parameters
-    ----------
-    judge, oracle : sequence of float
-    across, up : str
-        What the axes hold.
-    r : float or None
-        Correlation, as it is in the drawing.
-    """
+    """Points of judge and oracle."""
 
     judge: Sequence[float]
     oracle: Sequence[float]
     across: str
+    """What the axes hold."""
     up: str
+    """What the axes hold."""
     r: float | None
+    """Correlation, as it is in the drawing."""
 
     def rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield a row per point."""

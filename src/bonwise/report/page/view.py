@@ -42,78 +42,54 @@ _UNFOLDED, _FOLDS_FROM = 3, 5
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing as markup.
-
-    Parameters
-    ----------
-    svg : str
-        Trusted: as `bonwise.report.page.canvas.drawn` makes it.
-    title, says : str
-    name : str
-        Of its files: letters, digits and hyphens.
-    data : str
-        Its numbers as CSV.
-    """
+    """A drawing as markup."""
 
     svg: str
+    """Trusted: as `bonwise.report.page.canvas.drawn` makes it."""
     title: str
     says: str
     name: str
+    """Of its files: letters, digits and hyphens."""
     data: str
+    """Its numbers as CSV."""
 
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """What stands on a page between two headings.
-
-    Parameters
-    ----------
-    kind : {"said", "table", "headlines", "finder", "definitions", "figures", "section", "bar", "stepped"}
-    said, folded : sequence of Said
-        Sentences of one role; of findings those beyond the first few are folded.
-    table : Table or None
-    figures : sequence of Figure
-    section : SectionView or None
-    bar : Bar or None
-    stepped : Stepped or None
-    anchor : str
-        Address of its slider.
-    """
+    """What stands on a page between two headings."""
 
     kind: Literal["said", "table", "headlines", "finder", "definitions", "figures", "section", "bar", "stepped"]
     role: Role = "finding"
     said: Sequence[Said] = ()
+    """Sentences of one role; of findings those beyond the first few are folded."""
     folded: Sequence[Said] = ()
+    """Sentences of one role; of findings those beyond the first few are folded."""
     table: Table | None = None
     figures: Sequence[Figure] = ()
     section: SectionView | None = None
     bar: Bar | None = None
     stepped: Stepped | None = None
     anchor: str = ""
+    """Address of its slider."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionView:
-    """A part of a page under a heading.
-
-    Parameters
-    ----------
-    title, anchor : str
-        No heading where the title is empty.
-    depth : int
-        Of the heading, 2 at the top.
-    role, state, folded : str
-        Of the `Part`.
-    pieces : sequence of PagePart
-    """
+    """A part of a page under a heading."""
 
     title: str
+    """No heading where the title is empty."""
     anchor: str
+    """No heading where the title is empty."""
     depth: int
+    """Of the heading, 2 at the top."""
     role: str
+    """Of the `Part`."""
     state: str
+    """Of the `Part`."""
     pieces: Sequence[PagePart]
     folded: str = ""
+    """Of the `Part`."""
 
     def place(self) -> Place:
         """Return its heading with those inside, for the contents."""
@@ -124,30 +100,19 @@ class SectionView:
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A whole page.
-
-    Parameters
-    ----------
-    title : str
-    facts : sequence of Row
-        For the foot of the page.
-    notes : sequence of Said
-        What stood above a verdict, for the foot of the page too.
-    opening : sequence of SectionView
-        What stands above the contents: the verdict.
-    sections : sequence of SectionView
-    contents : sequence of Entry
-    terms : mapping
-        What the page defines, to the address of its definition.
-    """
+    """A whole page."""
 
     title: str
     facts: Sequence[Sequence[str]]
+    """For the foot of the page."""
     notes: Sequence[Said]
+    """What stood above a verdict, for the foot of the page too."""
     opening: Sequence[SectionView]
+    """What stands above the contents: the verdict."""
     sections: Sequence[SectionView]
     contents: Sequence[Entry]
     terms: Mapping[str, str]
+    """What the page defines, to the address of its definition."""
 
 
 def page_view(described: Part, prefix: str = "") -> PageView:
@@ -284,13 +249,7 @@ def slug(title: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A heading.
-
-    Parameters
-    ----------
-    anchor, title : str
-    inside : sequence of Place
-    """
+    """A heading."""
 
     anchor: str
     title: str
@@ -299,22 +258,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the contents.
-
-    Parameters
-    ----------
-    anchor : str
-        Empty for a heading of those inside.
-    title : str
-    inside : sequence of Place
-    folded : bool
-        Whether those inside are shown on demand alone.
-    """
+    """A line of the contents."""
 
     anchor: str
+    """Empty for a heading of those inside."""
     title: str
     inside: Sequence[Place] = ()
     folded: bool = False
+    """Whether those inside are shown on demand alone."""
 
 
 def places(headings: Sequence[Place]) -> list[Entry]:

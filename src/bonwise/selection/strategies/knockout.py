@@ -51,22 +51,16 @@ class Knockout:
 
 @dataclass(slots=True)
 class _Bracket:
-    """How far the tournament has come.
-
-    Parameters
-    ----------
-    came_through : list of float
-        Rounds of each candidate, one half for a last match that the seed decided.
-    open : list of tuple of int
-        Pairs of this round whose match is not decided.
-    drawn, unscored : int
-        Matches that the seed decided.
-    """
+    """How far the tournament has come."""
 
     came_through: list[float]
+    """Rounds of each candidate, one half for a last match that the seed decided."""
     open: list[tuple[int, int]] = field(default_factory=list)
+    """Pairs of this round whose match is not decided."""
     drawn: int = 0
+    """Matches that the seed decided."""
     unscored: int = 0
+    """Matches that the seed decided."""
 
 
 class _KnockoutContest:

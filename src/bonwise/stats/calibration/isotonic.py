@@ -14,18 +14,12 @@ __all__ = ["IsotonicMap", "isotonic_map"]
 
 @dataclass(frozen=True, eq=False)
 class IsotonicMap:
-    """A map that never falls: fitted heights at the values seen, straight lines between, level beyond.
-
-    Parameters
-    ----------
-    values : ndarray of float64
-        Distinct, rising.
-    heights : ndarray of float64
-        Never falling.
-    """
+    """A map that never falls: fitted heights at the values seen, straight lines between, level beyond."""
 
     values: Floats
+    """Distinct, rising."""
     heights: Floats
+    """Never falling."""
 
     def at(self, values: Floats) -> Floats:
         """Return the heights at some values.

@@ -23,25 +23,17 @@ class PickChanges:
     ``A`` is the set of candidates with the highest raw score, ``B`` that with the highest calibrated one. By Lemma 6
     of Landesberg (2026), arXiv:2603.12520, a strictly rising map leaves ``B = A``; one that only never falls keeps
     ``A`` inside ``B``, so that no pick changes, but a unique pick may come to share the top.
-
-    Parameters
-    ----------
-    prompts : int
-    picks_changed : int
-        ``A`` and ``B`` share nothing: whatever was picked, another candidate is picked now.
-    picks_newly_tied : int
-        A unique raw pick shares the top now.
-    ties_broken : int
-        Some, but not all, of a tied top are left in ``B``.
-    top_kept : int
-        ``B = A``.
     """
 
     prompts: int
     picks_changed: int
+    """``A`` and ``B`` share nothing: whatever was picked, another candidate is picked now."""
     picks_newly_tied: int
+    """A unique raw pick shares the top now."""
     ties_broken: int
+    """Some, but not all, of a tied top are left in ``B``."""
     top_kept: int
+    """``B = A``."""
 
     def to_dict(self) -> dict[str, int]:
         """Return the counts by name."""

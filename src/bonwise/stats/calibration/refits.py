@@ -22,17 +22,11 @@ SumsOf = Callable[[npt.NDArray[np.bool_]], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Sums learned on all prompts, and their totals when each group was left out.
-
-    Parameters
-    ----------
-    whole : ndarray of float64, shape (sums, prompts)
-    rests : ndarray of float64, shape (sums, groups)
-        Totals over the prompts that remain, learned on them alone.
-    """
+    """Sums learned on all prompts, and their totals when each group was left out."""
 
     whole: Floats
     rests: Floats
+    """Totals over the prompts that remain, learned on them alone."""
 
     @property
     def groups(self) -> int:

@@ -16,18 +16,12 @@ _KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class SplineIndex:
-    """A sum of one smooth curve a column, straight beyond the outer knots.
-
-    Parameters
-    ----------
-    knots : tuple of ndarray of float64
-        Of each column, distinct and rising; fewer than three make the curve a line.
-    coefficients : ndarray of float64
-        The constant first, then those of each column's terms.
-    """
+    """A sum of one smooth curve a column, straight beyond the outer knots."""
 
     knots: tuple[Floats, ...]
+    """Of each column, distinct and rising; fewer than three make the curve a line."""
     coefficients: Floats
+    """The constant first, then those of each column's terms."""
 
     def at(self, columns: Floats) -> Floats:
         """Return the index of each row, in the unit of the labels, rounded as scores are before a tie test.

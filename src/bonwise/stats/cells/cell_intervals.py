@@ -31,16 +31,10 @@ def limits_of(e: Metric, rule: IntervalRule) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class ContributedIntervals:
-    """Makes estimates of contributions of prompts, whose mean is the estimate.
-
-    Parameters
-    ----------
-    units : ndarray of int64, shape (prompts,)
-        Code of the unit of each prompt, from 0 without gaps.
-    rule : IntervalRule
-    """
+    """Makes estimates of contributions of prompts, whose mean is the estimate."""
 
     units: Ints
+    """Code of the unit of each prompt, from 0 without gaps."""
     rule: IntervalRule
 
     def mean(

@@ -21,74 +21,49 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class LabelledShare:
-    """How large a share of some cells is labelled, compared with the other cells.
-
-    Parameters
-    ----------
-    group : str
-        Which cells, in words.
-    cells : int
-    share : float
-        Labelled share of them.
-    difference, se : float
-        Their share less that of the others, and its standard error by prompt or cluster.
-    t : float
-        The difference in standard errors; infinite where it is the same in every prompt.
-    """
+    """How large a share of some cells is labelled, compared with the other cells."""
 
     group: str
+    """Which cells, in words."""
     cells: int
     share: float
+    """Labelled share of them."""
     difference: float
+    """Their share less that of the others, and its standard error by prompt or cluster."""
     se: float
+    """Their share less that of the others, and its standard error by prompt or cluster."""
     t: float
+    """The difference in standard errors; infinite where it is the same in every prompt."""
 
 
 @dataclass(frozen=True)
 class PoolsByLabels:
-    """Pools of one size by their number of labels.
-
-    Parameters
-    ----------
-    size : int
-        Candidates, K.
-    pools : tuple of int
-        Pools with 0, 1, ..., K labels.
-    expected : tuple of float
-        The same if every cell of these pools had been labelled with one probability, each on its own.
-    """
+    """Pools of one size by their number of labels."""
 
     size: int
+    """Candidates, K."""
     pools: tuple[int, ...]
+    """Pools with 0, 1, ..., K labels."""
     expected: tuple[float, ...]
+    """The same if every cell of these pools had been labelled with one probability, each on its own."""
 
 
 @dataclass(frozen=True)
 class LabelDiagnostics:
-    """What the pattern of labels says of how cells came to be labelled.
-
-    Parameters
-    ----------
-    share : float
-        Labelled share of all cells.
-    by_name : tuple of LabelledShare
-        One a candidate name, where candidates are named.
-    tops : LabelledShare or None
-        Of the cells with the highest score, in prompts where not all have it.
-    terciles : tuple of LabelledShare
-        By thirds of the scores, the lowest first; cells of one score stand in one third.
-    counts : tuple of PoolsByLabels
-        Labels that come in bunches depart from what is expected and contradict nothing.
-    contradicts : tuple of str
-        The groups whose share differs beyond chance, ``|t| > 3``, in words.
-    """
+    """What the pattern of labels says of how cells came to be labelled."""
 
     share: float
+    """Labelled share of all cells."""
     by_name: tuple[LabelledShare, ...]
+    """One a candidate name, where candidates are named."""
     tops: LabelledShare | None
+    """Of the cells with the highest score, in prompts where not all have it."""
     terciles: tuple[LabelledShare, ...]
+    """By thirds of the scores, the lowest first; cells of one score stand in one third."""
     counts: tuple[PoolsByLabels, ...]
+    """Labels that come in bunches depart from what is expected and contradict nothing."""
     contradicts: tuple[str, ...]
+    """The groups whose share differs beyond chance, ``|t| > 3``, in words."""
 
 
 def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None) -> LabelDiagnostics:

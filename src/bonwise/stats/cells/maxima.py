@@ -93,24 +93,17 @@ def whole_pool_outcomes(O: Floats, A: Bools) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Whole:
-    """Complete pools of a group, in strata where their weights have mean 1 over the prompts.
-
-    Parameters
-    ----------
-    Y : ndarray of float64, shape (3, n)
-        0 where a pool is incomplete.
-    complete : ndarray of bool, shape (n,)
-    weights, stretch : ndarray of float64, shape (n,)
-        w, 0 where incomplete; and sqrt(m / (m - 1)) of the stratum.
-    beta : ndarray of float64, shape (3, n)
-        Weighted mean outcomes of the stratum.
-    """
+    """Complete pools of a group, in strata where their weights have mean 1 over the prompts."""
 
     Y: Floats
+    """0 where a pool is incomplete."""
     complete: Bools
     weights: Floats
+    """w, 0 where incomplete; and sqrt(m / (m - 1)) of the stratum."""
     stretch: Floats
+    """w, 0 where incomplete; and sqrt(m / (m - 1)) of the stratum."""
     beta: Floats
+    """Weighted mean outcomes of the stratum."""
 
 
 def _of_group(group: SizeGroup, rng: np.random.Generator) -> Floats:

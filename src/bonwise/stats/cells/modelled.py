@@ -23,23 +23,19 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ModelledBlock:
-    """Prompts of one size with predictions of their labels.
-
-    Parameters
-    ----------
-    block : PoolBlock
-    O, f : ndarray of float64, shape (n, K)
-        Labels, 0 where there is none, and their predictions by a model that never saw the prompt; both less the
-        mean label of the table.
-    pi : ndarray of float64, shape (n, K), or None
-        Probability of a label; None where it is one for all.
-    folds : ndarray of int64, shape (n,)
-    """
+    """Prompts of one size with predictions of their labels."""
 
     block: PoolBlock
     O: Floats
+    """Labels, 0 where there is none, and their predictions by a model that never saw the prompt; both less the mean
+    label of the table.
+    """
     f: Floats
+    """Labels, 0 where there is none, and their predictions by a model that never saw the prompt; both less the mean
+    label of the table.
+    """
     pi: Floats | None
+    """Probability of a label; None where it is one for all."""
     folds: Ints
 
     @cached_property
@@ -55,18 +51,13 @@ class ModelledBlock:
 
 @dataclass(frozen=True, eq=False)
 class SizeGroup:
-    """Prompts that are estimated together: those of one frequent size, with the rare sizes next to it.
-
-    Parameters
-    ----------
-    blocks : tuple of ModelledBlock
-    within, between : float
-        Variance of what is left of the labels within prompts, and of its mean between prompts.
-    """
+    """Prompts that are estimated together: those of one frequent size, with the rare sizes next to it."""
 
     blocks: tuple[ModelledBlock, ...]
     within: float
+    """Variance of what is left of the labels within prompts, and of its mean between prompts."""
     between: float
+    """Variance of what is left of the labels within prompts, and of its mean between prompts."""
 
     @cached_property
     def prompts(self) -> Ints:

@@ -23,34 +23,23 @@ class CellCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelledCellFigures:
-    """Figures of one judge from every labelled cell.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-        Every metric of the catalogue, in its order; one that is refused carries the reason.
-    counts : mapping of str to CellCounts
-        Behind each metric.
-    gain_parts, oracle_parts : ndarray of float64, shape (prompts,), or None
-        What each prompt contributes to the mean of J - R and of M - R; None where the figure is refused.
-    ess : float
-        Complete pools of equal chance to be complete that would say as much as those there are.
-    notes : tuple of str
-        Plain sentences on what the figures can bear.
-    contributions : mapping of str to ndarray of float64, shape (prompts,)
-        Of the metrics that are means of them: what each prompt contributes.
-    units : ndarray of int64, shape (prompts,)
-        Code of the prompt or cluster that is the unit of the intervals.
-    score_sums : ndarray of float64, shape (len(Sums._fields), prompts)
-        Of the scores; rows that need labels say nothing.
-    """
+    """Figures of one judge from every labelled cell."""
 
     metrics: Mapping[str, Estimate]
+    """Every metric of the catalogue, in its order; one that is refused carries the reason."""
     counts: Mapping[str, CellCounts]
+    """Behind each metric."""
     gain_parts: Floats | None
+    """What each prompt contributes to the mean of J - R and of M - R; None where the figure is refused."""
     oracle_parts: Floats | None
+    """What each prompt contributes to the mean of J - R and of M - R; None where the figure is refused."""
     ess: float
+    """Complete pools of equal chance to be complete that would say as much as those there are."""
     notes: tuple[str, ...]
+    """Plain sentences on what the figures can bear."""
     contributions: Mapping[str, Floats] = field(repr=False)
+    """Of the metrics that are means of them: what each prompt contributes."""
     units: Ints = field(repr=False)
+    """Code of the prompt or cluster that is the unit of the intervals."""
     score_sums: Floats = field(repr=False)
+    """Of the scores; rows that need labels say nothing."""

@@ -18,26 +18,20 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class PoolBlock:
-    """The prompts with one number of candidates, K.
-
-    Parameters
-    ----------
-    prompts : ndarray of int64, shape (n,)
-        Their positions in the table.
-    cells : ndarray of int64, shape (n, K)
-        Positions of their cells.
-    S, O : ndarray of float64, shape (n, K)
-        Scores, and labels with 0 where there is none.
-    L, A : ndarray of bool, shape (n, K)
-        Whether a cell is labelled; whether its score is the highest of its prompt.
-    """
+    """The prompts with one number of candidates, K."""
 
     prompts: Ints
+    """Their positions in the table."""
     cells: Ints
+    """Positions of their cells."""
     S: Floats
+    """Scores, and labels with 0 where there is none."""
     O: Floats
+    """Scores, and labels with 0 where there is none."""
     L: Bools
+    """Whether a cell is labelled; whether its score is the highest of its prompt."""
     A: Bools
+    """Whether a cell is labelled; whether its score is the highest of its prompt."""
 
     @property
     def K(self) -> int:  # noqa: N802 - the letter of the paper
@@ -74,25 +68,6 @@ class PoolBlock:
 class CellTable:
     """One judge's scores on prompts where it scored every candidate, and the labels of some cells.
 
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates of each prompt, 2 or more; cells lie end to end, prompt after prompt.
-    scores : ndarray of float64, shape (cells,)
-    labels : ndarray of float64, shape (cells,)
-        NaN where there is none.
-    others : tuple of ndarray of float64, shape (cells,)
-        Scores of further judges, NaN where one did not score.
-    names : ndarray of int64, shape (cells,), optional
-        Code of each cell's candidate name, where candidates are named.
-    propensities : ndarray of float64, shape (cells,), optional
-        Probability with which a cell came to be labelled, independently of others; None where all cells had the
-        same.
-    fitted : bool
-        Whether propensities are to be fitted from scores and names.
-    clusters : ndarray of int64, shape (prompts,), optional
-        Code of the cluster of each prompt.
-
     Examples
     --------
     >>> table = CellTable(np.array([2, 2]), np.array([.9, .1, .5, .5]), np.array([1., np.nan, 0., 1.]))
@@ -101,13 +76,22 @@ class CellTable:
     """
 
     sizes: Ints
+    """Candidates of each prompt, 2 or more; cells lie end to end, prompt after prompt."""
     scores: Floats
     labels: Floats
+    """NaN where there is none."""
     others: tuple[Floats, ...] = ()
+    """Scores of further judges, NaN where one did not score."""
     names: Ints | None = None
+    """Code of each cell's candidate name, where candidates are named."""
     propensities: Floats | None = None
+    """Probability with which a cell came to be labelled, independently of others; None where all cells had the same.
+
+    """
     fitted: bool = False
+    """Whether propensities are to be fitted from scores and names."""
     clusters: Ints | None = None
+    """Code of the cluster of each prompt."""
 
     @property
     def prompts(self) -> int:

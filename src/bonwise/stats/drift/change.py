@@ -30,18 +30,12 @@ _Ints = npt.NDArray[np.int64]
 
 
 class ChangeEvidence(NamedTuple):
-    """What a stream says at each of its looks.
-
-    Parameters
-    ----------
-    log_e : ndarray of float64, shape (..., looks)
-        Natural logarithm of ``M_t``.
-    start : ndarray of int64, shape (..., looks)
-        The start whose bet is worth most, counted as looks from 0.
-    """
+    """What a stream says at each of its looks."""
 
     log_e: Floats
+    """Natural logarithm of ``M_t``."""
     start: _Ints
+    """The start whose bet is worth most, counted as looks from 0."""
 
 
 def scores_evidence(scores: Floats, year: int, sides: Sides = "both") -> ChangeEvidence:

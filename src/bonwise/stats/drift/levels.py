@@ -32,13 +32,7 @@ _STRIKING = 3.0
 
 
 class LevelInterval(NamedTuple):
-    """A level, its interval, and why that is missing.
-
-    Parameters
-    ----------
-    estimate, low, high : float or None
-    reason : str
-    """
+    """A level, its interval, and why that is missing."""
 
     estimate: float | None
     low: float | None

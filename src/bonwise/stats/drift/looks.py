@@ -42,26 +42,20 @@ def look_size(picks: _Ints, part: float = PART) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """A signal at each look: ``sum u / sum v`` over the picks of that look.
-
-    Parameters
-    ----------
-    size : int
-        Picks per look.
-    u, v : ndarray of float64, shape (looks,)
-        Sums of numerators and of denominators.
-    first, last : ndarray of int64, shape (looks,)
-        Periods that a look spans.
-    baseline : int
-        Looks of the baseline, which come first.
-    """
+    """A signal at each look: ``sum u / sum v`` over the picks of that look."""
 
     size: int
+    """Picks per look."""
     u: Floats
+    """Sums of numerators and of denominators."""
     v: Floats
+    """Sums of numerators and of denominators."""
     first: _Ints
+    """Periods that a look spans."""
     last: _Ints
+    """Periods that a look spans."""
     baseline: int
+    """Looks of the baseline, which come first."""
 
     @classmethod
     def of(

@@ -18,22 +18,16 @@ _Ints = npt.NDArray[np.int64]
 
 
 class GroupPicks(NamedTuple):
-    """Picks of a group, over the prompts that hold candidates of the group and others.
-
-    Parameters
-    ----------
-    prompts, candidates : int
-        Those prompts, and the candidates of the group in them.
-    chance : float
-        Share of random picks.
-    shares : Jackknife
-        Of the judge's picks, of the best labels, and the first less the second; ties share a pick.
-    """
+    """Picks of a group, over the prompts that hold candidates of the group and others."""
 
     prompts: int
+    """Those prompts, and the candidates of the group in them."""
     candidates: int
+    """Those prompts, and the candidates of the group in them."""
     chance: float
+    """Share of random picks."""
     shares: Jackknife
+    """Of the judge's picks, of the best labels, and the first less the second; ties share a pick."""
 
 
 def group_picks(

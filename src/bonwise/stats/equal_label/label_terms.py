@@ -17,13 +17,7 @@ _KNOTS = (0.2, 0.4, 0.6, 0.8)
 
 
 class LabelTerms(NamedTuple):
-    """Columns that the label is adjusted for with.
-
-    Parameters
-    ----------
-    kind : {"levels", "pieces"}
-    values : ndarray of float64, shape (cells, terms)
-    """
+    """Columns that the label is adjusted for with."""
 
     kind: Literal["levels", "pieces"]
     values: Floats

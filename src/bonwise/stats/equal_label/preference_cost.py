@@ -26,18 +26,12 @@ _Ints = npt.NDArray[np.int64]
 
 
 class PreferenceCost(NamedTuple):
-    """What the picks would gain were a preference taken out of the scores.
-
-    Parameters
-    ----------
-    costs : Jackknife
-        Of recovery, and in label points of a pick: above 0 the preference costs something.
-    picks_changed : int
-        Prompts where other candidates have the highest score.
-    """
+    """What the picks would gain were a preference taken out of the scores."""
 
     costs: Jackknife
+    """Of recovery, and in label points of a pick: above 0 the preference costs something."""
     picks_changed: int
+    """Prompts where other candidates have the highest score."""
 
 
 def preference_cost(

@@ -28,29 +28,19 @@ _RIDGE = 1e-11  # keeps a level that only the unit left out holds from making th
 
 @dataclass(frozen=True, eq=False)
 class ScoreEffects:
-    """Slopes of the scores at equal label.
-
-    Parameters
-    ----------
-    slopes : ndarray of float64, shape (attributes,)
-        In the unit of the scores; NaN where nothing varies at equal label.
-    sd : float
-        Standard deviation of the scores within prompts.
-    left_out : ndarray of float64, shape (attributes, units)
-        The slopes without each unit.
-    sd_left_out : ndarray of float64, shape (units,)
-    products : ndarray of float64, shape (pairs of columns, units)
-        What each unit adds to the equations.
-    columns : int
-        Label terms, attributes and the score.
-    """
+    """Slopes of the scores at equal label."""
 
     slopes: Floats
+    """In the unit of the scores; NaN where nothing varies at equal label."""
     sd: float
+    """Standard deviation of the scores within prompts."""
     left_out: Floats = field(repr=False)
+    """The slopes without each unit."""
     sd_left_out: Floats = field(repr=False)
     products: Floats = field(repr=False)
+    """What each unit adds to the equations."""
     columns: int = field(repr=False)
+    """Label terms, attributes and the score."""
 
     def slopes_without(self, units: npt.NDArray[np.bool_]) -> Floats:
         """Return the slopes without some units, shape (attributes,)."""

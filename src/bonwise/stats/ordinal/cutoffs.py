@@ -53,13 +53,6 @@ class CutoffLayout:
     Rater r has categories 0 to C_r - 1 and C_r - 1 cutoffs; ``P(Y <= c) = sigma(a_{c+1} - eta)``. The cutoffs of a
     symmetric rater mirror each other about 0, so that swapping the two sides mirrors the categories.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Categories of each rater, at least 2.
-    symmetric : tuple of bool
-        Raters that compare two sides.
-
     Examples
     --------
     >>> layout = CutoffLayout((3, 3), (False, True))
@@ -68,7 +61,9 @@ class CutoffLayout:
     """
 
     sizes: tuple[int, ...]
+    """Categories of each rater, at least 2."""
     symmetric: tuple[bool, ...]
+    """Raters that compare two sides."""
     first_category: _Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

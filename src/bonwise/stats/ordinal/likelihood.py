@@ -14,21 +14,15 @@ __all__ = ["OrdinalTerms", "category_probabilities", "log_probability", "ordinal
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OrdinalTerms:
-    """Log-likelihood of ratings, and its derivatives; each of shape (ratings,).
-
-    Parameters
-    ----------
-    log_probability : ndarray of float64
-    by_eta : ndarray of float64
-        First derivative by the linear predictor.
-    by_upper, by_lower : ndarray of float64
-        First derivatives by the cutoff above and below the category; 0 where that is infinite.
-    """
+    """Log-likelihood of ratings, and its derivatives; each of shape (ratings,)."""
 
     log_probability: Floats = field(repr=False)
     by_eta: Floats = field(repr=False)
+    """First derivative by the linear predictor."""
     by_upper: Floats = field(repr=False)
+    """First derivatives by the cutoff above and below the category; 0 where that is infinite."""
     by_lower: Floats = field(repr=False)
+    """First derivatives by the cutoff above and below the category; 0 where that is infinite."""
 
 
 def ordinal_terms(eta: Floats, upper: Floats, lower: Floats) -> OrdinalTerms:

@@ -23,26 +23,16 @@ _WEAK = 0.5
 
 @dataclass(frozen=True, eq=False)
 class OrdinalRegression:
-    """A fitted regression.
-
-    Parameters
-    ----------
-    coefficients : ndarray of float64, shape (columns,)
-    cutoffs : ndarray of float64, shape (categories - 1,)
-    covariance : ndarray of float64, shape (columns, columns)
-        Block of the coefficients in the inverse of the observed information, the penalty counted.
-    log_likelihood : float
-        Without the penalty.
-    smoothed : bool
-        Whether half a rating without any effect was added to each category, because one had none.
-    converged : bool
-    """
+    """A fitted regression."""
 
     coefficients: Floats
     cutoffs: Floats
     covariance: Floats = field(repr=False)
+    """Block of the coefficients in the inverse of the observed information, the penalty counted."""
     log_likelihood: float
+    """Without the penalty."""
     smoothed: bool = False
+    """Whether half a rating without any effect was added to each category, because one had none."""
     converged: bool = True
 
     @property

@@ -34,34 +34,25 @@ _RECOVERY = next(e for e in _ESTIMANDS if e.name == "recovery")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialEstimates:
-    """Estimates for all prompts from the labels of some.
-
-    Parameters
-    ----------
-    metrics : dict of str to Estimate
-        Those that are made of outcomes (`Estimand.outcomes`), each with the estimate from the labelled prompts alone
-        beside it.
-    model : ModelChoice
-    share_explained : float or None
-        Cross-fitted R^2 of what recovery rests on (Y1 - rho Y2), at least 0; None where it does not vary.
-    tuning : float
-        Weight in [0, 1] that the model has in recovery, 0 where labels are used alone.
-    narrowed : float or None
-        1 - width of recovery's interval / its width without the further judges; None where there are none, where
-        either interval does not exist, or where all prompts are labelled.
-    notes : tuple of str
-        What a reader must know beside the figures, in sentences.
-    influences : dict of str to ndarray of float64, shape (prompts or clusters,)
-        How much every unit moves gain and recovery.
-    """
+    """Estimates for all prompts from the labels of some."""
 
     metrics: dict[str, Estimate]
+    """Those that are made of outcomes (`Estimand.outcomes`), each with the estimate from the labelled prompts alone
+    beside it.
+    """
     model: ModelChoice
     share_explained: float | None
+    """Cross-fitted R^2 of what recovery rests on (Y1 - rho Y2), at least 0; None where it does not vary."""
     tuning: float
+    """Weight in [0, 1] that the model has in recovery, 0 where labels are used alone."""
     narrowed: float | None
+    """1 - width of recovery's interval / its width without the further judges; None where there are none, where
+    either interval does not exist, or where all prompts are labelled.
+    """
     notes: tuple[str, ...] = ()
+    """What a reader must know beside the figures, in sentences."""
     influences: dict[str, Floats] = field(default_factory=dict, repr=False)
+    """How much every unit moves gain and recovery."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,24 +39,16 @@ _Ends = Mapping[str, tuple[Floats | None, Floats | None]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateEstimate:
-    """The one metric that the drawn candidates estimate, and bounds of others.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        value_judge from picks, gain from pairs; ``method`` "aipw".
-    tuning : float
-        Share of the model that was used, from 0 (labels alone) to 1.
-    bounds : mapping of str to tuple of float
-        Lower and upper ends between which a metric lies at the rule's confidence; recovery always among them.
-    borrowed : int
-        Prompts of strata without labels, for which those of the next stratum speak.
-    """
+    """The one metric that the drawn candidates estimate, and bounds of others."""
 
     estimate: Estimate
+    """value_judge from picks, gain from pairs; ``method`` "aipw"."""
     tuning: float
+    """Share of the model that was used, from 0 (labels alone) to 1."""
     bounds: Mapping[str, tuple[float, float]] = field(repr=False)
+    """Lower and upper ends between which a metric lies at the rule's confidence; recovery always among them."""
     borrowed: int = 0
+    """Prompts of strata without labels, for which those of the next stratum speak."""
 
 
 def candidate_estimate(

@@ -29,24 +29,16 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateDraw:
-    """Which candidates were drawn and labelled.
-
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (prompts,)
-        K.
-    top : ndarray of bool, shape (cells,)
-        A: cells with the highest score of their prompt.
-    picks : ndarray of int64, shape (prompts,)
-        i: cell of the labelled pick, -1 where none is.
-    others : ndarray of int64, shape (prompts,), or None
-        j: cell of the labelled other candidate, -1 where none is. None where picks alone were drawn.
-    """
+    """Which candidates were drawn and labelled."""
 
     sizes: _Ints = field(repr=False)
+    """K."""
     top: _Mask = field(repr=False)
+    """A: cells with the highest score of their prompt."""
     picks: _Ints = field(repr=False)
+    """i: cell of the labelled pick, -1 where none is."""
     others: _Ints | None = field(default=None, repr=False)
+    """j: cell of the labelled other candidate, -1 where none is. None where picks alone were drawn."""
 
     @property
     def tied(self) -> Floats:

@@ -20,37 +20,24 @@ __all__ = ["Measured", "Modelled", "modelled", "tuning"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What was measured of each prompt, and what a measurement of it is expected to be.
-
-    Parameters
-    ----------
-    outcome : ndarray of float64, shape (prompts,)
-        Y, taken where a prompt is labelled.
-    seen : ndarray of float64, shape (prompts, covariates)
-        X, taken where a prompt is labelled.
-    expected : ndarray of float64, shape (prompts, covariates)
-        EX, of all prompts.
-    """
+    """What was measured of each prompt, and what a measurement of it is expected to be."""
 
     outcome: Floats = field(repr=False)
+    """Y, taken where a prompt is labelled."""
     seen: Floats = field(repr=False)
+    """X, taken where a prompt is labelled."""
     expected: Floats = field(repr=False)
+    """EX, of all prompts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Modelled:
-    """Predictions of all prompts, and outcomes of the labelled ones with what the draw of candidates added set right.
-
-    Parameters
-    ----------
-    predictions : ndarray of float64, shape (prompts,)
-        EX b.
-    outcomes : ndarray of float64, shape (labelled prompts,)
-        Y - X b + EX b: less its prediction it is the residual of what was measured.
-    """
+    """Predictions of all prompts, and outcomes of the labelled ones with what the draw added set right."""
 
     predictions: Floats = field(repr=False)
+    """EX b."""
     outcomes: Floats = field(repr=False)
+    """Y - X b + EX b: less its prediction it is the residual of what was measured."""
 
 
 def modelled(measured: Measured, draw: ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:

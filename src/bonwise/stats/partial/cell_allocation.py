@@ -31,21 +31,14 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellPopulation:
-    """Prompts of which whole pools and pairs can be drawn.
-
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (prompts,)
-        K.
-    open : ndarray of bool, shape (prompts,)
-        Whether the judge tells candidates apart, so that there is a pair.
-    measure : ndarray of float64, shape (prompts,)
-        s, above 0.
-    """
+    """Prompts of which whole pools and pairs can be drawn."""
 
     sizes: _Ints = field(repr=False)
+    """K."""
     open: _Mask = field(repr=False)
+    """Whether the judge tells candidates apart, so that there is a pair."""
     measure: Floats = field(repr=False)
+    """s, above 0."""
 
     def whole_pools(self, labels: int) -> int:
         """Return how many whole pools so many labels should buy: .6 of the labels, and 60 pools at least."""
@@ -54,16 +47,12 @@ class CellPopulation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellAllocation:
-    """Whole pools and pairs of each stratum, those drawn before among them.
-
-    Parameters
-    ----------
-    whole, pairs : ndarray of int64, shape (strata,)
-        k_h and m_h.
-    """
+    """Whole pools and pairs of each stratum, those drawn before among them."""
 
     whole: _Ints
+    """k_h and m_h."""
     pairs: _Ints
+    """k_h and m_h."""
 
 
 def cell_strata(population: CellPopulation, labels: int) -> _Ints:

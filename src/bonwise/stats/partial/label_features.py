@@ -40,31 +40,24 @@ class LabelFeatures:
     Notation: S is the audited judge's score, T the mean score of the further judges, w the chance of a candidate to
     be picked by S (1 / |A| in the set A of the highest scores, ties after rounding), Tbar the mean of T over the
     candidates of a prompt.
-
-    Parameters
-    ----------
-    judge : ndarray of float64, shape (prompts, 8)
-        Of the audited judge: highest score, mean, standard deviation (ddof 0), whether all candidates tie, whether
-        the top is tied, squared mean, spread times mean, range.
-    all_tied : ndarray of bool, shape (prompts,)
-        Whether the audited judge ties all candidates, so that its pick is the random pick.
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates K of a prompt.
-    stand_ins : ndarray of float64, shape (prompts, 5), or None
-        What the `OUTCOMES` would be if T were the label: Tbar, p1 = sum w T - Tbar, p2 = max T - Tbar, top-1 and
-        hit. None where no further judge scored anything.
-    spread : ndarray of float64, shape (prompts,), or None
-        Standard deviation of T over the candidates (ddof 0).
-    missing : ndarray of bool, shape (prompts,)
-        Where no further judge scored all candidates: its features of T are the means over the other prompts.
     """
 
     judge: Floats = field(repr=False)
+    """Of the audited judge: highest score, mean, standard deviation (ddof 0), whether all candidates tie, whether the
+    top is tied, squared mean, spread times mean, range.
+    """
     all_tied: npt.NDArray[np.bool_] = field(repr=False)
+    """Whether the audited judge ties all candidates, so that its pick is the random pick."""
     sizes: _Ints = field(repr=False)
+    """Candidates K of a prompt."""
     stand_ins: Floats | None = field(repr=False)
+    """What the `OUTCOMES` would be if T were the label: Tbar, p1 = sum w T - Tbar, p2 = max T - Tbar, top-1 and hit.
+    None where no further judge scored anything.
+    """
     spread: Floats | None = field(repr=False)
+    """Standard deviation of T over the candidates (ddof 0)."""
     missing: npt.NDArray[np.bool_] = field(repr=False)
+    """Where no further judge scored all candidates: its features of T are the means over the other prompts."""
 
     @property
     def further(self) -> bool:

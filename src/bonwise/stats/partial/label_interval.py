@@ -22,24 +22,16 @@ _FEWEST_EFFECTIVE = 2  # labels drawn alike that say anything of their own scatt
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
-    """Means of outcomes under partial labels, and how much every label moves them.
-
-    Parameters
-    ----------
-    means : ndarray of float64, shape (outcomes,)
-        Of ``A = m + q (Y - m)``, q = R / pi.
-    covariance : ndarray of float64, shape (outcomes, outcomes)
-        C, of the means.
-    pulls : ndarray of float64, shape (labelled prompts or clusters, outcomes)
-        ``q (e - ebar_h) / n``, e = Y - m: what a label adds to the means beyond its stratum.
-    spread : ndarray of float64, shape (prompts or clusters, outcomes)
-        A' less its mean.
-    """
+    """Means of outcomes under partial labels, and how much every label moves them."""
 
     means: Floats
+    """Of ``A = m + q (Y - m)``, q = R / pi."""
     covariance: Floats = field(repr=False)
+    """C, of the means."""
     pulls: Floats = field(repr=False)
+    """``q (e - ebar_h) / n``, e = Y - m: what a label adds to the means beyond its stratum."""
     spread: Floats = field(repr=False)
+    """A' less its mean."""
 
     def variance(self, contrast: Floats) -> float:
         """Return the variance of a contrast of the means."""

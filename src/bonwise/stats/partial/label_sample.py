@@ -19,18 +19,6 @@ _Ints = npt.NDArray[np.int64]
 class LabelSample:
     """A random sample of prompts whose candidates were labelled.
 
-    Parameters
-    ----------
-    labelled : ndarray of bool, shape (prompts,)
-        R: whether a prompt is labelled.
-    propensity : ndarray of float64, shape (prompts,)
-        pi: probability with which it came to be labelled, in (0, 1]; NaN may stand where R is 0.
-    strata : ndarray of int64, shape (prompts,), or None
-        h: within a stratum all prompts were drawn alike, a fixed number of them without replacement. None where
-        prompts were drawn independently of each other, each with its own propensity.
-    borrowed : int
-        Prompts of strata in which nothing was labelled: those of the next stratum stand for them.
-
     Examples
     --------
     >>> sample = LabelSample.uniform(np.array([True, False, True, False]))
@@ -39,9 +27,15 @@ class LabelSample:
     """
 
     labelled: npt.NDArray[np.bool_]
+    """R: whether a prompt is labelled."""
     propensity: Floats
+    """pi: probability with which it came to be labelled, in (0, 1]; NaN may stand where R is 0."""
     strata: _Ints | None
+    """h: within a stratum all prompts were drawn alike, a fixed number of them without replacement. None where
+    prompts were drawn independently of each other, each with its own propensity.
+    """
     borrowed: int = 0
+    """Prompts of strata in which nothing was labelled: those of the next stratum stand for them."""
 
     @classmethod
     def uniform(cls, labelled: npt.NDArray[np.bool_]) -> LabelSample:

@@ -17,27 +17,18 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelStrata:
-    """Strata joined until each holds two labelled prompts, where there are two at all.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (labelled,)
-        1 / pi of the labelled prompts, scaled to mean 1: every metric is a ratio, so that their unit is free.
-    owner : ndarray of int64, shape (labelled,)
-        h: stratum of each, from 0.
-    counts : ndarray of float64, shape (strata,)
-        n_h, labelled prompts.
-    prompts : ndarray of float64, shape (strata,)
-        N_h, prompts that they stand for: the sum of their 1 / pi.
-    of_prompts : ndarray of int64, shape (prompts,)
-        Stratum of every prompt, labelled or not.
-    """
+    """Strata joined until each holds two labelled prompts, where there are two at all."""
 
     weights: Floats
+    """1 / pi of the labelled prompts, scaled to mean 1: every metric is a ratio, so that their unit is free."""
     owner: _Ints
+    """h: stratum of each, from 0."""
     counts: Floats
+    """n_h, labelled prompts."""
     prompts: Floats
+    """N_h, prompts that they stand for: the sum of their 1 / pi."""
     of_prompts: _Ints
+    """Stratum of every prompt, labelled or not."""
 
     @property
     def independent(self) -> Floats:

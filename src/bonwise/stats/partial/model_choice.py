@@ -19,29 +19,22 @@ _FEWEST_FOR_CALLERS = 2 * FOLDS
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Which model of the labels an estimate rests on.
-
-    Parameters
-    ----------
-    name : str
-        ``labels only``, ``stand-in`` (the further judges' scores as they are), ``ridge``, or the class of a model
-        that the caller gave.
-    covariates : tuple of str
-        What it looks at; the models of top-1 and hit also see what these would be if the further judges' scores
-        were the labels. Empty where labels are used alone.
-    reason : str
-        Why this one with this number of labels, in plain words.
-    regressor : OutcomeModel, optional
-        What is cross-fitted, None where nothing is.
-    brief : bool
-        Whether it sees the few covariates only.
-    """
+    """Which model of the labels an estimate rests on."""
 
     name: str
+    """``labels only``, ``stand-in`` (the further judges' scores as they are), ``ridge``, or the class of a model that
+    the caller gave.
+    """
     covariates: tuple[str, ...]
+    """What it looks at; the models of top-1 and hit also see what these would be if the further judges' scores were
+    the labels. Empty where labels are used alone.
+    """
     reason: str
+    """Why this one with this number of labels, in plain words."""
     regressor: OutcomeModel | None = field(default=None, repr=False, compare=False)
+    """What is cross-fitted, None where nothing is."""
     brief: bool = field(default=False, repr=False)
+    """Whether it sees the few covariates only."""
 
 
 def choose_model(features: LabelFeatures, labels: int, model: OutcomeModel | None = None) -> ModelChoice:

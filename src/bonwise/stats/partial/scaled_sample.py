@@ -18,25 +18,18 @@ _Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaledSample:
-    """Which prompts are labelled, with weights that add up.
-
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (labelled prompts,)
-        Positions of the labelled prompts.
-    q : ndarray of float64, shape (prompts,)
-        R / pi, scaled to add up to N_h in every stratum; 0 where unlabelled.
-    stratum : ndarray of int64, shape (prompts,)
-        0, 1, ...; all 0 where prompts were drawn independently of each other.
-    drawn, share : ndarray, shape (strata,)
-        n_h, and n_h / N_h.
-    """
+    """Which prompts are labelled, with weights that add up."""
 
     rows: _Ints = field(repr=False)
+    """Positions of the labelled prompts."""
     q: Floats = field(repr=False)
+    """R / pi, scaled to add up to N_h in every stratum; 0 where unlabelled."""
     stratum: _Ints = field(repr=False)
+    """0, 1, ...; all 0 where prompts were drawn independently of each other."""
     drawn: _Ints
+    """n_h, and n_h / N_h."""
     share: Floats
+    """n_h, and n_h / N_h."""
 
     @classmethod
     def of(cls, sample: LabelSample) -> ScaledSample:

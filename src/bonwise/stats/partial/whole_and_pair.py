@@ -29,29 +29,22 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class WholeAndPairDraw:
-    """Which pools are labelled whole, and which pairs are.
-
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (prompts,)
-        K, 2 or more.
-    top : ndarray of bool, shape (cells,)
-        A: cells with the highest score of their prompt.
-    whole : ndarray of bool, shape (prompts,)
-        Drawn whole, and labelled so.
-    picks, others : ndarray of int64, shape (prompts,)
-        Cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is.
-    strata : ndarray of int64, shape (prompts,)
-        Whole pools and pairs were drawn alike within each; open prompts and prompts that the judge ties entirely
-        lie in different ones, as `joined_strata` makes them.
-    """
+    """Which pools are labelled whole, and which pairs are."""
 
     sizes: _Ints = field(repr=False)
+    """K, 2 or more."""
     top: _Mask = field(repr=False)
+    """A: cells with the highest score of their prompt."""
     whole: _Mask = field(repr=False)
+    """Drawn whole, and labelled so."""
     picks: _Ints = field(repr=False)
+    """Cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is."""
     others: _Ints = field(repr=False)
+    """Cell of the labelled top candidate, and of the labelled other one, of a pair; -1 where none is."""
     strata: _Ints = field(repr=False)
+    """Whole pools and pairs were drawn alike within each; open prompts and prompts that the judge ties entirely lie
+    in different ones, as `joined_strata` makes them.
+    """
 
     @cached_property
     def tied(self) -> _Ints:
@@ -85,20 +78,20 @@ class WholeAndPairDraw:
 
 @dataclass(frozen=True, eq=False)
 class WholeAndPairParts:
-    """What every prompt adds to the two means that recovery is the ratio of.
-
-    Parameters
-    ----------
-    gain, best : ndarray of float64, shape (prompts,)
-        psi1, psi2: their means estimate those of Y1 and Y2, and their covariance over prompts that of the estimates.
-    predicted : float
-        Share of the variance of Y2 among whole open pools, within strata, that pairs predict out of sample; 0 where
-        nothing is fitted.
-    """
+    """What every prompt adds to the two means that recovery is the ratio of."""
 
     gain: Floats = field(repr=False)
+    """psi1, psi2: their means estimate those of Y1 and Y2, and their covariance over prompts that of the estimates.
+
+    """
     best: Floats = field(repr=False)
+    """psi1, psi2: their means estimate those of Y1 and Y2, and their covariance over prompts that of the estimates.
+
+    """
     predicted: float
+    """Share of the variance of Y2 among whole open pools, within strata, that pairs predict out of sample; 0 where
+    nothing is fitted.
+    """
 
 
 def whole_and_pair(draw: WholeAndPairDraw, labels: Floats, *, seed: int = 0) -> WholeAndPairParts:

@@ -29,18 +29,12 @@ _Strata = np.typing.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeAndPairEstimates:
-    """What whole pools and pairs tell of a judge.
-
-    Parameters
-    ----------
-    gain, recovery : Estimate
-    predicted : float
-        Share of the variance of the best label less the mean, within strata, that pairs predict.
-    """
+    """What whole pools and pairs tell of a judge."""
 
     gain: Estimate
     recovery: Estimate
     predicted: float = field(default=0.0)
+    """Share of the variance of the best label less the mean, within strata, that pairs predict."""
 
 
 def whole_and_pair_estimates(

@@ -22,16 +22,12 @@ _REACH = 9.0
 
 
 class Contrast(NamedTuple):
-    """Mean and variance over prompts of a difference of labels.
-
-    Parameters
-    ----------
-    mean, variance : float
-        In within-prompt standard deviations of the label, and their square.
-    """
+    """Mean and variance over prompts of a difference of labels."""
 
     mean: float
+    """In within-prompt standard deviations of the label, and their square."""
     variance: float
+    """In within-prompt standard deviations of the label, and their square."""
 
     @property
     def standardised(self) -> float:

@@ -31,13 +31,6 @@ class Dependence(Protocol):
 class Clusters:
     """Many clusters of one size, such as c raters per prompt: ``n = n0 (1 + (c - 1) rho)``.
 
-    Parameters
-    ----------
-    size : int
-        c, 1 or more.
-    correlation : float
-        rho, in [0, 1].
-
     Examples
     --------
     >>> round(Clusters(3, 0.25).inflated(100.0), 9)
@@ -45,7 +38,9 @@ class Clusters:
     """
 
     size: int = 1
+    """c, 1 or more."""
     correlation: float = 0.0
+    """rho, in [0, 1]."""
 
     @property
     def factor(self) -> float:
@@ -68,11 +63,6 @@ class OneCluster:
     However many labels there are, they are never worth more than 1 / rho independent ones. Where ``n0 rho`` reaches
     `MOST_SHARED` the paper writes "> 10000"; here there is no number.
 
-    Parameters
-    ----------
-    correlation : float
-        rho, in [0, 1].
-
     Examples
     --------
     >>> round(OneCluster(0.01).inflated(25.51), 1), OneCluster(0.001).inflated(1050.7)
@@ -80,6 +70,7 @@ class OneCluster:
     """
 
     correlation: float
+    """rho, in [0, 1]."""
 
     def inflated(self, independent: float) -> float | None:
         """Return how many labels are worth so many independent ones, None where no number is."""

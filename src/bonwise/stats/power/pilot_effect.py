@@ -26,19 +26,14 @@ _EVERYWHERE = (-np.inf, np.inf)
 
 
 class Shift(NamedTuple):
-    """A figure of a pilot.
-
-    Parameters
-    ----------
-    estimate, se : float
-        The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined.
-    units : int
-        Prompts, or clusters of them.
-    """
+    """A figure of a pilot."""
 
     estimate: float
+    """The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined."""
     se: float
+    """The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined."""
     units: int
+    """Prompts, or clusters of them."""
 
     def at(self, confidence: float) -> tuple[float, float]:
         """Return Student's interval, both ends infinite where there is no standard error."""

@@ -40,21 +40,14 @@ Samples = npt.NDArray[np.int64]
 
 
 class Redrawn(NamedTuple):
-    """What drawing the pilot again says.
-
-    Parameters
-    ----------
-    units : float or None
-        Prompts, or clusters, with which the power asked for is reached; None where no size tried reaches it.
-    sizes : tuple of int
-        Sizes that were drawn.
-    powers : tuple of float
-        Share of the samples of each size that pass, made monotone.
-    """
+    """What drawing the pilot again says."""
 
     units: float | None
+    """Prompts, or clusters, with which the power asked for is reached; None where no size tried reaches it."""
     sizes: tuple[int, ...]
+    """Sizes that were drawn."""
     powers: tuple[float, ...]
+    """Share of the samples of each size that pass, made monotone."""
 
     @property
     def samples(self) -> int:

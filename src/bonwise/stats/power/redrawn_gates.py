@@ -23,20 +23,14 @@ _Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class CompleteGate:
-    """``recovery > 0`` on completely labelled prompts: Student's t test and dealt labels must agree.
-
-    Parameters
-    ----------
-    units : ndarray of float64, shape (7, units)
-        Sums over each prompt or cluster: prompts, gain, its square, room (best label less mean label), variance and
-        third moment of the gain of dealt labels; last the square of the gain's sum over the prompts.
-    confidence : float
-        Of the one-sided bound.
-    clustered : bool
-    """
+    """``recovery > 0`` on completely labelled prompts: Student's t test and dealt labels must agree."""
 
     units: Floats = field(repr=False)
+    """Sums over each prompt or cluster: prompts, gain, its square, room (best label less mean label), variance and
+    third moment of the gain of dealt labels; last the square of the gain's sum over the prompts.
+    """
     confidence: float
+    """Of the one-sided bound."""
     clustered: bool
 
     @classmethod
@@ -93,20 +87,16 @@ class CompleteGate:
 
 @dataclass(frozen=True, eq=False)
 class PairLabels:
-    """The labels of which a pair is drawn: one of the judge's tied leaders, and one of the rest.
-
-    Parameters
-    ----------
-    leading, other : ndarray of float64, shape (cells,)
-        Labels of the leaders of all prompts, and of the others, prompt by prompt.
-    leaders, others : ndarray of int64, shape (prompts,)
-        How many there are.
-    """
+    """The labels of which a pair is drawn: one of the judge's tied leaders, and one of the rest."""
 
     leading: Floats = field(repr=False)
+    """Labels of the leaders of all prompts, and of the others, prompt by prompt."""
     other: Floats = field(repr=False)
+    """Labels of the leaders of all prompts, and of the others, prompt by prompt."""
     leaders: _Ints = field(repr=False)
+    """How many there are."""
     others: _Ints = field(repr=False)
+    """How many there are."""
 
     @classmethod
     def of(cls, labels: Floats, top: _Marks, sizes: _Ints) -> PairLabels:
@@ -128,22 +118,17 @@ class PairLabels:
 
 @dataclass(frozen=True, eq=False)
 class PairGate:
-    """``gain > 0`` on two labels per prompt: Student's t test, with the degrees of freedom that the kurtosis allows.
-
-    Parameters
-    ----------
-    pairs : PairLabels
-    members, starts, sizes : ndarray of int64
-        Prompts in the order of their units, and where each unit begins and how many prompts it has.
-    confidence : float
-        Of the one-sided bound.
-    """
+    """``gain > 0`` on two labels per prompt: Student's t test with the degrees of freedom that the kurtosis allows."""
 
     pairs: PairLabels = field(repr=False)
     members: _Ints = field(repr=False)
+    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
     starts: _Ints = field(repr=False)
+    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
     sizes: _Ints = field(repr=False)
+    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
     confidence: float
+    """Of the one-sided bound."""
 
     @classmethod
     def of(cls, pairs: PairLabels, clusters: _Ints | None, confidence: float) -> PairGate:

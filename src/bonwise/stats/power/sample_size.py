@@ -34,18 +34,12 @@ SMALLEST_MARGIN = 1e-4
 
 
 class ExactSampleSize(NamedTuple):
-    """Two answers to how many votes an exact test needs, whose power rises in a saw-tooth.
-
-    Parameters
-    ----------
-    first : int
-        Smallest number with the power asked for.
-    settled : int
-        Smallest number from which on every larger one has it too.
-    """
+    """Two answers to how many votes an exact test needs, whose power rises in a saw-tooth."""
 
     first: int
+    """Smallest number with the power asked for."""
     settled: int
+    """Smallest number from which on every larger one has it too."""
 
 
 def mean_units(standardised: float, power: float, confidence: float, sides: int) -> float:

@@ -49,15 +49,6 @@ def gate_shift(gains: Floats, possible: Floats, gate: float, clusters: npt.NDArr
 class Settling(NamedTuple):
     """What a study says of a gate, by its size, if the estimate is the truth.
 
-    Parameters
-    ----------
-    z : float
-        Standard errors between the estimate and the gate on the prompts there are; its sign does not matter.
-    prompts, units : int
-        Prompts there are, and clusters of them; the prompts once more where there are no clusters.
-    confidence : float
-        Of the two-sided interval that settles the verdict by lying on one side of the gate.
-
     Examples
     --------
     >>> study = Settling(z=1.0, prompts=100, units=100, confidence=0.95)
@@ -66,9 +57,13 @@ class Settling(NamedTuple):
     """
 
     z: float
+    """Standard errors between the estimate and the gate on the prompts there are; its sign does not matter."""
     prompts: int
+    """Prompts there are, and clusters of them; the prompts once more where there are no clusters."""
     units: int
+    """Prompts there are, and clusters of them; the prompts once more where there are no clusters."""
     confidence: float
+    """Of the two-sided interval that settles the verdict by lying on one side of the gate."""
 
     @property
     def _one_sided(self) -> float:

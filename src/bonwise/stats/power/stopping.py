@@ -22,18 +22,12 @@ _LATE = 0.9
 
 
 class Stopping(NamedTuple):
-    """Prompts at which a study stops.
-
-    Parameters
-    ----------
-    mean : tuple of float
-        Two standard errors of the simulated mean below and above it.
-    late : float
-        What one study in ten exceeds.
-    """
+    """Prompts at which a study stops."""
 
     mean: tuple[float, float]
+    """Two standard errors of the simulated mean below and above it."""
     late: float
+    """What one study in ten exceeds."""
 
 
 def gain_stopping(standardised: float, target: float, confidence: float) -> Stopping:

@@ -24,18 +24,12 @@ _INNER, _INNER_WEIGHT = np.polynomial.legendre.leggauss(14)
 
 
 class TwoPicks(NamedTuple):
-    """Two judges' picks.
-
-    Parameters
-    ----------
-    disagree : float
-        Probability that the picks differ.
-    product : float
-        Expectation of ``y_i y_j``, labels in within-prompt standard deviations.
-    """
+    """Two judges' picks."""
 
     disagree: float
+    """Probability that the picks differ."""
     product: float
+    """Expectation of ``y_i y_j``, labels in within-prompt standard deviations."""
 
 
 class _Joint(NamedTuple):

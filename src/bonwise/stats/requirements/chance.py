@@ -17,20 +17,12 @@ __all__ = ["BeyondChance"]
 
 @dataclass(frozen=True, slots=True)
 class BeyondChance:
-    """A law whose lower end is moved to Student's of a least standard error where it lies above that.
-
-    Parameters
-    ----------
-    law : Law
-    estimate : float
-    least : float
-        Standard error.
-    df : float
-    """
+    """A law whose lower end is moved to Student's of a least standard error where it lies above that."""
 
     law: Law
     estimate: float
     least: float
+    """Standard error."""
     df: float
 
     @property

@@ -59,23 +59,6 @@ class _Block:
 class NoisyOracle:
     """Labels of some prompts, seen through noise.
 
-    Parameters
-    ----------
-    gain : ndarray, shape (prompts,)
-        Best label minus mean label.
-    squares : ndarray, shape (prompts,)
-        Sum of squared deviations of the labels from their mean.
-    freedom : ndarray, shape (prompts,)
-        Candidates less one.
-    pairs : ndarray, shape (prompts,)
-    widest : ndarray, shape (prompts,)
-        Best label minus worst.
-    blocks : tuple
-        The labels, laid out for computing.
-    pair_gaps, pair_counts : ndarray
-        Distances between two labels of a prompt other than 0, and how often each occurs; where they are many,
-        neighbours are put together at their mean.
-
     Examples
     --------
     >>> labels = NoisyOracle.of(np.array([1.0, 0.0, 0.5, 0.5]), np.array([2, 2]))
@@ -84,13 +67,24 @@ class NoisyOracle:
     """
 
     gain: Floats
+    """Best label minus mean label."""
     squares: Floats
+    """Sum of squared deviations of the labels from their mean."""
     freedom: Floats
+    """Candidates less one."""
     pairs: Floats
     widest: Floats
+    """Best label minus worst."""
     blocks: tuple[_Block, ...] = field(repr=False)
+    """The labels, laid out for computing."""
     pair_gaps: Floats = field(repr=False)
+    """Distances between two labels of a prompt other than 0, and how often each occurs; where they are many,
+    neighbours are put together at their mean.
+    """
     pair_counts: Floats = field(repr=False)
+    """Distances between two labels of a prompt other than 0, and how often each occurs; where they are many,
+    neighbours are put together at their mean.
+    """
 
     @classmethod
     def of(cls, labels: Floats, sizes: _Ints) -> NoisyOracle:

@@ -27,24 +27,22 @@ class Few:
 
     The sum y of amounts x_i is taken as a multiple ``u = sum x^2 / y`` of a Poisson count, which has the mean and
     the variance of a sum of rare amounts; its ends are those of that count, and nowhere inside Student's.
-
-    Parameters
-    ----------
-    estimate, se : float
-        Of the recovery; se the jackknife's.
-    amount, unit : float
-        y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest possible one.
-    losses : bool
-        Whether the amounts are losses; wins otherwise.
-    df : float
-    kind : str
     """
 
     estimate: float
+    """Of the recovery; se the jackknife's."""
     se: float
+    """Of the recovery; se the jackknife's."""
     amount: float
+    """y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest possible one.
+
+    """
     unit: float
+    """y and u, in shares of the possible gain of all prompts; where nothing was seen u is the largest possible one.
+
+    """
     losses: bool
+    """Whether the amounts are losses; wins otherwise."""
     df: float
     kind: str = "jackknife"
 
@@ -74,20 +72,12 @@ class Few:
 
 @dataclass(frozen=True, slots=True)
 class MoverDifference:
-    """Interval of a difference from those of its two parts and their correlation (Zou and Donner 2008).
-
-    Parameters
-    ----------
-    first, second : Law
-    estimates : tuple of float
-        Of the two.
-    correlation : float
-    kind : str
-    """
+    """Interval of a difference from those of its two parts and their correlation (Zou and Donner 2008)."""
 
     first: Law
     second: Law
     estimates: tuple[float, float]
+    """Of the two."""
     correlation: float
     kind: str = "jackknife"
 

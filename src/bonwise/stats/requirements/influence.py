@@ -30,17 +30,11 @@ _NUDGE = 1e-4  # of log s: the slope errs by about as much of itself
 
 @dataclass(frozen=True)
 class AtNoise:
-    """The figures of a judge of plain noise, their slopes and the influence of each prompt.
-
-    Parameters
-    ----------
-    labels : NoisyOracle
-    noise : float
-        Above 0, in the unit of the labels.
-    """
+    """The figures of a judge of plain noise, their slopes and the influence of each prompt."""
 
     labels: NoisyOracle
     noise: float
+    """Above 0, in the unit of the labels."""
 
     @cached_property
     def _shortfalls(self) -> Floats:

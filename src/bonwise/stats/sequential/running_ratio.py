@@ -24,19 +24,6 @@ class RunningRatio:
 
     A unit is a prompt, or a cluster of prompts with the sums over those that came so far.
 
-    Parameters
-    ----------
-    prompts, count : ndarray of float64, shape (looks,)
-        Prompts so far, and m, the units they are.
-    telling : ndarray of float64, shape (looks,)
-        Units so far in which there was something to gain and the pick did not gain exactly 0.
-    a, b : ndarray of float64, shape (looks,)
-        Means of numerator and denominator per unit.
-    caa, cab, cbb : ndarray of float64, shape (looks,)
-        Covariances of those means, sample covariance / m; NaN after a single unit.
-    kurtosis : ndarray of float64, shape (looks,)
-        Of what the units add to the ratio: 3 where that is normal, at most m, NaN where they do not differ.
-
     Examples
     --------
     >>> running = RunningRatio.of(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 2.0]))
@@ -48,14 +35,23 @@ class RunningRatio:
     """
 
     prompts: Floats
+    """Prompts so far, and m, the units they are."""
     count: Floats
+    """Prompts so far, and m, the units they are."""
     telling: Floats
+    """Units so far in which there was something to gain and the pick did not gain exactly 0."""
     a: Floats
+    """Means of numerator and denominator per unit."""
     b: Floats
+    """Means of numerator and denominator per unit."""
     caa: Floats
+    """Covariances of those means, sample covariance / m; NaN after a single unit."""
     cab: Floats
+    """Covariances of those means, sample covariance / m; NaN after a single unit."""
     cbb: Floats
+    """Covariances of those means, sample covariance / m; NaN after a single unit."""
     kurtosis: Floats
+    """Of what the units add to the ratio: 3 where that is normal, at most m, NaN where they do not differ."""
 
     @classmethod
     def of(cls, numerator: Floats, denominator: Floats, clusters: _Ints | None = None) -> RunningRatio:

@@ -21,15 +21,6 @@ _TINY = 1e-12
 class UnitSums:
     """Sums over each prompt's cluster, before and after that prompt; without clusters a prompt is its own.
 
-    Parameters
-    ----------
-    count : ndarray of float64, shape (prompts,)
-        Clusters so far.
-    new : ndarray of bool, shape (prompts,)
-        Whether the prompt is the first one of its cluster.
-    before, after : ndarray of float64, shape (2, prompts)
-        Of numerator and denominator; 0 before the first prompt.
-
     Examples
     --------
     >>> sums = UnitSums.of(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 2.0]), np.array([7, 4, 7]))
@@ -38,9 +29,13 @@ class UnitSums:
     """
 
     count: Floats
+    """Clusters so far."""
     new: npt.NDArray[np.bool_]
+    """Whether the prompt is the first one of its cluster."""
     before: Floats
+    """Of numerator and denominator; 0 before the first prompt."""
     after: Floats
+    """Of numerator and denominator; 0 before the first prompt."""
 
     @classmethod
     def of(cls, numerator: Floats, denominator: Floats, clusters: npt.NDArray[np.int64] | None) -> UnitSums:

@@ -29,43 +29,29 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """Candidates whose P(best) lies in one tenth of the range.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends of the tenth.
-    predicted : float
-        Mean P(best).
-    observed : float
-        Share of them that have the highest label; of k that share it each counts 1 / k.
-    candidates : int
-    """
+    """Candidates whose P(best) lies in one tenth of the range."""
 
     low: float
+    """Ends of the tenth."""
     high: float
+    """Ends of the tenth."""
     predicted: float
+    """Mean P(best)."""
     observed: float
+    """Share of them that have the highest label; of k that share it each counts 1 / k."""
     candidates: int
 
 
 @dataclass(frozen=True, eq=False)
 class ChanceCalibration:
-    """How P(best) is brought in line with the labels.
-
-    Parameters
-    ----------
-    temperature : float
-        Utilities are divided by it.
-    unit : float
-        Labels per unit of regret.
-    bins : tuple of CalibrationBin
-        Out of fold, empty tenths left out.
-    """
+    """How P(best) is brought in line with the labels."""
 
     temperature: float
+    """Utilities are divided by it."""
     unit: float
+    """Labels per unit of regret."""
     bins: tuple[CalibrationBin, ...] = field(repr=False)
+    """Out of fold, empty tenths left out."""
 
     @property
     def largest_gap(self) -> float:

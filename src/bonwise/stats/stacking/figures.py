@@ -44,24 +44,16 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class StackFigures:
-    """What a stack is worth.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-        Of the stack, out of fold.
-    best : mapping of str to Estimate
-        Gain and recovery of picking by the judge that is the best on the other folds.
-    difference : mapping of str to Estimate
-        Of gain and recovery: the stack less that judge.
-    whole : OutOfFold
-        With all prompts.
-    """
+    """What a stack is worth."""
 
     metrics: dict[str, Estimate]
+    """Of the stack, out of fold."""
     best: dict[str, Estimate]
+    """Gain and recovery of picking by the judge that is the best on the other folds."""
     difference: dict[str, Estimate]
+    """Of gain and recovery: the stack less that judge."""
     whole: OutOfFold = field(repr=False)
+    """With all prompts."""
 
 
 def stack_figures(pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: IntervalRule) -> StackFigures:

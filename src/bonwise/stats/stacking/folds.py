@@ -19,24 +19,16 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Deal:
-    """How prompts are dealt out. A cluster of prompts is never divided.
-
-    Parameters
-    ----------
-    parts : ndarray of int64, shape (prompts,)
-        The part of each prompt: what folds and groups are made of. There are at most 200.
-    folds : ndarray of int64, shape (partitions, parts)
-        Number of the fold that is held out with the part.
-    inner : ndarray of int64, shape (inner partitions, parts)
-        Number of the inner fold, by which ridge and fallback are chosen.
-    groups : ndarray of int64, shape (parts,)
-        Number of the group that the jackknife leaves out with the part.
-    """
+    """How prompts are dealt out. A cluster of prompts is never divided."""
 
     parts: _Ints
+    """The part of each prompt: what folds and groups are made of. There are at most 200."""
     folds: _Ints
+    """Number of the fold that is held out with the part."""
     inner: _Ints
+    """Number of the inner fold, by which ridge and fallback are chosen."""
     groups: _Ints
+    """Number of the group that the jackknife leaves out with the part."""
 
     @property
     def count(self) -> int:

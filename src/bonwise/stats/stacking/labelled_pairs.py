@@ -19,24 +19,16 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LabelledPairs:
-    """Pairs of candidates of one prompt.
-
-    Parameters
-    ----------
-    differences : ndarray of float64, shape (pairs, features)
-        Features of the first candidate less those of the second.
-    better : ndarray of float64, shape (pairs,)
-        1 where the first has the higher label, 0 where the second has, 1/2 where labels are equal.
-    weights : ndarray of float64, shape (pairs,)
-        The pairs of a prompt with n labelled candidates weigh n - 1 together, 2 / n each, times its design weight.
-    prompts : ndarray of int64, shape (pairs,)
-        Position of the prompt of each pair, in ascending order.
-    """
+    """Pairs of candidates of one prompt."""
 
     differences: Floats
+    """Features of the first candidate less those of the second."""
     better: Floats
+    """1 where the first has the higher label, 0 where the second has, 1/2 where labels are equal."""
     weights: Floats
+    """The pairs of a prompt with n labelled candidates weigh n - 1 together, 2 / n each, times its design weight."""
     prompts: _Ints
+    """Position of the prompt of each pair, in ascending order."""
 
     def only(self, features: npt.NDArray[np.intp] | list[int]) -> LabelledPairs:
         """Return the pairs with some of the features."""

@@ -31,30 +31,19 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False)
 class StackPools:
-    """Labelled candidates of prompts that have two or more.
-
-    Parameters
-    ----------
-    features : ndarray of float64, shape (cells, features)
-        Centred within prompts, on a common scale, without gaps.
-    judges : ndarray of float64, shape (cells, judges)
-        The scores of each judge alone, NaN where there is none.
-    own : tuple of int
-        The feature that is each judge's score.
-    labels : ndarray of float64, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
-    clusters : ndarray of int64, shape (prompts,), or None
-    weights : ndarray of float64, shape (cells,), or None
-        1 / chance of being labelled.
-    """
+    """Labelled candidates of prompts that have two or more."""
 
     features: Floats
+    """Centred within prompts, on a common scale, without gaps."""
     judges: Floats
+    """The scores of each judge alone, NaN where there is none."""
     own: tuple[int, ...]
+    """The feature that is each judge's score."""
     labels: Floats
     sizes: _Ints
     clusters: _Ints | None = None
     weights: Floats | None = None
+    """1 / chance of being labelled."""
 
     @property
     def judge_gains(self) -> Floats:
@@ -82,27 +71,18 @@ class StackPools:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What the procedure made of each set of prompts.
-
-    Parameters
-    ----------
-    coefficients : ndarray of float64, shape (sets, features)
-        Of the stack; where it falls back, that of the best judge's score alone.
-    ridges : ndarray of int64, shape (sets, 2)
-        Positions of the ridges that were chosen: for the stack, and for the best judge alone.
-    best : ndarray of float64, shape (sets, judges)
-        Shares of the judges in being the best by labels: 1 for the best one.
-    gains : ndarray of float64, shape (sets, 2)
-        By inner cross-validation: mean gain of the picks of the stack, and of those of the best judge.
-    losses : ndarray of float64, shape (sets, 2)
-        By inner cross-validation: log loss of the stack on pairs, and of a logit on the best judge alone.
-    """
+    """What the procedure made of each set of prompts."""
 
     coefficients: Floats
+    """Of the stack; where it falls back, that of the best judge's score alone."""
     ridges: _Ints
+    """Positions of the ridges that were chosen: for the stack, and for the best judge alone."""
     best: Floats
+    """Shares of the judges in being the best by labels: 1 for the best one."""
     gains: Floats
+    """By inner cross-validation: mean gain of the picks of the stack, and of those of the best judge."""
     losses: Floats
+    """By inner cross-validation: log loss of the stack on pairs, and of a logit on the best judge alone."""
 
     @property
     def best_alone(self) -> _Ints:
@@ -126,20 +106,13 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The fits to all prompts.
-
-    Parameters
-    ----------
-    stack : RidgePath
-    alone : tuple of RidgePath
-        A logit on each judge alone.
-    pairs : LabelledPairs
-        What they are fitted to.
-    """
+    """The fits to all prompts."""
 
     stack: RidgePath
     alone: tuple[RidgePath, ...]
+    """A logit on each judge alone."""
     pairs: LabelledPairs
+    """What they are fitted to."""
 
     @classmethod
     def of(cls, pools: StackPools, deal: Deal, *, seed: int = 0) -> Paths:

@@ -23,20 +23,13 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """Utilities out of fold, by partition of the prompts into folds.
-
-    Parameters
-    ----------
-    utilities : ndarray of float64, shape (partitions, cells)
-    trained : Trained
-        What each fold of each partition was scored by, partitions one after the other.
-    best_gains : ndarray of float64, shape (partitions, prompts)
-        What picks by the judge are worth that was the best on the other folds.
-    """
+    """Utilities out of fold, by partition of the prompts into folds."""
 
     utilities: Floats = field(repr=False)
     trained: Trained = field(repr=False)
+    """What each fold of each partition was scored by, partitions one after the other."""
     best_gains: Floats = field(repr=False)
+    """What picks by the judge are worth that was the best on the other folds."""
 
     def by_partition(self, pools: StackPools) -> list[Floats]:
         """Return the sums of every prompt in each partition."""

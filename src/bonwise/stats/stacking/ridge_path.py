@@ -32,28 +32,18 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class RidgePath:
-    """Fits to all prompts at every ridge, and what the parts of the prompts add at these fits.
-
-    Parameters
-    ----------
-    ridges : ndarray of float64, shape (ridges,)
-    coefficients : ndarray of float64, shape (ridges, features)
-    losses : ndarray of float64, shape (ridges, parts)
-        Weighted log loss of the pairs of each part.
-    scores : ndarray of float64, shape (ridges, parts, features)
-        Gradient of the log likelihood of each part.
-    information : ndarray of float64, shape (ridges, parts, features, features)
-        Its negative second derivatives.
-    weights : ndarray of float64, shape (parts,)
-        Of the pairs of each part.
-    """
+    """Fits to all prompts at every ridge, and what the parts of the prompts add at these fits."""
 
     ridges: Floats
     coefficients: Floats
     losses: Floats
+    """Weighted log loss of the pairs of each part."""
     scores: Floats
+    """Gradient of the log likelihood of each part."""
     information: Floats
+    """Its negative second derivatives."""
     weights: Floats
+    """Of the pairs of each part."""
 
     def fitted_to(self, parts: _Mask) -> Floats:
         """Return the coefficients without some of the parts, by one Newton step from the fit to all of them.

@@ -23,34 +23,22 @@ KEEPS = 0.95
 
 @dataclass(frozen=True, eq=False)
 class JudgeWorth:
-    """What a stack loses without a judge.
-
-    Parameters
-    ----------
-    loss : Estimate
-        Recovery of the stack of all judges less that of the stack without this one, paired by prompt.
-    recovery : float
-        Of the stack without it, out of fold.
-    """
+    """What a stack loses without a judge."""
 
     loss: Estimate
+    """Recovery of the stack of all judges less that of the stack without this one, paired by prompt."""
     recovery: float
+    """Of the stack without it, out of fold."""
 
 
 @dataclass(frozen=True)
 class Smaller:
-    """A stack of some of the judges.
-
-    Parameters
-    ----------
-    judges : tuple of int
-        Positions, in ascending order.
-    recovery : float
-        Out of fold; NaN where it is undefined.
-    """
+    """A stack of some of the judges."""
 
     judges: tuple[int, ...]
+    """Positions, in ascending order."""
     recovery: float = field(default=float("nan"))
+    """Out of fold; NaN where it is undefined."""
 
 
 def worth_of_judges(

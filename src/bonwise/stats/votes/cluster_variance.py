@@ -16,34 +16,32 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class VarianceSplit:
-    """Variance of the win rates of prompts, split into chance within prompts and differences between them.
-
-    Parameters
-    ----------
-    total : float
-        Variance of the win rates of the prompts with two votes or more, divisor m - 1.
-    within : float
-        Mean of s_q^2 / n_q over these prompts, s_q^2 with divisor n_q - 1: unbiased. For votes of 0 and 1 it is
-        x_q (1 - x_q) / (n_q - 1).
-    between : float
-        ``total - within``: unbiased, so it may fall below 0 where prompts do not differ.
-    prompts : int
-        Behind the three figures.
-    alone : int
-        Prompts with a single vote, left out: they say nothing of the variance within.
-    published_total, published_within, published_between : float
-        The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor
-        (n_q - 1) / n_q and 0 for a prompt with a single vote.
-    """
+    """Variance of the win rates of prompts, split into chance within prompts and differences between them."""
 
     total: float
+    """Variance of the win rates of the prompts with two votes or more, divisor m - 1."""
     within: float
+    """Mean of s_q^2 / n_q over these prompts, s_q^2 with divisor n_q - 1: unbiased. For votes of 0 and 1 it is x_q (1
+    - x_q) / (n_q - 1).
+    """
     between: float
+    """``total - within``: unbiased, so it may fall below 0 where prompts do not differ."""
     prompts: int
+    """Behind the three figures."""
     alone: int
+    """Prompts with a single vote, left out: they say nothing of the variance within."""
     published_total: float
+    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
+    - 1) / n_q and 0 for a prompt with a single vote.
+    """
     published_within: float
+    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
+    - 1) / n_q and 0 for a prompt with a single vote.
+    """
     published_between: float
+    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
+    - 1) / n_q and 0 for a prompt with a single vote.
+    """
 
 
 def cluster_ratio(values: Floats, cluster: _Ints) -> float:

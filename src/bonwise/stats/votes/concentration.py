@@ -38,54 +38,34 @@ _CHUNK_CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Homogeneity:
-    """Test of one win rate for all prompts.
-
-    Parameters
-    ----------
-    chi2 : float
-        ``sum_i n_i (rate_i - rate)^2 / (rate (1 - rate))``.
-    df : int
-        Prompts less 1.
-    p : float
-        By the chi-squared law, which is rough where prompts have few votes.
-    p_permuted : float
-        By permuting the votes over the prompts: valid whatever their number.
-    """
+    """Test of one win rate for all prompts."""
 
     chi2: float
+    """``sum_i n_i (rate_i - rate)^2 / (rate (1 - rate))``."""
     df: int
+    """Prompts less 1."""
     p: float
+    """By the chi-squared law, which is rough where prompts have few votes."""
     p_permuted: float
+    """By permuting the votes over the prompts: valid whatever their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concentration:
-    """How much of the signal the strongest prompts hold.
-
-    Parameters
-    ----------
-    kappa : float
-        Their part of the sum of squared margins over q, the part they would hold were it spread evenly.
-    null_quantile : float
-        What kappa exceeds with probability .05 at most where all prompts are alike.
-    p : float
-        Share of permutations with a kappa as large, the data among them.
-    mass : float
-        Weighted fraction ``sum_{S_q} w_i d_i^2 / sum w_i d_i^2``.
-    mass_null_quantile : float
-        The same for the fraction.
-    kept : int
-        ``ceil(q m)``.
-    homogeneity : Homogeneity
-    permutations : int
-    """
+    """How much of the signal the strongest prompts hold."""
 
     kappa: float
+    """Their part of the sum of squared margins over q, the part they would hold were it spread evenly."""
     null_quantile: float
+    """What kappa exceeds with probability .05 at most where all prompts are alike."""
     p: float
+    """Share of permutations with a kappa as large, the data among them."""
     mass: float
+    """Weighted fraction ``sum_{S_q} w_i d_i^2 / sum w_i d_i^2``."""
     mass_null_quantile: float
+    """The same for the fraction."""
     kept: int
+    """``ceil(q m)``."""
     homogeneity: Homogeneity
     permutations: int
 

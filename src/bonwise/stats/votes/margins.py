@@ -22,21 +22,13 @@ _CHUNK_CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PairResamples:
-    """Pairs drawn with replacement, the same draws for every figure.
-
-    Parameters
-    ----------
-    pairs : int
-    resamples : int
-    seed : int
-    confidence : float
-        Of the percentile intervals, two-sided.
-    """
+    """Pairs drawn with replacement, the same draws for every figure."""
 
     pairs: int
     resamples: int = 2000
     seed: int = 0
     confidence: float = 0.95
+    """Of the percentile intervals, two-sided."""
 
     def drawn(self) -> npt.NDArray[np.int64]:
         """Return the numbers of the pairs drawn, shape (resamples, pairs)."""
@@ -72,21 +64,14 @@ class PairResamples:
 
 @dataclass(frozen=True, slots=True)
 class NearTies:
-    """Pairs so close to a tie that few studies could tell them apart.
-
-    Parameters
-    ----------
-    count : int
-        Pairs with a margin of at most tau either way.
-    share : Estimate
-        Of all pairs.
-    median : Estimate
-        Of their absolute margins.
-    """
+    """Pairs so close to a tie that few studies could tell them apart."""
 
     count: int
+    """Pairs with a margin of at most tau either way."""
     share: Estimate
+    """Of all pairs."""
     median: Estimate
+    """Of their absolute margins."""
 
 
 def margin_quantiles(

@@ -26,54 +26,36 @@ _CHUNK_CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """What the two stages spend.
-
-    Parameters
-    ----------
-    votes : int
-        B, in all.
-    types : int
-        m prompt types.
-    each : int
-        b votes on every type in the first stage.
-    first_stage : int
-        ``m b``.
-    second_stage : int
-        ``B - m b``, on the types kept.
-    kept : int
-        ``ceil(q m)``.
-    """
+    """What the two stages spend."""
 
     votes: int
+    """B, in all."""
     types: int
+    """m prompt types."""
     each: int
+    """b votes on every type in the first stage."""
     first_stage: int
+    """``m b``."""
     second_stage: int
+    """``B - m b``, on the types kept."""
     kept: int
+    """``ceil(q m)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScreeningPower:
-    """How often "no type has a preference" is rejected, under margins that are supposed.
-
-    Parameters
-    ----------
-    proportional : float
-        With all votes spread by weight.
-    two_stage : float
-        With the votes of the second stage alone, after screening.
-    mass_kept : float
-        Mean part of ``sum w_i delta_i^2`` that the kept types hold; NaN where all margins are 0.
-    overlap : float
-        Mean Jaccard overlap of the kept types with the truly strongest; types as strong as the last of these
-        count as such in the order of their numbers.
-    repetitions : int
-    """
+    """How often "no type has a preference" is rejected, under margins that are supposed."""
 
     proportional: float
+    """With all votes spread by weight."""
     two_stage: float
+    """With the votes of the second stage alone, after screening."""
     mass_kept: float
+    """Mean part of ``sum w_i delta_i^2`` that the kept types hold; NaN where all margins are 0."""
     overlap: float
+    """Mean Jaccard overlap of the kept types with the truly strongest; types as strong as the last of these count as
+    such in the order of their numbers.
+    """
     repetitions: int
 
 

@@ -27,20 +27,13 @@ _NO_COVARIATES = frozenset({"prompt_id", "candidate", "judge", "judge_score", "o
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """The covariates of a study.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    names : tuple of str
-        Columns of the table, and ``length``: the characters of the candidate's text, where no column has that name.
-    pools : str or pathlib.Path, optional
-        Where the texts are; otherwise they are those of the table.
-    """
+    """The covariates of a study."""
 
     table: ScoreTable = field(repr=False)
     names: tuple[str, ...] = ()
+    """Columns of the table, and ``length``: the characters of the candidate's text, where no column has that name."""
     pools: str | Path | None = field(default=None, repr=False)
+    """Where the texts are; otherwise they are those of the table."""
 
     def join(self, panel: Panel) -> tuple[Panel, Floats]:
         """Return the prompts of a panel that hold every covariate, and the values, shape (cells, covariates).

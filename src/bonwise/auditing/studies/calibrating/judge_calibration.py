@@ -23,33 +23,20 @@ _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the tex
 
 @dataclass(frozen=True, eq=False)
 class JudgeCalibration:
-    """What calibrating does to a judge.
-
-    Parameters
-    ----------
-    judge : str
-    data : JudgeCounts
-    covariates : tuple of str
-    raw : mapping of str to Estimate
-        Metrics of the raw scores.
-    raw_level : Estimate
-        Largest bias of a candidate's raw mean score.
-    methods : mapping of str to MethodCalibration
-    groups : int
-        Groups of prompts that were left out in turn, where intervals are refitted.
-    left_out : mapping of str to str
-        The methods that could not be used, and why.
-    sentences : tuple of str
-    """
+    """What calibrating does to a judge."""
 
     judge: str
     data: JudgeCounts
     covariates: tuple[str, ...]
     raw: Mapping[str, Estimate] = field(repr=False)
+    """Metrics of the raw scores."""
     raw_level: Estimate = field(repr=False)
+    """Largest bias of a candidate's raw mean score."""
     methods: Mapping[str, MethodCalibration] = field(repr=False)
     groups: int
+    """Groups of prompts that were left out in turn, where intervals are refitted."""
     left_out: Mapping[str, str] = field(repr=False)
+    """The methods that could not be used, and why."""
     sentences: tuple[str, ...] = field(default=(), repr=False)
 
     def document(self) -> CalibrationJudge:

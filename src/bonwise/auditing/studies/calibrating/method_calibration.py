@@ -22,40 +22,32 @@ __all__ = ["MethodCalibration"]
 
 @dataclass(frozen=True, eq=False)
 class MethodCalibration:
-    """What one way of calibrating does to a judge.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-        Of the calibrated scores.
-    changes : mapping of str to Estimate
-        Calibrated minus raw, paired by prompt; metrics that depend on the labels alone have none.
-    relative : mapping of str to Estimate
-        ``calibrated / raw - 1`` of the two correlations.
-    level, level_change : Estimate
-        Largest bias of a candidate's mean, in the unit of the labels, and how it changed.
-    tie_breaks : Estimate
-        Of the pairs that the raw scores tie, the share that is ordered as the labels are; 0.5 is guessing.
-    picks, picks_untied : PickChanges
-        On all prompts, and on those without a tie at the top.
-    rising_folds, folds : int
-        Folds in which the map never fell as the score rose, and all of them.
-    intervals : {"refitted", "maps taken as fixed"}
-        Whether the intervals of metrics, changes, relative changes and tie breaks hold what learning the maps on
-        other prompts would change; those of the level take the maps as fixed always, as the audit does.
-    """
+    """What one way of calibrating does to a judge."""
 
     metrics: Mapping[str, Estimate]
+    """Of the calibrated scores."""
     changes: Mapping[str, Estimate]
+    """Calibrated minus raw, paired by prompt; metrics that depend on the labels alone have none."""
     relative: Mapping[str, Estimate]
+    """``calibrated / raw - 1`` of the two correlations."""
     level: Estimate
+    """Largest bias of a candidate's mean, in the unit of the labels, and how it changed."""
     level_change: Estimate
+    """Largest bias of a candidate's mean, in the unit of the labels, and how it changed."""
     tie_breaks: Estimate
+    """Of the pairs that the raw scores tie, the share that is ordered as the labels are; 0.5 is guessing."""
     picks: PickChanges
+    """On all prompts, and on those without a tie at the top."""
     picks_untied: PickChanges
+    """On all prompts, and on those without a tie at the top."""
     rising_folds: int
+    """Folds in which the map never fell as the score rose, and all of them."""
     folds: int
+    """Folds in which the map never fell as the score rose, and all of them."""
     intervals: Intervals
+    """Whether the intervals of metrics, changes, relative changes and tie breaks hold what learning the maps on other
+    prompts would change; those of the level take the maps as fixed always, as the audit does.
+    """
 
     @property
     def rises(self) -> bool:

@@ -23,40 +23,28 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class MatchedVerdicts:
-    """A panel, and the verdicts on pairs of its candidates.
-
-    Parameters
-    ----------
-    panel : Panel
-        Of the judge that scored; labels are complete.
-    pairs : Pairs
-        Sorted by prompt, `i` before `j`.
-    both : ndarray of float64, shape (pairs,)
-        What `i` earned on average over the orders.
-    one : ndarray of float64, shape (pairs,)
-        What it earned in one order, drawn for each pair.
-    shown_first, shown_second : ndarray of float64, shape (pairs,)
-        What it earned in each order, NaN where it was not asked.
-    tokens : ndarray of float64, shape (pairs,)
-        Of all answers on the pair, NaN where unknown.
-    orders : int
-        2 where pairs were judged in both orders, 1 where in one.
-    weights : ndarray of float64, shape (pairs,), or None
-        1 over the probability of being drawn; None where pairs were not drawn.
-    left_out : mapping of str to int
-        Rows of the verdicts that are not among the pairs, by reason.
-    """
+    """A panel, and the verdicts on pairs of its candidates."""
 
     panel: Panel
+    """Of the judge that scored; labels are complete."""
     pairs: Pairs = field(repr=False)
+    """Sorted by prompt, `i` before `j`."""
     both: Floats = field(repr=False)
+    """What `i` earned on average over the orders."""
     one: Floats = field(repr=False)
+    """What it earned in one order, drawn for each pair."""
     shown_first: Floats = field(repr=False)
+    """What it earned in each order, NaN where it was not asked."""
     shown_second: Floats = field(repr=False)
+    """What it earned in each order, NaN where it was not asked."""
     tokens: Floats = field(repr=False)
+    """Of all answers on the pair, NaN where unknown."""
     orders: int
+    """2 where pairs were judged in both orders, 1 where in one."""
     weights: Floats | None = field(repr=False)
+    """1 over the probability of being drawn; None where pairs were not drawn."""
     left_out: Mapping[str, int]
+    """Rows of the verdicts that are not among the pairs, by reason."""
 
     @property
     def judged_pairs(self) -> _Ints:

@@ -21,31 +21,23 @@ __all__ = ["PairDraw", "record_path"]
 
 @dataclass(frozen=True, eq=False)
 class PairDraw(DocumentedResult):
-    """Pairs to have judged, as pools of two candidates.
-
-    Parameters
-    ----------
-    record : pandas.DataFrame
-        One row per pair: its id, prompt and candidates, its gap and whose that is, stratum, weight (1 over the
-        probability with which it was drawn) and the seed.
-    pools : tuple of Pool
-        The same pairs with their words.
-    strata : tuple of PairStratum
-        ``gap_of``, ``stratum``, ``pairs`` and ``drawn`` of each.
-    settings : PairDrawSettings
-    prompts_left_out : mapping of str to int
-        Prompts that were not drawn from, by reason.
-    labels_needed : int
-        Labels that the study still needs on the prompts of the drawn pairs, which it uses only where all candidates
-        have one; 0 where they have.
-    """
+    """Pairs to have judged, as pools of two candidates."""
 
     record: pd.DataFrame = field(repr=False)
+    """One row per pair: its id, prompt and candidates, its gap and whose that is, stratum, weight (1 over the
+    probability with which it was drawn) and the seed.
+    """
     pools: tuple[Pool, ...] = field(repr=False)
+    """The same pairs with their words."""
     strata: tuple[PairStratum, ...] = field(repr=False)
+    """``gap_of``, ``stratum``, ``pairs`` and ``drawn`` of each."""
     settings: PairDrawSettings = field(repr=False)
     prompts_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """Prompts that were not drawn from, by reason."""
     labels_needed: int = 0
+    """Labels that the study still needs on the prompts of the drawn pairs, which it uses only where all candidates
+    have one; 0 where they have.
+    """
 
     def __repr__(self) -> str:
         pairs, strata = counted(len(self.record), "pair"), len(self.strata)

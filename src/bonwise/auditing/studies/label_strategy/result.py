@@ -19,15 +19,10 @@ __all__ = ["LabelStrategyStudy"]
 
 @dataclass(frozen=True, eq=False)
 class LabelStrategyStudy(DocumentedResult):
-    """Ways of asking a judge, compared with each other.
-
-    Parameters
-    ----------
-    found : StrategiesDocument or VerdictsDocument
-        Whether scores and verdicts were compared, or verdicts alone were studied.
-    """
+    """Ways of asking a judge, compared with each other."""
 
     found: StrategiesDocument | VerdictsDocument = field(repr=False)
+    """Whether scores and verdicts were compared, or verdicts alone were studied."""
 
     @property
     def kind(self) -> Literal["strategies", "verdicts"]:

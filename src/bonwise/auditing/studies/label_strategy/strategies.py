@@ -39,25 +39,18 @@ _UNTOLD = "the verdicts do not say the tokens of every pair; bonwise judge --tok
 
 @dataclass(frozen=True)
 class Asking:
-    """How the ways are made.
-
-    Parameters
-    ----------
-    bins : int
-        Of the quantised scores.
-    edges : int or None
-        Pairs a prompt of the sparse comparison; as many as candidates where None.
-    gap_groups : int
-        Groups of gaps in which accuracy is told apart.
-    low, high : float
-        Range that is cut into bins.
-    """
+    """How the ways are made."""
 
     bins: int
+    """Of the quantised scores."""
     edges: int | None
+    """Pairs a prompt of the sparse comparison; as many as candidates where None."""
     gap_groups: int
+    """Groups of gaps in which accuracy is told apart."""
     low: float
+    """Range that is cut into bins."""
     high: float
+    """Range that is cut into bins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,20 +197,13 @@ def _spent(matched: MatchedVerdicts, kept: np.ndarray, orders: int) -> ScoringUs
 
 @dataclass(frozen=True, eq=False)
 class ScoringUsage:
-    """Answers and tokens behind the scores of a panel.
-
-    Parameters
-    ----------
-    answers : ndarray of float64, shape (prompts,)
-        One a score; where scores are means of draws, as many as were averaged.
-    tokens : ndarray of float64, shape (prompts,), or None
-    no_tokens : str
-        Why they are unknown.
-    """
+    """Answers and tokens behind the scores of a panel."""
 
     answers: Floats = field(repr=False)
+    """One a score; where scores are means of draws, as many as were averaged."""
     tokens: Floats | None = field(repr=False)
     no_tokens: str = ""
+    """Why they are unknown."""
 
 
 def scoring_usage(table: ScoreTable, panel: Panel) -> ScoringUsage:

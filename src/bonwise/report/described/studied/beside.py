@@ -25,18 +25,12 @@ _DROPPED = "dropped"
 
 @dataclass(frozen=True, slots=True)
 class BesideAudit:
-    """The parts of a study on the page of an audit.
-
-    Parameters
-    ----------
-    by_judge : mapping of str to sequence of Part
-        Those for the part of each judge; empty where the study compares judges, or was made on another table.
-    whole : sequence of Part
-        Those that are no judge's own.
-    """
+    """The parts of a study on the page of an audit."""
 
     by_judge: Mapping[str, Sequence[Part]] = field(default_factory=dict)
+    """Those for the part of each judge; empty where the study compares judges, or was made on another table."""
     whole: Sequence[Part] = ()
+    """Those that are no judge's own."""
 
 
 def beside_audit(study: StudyDocument, audit: AuditDocument) -> BesideAudit:

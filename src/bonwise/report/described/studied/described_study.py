@@ -16,32 +16,21 @@ class DescribedStudy:
 
     Facts, counts, labels that were left out, and judges that were not studied are said of every study in one way and
     are not here.
-
-    Parameters
-    ----------
-    title : str
-        Of the study alone.
-    heading : str
-        Of its part beside an audit.
-    anchor : str
-        Address of that part.
-    judges : mapping of str to Part
-        Of each judge; the title says who it is, and how many prompts there are.
-    notes : sequence of Block
-        Below the title: how to read all the figures.
-    together : sequence of Block
-        What is no single judge's own, after the judges.
-    instead : Part, optional
-        All judges in one part, in the place of their own beside an audit of many.
-    facts : sequence of tuple of str, optional
-        Names and values for the head of the page, where the settings are not `StudySettings`.
     """
 
     title: str
+    """Of the study alone."""
     heading: str
+    """Of its part beside an audit."""
     anchor: str
+    """Address of that part."""
     judges: Mapping[str, Part] = field(default_factory=dict)
+    """Of each judge; the title says who it is, and how many prompts there are."""
     notes: Sequence[Block] = ()
+    """Below the title: how to read all the figures."""
     together: Sequence[Block] = ()
+    """What is no single judge's own, after the judges."""
     instead: Part | None = None
+    """All judges in one part, in the place of their own beside an audit of many."""
     facts: Sequence[tuple[str, str]] = ()
+    """Names and values for the head of the page, where the settings are not `StudySettings`."""
