@@ -118,7 +118,7 @@ class PairLabels:
 
 @dataclass(frozen=True, eq=False)
 class PairGate:
-    """``gain > 0`` on two labels per prompt: Student's t test with the degrees of freedom that the kurtosis allows."""
+    """``gain > 0`` on two labels per prompt: Student's t, with the degrees of freedom that the kurtosis allows."""
 
     pairs: PairLabels = field(repr=False)
     members: _Ints = field(repr=False)
