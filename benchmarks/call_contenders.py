@@ -44,7 +44,7 @@ def http() -> Any:
     """Return the HTTP library that the installed SDK stands on."""
     import openai
 
-    from bonwise.calls.providers.http import http_library
+    from bonwise.calls.providers.protocol import http_library
 
     return http_library(openai)
 

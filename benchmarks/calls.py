@@ -22,7 +22,7 @@ from typing import Any
 
 import openai
 
-from bonwise.calls.providers.http import http_library
+from bonwise.calls.providers.protocol import http_library
 from scripted_model import served
 
 CONTENDERS_FILE = Path(__file__).with_name("call_contenders.py")

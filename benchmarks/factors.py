@@ -14,9 +14,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bonwise.data.ratings import RatingTable
 from bonwise.extras import TORCH
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_one import fit_capabilities
 from bonwise.testing import simulate_ratings
 

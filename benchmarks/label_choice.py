@@ -23,13 +23,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from bonwise.data.ratings import RatingTable
-from bonwise.factors.human_design import HumanDesign
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_one import fit_capabilities
-from bonwise.factors.stage_two import FOLDS, HumanRatings, fit_human, with_best_ridge
-from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
-from bonwise.stats.ordinal.likelihood import category_probabilities
+from bonwise.factors.stage_two import (
+    FOLDS,
+    HumanDesign,
+    HumanRatings,
+    RatedCells,
+    VerdictColumns,
+    fit_human,
+    with_best_ridge,
+)
+from bonwise.stats.ordinal_ratings import category_probabilities
 from bonwise.testing import simulate_ratings
 
 Floats = npt.NDArray[np.float64]

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.auditing.aipw import partial_estimates
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
-from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import LabelFeatures, label_features
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Sums, prompt_sums

@@ -23,7 +23,7 @@ import openai
 import tenacity
 
 import bonwise as bw
-from bonwise.data.verdicts import Score
+from bonwise.table.verdicts import Score
 from bonwise.testing.faults import Faults
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer

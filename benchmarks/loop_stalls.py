@@ -21,8 +21,7 @@ from typing import Any
 import openai
 
 import bonwise as bw
-from bonwise.calls.providers.http import http_library
-from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.providers.protocol import Connection, http_library
 from bonwise.selection.selector import Selector
 from scripted_model import served
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.draw_model import DrawModel
+from bonwise.selection.learnt_draws import DrawModel
 from bonwise.stats.redraws import CallPrice, Replay, replay
 from bonwise.testing import simulate
 from redraw_contenders import Picked, learn_ocba, ocba, paper, uniform

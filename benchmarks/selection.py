@@ -20,14 +20,12 @@ import openai
 
 import bonwise as bw
 from bonwise.calls.engine import Engine
-from bonwise.calls.providers.http import http_library
-from bonwise.calls.providers.protocol import Connection
-from bonwise.data.feature_scaling import FeatureScaling, StackFeature
-from bonwise.data.judge_stack import JudgeStack
+from bonwise.calls.providers.protocol import Connection, http_library
 from bonwise.judges.calling import as_judge
 from bonwise.judges.judging import judge_with
-from bonwise.selection.select import select
+from bonwise.selection.front import select
 from bonwise.selection.selector import Selector
+from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
 
 HTTP = http_library(openai)
 CANDIDATES, SELECTIONS, ROUNDS = 8, 200, 7

@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from bonwise.calls.providers.openai import ENDPOINT
-from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.providers.registry import provider
+from bonwise.calls.providers.protocol import Connection, provider
 from bonwise.calls.request import Request as Call
 from bonwise.serving.config import ModelConfig
 from bonwise.serving.upstream import CLIENTS

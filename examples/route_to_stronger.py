@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import bonwise as bw
-from bonwise.routing.study import route
+from bonwise.routing.front import route
 from bonwise.testing import simulate
 
 # 1,500 prompts with 4 candidates each: what a cheap judge says of each candidate, and labels to go by.

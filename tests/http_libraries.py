@@ -12,7 +12,7 @@ import pytest
 import respx
 from respx.mocks import HTTPCoreMocker, Mocker
 
-from bonwise.calls.providers.http import http_library
+from bonwise.calls.providers.protocol import http_library
 
 SDKS = {"openai": openai, "anthropic": anthropic}
 HTTP = {name: http_library(sdk) for name, sdk in SDKS.items()}

@@ -23,7 +23,7 @@ UNUSED = {
     *("scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.linalg", "sklearn", "threadpoolctl"),
     *("matplotlib", "jinja2", "openai", "anthropic", "httpx", "httpx2", "asyncio", "sqlite3"),
     *("bonwise.selection", "bonwise.judges", "bonwise.calls", "bonwise.planning", "bonwise.routing"),
-    *("bonwise.stats.partial.aipw", "bonwise.stats.partial.weighted", "bonwise.auditing.candidate_labels"),
+    *("bonwise.auditing.aipw", "bonwise.auditing.weighted_metrics", "bonwise.auditing.drawn_labels"),
 }
 """What a plain audit has no use for."""
 

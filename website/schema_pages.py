@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from bonwise.documents.schemas import WORDS, json_schema
+from bonwise.results import json_schema, words
 from website.made_page import MadePage
 
 __all__ = ["schema_files", "schema_pages"]
@@ -14,14 +14,14 @@ __all__ = ["schema_files", "schema_pages"]
 @cache
 def schema_files() -> dict[str, str]:
     """Return the text of each schema by its path."""
-    return {f"schemas/{word}.json": json.dumps(json_schema(word), indent=2) + "\n" for word in WORDS}
+    return {f"schemas/{word}.json": json.dumps(json_schema(word), indent=2) + "\n" for word in words()}
 
 
 @cache
 def schema_pages() -> dict[str, MadePage]:
     """Return title and text of the page by its path."""
     rows = []
-    for word in WORDS:
+    for word in words():
         about = " ".join(json_schema(word)["description"].split()).replace("|", "\\|")
         rows.append(f"| [`bonwise.{word}/1`]({word}.json) | {about} | [keys](../json.md#bonwise{word}1) |")
     text = (

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bonwise.data.importers.gathered import GatheredScores
-from bonwise.data.importers.material import Imported, Material, mappings
-from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.judges.protocol import Judge
 from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
+from bonwise.table.importers.material import GatheredScores, Imported, Material, mappings
+from bonwise.table.verdicts import Score, Unscored, Verdict
 
 __all__ = ["Brevity", "FirstAbove", "Keywords", "read_quiz"]
 

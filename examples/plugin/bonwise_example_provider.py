@@ -14,14 +14,11 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.bill import Usage
-from bonwise.calls.failure import AttemptError, Kind, Problem
-from bonwise.calls.providers.failures import problem_of
-from bonwise.calls.providers.http import http_library
-from bonwise.calls.providers.protocol import Capabilities, Connection, Response
+from bonwise.calls.providers.protocol import Capabilities, Connection, Response, http_library
 from bonwise.calls.providers.service import Address, read_address
-from bonwise.calls.providers.wire import count_of, counts, loaded, usages
+from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import RateLimits
-from bonwise.calls.reply import Choice, Finish, Reply
+from bonwise.calls.reply import AttemptError, Choice, Finish, Kind, Problem, Reply
 from bonwise.calls.request import Request
 from bonwise.errors import UsageError
 

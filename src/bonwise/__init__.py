@@ -10,73 +10,55 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bonwise.auditing.audit import audit
-    from bonwise.auditing.compare import PickComparison, compare
-    from bonwise.auditing.confidence import ConfidenceAudit, audit_confidence
-    from bonwise.auditing.doctor import doctor
-    from bonwise.auditing.result import Audit
-    from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
-    from bonwise.auditing.studies.label_strategy.draw import draw_pairs
-    from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
-    from bonwise.auditing.studies.label_strategy.result import LabelStrategyStudy
-    from bonwise.auditing.studies.label_strategy.study import study_label_strategy
-    from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-    from bonwise.auditing.studies.mix import MixStudy, study_mix
-    from bonwise.auditing.studies.requirements import RequirementsStudy, study_requirements
-    from bonwise.auditing.verdict_audit import PreferenceAudit, audit_preferences
-    from bonwise.auditing.watching.watch import Watch, watch
-    from bonwise.data.label_design import LabelDesign
-    from bonwise.data.pool import Candidate, Pool
-    from bonwise.data.ratings import RatingTable
-    from bonwise.data.scales import Scale
-    from bonwise.data.table import ScoreTable
-    from bonwise.data.verdicts import Preference, Score, Unscored
-    from bonwise.documents.reading import load
+    from bonwise.auditing.front import Audit, audit
+    from bonwise.comparing.front import PickComparison, compare
+    from bonwise.confidence.front import ConfidenceAudit, audit_confidence
+    from bonwise.doctoring.front import doctor
     from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError, MissingExtraError
-    from bonwise.factors.factor_fit import FactorFit
-    from bonwise.factors.factor_study import FactorStudy
-    from bonwise.factors.fit import fit_factors
+    from bonwise.factors.fitted import FactorFit
+    from bonwise.factors.front import fit_factors
     from bonwise.factors.human_view import HumanView, load_factors
-    from bonwise.factors.stack_fit import StackFit, fit_stack
-    from bonwise.factors.stack_use import AppliedStack, apply_stack, audit_stack
-    from bonwise.factors.study import study_factors
-    from bonwise.judges.interval import Interval
-    from bonwise.judges.logprob import Logprob
-    from bonwise.judges.pairwise import Pairwise
-    from bonwise.judges.pointwise import Pointwise
-    from bonwise.judges.probability import Probability
+    from bonwise.factors.ratings import RatingTable
+    from bonwise.factors.study import FactorStudy, study_factors
+    from bonwise.judges.comparing import Logprob, Pairwise, Probability
+    from bonwise.judges.pointwise import Interval, Pointwise
     from bonwise.judges.protocol import Judge
-    from bonwise.judges.quantized import Quantized
     from bonwise.judges.registry import judge_from_spec
-    from bonwise.judges.resampled import Resampled
-    from bonwise.judges.stack import Stack
-    from bonwise.planning.monitoring.monitor import Monitor, monitor
-    from bonwise.planning.plans.plan import Plan, plan
-    from bonwise.planning.sampling.design_comparison import DesignComparison, compare_designs
-    from bonwise.planning.sampling.label_draw import LabelDraw, draw_labels
-    from bonwise.planning.studies.vote_study import PreferenceStudy, study_preferences
+    from bonwise.judges.wrappers import Quantized, Resampled
+    from bonwise.labels.design_comparison import DesignComparison, compare_designs
+    from bonwise.labels.front import LabelDraw, draw_labels
+    from bonwise.monitoring.front import Monitor, monitor
+    from bonwise.planning.front import Plan, plan
+    from bonwise.results import load
+    from bonwise.routing.front import RouteStudy, route
     from bonwise.routing.router import Router
-    from bonwise.routing.study import RouteStudy, route
-    from bonwise.runs.control import Stop
-    from bonwise.runs.judge_many import ajudge, judge
-    from bonwise.runs.judged_pools import JudgedPools
-    from bonwise.runs.progress import RunProgress
-    from bonwise.runs.select_many import aselect_many, select_many
-    from bonwise.selection.best_of import best_of
+    from bonwise.selection.front import aselect, best_of, select
+    from bonwise.selection.learnt_draws import DrawModel
+    from bonwise.selection.many_pools import JudgedPools, ajudge, aselect_many, judge, select_many
     from bonwise.selection.protocol import Strategy
     from bonwise.selection.ranked_candidates import RankedCandidate, RankedCandidates
     from bonwise.selection.registry import strategy_from_spec
-    from bonwise.selection.select import aselect, select
+    from bonwise.selection.run import RunProgress, Stop
     from bonwise.selection.selection import Selection
     from bonwise.selection.selector import Selector
-    from bonwise.selection.strategies.adaptive import Adaptive
-    from bonwise.selection.strategies.greedy import Greedy
-    from bonwise.selection.strategies.knockout import Knockout
-    from bonwise.selection.strategies.resample import Resample
-    from bonwise.selection.strategies.round_robin import RoundRobin
-    from bonwise.selection.strategies.tie_break import TieBreak
+    from bonwise.selection.strategies.matches import Knockout, RoundRobin, TieBreak
+    from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
     from bonwise.selection.strategies.value_of_information import ValueOfInformation
-    from bonwise.stats.draw_model import DrawModel
+    from bonwise.stacks.front import AppliedStack, StackFit, apply_stack, audit_stack, fit_stack
+    from bonwise.stacks.judge import Stack
+    from bonwise.studies.calibration.front import CalibrationStudy, study_calibration
+    from bonwise.studies.label_strategy.front import LabelStrategyStudy, study_label_strategy, study_verdicts
+    from bonwise.studies.label_strategy.pair_draw import PairDraw, draw_pairs
+    from bonwise.studies.mix.front import MixStudy, study_mix
+    from bonwise.studies.requirements.front import RequirementsStudy, study_requirements
+    from bonwise.table.label_design import LabelDesign
+    from bonwise.table.pools import Candidate, Pool
+    from bonwise.table.scales import Scale
+    from bonwise.table.score_table import ScoreTable
+    from bonwise.table.verdicts import Preference, Score, Unscored
+    from bonwise.votes.front import PreferenceStudy, study_preferences
+    from bonwise.votes.preferences import PreferenceAudit, audit_preferences
+    from bonwise.watching.front import Watch, watch
 
 __all__ = [
     "Adaptive",
@@ -181,102 +163,102 @@ __all__ = [
 __version__: str
 
 _HOMES = {
-    "AppliedStack": "bonwise.factors.stack_use",
-    "apply_stack": "bonwise.factors.stack_use",
-    "audit_stack": "bonwise.factors.stack_use",
-    "Adaptive": "bonwise.selection.strategies.adaptive",
-    "Audit": "bonwise.auditing.result",
+    "AppliedStack": "bonwise.stacks.front",
+    "apply_stack": "bonwise.stacks.front",
+    "audit_stack": "bonwise.stacks.front",
+    "Adaptive": "bonwise.selection.strategies.scores",
+    "Audit": "bonwise.auditing.front",
     "BonwiseError": "bonwise.errors",
-    "CalibrationStudy": "bonwise.auditing.studies.calibration",
+    "CalibrationStudy": "bonwise.studies.calibration.front",
     "CallError": "bonwise.errors",
-    "Candidate": "bonwise.data.pool",
-    "ConfidenceAudit": "bonwise.auditing.confidence",
-    "DesignComparison": "bonwise.planning.sampling.design_comparison",
-    "DrawModel": "bonwise.stats.draw_model",
-    "FactorFit": "bonwise.factors.factor_fit",
-    "FactorStudy": "bonwise.factors.factor_study",
-    "Greedy": "bonwise.selection.strategies.greedy",
+    "Candidate": "bonwise.table.pools",
+    "ConfidenceAudit": "bonwise.confidence.front",
+    "DesignComparison": "bonwise.labels.design_comparison",
+    "DrawModel": "bonwise.selection.learnt_draws",
+    "FactorFit": "bonwise.factors.fitted",
+    "FactorStudy": "bonwise.factors.study",
+    "Greedy": "bonwise.selection.strategies.scores",
     "HumanView": "bonwise.factors.human_view",
     "InputError": "bonwise.errors",
-    "Interval": "bonwise.judges.interval",
+    "Interval": "bonwise.judges.pointwise",
     "Judge": "bonwise.judges.protocol",
     "JudgeError": "bonwise.errors",
-    "JudgedPools": "bonwise.runs.judged_pools",
-    "Knockout": "bonwise.selection.strategies.knockout",
-    "LabelDesign": "bonwise.data.label_design",
-    "LabelDraw": "bonwise.planning.sampling.label_draw",
-    "LabelStrategyStudy": "bonwise.auditing.studies.label_strategy.result",
+    "JudgedPools": "bonwise.selection.many_pools",
+    "Knockout": "bonwise.selection.strategies.matches",
+    "LabelDesign": "bonwise.table.label_design",
+    "LabelDraw": "bonwise.labels.front",
+    "LabelStrategyStudy": "bonwise.studies.label_strategy.front",
     "LedgerError": "bonwise.errors",
-    "Logprob": "bonwise.judges.logprob",
+    "Logprob": "bonwise.judges.comparing",
     "MissingExtraError": "bonwise.errors",
-    "MixStudy": "bonwise.auditing.studies.mix",
-    "Monitor": "bonwise.planning.monitoring.monitor",
-    "PairDraw": "bonwise.auditing.studies.label_strategy.pair_draw",
-    "Pairwise": "bonwise.judges.pairwise",
-    "PickComparison": "bonwise.auditing.compare",
-    "Plan": "bonwise.planning.plans.plan",
+    "MixStudy": "bonwise.studies.mix.front",
+    "Monitor": "bonwise.monitoring.front",
+    "PairDraw": "bonwise.studies.label_strategy.pair_draw",
+    "Pairwise": "bonwise.judges.comparing",
+    "PickComparison": "bonwise.comparing.front",
+    "Plan": "bonwise.planning.front",
     "Pointwise": "bonwise.judges.pointwise",
-    "Pool": "bonwise.data.pool",
-    "Preference": "bonwise.data.verdicts",
-    "PreferenceAudit": "bonwise.auditing.verdict_audit",
-    "PreferenceStudy": "bonwise.planning.studies.vote_study",
-    "Probability": "bonwise.judges.probability",
-    "Quantized": "bonwise.judges.quantized",
+    "Pool": "bonwise.table.pools",
+    "Preference": "bonwise.table.verdicts",
+    "PreferenceAudit": "bonwise.votes.preferences",
+    "PreferenceStudy": "bonwise.votes.front",
+    "Probability": "bonwise.judges.comparing",
+    "Quantized": "bonwise.judges.wrappers",
     "RankedCandidate": "bonwise.selection.ranked_candidates",
     "RankedCandidates": "bonwise.selection.ranked_candidates",
-    "RatingTable": "bonwise.data.ratings",
-    "RequirementsStudy": "bonwise.auditing.studies.requirements",
-    "Resample": "bonwise.selection.strategies.resample",
-    "Resampled": "bonwise.judges.resampled",
-    "RoundRobin": "bonwise.selection.strategies.round_robin",
-    "RouteStudy": "bonwise.routing.study",
+    "RatingTable": "bonwise.factors.ratings",
+    "RequirementsStudy": "bonwise.studies.requirements.front",
+    "Resample": "bonwise.selection.strategies.scores",
+    "Resampled": "bonwise.judges.wrappers",
+    "RoundRobin": "bonwise.selection.strategies.matches",
+    "RouteStudy": "bonwise.routing.front",
     "Router": "bonwise.routing.router",
-    "RunProgress": "bonwise.runs.progress",
-    "Scale": "bonwise.data.scales",
-    "Score": "bonwise.data.verdicts",
-    "ScoreTable": "bonwise.data.table",
+    "RunProgress": "bonwise.selection.run",
+    "Scale": "bonwise.table.scales",
+    "Score": "bonwise.table.verdicts",
+    "ScoreTable": "bonwise.table.score_table",
     "Selection": "bonwise.selection.selection",
     "Selector": "bonwise.selection.selector",
-    "Stack": "bonwise.judges.stack",
-    "StackFit": "bonwise.factors.stack_fit",
-    "Stop": "bonwise.runs.control",
+    "Stack": "bonwise.stacks.judge",
+    "StackFit": "bonwise.stacks.front",
+    "Stop": "bonwise.selection.run",
     "Strategy": "bonwise.selection.protocol",
-    "TieBreak": "bonwise.selection.strategies.tie_break",
-    "Unscored": "bonwise.data.verdicts",
+    "TieBreak": "bonwise.selection.strategies.matches",
+    "Unscored": "bonwise.table.verdicts",
     "ValueOfInformation": "bonwise.selection.strategies.value_of_information",
-    "Watch": "bonwise.auditing.watching.watch",
-    "ajudge": "bonwise.runs.judge_many",
-    "aselect": "bonwise.selection.select",
-    "aselect_many": "bonwise.runs.select_many",
-    "audit": "bonwise.auditing.audit",
-    "audit_confidence": "bonwise.auditing.confidence",
-    "audit_preferences": "bonwise.auditing.verdict_audit",
-    "best_of": "bonwise.selection.best_of",
-    "compare": "bonwise.auditing.compare",
-    "compare_designs": "bonwise.planning.sampling.design_comparison",
-    "doctor": "bonwise.auditing.doctor",
-    "draw_labels": "bonwise.planning.sampling.label_draw",
-    "draw_pairs": "bonwise.auditing.studies.label_strategy.draw",
-    "fit_stack": "bonwise.factors.stack_fit",
-    "fit_factors": "bonwise.factors.fit",
-    "judge": "bonwise.runs.judge_many",
+    "Watch": "bonwise.watching.front",
+    "ajudge": "bonwise.selection.many_pools",
+    "aselect": "bonwise.selection.front",
+    "aselect_many": "bonwise.selection.many_pools",
+    "audit": "bonwise.auditing.front",
+    "audit_confidence": "bonwise.confidence.front",
+    "audit_preferences": "bonwise.votes.preferences",
+    "best_of": "bonwise.selection.front",
+    "compare": "bonwise.comparing.front",
+    "compare_designs": "bonwise.labels.design_comparison",
+    "doctor": "bonwise.doctoring.front",
+    "draw_labels": "bonwise.labels.front",
+    "draw_pairs": "bonwise.studies.label_strategy.pair_draw",
+    "fit_stack": "bonwise.stacks.front",
+    "fit_factors": "bonwise.factors.front",
+    "judge": "bonwise.selection.many_pools",
     "judge_from_spec": "bonwise.judges.registry",
-    "load": "bonwise.documents.reading",
+    "load": "bonwise.results",
     "load_factors": "bonwise.factors.human_view",
-    "monitor": "bonwise.planning.monitoring.monitor",
-    "plan": "bonwise.planning.plans.plan",
-    "route": "bonwise.routing.study",
-    "select": "bonwise.selection.select",
-    "select_many": "bonwise.runs.select_many",
+    "monitor": "bonwise.monitoring.front",
+    "plan": "bonwise.planning.front",
+    "route": "bonwise.routing.front",
+    "select": "bonwise.selection.front",
+    "select_many": "bonwise.selection.many_pools",
     "strategy_from_spec": "bonwise.selection.registry",
-    "study_calibration": "bonwise.auditing.studies.calibration",
+    "study_calibration": "bonwise.studies.calibration.front",
     "study_factors": "bonwise.factors.study",
-    "study_label_strategy": "bonwise.auditing.studies.label_strategy.study",
-    "study_mix": "bonwise.auditing.studies.mix",
-    "study_preferences": "bonwise.planning.studies.vote_study",
-    "study_requirements": "bonwise.auditing.studies.requirements",
-    "study_verdicts": "bonwise.auditing.studies.label_strategy.verdict_study",
-    "watch": "bonwise.auditing.watching.watch",
+    "study_label_strategy": "bonwise.studies.label_strategy.front",
+    "study_mix": "bonwise.studies.mix.front",
+    "study_preferences": "bonwise.votes.front",
+    "study_requirements": "bonwise.studies.requirements.front",
+    "study_verdicts": "bonwise.studies.label_strategy.front",
+    "watch": "bonwise.watching.front",
 }
 
 
@@ -285,7 +267,7 @@ def __getattr__(name: str) -> Any:
         from bonwise.release import release  # noqa: PLC0415 - reads the metadata on disk
 
         return release()
-    home = _HOMES.get(name, f"bonwise.auditing.studies.{name.removeprefix('study_')}")
+    home = _HOMES.get(name, f"bonwise.studies.{name.removeprefix('study_')}.front")
     if name not in _HOMES and not _is_study(name):
         raise AttributeError(f"module 'bonwise' has no attribute {name!r}")
     value = getattr(import_module(home), name)
@@ -297,7 +279,8 @@ def _is_study(name: str) -> bool:
     """Tell whether a name is the function of a study that registers itself."""
     if not name.startswith("study_") or not name.isidentifier():
         return False
-    return find_spec(f"bonwise.documents.studies.{name.removeprefix('study_')}") is not None
+    spec = find_spec(f"bonwise.studies.{name.removeprefix('study_')}")
+    return spec is not None and spec.submodule_search_locations is not None
 
 
 def __dir__() -> list[str]:

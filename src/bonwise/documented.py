@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from bonwise.documents.document import Document
     from bonwise.report.blocks import Drawing, FigureData
+    from bonwise.results import Document
 
 __all__ = ["DocumentedResult"]
 
@@ -79,7 +79,7 @@ class DocumentedResult(ABC):
     @property
     def figure_names(self) -> list[str]:
         """The names that `plot` and `figure_data` take, one per figure of the page, in its order."""
-        from bonwise.report.named_figures import by_name  # noqa: PLC0415 - loaded only to be shown
+        from bonwise.report.show import by_name  # noqa: PLC0415 - loaded only to be shown
 
         return list(by_name(self.drawings))
 
@@ -133,7 +133,7 @@ class DocumentedResult(ABC):
         return self._figure(name).to_frame()
 
     def _figure(self, name: str) -> Drawing[FigureData]:
-        from bonwise.report.named_figures import figure  # noqa: PLC0415 - loaded only to be shown
+        from bonwise.report.show import figure  # noqa: PLC0415 - loaded only to be shown
 
         return figure(self.drawings, name)
 

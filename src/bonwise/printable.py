@@ -1,4 +1,7 @@
-"""Text from files and models, made safe for a terminal or a file: what cannot be printed or stored is written out."""
+"""Text from files and models, made safe for a terminal or a file.
+
+Short where it stands in a message of one line.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["all_printable", "printable", "shell_path", "shell_word", "writable"]
+__all__ = ["all_printable", "listed", "printable", "quoted", "shell_path", "shell_word", "writable"]
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Halves of surrogate pairs, and the control characters but for tabs and line ends."""
@@ -87,3 +90,23 @@ def _escape(character: str) -> str:
     if character.isprintable():
         return character
     return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+
+
+_LONGEST = 40
+_MOST = 12
+
+
+def quoted(value: object) -> str:
+    """Quote a cell, a name or an identifier."""
+    if hasattr(value, "item"):
+        value = value.item()  # a number of numpy's, quoted as the number it is
+    # A text is cut before it is quoted: a cell may hold megabytes.
+    text = printable(repr(value[: _LONGEST + 1] if isinstance(value, str) else value))
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def listed(names: Iterable[object]) -> str:
+    """List names without quotes, the first dozen of them."""
+    texts = [printable(str(name)[:60]) for name in names]
+    more = f" and {len(texts) - _MOST} more" if len(texts) > _MOST else ""
+    return ", ".join(texts[:_MOST]) + more

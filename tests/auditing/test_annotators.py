@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.auditing.annotator_pools import CellLabelsGiven, annotator_pools
-from bonwise.auditing.doctor import columns_of
+from bonwise.auditing.annotators import CellLabelsGiven, annotator_pools
+from bonwise.auditing.krippendorff import krippendorff_alpha
 from bonwise.cli.entry import run
-from bonwise.data.annotator_rules import aggregate
-from bonwise.stats.krippendorff import krippendorff_alpha
+from bonwise.doctoring.front import columns_of
+from bonwise.table.annotators import aggregate
 
 METRICS = ("recovery", "within_r", "top1_accuracy")
 
@@ -141,7 +141,7 @@ def test_chunks_do_not_matter(monkeypatch):
     """Few labels are gathered at a time; the labels of the others are the same."""
     frame = labelled(n=20)
     whole = found_of(frame).one_annotator
-    monkeypatch.setattr("bonwise.auditing.annotator_pools._AT_A_TIME", 7)
+    monkeypatch.setattr("bonwise.auditing.annotators._AT_A_TIME", 7)
     assert found_of(frame).one_annotator == whole
 
 

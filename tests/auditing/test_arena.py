@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from auditing.tables import golden
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 
 pytestmark = pytest.mark.shared
 

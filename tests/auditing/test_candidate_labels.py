@@ -10,16 +10,16 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from auditing.tables import cohort, table, two_judges
-from bonwise.auditing.audit import audit
-from bonwise.auditing.candidate_labels import audit_candidate_labels
+from bonwise.auditing.drawn_labels import audit_candidate_labels
+from bonwise.auditing.front import audit
 from bonwise.auditing.settings import Settings
-from bonwise.data.label_design import LabelDesign
-from bonwise.data.opening import open_table
-from bonwise.data.panel import lay_out
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import prompt_sums
+from bonwise.table.label_design import LabelDesign
+from bonwise.table.opening import open_table
+from bonwise.table.panel import lay_out
 from stats import twins
 from stats.pools import pools
 

@@ -10,8 +10,8 @@ import bonwise as bw
 from auditing.tables import two_judges
 from auditing.test_compare import HAND_LABELS, both, judged, line
 from auditing.test_comparison import several_judges, with_gaps
-from bonwise.auditing.audit import audit
-from bonwise.auditing.compare import compare
+from bonwise.auditing.front import audit
+from bonwise.comparing.front import compare
 
 
 @pytest.fixture(scope="module")

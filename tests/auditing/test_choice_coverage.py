@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.auditing.audit import audit
-from bonwise.auditing.choice import Compared, choices
-from bonwise.stats import simultaneous
+from bonwise.auditing import simultaneous
+from bonwise.auditing.comparison import Compared, choices
+from bonwise.auditing.front import audit
+from bonwise.auditing.simultaneous import UnitInfluences, pick_influences
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, difference, estimate
-from bonwise.stats.simultaneous import UnitInfluences, pick_influences
 from bonwise.stats.sums import Sums
 from judge_laws import LAWS, sums_of, truth
 from stats.nominal import clopper_pearson

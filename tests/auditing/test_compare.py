@@ -7,9 +7,9 @@ import pytest
 
 from auditing.tables import cohort, two_judges
 from auditing.test_logged import OF_PICKS, greedy_lines, labels_of, logged
-from bonwise.auditing.audit import audit
-from bonwise.auditing.compare import compare
-from bonwise.auditing.same_picks import SAME_PICKS
+from bonwise.auditing.comparison import SAME_PICKS
+from bonwise.auditing.front import audit
+from bonwise.comparing.front import compare
 from bonwise.errors import InputError
 
 SPENT = {"answers": 4, "from_ledger": 0, "input_tokens": 380, "output_tokens": 20}

@@ -9,16 +9,16 @@ import pytest
 
 from auditing.tables import cohort
 from bonwise.auditing import comparison
-from bonwise.auditing.audit import audit
-from bonwise.auditing.level import panel_level_bias
+from bonwise.auditing.front import audit
+from bonwise.auditing.judge_metrics import panel_level_bias
 from bonwise.auditing.settings import Settings
-from bonwise.documents.estimate import estimate_records
+from bonwise.auditing.weighted_metrics import weighted_difference
+from bonwise.estimates import estimate_records
 from bonwise.stats import jackknife
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import under_method
 from bonwise.stats.estimation import difference
 from bonwise.stats.level_bias import level_bias_difference
-from bonwise.stats.partial.weighted import weighted_difference
 from bonwise.stats.sums import prompt_sums
 
 JUDGES = 5

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditing.tables import cohort, table, two_judges
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from stats.pools import pools
 
 DEGENERATE = {

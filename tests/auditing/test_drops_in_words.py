@@ -8,7 +8,7 @@ import bonwise as bw
 from auditing.studies.pairwise_judges import verdicts
 from auditing.tables import cohort
 from auditing.test_logged import greedy_lines, labels_of, logged
-from bonwise.auditing.compare import compare
+from bonwise.comparing.front import compare
 from bonwise.testing import simulate
 
 SIMULATION = simulate("arena", n=40, seed=2)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from bonwise.errors import UsageError
 
 

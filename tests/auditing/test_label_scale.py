@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from auditing.tables import cohort, table
-from bonwise.data.scales import Scale
 from bonwise.errors import RowError
+from bonwise.table.scales import Scale
 
 
 def biased(bias, *, n=60, seed=4):

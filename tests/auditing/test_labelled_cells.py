@@ -7,15 +7,15 @@ from sklearn.linear_model import LinearRegression
 
 from auditing.tables import cohort, table, two_judges
 from auditing.test_logged import greedy_lines, labels_of, logged
-from bonwise.auditing.audit import audit
-from bonwise.auditing.compare import compare
-from bonwise.auditing.doctor import doctor
-from bonwise.auditing.studies.calibration import study_calibration
+from bonwise.auditing.front import audit
+from bonwise.comparing.front import compare
+from bonwise.doctoring.front import doctor
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.monitoring.monitor import monitor
-from bonwise.planning.plans.plan import plan
-from bonwise.planning.sampling.design_comparison import compare_designs
+from bonwise.labels.design_comparison import compare_designs
+from bonwise.monitoring.front import monitor
+from bonwise.planning.front import plan
 from bonwise.stats.catalog import METRICS
+from bonwise.studies.calibration.front import study_calibration
 
 JUDGE_ONLY = {"judge_between_share", "tie_rate", "top1_tie_rate"}
 OF_WHOLE_PROMPTS = {"value_oracle", "recovery", "hit_rate", "top1_accuracy", "kendall_tau"}

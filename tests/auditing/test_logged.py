@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from auditing.tables import cohort, table
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from bonwise.auditing.judge_audit import NO_SCORES
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from stats.pools import pools

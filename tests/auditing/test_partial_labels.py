@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from auditing.tables import cohort, table
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from bonwise.errors import InputError
 from stats import twins
 from stats.pools import pools

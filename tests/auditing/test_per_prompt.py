@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from auditing.tables import cohort, table, two_judges
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from stats.pools import pools
 
 

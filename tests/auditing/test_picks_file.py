@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bonwise.auditing.picks_file import holds_picks, read_picks
+from bonwise.auditing.logged_picks import holds_picks, read_picks
 from bonwise.errors import FileError, RowError
 
 LINE = {"prompt_id": "p", "ids": ["a", "b", "c"], "best": "b"}

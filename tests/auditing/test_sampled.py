@@ -8,11 +8,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.audit import audit
-from bonwise.data.label_design import LabelDesign
+from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.level_bias import level_bias
+from bonwise.table.label_design import LabelDesign
 from bonwise.testing import simulate
 from stats.nominal import assert_covered
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from auditing.tables import cohort
-from bonwise.auditing.audit import audit
-from bonwise.data.scales import Scale
+from bonwise.auditing.front import audit
 from bonwise.errors import UsageError
+from bonwise.table.scales import Scale
 
 
 def test_declared_scales_are_repeated():

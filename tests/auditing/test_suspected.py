@@ -11,11 +11,10 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort, two_judges
 from auditing.test_logged import greedy_lines, labels_of, logged
-from bonwise.data.easy_candidates import easy_of_panel
-from bonwise.data.panel import lay_out
-from bonwise.data.table import ScoreTable
 from bonwise.errors import UsageError
-from bonwise.planning.sampling.label_draw import draw_labels
+from bonwise.labels.front import draw_labels
+from bonwise.table.panel import easy_of_panel, lay_out
+from bonwise.table.score_table import ScoreTable
 from cli.commands import strict, typed
 
 

@@ -5,9 +5,8 @@ import re
 import pytest
 
 from auditing.tables import cohort, table, two_judges
-from bonwise.auditing.audit import audit
-from bonwise.auditing.thresholds import Thresholds
-from bonwise.auditing.verdict import candidate_validity, judge_validity, pick_validity
+from bonwise.auditing.front import audit
+from bonwise.auditing.verdict import Thresholds, candidate_validity, judge_validity, pick_validity
 from bonwise.errors import UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bonwise.data.table import ScoreTable
+from bonwise.table.score_table import ScoreTable
 from browser.hostile import HOSTILE, IN_FILES
 
 __all__ = ["ALL", "COLUMNS", "JUDGES", "of_columns", "of_judges", "values_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from bonwise.testing import simulate
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from bonwise.documents.audit import AuditDocument
-from bonwise.documents.metrics import unit_of
+from bonwise.auditing.result import AuditDocument
+from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import estimate, interval, number
 from browser.opened import NARROW, contrasts, drawings_told, fits, ids_once, unfold
 from browser.samples import audited, spoken

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.planning.sampling.blind_sheet import BlindSheet, SheetRow
+from bonwise.labels.blind_sheet import BlindSheet, SheetRow
 from browser.hostile import HOSTILE
 from browser.hostile_tables import ALL
 from browser.opened import NARROW, WIDE, contrasts, fits, ids_once, opened

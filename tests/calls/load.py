@@ -10,7 +10,7 @@ from pathlib import Path
 
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.verdicts import Score
+from bonwise.table.verdicts import Score
 from bonwise.testing.script import Script
 from bonwise.testing.transport import FakeTransport
 from calls.virtual_time import run_virtual

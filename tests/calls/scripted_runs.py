@@ -6,10 +6,10 @@ from collections import Counter
 
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.pool import Candidate, Pool
-from bonwise.data.verdicts import Unscored
 from bonwise.judges.registry import judge_from_spec
 from bonwise.judges.scoring import judge_pools
+from bonwise.table.pools import Candidate, Pool
+from bonwise.table.verdicts import Unscored
 from bonwise.testing.transport import FakeTransport
 
 OPENAI = "pointwise:openai/gpt-5-mini"

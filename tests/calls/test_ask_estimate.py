@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from bonwise.calls.ask_estimate import estimate_asks
 from bonwise.calls.bill import Usage
 from bonwise.calls.engine import Engine
+from bonwise.calls.estimate import estimate_asks
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import UsageError
 from bonwise.judges.judging import judge_with

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.calls.bucket import Bucket
+from bonwise.calls.pace import Bucket
 from bonwise.calls.rate_limits import Window
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.clients import SdkClient
-from bonwise.calls.providers.registry import provider
+from bonwise.calls.providers.protocol import provider
 from bonwise.judges.registry import judge_from_spec
 from bonwise.judges.scoring import judge_pools
 from bonwise.testing.faults import Faults

@@ -6,14 +6,14 @@ import json
 import pytest
 
 from bonwise.calls.ask import Ask, Model
+from bonwise.calls.bill import MOST_REASONS, CallTotals
 from bonwise.calls.endpoint import CLOSED_FOR
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.totals import MOST_REASONS, CallTotals
-from bonwise.calls.waiting import PATIENCE
-from bonwise.data.verdicts import Unscored
+from bonwise.calls.rate_limits import PATIENCE
 from bonwise.errors import UsageError
+from bonwise.table.verdicts import Unscored
 from bonwise.testing import FakeTransport, Faults, Script
 from calls.virtual_time import run_virtual
 from http_libraries import HTTP

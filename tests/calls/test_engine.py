@@ -17,10 +17,10 @@ from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.limiter import EndpointLimiter
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.reply import Choice, TokenLogprobs
-from bonwise.data.verdicts import Unscored
 from bonwise.errors import CallError, LedgerError, UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.registry import judge_from_spec
+from bonwise.table.verdicts import Unscored
 from bonwise.testing.faults import Faults
 from bonwise.testing.script import Script
 from bonwise.testing.transport import FakeTransport

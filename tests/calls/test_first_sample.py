@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.ask_estimate import estimate_asks
 from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
-from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.providers.registry import provider
-from bonwise.data.verdicts import Unscored
+from bonwise.calls.estimate import estimate_asks
+from bonwise.calls.providers.protocol import Connection, provider
+from bonwise.table.verdicts import Unscored
 from bonwise.testing.script import Script
 from bonwise.testing.transport import FakeTransport
 from calls.virtual_time import run_virtual

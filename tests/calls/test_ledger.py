@@ -11,8 +11,7 @@ from contextlib import closing
 import pytest
 
 from bonwise.calls.bill import Usage
-from bonwise.calls.ledger.absent import NullLedger
-from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.ledger.ledger import Ledger, NullLedger
 from bonwise.calls.ledger.records import Stored
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.errors import LedgerError

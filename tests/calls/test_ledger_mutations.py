@@ -10,8 +10,8 @@ import shutil
 import pytest
 
 from bonwise.calls.bill import Usage
+from bonwise.calls.ledger.damage import repair
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.ledger.repair import repair
 from bonwise.errors import LedgerError
 from calls.ledgers import key, recorded, request
 

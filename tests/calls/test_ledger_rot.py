@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from bonwise.calls.bill import Usage
-from bonwise.calls.ledger import checking, schema
-from bonwise.calls.ledger.digest_sum import read_sum
-from bonwise.calls.ledger.digests import answer_digest, key_digest
+from bonwise.calls.ledger import damage as checking
+from bonwise.calls.ledger import schema
+from bonwise.calls.ledger.damage import repair
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.ledger.owner import this_process
-from bonwise.calls.ledger.repair import repair
+from bonwise.calls.ledger.place import this_process
+from bonwise.calls.ledger.schema import answer_digest, key_digest, read_sum
 from bonwise.errors import LedgerError
 from calls.ledgers import ask, key, process, recorded, request
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.calls.latencies import Latencies
-from bonwise.calls.overload import LATEST, OverloadSigns
-from bonwise.calls.window import ConcurrencyWindow
+from bonwise.calls.pace import LATEST, ConcurrencyWindow, OverloadSigns
+from bonwise.calls.retry import Latencies
 from bonwise.testing.faults import Faults
 from calls.load import HANGING, TEN, Capacity, loaded
 

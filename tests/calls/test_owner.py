@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.calls.ledger import owner
-from bonwise.calls.ledger.owner import SILENCE, is_alive, this_process
+from bonwise.calls.ledger import place as owner
+from bonwise.calls.ledger.place import SILENCE, is_alive, this_process
 
 HERE = this_process()
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="start times are read from /proc")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.partial_usage import reckoned
 from bonwise.calls.reply import Choice
+from bonwise.calls.tokens import reckoned
 from bonwise.testing import script as script_module
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from bonwise.calls.failure import TRANSIENT, AttemptError, Problem
 from bonwise.calls.limiter import EndpointLimiter
 from bonwise.calls.rate_limits import RateLimits
+from bonwise.calls.reply import TRANSIENT, AttemptError, Problem
 from bonwise.calls.retry import until_answered
 from calls.virtual_time import run_virtual
 

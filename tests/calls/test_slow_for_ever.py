@@ -18,8 +18,8 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.supplied import SuppliedClient
-from bonwise.data.verdicts import Unscored
-from bonwise.runs import control
+from bonwise.selection import run as control
+from bonwise.table.verdicts import Unscored
 from calls.dripping import DRIPS, dripping
 from crash.runs import start
 from processes import ended

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.calls.rate_limits import RateLimits, Window
-from bonwise.calls.waiting import LONGEST_WAIT, anthropic_limits, openai_limits, retry_after
+from bonwise.calls.rate_limits import LONGEST_WAIT, RateLimits, Window, anthropic_limits, openai_limits, retry_after
 from http_libraries import INSTALLED
 
 NOW = datetime(1994, 11, 6, 8, 49, 7, tzinfo=UTC).timestamp()

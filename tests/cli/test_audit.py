@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.documents.audit import AuditDocument
-from bonwise.documents.metrics import unit_of
+from bonwise.auditing.result import AuditDocument
+from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import estimate, interval, setting
 from bonwise.testing import simulate
 from cli.commands import CONTROL, rows_of, scored, strict, typed, written

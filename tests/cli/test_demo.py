@@ -13,12 +13,12 @@ from statistics import fmean
 
 import pytest
 
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from bonwise.cli.entry import run
-from bonwise.data.verdicts import Score
 from bonwise.demo.run import run_demo
 from bonwise.demo.tasks import label, load_tasks
 from bonwise.judges.local import NAMES
+from bonwise.table.verdicts import Score
 from cli.commands import CONTROL, rows_of, strict, typed
 
 LABELS = {(t.pool.prompt_id, c.id): label(t, c) for t in load_tasks() for c in t.pool.candidates}

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bonwise.cli import large_pools
+from bonwise.cli import dry_run as large_pools
 from cli.commands import pool_file, typed
 
 MODEL = "openai/gpt-5-mini"

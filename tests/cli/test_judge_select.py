@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.data.pool_file import read_pools
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.judges.registry import judge_from_spec
+from bonwise.table.pools import read_pools
+from bonwise.table.verdicts import Score, Unscored
 from cli.commands import pool_file, rows_of, strict, typed
 from cli.picked import decisions, picks
 

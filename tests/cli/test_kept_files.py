@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bonwise.calls.engine import Engine
-from bonwise.data.own_files import refuse_foreign
 from bonwise.errors import FileError
+from bonwise.table.writing import refuse_foreign
 from bonwise.testing import simulate
 from cli.commands import every_command, typed
 from cli.served import served

@@ -9,8 +9,8 @@ import typer
 
 from bonwise.cli import entry
 from bonwise.cli.labels import app
-from bonwise.data.label_design import LabelDesign
 from bonwise.errors import UsageError
+from bonwise.table.label_design import LabelDesign
 from bonwise.testing import simulate
 from cli.commands import strict
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bonwise.data.table import ScoreTable
-from bonwise.selection.pilot import load_model, read_pilot
-from bonwise.stats.draw_model import DrawModel
+from bonwise.selection.draw_model import load_model, read_pilot
+from bonwise.selection.learnt_draws import DrawModel
+from bonwise.table.score_table import ScoreTable
 from bonwise.testing import simulate
 from cli.commands import strict, typed, written
 

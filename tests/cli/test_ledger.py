@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.cli.progress import shown_count
+from bonwise.cli.running import shown_count
 from cli.commands import CONTROL, pool_file, strict, typed
 from cli.served import served
 
@@ -184,7 +184,7 @@ def test_a_flipped_digit_is_never_a_score(capsys, folder):
 
 def test_an_export_says_how_far_it_is(capsys, folder, monkeypatch):
     """A long export says how many rows there are so far."""
-    monkeypatch.setattr("bonwise.cli.progress.COUNT_PAUSE", 0.0)
+    monkeypatch.setattr("bonwise.cli.running.COUNT_PAUSE", 0.0)
     lines = list(shown_count(range(3000), "row"))
     assert len(lines) == 3000
     assert capsys.readouterr().err.splitlines()[0].endswith("1,000 rows so far")

@@ -9,7 +9,7 @@ import bonwise as bw
 from bonwise.cli.judge import judge
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.select import select
-from bonwise.selection.engine_settings import EngineSettings
+from bonwise.selection.settings import EngineSettings
 
 SETTINGS = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "deadline", "reask")
 

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.cli.picked_page import MOST_ROWS, PickedPage
-from bonwise.data.pool import Candidate, Pool
-from bonwise.data.verdicts import Score, Unscored
+from bonwise.cli.picks import MOST_ROWS, PickedPage
 from bonwise.judges.calling import as_judge
 from bonwise.routing.router import Router
-from bonwise.selection.selection import Comparison
-from bonwise.selection.totals import Totals
+from bonwise.selection.selection import Comparison, Totals
+from bonwise.table.pools import Candidate, Pool
+from bonwise.table.verdicts import Score, Unscored
 from cli.commands import pool_file, typed
 from cli.picked import picks
 from cli.served import served

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import typer
 
-from bonwise.cli.plan import plan
+from bonwise.cli.planning import plan
 from bonwise.errors import UsageError
 from bonwise.testing import simulate
 from cli.commands import strict, typed

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bonwise.planning.studies.vote_study import study_preferences
+from bonwise.votes.front import study_preferences
 from cli.commands import CONTROL, strict, typed, written
 
 ROWS = [

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.prompts.folder import builtin_names, prompts_folder
-from bonwise.prompts.loading import load
+from bonwise.judges.prompt_loading import builtin_names, load, prompts_folder
 from cli.commands import CONTROL, typed
 
 HOSTILE = "a\x1b[31mb\u202ec\x07"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import typer
 
-from bonwise.cli.route import route
+from bonwise.cli.judge_studies import route
 from bonwise.errors import UsageError
 from bonwise.routing.saved import SavedRouter
 from cli.commands import strict

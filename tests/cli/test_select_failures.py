@@ -8,10 +8,10 @@ from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
-from bonwise.data.verdicts import Score
 from bonwise.judges import registry as judges
 from bonwise.selection import registry as strategies
-from bonwise.selection.strategies.greedy import Greedy
+from bonwise.selection.strategies.scores import Greedy
+from bonwise.table.verdicts import Score
 from calls.held_time import run_held
 from cli.commands import pool_file, typed
 from cli.picked import decisions, picks

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bonwise as bw
-from bonwise.data.pool_file import read_pools
+from bonwise.table.pools import read_pools
 from cli.commands import pool_file, strict, typed
 from cli.picked import decisions
 from cli.served import served

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.cli.picked_page import MOST_POOLS, PickedPage
-from bonwise.data.pool import Candidate, Pool
+from bonwise.cli.picks import MOST_POOLS, PickedPage
 from bonwise.report.page.environment import LONGEST_TEXT, MOST_BYTES, page_bytes
 from bonwise.report.show import page
-from bonwise.selection.selection import Comparison
-from bonwise.selection.totals import Totals
+from bonwise.selection.selection import Comparison, Totals
+from bonwise.table.pools import Candidate, Pool
 from cli.commands import pool_file, typed
 from cli.picked import picks
 from cli.served import served

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bonwise.calls.reply import Choice
-from bonwise.cli.strategies import strategies
+from bonwise.cli.lookups import strategies
 from bonwise.routing.saved import SavedRouter
 from bonwise.testing import Faults
 from cli.commands import pool_file, typed

@@ -7,11 +7,11 @@ import pytest
 
 import bonwise as bw
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading
-from bonwise.data import reading_options
-from bonwise.data.checks import CONFIDENCE, SEED
-from bonwise.data.converting import convert
-from bonwise.data.reading_options import ReadingOptions, keywords_of
-from bonwise.data.table import ScoreTable
+from bonwise.table import reading_options
+from bonwise.table.checks import CONFIDENCE, SEED
+from bonwise.table.reading_options import ReadingOptions, keywords_of
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.sources import convert
 from bonwise.testing import simulate
 from cli.commands import every_command
 

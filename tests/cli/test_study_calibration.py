@@ -4,9 +4,9 @@ import pytest
 import typer
 
 from auditing.tables import two_judges
-from bonwise.auditing.studies.registration import study_of
-from bonwise.cli.study.command import command_of
+from bonwise.cli.study_command import command_of
 from bonwise.errors import UsageError
+from bonwise.studies.registration import study_of
 from cli.commands import strict
 
 

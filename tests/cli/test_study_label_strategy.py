@@ -5,7 +5,7 @@ import json
 import pytest
 
 from auditing.studies.pairwise_judges import verdicts
-from bonwise.auditing.studies.label_strategy.study import study_label_strategy
+from bonwise.studies.label_strategy.front import study_label_strategy
 from bonwise.testing import simulate
 from cli.commands import CONTROL, rows_of, strict, typed
 

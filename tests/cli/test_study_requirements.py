@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bonwise.auditing.studies.requirements import study_requirements
+from bonwise.studies.requirements.front import study_requirements
 from bonwise.testing import simulate
 from cli.commands import strict, typed
 

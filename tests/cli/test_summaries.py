@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from auditing.tables import cohort
-from bonwise.auditing.audit import audit
-from bonwise.cli.summaries import write_junit, write_markdown
+from bonwise.auditing.front import audit
+from bonwise.cli.build_server import write_junit, write_markdown
 from bonwise.errors import FileError, UsageError
 
 

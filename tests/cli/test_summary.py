@@ -10,16 +10,13 @@ import pytest
 from bonwise.calls.bill import Usage
 from bonwise.calls.engine import Engine
 from bonwise.calls.reply import Choice
-from bonwise.cli.progress import _figures, shown_progress
-from bonwise.cli.running import judge_all
-from bonwise.cli.summary import summarise
-from bonwise.data.pool_file import read_pools
-from bonwise.data.verdicts import Score
+from bonwise.cli.running import _progress_figures, judge_all, shown_progress, summarise
 from bonwise.errors import JudgeError
 from bonwise.judges.registry import judge_from_spec
-from bonwise.runs.progress import RunProgress
-from bonwise.runs.summary import RunSummary
-from bonwise.selection.engine_settings import EngineSettings
+from bonwise.selection.run import RunProgress, RunSummary
+from bonwise.selection.settings import EngineSettings
+from bonwise.table.pools import read_pools
+from bonwise.table.verdicts import Score
 from bonwise.testing import Faults
 from cli.commands import pool_file, rows_of, strict, typed
 from cli.served import served
@@ -219,9 +216,11 @@ def progress(**now):
 
 def test_a_storm_is_seen_while_it_lasts():
     """While calls wait to be tried again the progress says so, and why, in printable words."""
-    assert _figures(progress()) == "4 of 9 answers, 1 from the ledger, $0.2500"
-    assert "3 to be tried again, $" in _figures(progress(waiting=3))
-    assert "3 to be tried again (429: slow\\x1b down)" in _figures(progress(waiting=3, trouble="429: slow\x1b down"))
+    assert _progress_figures(progress()) == "4 of 9 answers, 1 from the ledger, $0.2500"
+    assert "3 to be tried again, $" in _progress_figures(progress(waiting=3))
+    assert "3 to be tried again (429: slow\\x1b down)" in _progress_figures(
+        progress(waiting=3, trouble="429: slow\x1b down")
+    )
 
 
 @pytest.mark.parametrize("width", [80, 100])

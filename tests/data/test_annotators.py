@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.annotator_columns import label_column_groups
-from bonwise.data.annotator_rules import aggregate, kind_of_labels
-from bonwise.data.converting import convert
-from bonwise.data.opening import open_table
-from bonwise.data.reading_options import ReadingOptions
-from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
+from bonwise.table.annotators import aggregate, kind_of_labels
+from bonwise.table.columns import label_column_groups
+from bonwise.table.opening import open_table
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.scales import Scale
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.sources import convert
 
 CELLS = [("p", "a"), ("p", "b"), ("q", "a"), ("q", "b")]
 

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.bytes_check import LONGEST_LINE
-from bonwise.data.labels import join_labels
-from bonwise.data.panel import lay_out
-from bonwise.data.reading import read_raw
-from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
+from bonwise.table.opening import join_labels
+from bonwise.table.panel import lay_out
+from bonwise.table.reading import read_raw
+from bonwise.table.scales import Scale
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.text_files import LONGEST_LINE
 
 HEADER = "prompt_id,candidate,judge_score,oracle_label\n"
 GOOD = HEADER + "p1,a,0.5,1\np1,b,0.25,0\np2,a,0.5,0\np2,b,0.75,1\n"
@@ -333,8 +333,8 @@ def test_a_file_that_changes_between_check_and_read(tmp_path, monkeypatch, name,
     def vanish(checked):
         path.unlink() if becomes == "gone" else path.write_bytes(b"\xff\xfe{\x00\n" * 9)
 
-    monkeypatch.setattr("bonwise.data.reading.check_text", vanish)
-    monkeypatch.setattr("bonwise.data.lines.check_text", vanish)
+    monkeypatch.setattr("bonwise.table.reading.check_text", vanish)
+    monkeypatch.setattr("bonwise.table.text_files.check_text", vanish)
     if name == "s.parquet":
         vanish(path)
     with pytest.raises(InputError) as caught:

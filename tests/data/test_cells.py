@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.cells import distinct_cells, label_by_cell, mean_by_cell, positions
+from bonwise.table.cells import distinct_cells, label_by_cell, mean_by_cell, positions
 
 KEYS = st.lists(st.integers(0, 9), max_size=20).map(lambda keys: np.array(keys, dtype=np.int64))
 

@@ -6,8 +6,8 @@ import pytest
 from anthropic.types import Message, TextBlock, ToolUseBlock, Usage
 from openai.types.chat import ChatCompletionMessage
 
-from bonwise.data.chat import NotAnAnswerError, answer_text, prompt_text
 from bonwise.errors import UsageError
+from bonwise.table.chat import NotAnAnswerError, answer_text, prompt_text
 
 GIVEN = {"b": 1, "a": "é"}
 CALL = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"b": 1, "a": "é"}'}}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bonwise.data.checks import check, check_confidence, check_seed, check_shape, check_share, number, whole
 from bonwise.errors import UsageError
+from bonwise.table.checks import check, check_confidence, check_seed, check_shape, check_share, number, whole
 
 
 @pytest.mark.parametrize("value", [0.49, 1, float("nan"), "0.95", None, True])

@@ -5,12 +5,12 @@ import itertools
 import pandas as pd
 import pytest
 
-from bonwise.data.columns import resolve_columns
-from bonwise.data.opening import open_table
-from bonwise.data.reading_options import ReadingOptions
-from bonwise.data.roles import COLUMN_FLAGS, ROLES
-from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, RowError, UsageError
+from bonwise.table.columns import resolve_columns
+from bonwise.table.opening import open_table
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.roles import COLUMN_FLAGS, ROLES
+from bonwise.table.score_table import ScoreTable
 
 ALIASES = {
     "prompt_id": ["item_id", "id", "case_id", "question_id", "original_id"],

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.data.label_design import LabelDesign
-from bonwise.data.pair_record import PairRecord
 from bonwise.errors import InputError
+from bonwise.studies.label_strategy.judged_pairs import PairRecord
+from bonwise.table.label_design import LabelDesign
 from cli.commands import typed
 
 KEPT = Path(__file__).parents[1] / "frozen" / "first_release"

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.feature_scaling import FeatureScaling, StackFeature
-from bonwise.data.judge_stack import JudgeStack
+from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
 
 ONE, TWO = (StackFeature("a", "score"),), (StackFeature("a", "score"), StackFeature("b", "score"))
 VALUE = st.one_of(st.none(), st.integers(0, 3).map(float))

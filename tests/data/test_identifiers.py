@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.identifiers import as_categories
 from bonwise.errors import RowError
+from bonwise.table.identifiers import as_categories
 
 # No blanks, no words for nothing, and no whole numbers with a point: what stands for itself.
 WORDS = st.text(st.characters(exclude_categories=["Cs"])).map("name {}".format)

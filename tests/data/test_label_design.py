@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bonwise.data.label_design import LabelDesign
 from bonwise.errors import ColumnError, InputError, RowError
+from bonwise.table.label_design import LabelDesign
 
 IDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12)
 ROWS = {

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.data.columns import resolve_columns
-from bonwise.data.label_words import label_words, parse_labels, parse_word_values
-from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, RowError, UsageError
+from bonwise.table.columns import resolve_columns
+from bonwise.table.label_words import label_words, parse_labels, parse_word_values
+from bonwise.table.score_table import ScoreTable
 from bonwise.testing import simulate
 from cli.commands import strict, typed
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.labels import join_labels
-from bonwise.data.reading_options import ReadingOptions
-from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, InputError, RowError
+from bonwise.table.opening import join_labels
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.scales import Scale
+from bonwise.table.score_table import ScoreTable
 
 SCORES = pd.DataFrame({"prompt_id": [1, 1, 2, 2], "candidate": list("abab"), "judge_score": [0.1, 0.2, 0.3, 0.4]})
 TABLE = ScoreTable.from_frame(SCORES)

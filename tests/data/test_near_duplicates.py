@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.data.near_duplicates import near_duplicates
-from bonwise.data.table import ScoreTable
+from bonwise.doctoring.near_duplicates import near_duplicates
+from bonwise.table.score_table import ScoreTable
 
 
 def table(texts):

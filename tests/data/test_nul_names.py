@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.auditing.exhibits.strata import strata
-from bonwise.data.pair_verdicts import PairVerdicts
-from bonwise.data.table import ScoreTable
-from bonwise.data.words import Words
+from bonwise.auditing.strata import strata
 from bonwise.errors import InputError
-from bonwise.selection.pilot import learnt_from
+from bonwise.selection.draw_model import learnt_from
+from bonwise.studies.label_strategy.judged_pairs import PairVerdicts
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.words import Words
 
 
 def hidden(frame):

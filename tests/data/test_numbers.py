@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.numbers import first_text_row, is_blank, parse_numbers, read_numbers
-from bonwise.data.table import ScoreTable
 from bonwise.errors import RowError
+from bonwise.table.numbers import first_text_row, is_blank, parse_numbers, read_numbers
+from bonwise.table.score_table import ScoreTable
 
 
 def parsed(values, **options):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.panel import PromptLeftOut, lay_out
-from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, RowError, UsageError
+from bonwise.table.panel import PromptLeftOut, lay_out
+from bonwise.table.score_table import ScoreTable
 
 
 def table(pools, judge=None, **columns):

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.pool import Candidate, Pool
-from bonwise.data.pool_file import read_pools
 from bonwise.errors import FileError, RowError
+from bonwise.table.pools import Candidate, Pool, read_pools
 
 GOOD = {"prompt_id": "p1", "prompt": "Say hi", "candidates": ["hi", {"id": "b", "text": "hello"}]}
 
@@ -162,7 +161,7 @@ def test_any_json_is_pools_or_one_line_of_error(tmp_path_factory, records):
 
 def test_reading_pools_loads_no_pandas():
     """A command that only selects does not wait for the libraries of the audit."""
-    code = "import sys, bonwise.data.pool_file; sys.exit('pandas' in sys.modules or 'pyarrow' in sys.modules)"
+    code = "import sys, bonwise.table.pools; sys.exit('pandas' in sys.modules or 'pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.labels import join_labels
-from bonwise.data.panel import lay_out
-from bonwise.data.propensities import candidate_propensities, differ_within_prompts, propensities
-from bonwise.data.table import ScoreTable
 from bonwise.errors import RowError
+from bonwise.table.cell_scores import candidate_propensities, differ_within_prompts, propensities
+from bonwise.table.opening import join_labels
+from bonwise.table.panel import lay_out
+from bonwise.table.score_table import ScoreTable
 
 CHANCES = [0.2, 0.9, 0.5, 0.5]
 

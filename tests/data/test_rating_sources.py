@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.rating_sources import ratings_of_biggen, ratings_of_pairs, ratings_of_scores, ratings_of_votes
-from bonwise.data.ratings import RatingTable
-from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, RowError, UsageError
+from bonwise.factors.rating_sources import ratings_of_biggen, ratings_of_pairs, ratings_of_scores, ratings_of_votes
+from bonwise.factors.ratings import RatingTable
+from bonwise.table.score_table import ScoreTable
 
 SCORES = pd.DataFrame(
     {

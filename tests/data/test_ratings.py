@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.rating_scales import CategoryRules
-from bonwise.data.ratings import RatingTable
 from bonwise.errors import BonwiseError, ColumnError, InputError, RowError, UsageError
+from bonwise.factors.rating_scales import CategoryRules
+from bonwise.factors.ratings import RatingTable
 
 COLUMNS = ["prompt_id", "model", "opponent", "rater", "rating"]
 

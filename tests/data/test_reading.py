@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bonwise.data.lines import json_lines
-from bonwise.data.reading import read_raw
-from bonwise.data.table import ScoreTable
-from bonwise.data.writing import csv_text
 from bonwise.errors import BonwiseError, FileError
+from bonwise.table.reading import read_raw
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.text_files import json_lines
+from bonwise.table.writing import csv_text
 
 ROWS = [
     {"prompt_id": "001", "candidate": 'a, "b"', "judge_score": 0.5, "oracle_label": 1.0, "note": "x\ny"},

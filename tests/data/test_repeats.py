@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.auditing.audit import audit
-from bonwise.auditing.doctor import doctor
-from bonwise.data.panel import lay_out
-from bonwise.data.repeats import cell_repeats
-from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
+from bonwise.auditing.front import audit
+from bonwise.doctoring.front import doctor
 from bonwise.errors import ColumnError, RowError
+from bonwise.table.cells import cell_repeats
+from bonwise.table.panel import lay_out
+from bonwise.table.scales import Scale
+from bonwise.table.score_table import ScoreTable
 
 DRAWS = st.lists(
     st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.7, 1.0, float("nan")]), min_size=3, max_size=3), min_size=4, max_size=4

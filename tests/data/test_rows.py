@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.data.opening import open_table
 from bonwise.errors import InputError, UsageError
+from bonwise.table.opening import open_table
 
 ROWS = [
     {"prompt_id": f"p{prompt}", "candidate": name, "judge_score": score, "oracle_label": label}

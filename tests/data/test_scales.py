@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.scales import Scale, mismatch, parse_scale, to_unit
 from bonwise.errors import UsageError
+from bonwise.table.scales import Scale, mismatch, parse_scale, to_unit
 
 NUMBER = st.floats(-1e6, 1e6)
 

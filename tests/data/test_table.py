@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.panel import lay_out
-from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
 from bonwise.errors import RowError, UsageError
+from bonwise.table.panel import lay_out
+from bonwise.table.scales import Scale
+from bonwise.table.score_table import ScoreTable
 
 FRAME = pd.DataFrame(
     {

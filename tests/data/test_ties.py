@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.ties import TIE_DECIMALS, preferred, rounded
-from bonwise.data.verdicts import Preference
 from bonwise.stats import sums
+from bonwise.table.verdicts import TIE_DECIMALS, Preference, preferred, rounded
 
 
 def test_decimals_are_those_of_the_audit():

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.verdict_words import parse_verdict_map, side_of
 from bonwise.errors import UsageError
+from bonwise.table.verdict_words import parse_verdict_map, side_of
 
 PAIRS = [
     *(("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("one", "two"), ("1st", "2nd")),

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bonwise.data.verdicts import LONGEST_RAW, Preference, Score, Unscored, kept
 from bonwise.printable import writable
+from bonwise.table.verdicts import LONGEST_RAW, Preference, Score, Unscored, kept
 
 NO_NUMBERS = [math.nan, math.inf, -math.inf, True, "1", 1j, [1.0], np.float64("nan"), np.bool_(True), 10**400]
 

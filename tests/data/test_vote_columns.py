@@ -5,12 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from bonwise.data.rating_sources import ratings_of_votes
-from bonwise.data.vote_columns import NamedVoteColumns, columns_of_votes, find_vote_columns
-from bonwise.data.vote_shapes import shaped_votes
-from bonwise.data.vote_sides import pair_of
-from bonwise.data.votes import VoteTable
 from bonwise.errors import ColumnError
+from bonwise.factors.rating_sources import ratings_of_votes
+from bonwise.table.vote_columns import NamedVoteColumns, columns_of_votes, find_vote_columns, pair_of
+from bonwise.table.vote_rows import shaped_votes
+from bonwise.table.votes import VoteTable
 
 NAMES = {"a": ["x", "y", "x", "y"], "b": ["y", "x", "y", "x"]}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.vote_readings import holds_votes, read_votes, votes_of_shares
 from bonwise.errors import RowError
+from bonwise.table.vote_readings import holds_votes, read_votes, votes_of_shares
 
 SIDES = pd.DataFrame({"model_a": ["x", "y", "x", "y"], "model_b": ["y", "x", "y", "x"]})
 

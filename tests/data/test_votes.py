@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bonwise.data.votes import TIES, VoteTable, tie_value
 from bonwise.errors import BonwiseError, ColumnError, InputError, RowError, UsageError
+from bonwise.table.votes import TIES, VoteTable, tie_value
 
 
 def votes(rows, **asked):

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.wording import listed, quoted
-from bonwise.printable import printable
+from bonwise.printable import listed, printable, quoted
 
 
 @given(st.text())

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from bonwise.data.table import ScoreTable
-from bonwise.data.words import PromptWords, Words
 from bonwise.errors import InputError
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.words import PromptWords, Words
 from cli.commands import pool_file
 
 

@@ -11,9 +11,9 @@ import pytest
 from pyarrow import parquet
 
 import bonwise as bw
-from bonwise.data.table import ScoreTable
-from bonwise.data.words import Words
 from bonwise.errors import ColumnError, RowError
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.words import Words
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "caf\u00e9?"}]
 

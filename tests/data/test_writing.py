@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.writing import csv_cell, csv_text, plain_cell, refuse_unwritable, write_whole
 from bonwise.errors import FileError
+from bonwise.table.writing import csv_cell, csv_text, plain_cell, refuse_unwritable, write_whole
 
 SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
 
@@ -106,7 +106,7 @@ def test_a_link_is_followed(tmp_path):
 SAYS = """
 import os, sys
 from pathlib import Path
-from bonwise.data.writing import refuse_unwritable, write_whole
+from bonwise.table.writing import refuse_unwritable, write_whole
 
 print("before")
 refuse_unwritable(sys.argv[1])

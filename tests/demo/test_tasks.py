@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import bonwise
 from bonwise.demo import tasks as tasks_module
-from bonwise.demo.checkers import CHECKERS, Check
-from bonwise.demo.tasks import label, load_tasks
+from bonwise.demo.tasks import CHECKERS, Check, label, load_tasks
 from bonwise.errors import InputError, UsageError
 
 TASKS = {task.pool.prompt_id: task for task in load_tasks()}

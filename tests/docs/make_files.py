@@ -19,9 +19,9 @@ from real_files import REAL_FILES
 from refusals import REFUSALS
 
 import bonwise as bw
-from bonwise.auditing.doctor import doctor
-from bonwise.data.converting import convert
+from bonwise.doctoring.front import doctor
 from bonwise.errors import BonwiseError
+from bonwise.table.sources import convert
 
 PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
 _MARKS = re.compile(r"<!-- (real files|readings|refusals) -->.*?<!-- end -->", re.DOTALL)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bonwise.documents.schemas import WORDS, json_schema
+from bonwise.results import json_schema, words
 
 __all__ = ["PAGE", "main", "page"]
 
@@ -38,7 +38,7 @@ _TYPES = {"string": "text", "integer": "whole number", "number": "number", "bool
 
 def page(text: str) -> str:
     """Return the page with its tables made anew."""
-    schemas = {word: json_schema(word) for word in WORDS}
+    schemas = {word: json_schema(word) for word in words()}
     named = Counter(name for schema in schemas.values() for name in schema.get("$defs", {}))
     shared = {name for name, times in named.items() if times > 1}
     for word, schema in schemas.items():

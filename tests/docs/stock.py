@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from auditing.watching.logs import write_log
-from bonwise.auditing.audit import audit
-from bonwise.auditing.confidence import audit_confidence
-from bonwise.data.score_file import score_file
-from bonwise.factors.fit import fit_factors
-from bonwise.factors.stack_fit import fit_stack
-from bonwise.judges.judged_table import PAIR_HEADER
-from bonwise.planning.sampling.label_draw import draw_labels
+from bonwise.auditing.front import audit
+from bonwise.confidence.front import audit_confidence
+from bonwise.factors.front import fit_factors
+from bonwise.judges.scoring import PAIR_HEADER
+from bonwise.labels.front import draw_labels
+from bonwise.stacks.front import fit_stack
+from bonwise.stacks.stack_scores import score_file
 from bonwise.testing import simulate, simulate_ratings
 
 PROMPTS = 120

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bonwise.cli.entry import run
-from bonwise.documents.study import study_names
+from bonwise.studies.result import study_names
 from docs.pages import blocks, commands, without_outputs
 
 GUIDES = (

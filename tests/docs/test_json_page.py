@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from bonwise.documents.schemas import WORDS
+from bonwise.results import words
 from docs.make_json import PAGE, main, page
 
 
@@ -14,7 +14,7 @@ def test_the_page_of_documents_is_current(capsys):
 def test_every_schema_has_a_section():
     """Each schema is in one section, with its keys; made twice, the page is the same."""
     text = PAGE.read_text("utf-8")
-    for word in WORDS:
+    for word in words():
         assert len(re.findall(rf"^## `bonwise\.{word}/1`$", text, re.MULTILINE)) == 1
         assert text.count(f"<!-- keys of {word} -->") == 1
     assert page(page(text)) == page(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.auditing.doctor import doctor
+from bonwise.doctoring.front import doctor
 from bonwise.errors import BonwiseError
 from docs.make_files import PAGE, REAL_FILES, REFUSALS, counted, page, refusal
 

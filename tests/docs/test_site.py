@@ -18,8 +18,8 @@ import typer.main
 
 import bonwise
 from bonwise.cli.app import app_for
-from bonwise.documents.metric_definitions import DEFINITIONS
-from bonwise.documents.schemas import WORDS, json_schema
+from bonwise.report.page.defined import DEFINITIONS
+from bonwise.results import json_schema, words
 from bonwise.testing import simulate
 from browser.conftest import ARGUMENTS, NAMES, absent
 from docs.pages import ROOT
@@ -115,7 +115,7 @@ def test_every_command_has_its_place(pages, site):
 
 def test_every_schema_is_a_file(site):
     """Each JSON Schema is on the site as the program prints it."""
-    for word in WORDS:
+    for word in words():
         assert json.loads((site / "schemas" / f"{word}.json").read_text("utf-8")) == json_schema(word)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.documents.study import study_names
+from bonwise.studies.result import study_names
 from docs.studies import check_study_page
 
 DOCS = Path(__file__).parents[2] / "docs"

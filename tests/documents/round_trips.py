@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bonwise.documents.reading import load
 from bonwise.errors import InputError
+from bonwise.results import load
 
 __all__ = ["read_back", "refusal"]
 

@@ -9,12 +9,11 @@ import pandas as pd
 
 from auditing.studies.pairwise_judges import verdicts
 from auditing.tables import cohort
-from bonwise.auditing.studies.calibration import study_calibration
-from bonwise.auditing.studies.label_strategy.draw import draw_pairs
-from bonwise.auditing.studies.label_strategy.study import study_label_strategy
-from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-from bonwise.auditing.studies.mix import study_mix
-from bonwise.auditing.studies.requirements import study_requirements
+from bonwise.studies.calibration.front import study_calibration
+from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
+from bonwise.studies.label_strategy.pair_draw import draw_pairs
+from bonwise.studies.mix.front import study_mix
+from bonwise.studies.requirements.front import study_requirements
 from bonwise.testing import simulate
 
 __all__ = ["RESULTS", "SIMULATION", "controlled", "judged", "pools", "result"]

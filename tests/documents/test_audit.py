@@ -9,9 +9,9 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
-from bonwise.documents.audit import AuditDocument
-from bonwise.documents.reading import load
+from bonwise.auditing.result import AuditDocument
 from bonwise.errors import UsageError
+from bonwise.results import load
 from documents.round_trips import read_back, refusal
 
 

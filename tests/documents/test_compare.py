@@ -6,8 +6,8 @@ import json
 import pandas as pd
 import pytest
 
-from bonwise.auditing.compare import compare
-from bonwise.documents.compare import CompareDocument
+from bonwise.comparing.front import compare
+from bonwise.comparing.result import CompareDocument
 from cli.commands import scored, written
 from documents.round_trips import read_back, refusal
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bonwise.auditing.doctor import doctor
+from bonwise.doctoring.front import doctor
 from cli.commands import scored, written
 from documents.round_trips import read_back, refusal
 
@@ -65,7 +65,7 @@ def test_reasons_stand_in_one_order(tmp_path):
     lacking = {(f"p{at:03d}", name) for at, name in enumerate(names)}
     found = looked_over(tmp_path, lacking=lacking, pairs=40).dropped
     assert found == {"lacks c0": 2, "lacks c1": 2, "lacks c2": 2}
-    code = "import sys; from bonwise.auditing.doctor import doctor; print(list(doctor(sys.argv[1]).dropped))"
+    code = "import sys; from bonwise.doctoring.front import doctor; print(list(doctor(sys.argv[1]).dropped))"
     orders = {
         subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "scores.csv")],

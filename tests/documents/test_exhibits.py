@@ -4,10 +4,10 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import cohort
-from bonwise.auditing.exhibits.exhibits import exhibits
-from bonwise.auditing.exhibits.note import Note
-from bonwise.auditing.exhibits.what_if import what_if
-from bonwise.data.words import Words
+from bonwise.auditing.exhibits import exhibits
+from bonwise.auditing.page import Note
+from bonwise.auditing.what_if import what_if
+from bonwise.table.words import Words
 from documents.round_trips import read_back, refusal
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.documents.learn import LearnDocument
+from bonwise.selection.learnt import LearnDocument
 from documents.round_trips import read_back, refusal
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.documents.error import ErrorDocument
-from bonwise.documents.ledger import LedgerDocument
+from bonwise.cli.error import ErrorDocument
+from bonwise.cli.ledger_account import LedgerDocument
 from documents.round_trips import read_back, refusal
 
 

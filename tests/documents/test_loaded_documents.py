@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.documents.schemas import WORDS
 from bonwise.errors import UsageError
 from bonwise.report.blocks import Drawing
 from bonwise.report.show import is_described
+from bonwise.results import WORDS
 from documents.samples import samples_of, shapes_of
 
 EVERY = samples_of(set(WORDS))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bonwise.documents.metric_definitions import DEFINITIONS
+from bonwise.report.page.defined import DEFINITIONS
 from bonwise.stats.catalog import METRICS
 from docs.pages import ROOT
 

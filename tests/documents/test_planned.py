@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from bonwise.documents.reading import load
+from bonwise.results import load
 from documents.planned import COMPARED, DRAWS, MONITORS, PLANS, VOTES, made
 from documents.round_trips import read_back, refusal
 

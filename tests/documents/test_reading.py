@@ -10,13 +10,12 @@ import sys
 import pytest
 
 import bonwise as bw
+from bonwise import strict_json
 from bonwise.cli.entry import run
-from bonwise.documents import strict_json
-from bonwise.documents.confidence import ConfidenceDocument
-from bonwise.documents.reading import read_document
-from bonwise.documents.router import RouterDocument
-from bonwise.documents.schemas import WORDS
+from bonwise.confidence.result import ConfidenceDocument
 from bonwise.errors import FileError
+from bonwise.results import WORDS, read_document
+from bonwise.routing.result_router import RouterDocument
 from documents.samples import samples_of
 from processes import PATIENCE
 

@@ -6,9 +6,18 @@ import math
 import pytest
 from pydantic import Field, ValidationError
 
-from bonwise.documents.document import Document
-from bonwise.documents.record import Record, given
-from bonwise.documents.values import Confidence, Count, NonNegative, Number, Positive, PositiveShare, Share
+from bonwise.results import (
+    Confidence,
+    Count,
+    Document,
+    NonNegative,
+    Number,
+    Positive,
+    PositiveShare,
+    Record,
+    Share,
+    given,
+)
 
 
 class Part(Record):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.documents.route import RouteDocument
-from bonwise.routing.study import RouteStudy
+from bonwise.routing.front import RouteStudy
+from bonwise.routing.result import RouteDocument
 from documents.round_trips import read_back, refusal
 from routing.tables import weak_judge
 

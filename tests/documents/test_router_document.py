@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import bonwise as bw
-from bonwise.documents.router import FEATURES, RANGES, RouterDocument
+from bonwise.routing.gain_model import GainModel, fit_gain
+from bonwise.routing.result_router import FEATURES, RANGES, RouterDocument
 from bonwise.routing.router import Router
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS
-from bonwise.stats.gain_model import GainModel, fit_gain
 from bonwise.testing import simulate
 
 

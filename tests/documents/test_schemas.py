@@ -10,10 +10,8 @@ import pytest
 
 import bonwise
 from bonwise.cli.entry import run
-from bonwise.documents.document import Document
-from bonwise.documents.record import Record
-from bonwise.documents.schemas import WORDS, document_class, json_schema, word_of
 from bonwise.errors import UsageError
+from bonwise.results import Document, Record, document_class, json_schema, word_of, words
 from documents.samples import samples_of
 
 SOURCE = Path(bonwise.__file__).parent
@@ -39,27 +37,27 @@ def test_every_schema_that_the_code_names_has_a_model():
     """Each ``bonwise.WORD/1`` in the source is a word of the list; of version 2 there is none."""
     found = named_in_the_source()
     assert {number for _, number in found} == {"1"}
-    assert {word for word, _ in found} == set(WORDS)
+    assert {word for word, _ in found} == set(words())
 
 
 def test_every_word_has_one_model():
     """Each word is the name of a module with one document of its schema, and no other module has one."""
-    assert list(WORDS) == sorted(set(WORDS))
-    models = [document_class(word) for word in WORDS]
+    assert list(words()) == sorted(set(words()))
+    models = [document_class(word) for word in words()]
     assert len(set(models)) == len(models)
-    assert [model.schema_name() for model in models] == [f"bonwise.{word}/1" for word in WORDS]
-    assert [model.__module__ for model in models] == [f"bonwise.documents.{word}" for word in WORDS]
-    others = [path.stem for path in (SOURCE / "documents").glob("*.py") if path.stem not in {*WORDS, "__init__"}]
+    assert [model.schema_name() for model in models] == [f"bonwise.{word}/1" for word in words()]
+    assert [model.__module__ for model in models] == [f"bonwise.documents.{word}" for word in words()]
+    others = [path.stem for path in (SOURCE / "documents").glob("*.py") if path.stem not in {*words(), "__init__"}]
     assert [name for name in others if hasattr(import_module(f"bonwise.documents.{name}"), "MODEL")] == []
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", words())
 def test_every_schema_has_a_sample(word):
     """A golden case writes a document of each schema: the tests of this folder look at all of them."""
     assert samples_of({word}), f"no golden file holds a document of bonwise.{word}/1"
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", words())
 def test_a_schema_is_one(word, validator):
     """The JSON Schema is valid, closed, and requires its own name before all else."""
     schema = json_schema(word)
@@ -71,7 +69,7 @@ def test_a_schema_is_one(word, validator):
     assert all(one["description"] for one in objects)
 
 
-@pytest.mark.parametrize("sample", samples_of(set(WORDS)), ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", samples_of(set(words())), ids=lambda sample: sample.name)
 def test_documents_fit_their_schema(sample, validator):
     """Every real document validates; without its schema, with a further key, and as a list it does not."""
     check = validator(json_schema(sample.word))
@@ -97,7 +95,7 @@ def _wrong_types(document):
 
 def test_words_are_found_by_their_schema():
     """A schema of another version, another program, or in other letters is none."""
-    assert word_of(f"bonwise.{WORDS[0]}/1") == WORDS[0]
+    assert word_of(f"bonwise.{words()[0]}/1") == words()[0]
     for other in ("bonwise.router/2", "bonwise.router/1 ", "other.router/1", "bonwise.Router/1", "router", ""):
         assert word_of(other) is None
 
@@ -158,7 +156,7 @@ def test_the_command_lists_and_prints_schemas(capsys):
     """One line per word; of a word, or of the whole name, the schema; of another word an error."""
     assert run(["schema"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(WORDS)
+    assert [line.split()[0] for line in lines] == list(words())
     assert all(len(line.split()) > 2 for line in lines)
     for name in ("router", "bonwise.router/1"):
         assert run(["schema", name]) == 0
@@ -169,4 +167,4 @@ def test_the_command_lists_and_prints_schemas(capsys):
 
 def test_documents_are_documents():
     """Every model is a Document that says what it is even where only its own keys are given."""
-    assert all(issubclass(document_class(word), Document) for word in WORDS)
+    assert all(issubclass(document_class(word), Document) for word in words())

@@ -5,11 +5,10 @@ import json
 import pandas as pd
 import pytest
 
-from bonwise.documents.reading import read_document
-from bonwise.documents.schemas import json_schema
-from bonwise.documents.studies.mix import MixDocument
-from bonwise.documents.study import StudyDocument, study_classes, study_names
 from bonwise.errors import FileError
+from bonwise.results import json_schema, read_document
+from bonwise.studies.mix.result import MixDocument
+from bonwise.studies.result import StudyDocument, study_classes, study_names
 from documents.round_trips import read_back, refusal
 from documents.studied import RESULTS, result
 

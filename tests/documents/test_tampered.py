@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from bonwise.auditing.picks_file import read_picks
+from bonwise.auditing.logged_picks import read_picks
 from bonwise.cli.entry import run
 from bonwise.errors import FileError, RowError
 from bonwise.routing.saved import SavedRouter
-from bonwise.selection.pilot import load_model
+from bonwise.selection.draw_model import load_model
 from documents.mutations import mutations
 from documents.samples import FROZEN
 

@@ -7,16 +7,13 @@ import time
 
 import numpy as np
 
-from bonwise.data.ratings import RatingTable
 from bonwise.factors.baselines import baseline_losses
 from bonwise.factors.difference_bands import band_of_draws
-from bonwise.factors.human_design import HumanDesign
 from bonwise.factors.model_choice import StageOneSettings, choose_model
-from bonwise.factors.plugged_in import PluggedIn
-from bonwise.factors.posterior_sampler import draw_posterior
+from bonwise.factors.posterior_draws import PluggedIn, draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_two import HumanRatings, fit_human
-from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
+from bonwise.factors.ratings import RatingTable
+from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns, fit_human
 from bonwise.testing import simulate_ratings
 
 

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pandas as pd
 
-from bonwise.factors.fit import fit_factors
-from bonwise.factors.gap_explanations import explain_gaps
+from bonwise.factors.comparisons import explain_gaps
+from bonwise.factors.front import fit_factors
 from bonwise.factors.strengths import find_strengths
 from bonwise.testing.rated_models import RatedModels
 

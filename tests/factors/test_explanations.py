@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from bonwise.errors import InputError
+from bonwise.factors.comparisons import explain_gaps
 from bonwise.factors.difference_bands import band_of_covariance
-from bonwise.factors.gap_explanations import explain_gaps
 from bonwise.factors.human_view import HumanView
-from bonwise.factors.posterior_sampler import PosteriorDraws
+from bonwise.factors.posterior_draws import PosteriorDraws
 from bonwise.factors.prompt_columns import PromptColumns, prompt_groups
 from bonwise.factors.strengths import find_strengths
 from cli.commands import strict, typed

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.data.ratings import RatingTable
 from bonwise.errors import FileError, InputError, UsageError
-from bonwise.factors.checks import refuse_unfit
+from bonwise.factors.front import refuse_unfit
 from bonwise.factors.leaderboards import composites
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.ratings import RatingTable
 from bonwise.testing import simulate_ratings
 from cli.commands import strict, typed
 

@@ -6,15 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.data.ratings import RatingTable
-from bonwise.factors.capabilities import CapabilityFactors
+from bonwise.factors.figures import Places, prompt_map_figure
+from bonwise.factors.fitted import principal_places
 from bonwise.factors.judge_information import gap_variances, information_of_judges
-from bonwise.factors.prompt_map import principal_places
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_one import fit_capabilities
+from bonwise.factors.ratings import RatingTable
+from bonwise.factors.stage_one import CapabilityFactors, fit_capabilities
+from bonwise.factors.view import describe
 from bonwise.report.blocks import drawings_of
-from bonwise.report.described.factor import describe
-from bonwise.report.figures.prompt_map import Places, prompt_map_figure
 from bonwise.testing import simulate_ratings
 from report.figures.painted import svg
 

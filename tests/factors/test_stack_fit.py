@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.documents.stack import prompt_digest, read_stack
 from bonwise.errors import InputError, UsageError
+from bonwise.stacks.result import prompt_digest, read_stack
 from factors.stack_tables import judged
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.feature_scaling import FeatureScaling, StackFeature
-from bonwise.stats.stacking.folds import deal
-from bonwise.stats.stacking.procedure import Paths, StackPools, train
+from bonwise.stacks.fitted_stack import FeatureScaling, StackFeature
+from bonwise.stacks.procedure import Paths, StackPools, deal, train
 
 pytestmark = pytest.mark.shared
 

@@ -5,12 +5,10 @@ from time import process_time
 import numpy as np
 import pytest
 
-from bonwise.data.ratings import RatingTable
-from bonwise.factors.capabilities import CapabilityShape
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_one import StageOneLoss, fit_capabilities
-from bonwise.stats.ordinal.cutoffs import CutoffLayout
-from bonwise.stats.ordinal.likelihood import log_probability
+from bonwise.factors.ratings import RatingTable
+from bonwise.factors.stage_one import CapabilityShape, StageOneLoss, fit_capabilities
+from bonwise.stats.ordinal_ratings import CutoffLayout, log_probability
 from bonwise.testing import simulate_ratings
 
 

@@ -6,16 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.rating_sources import ratings_of_votes
-from bonwise.data.ratings import RatingTable
 from bonwise.factors.baselines import BASELINES, baseline_losses
-from bonwise.factors.human_design import HumanDesign
 from bonwise.factors.model_choice import StageOneSettings, choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.rating_sources import ratings_of_votes
+from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_one import fit_capabilities
-from bonwise.factors.stage_two import HumanRatings, fit_human
-from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
-from bonwise.stats.ordinal.regression import fit_ordinal
+from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns, fit_human
+from bonwise.stats.ordinal_ratings import fit_ordinal
 
 MODELS = ["alpaca-13b", "claude-v1", "gpt-3.5-turbo", "gpt-4", "llama-13b", "vicuna-13b-v1.2"]
 BRADLEY_TERRY = [-1.0555, 0.8984, 0.8621, 1.4308, -2.0590, -0.0768]

@@ -6,15 +6,13 @@ import pytest
 from scipy import stats
 
 import bonwise as bw
-from bonwise.data.ratings import RatingTable
 from bonwise.errors import InputError, UsageError
 from bonwise.factors.baselines import BASELINES, baseline_losses
-from bonwise.factors.factor_fit import HeldOut
-from bonwise.factors.human_design import HumanDesign
+from bonwise.factors.fitted import HeldOut
 from bonwise.factors.model_choice import StageOneSettings, choose_model
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_two import HumanRatings
-from bonwise.factors.verdict_columns import RatedCells, VerdictColumns
+from bonwise.factors.ratings import RatingTable
+from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns
 from bonwise.testing import simulate_ratings
 from cli.commands import strict, typed
 from factors.test_fit import compared

@@ -7,10 +7,9 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import MissingExtraError, UsageError
-from bonwise.factors import fit as fitting
+from bonwise.factors import front as fitting
 from bonwise.factors import stage_one
-from bonwise.factors.capabilities import CapabilityShape
-from bonwise.factors.stage_one import StageOneLoss, backend_for, fit_capabilities
+from bonwise.factors.stage_one import CapabilityShape, StageOneLoss, backend_for, fit_capabilities
 from bonwise.testing import simulate_ratings
 from cli.commands import typed
 from factors.test_stage_one import arrays, mixed

@@ -39,8 +39,8 @@ def documents(folder: Path) -> dict[str, str]:
 
 
 def _from_python() -> dict[str, dict[str, Any]]:
-    from bonwise.auditing.exhibits.exhibits import exhibits  # noqa: PLC0415 - drawing needs the extra audit
-    from bonwise.auditing.exhibits.note import Note  # noqa: PLC0415 - the same
+    from bonwise.auditing.exhibits import exhibits  # noqa: PLC0415 - drawing needs the extra audit
+    from bonwise.auditing.page import Note  # noqa: PLC0415 - the same
 
     audited = bw.audit("judges.csv")
     pick = bw.select("What?", ["It is so.", "no", "It is so, and here is why."], judge=from_name("length"), seed=3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bonwise.routing.saved import SavedRouter
-from bonwise.selection.pilot import load_model, save_model
+from bonwise.selection.draw_model import load_model, save_model
 from frozen.differences import byte_differences, value_differences
 from frozen.first_release import CUT, KEPT, REOPENED, expected, opened
 from frozen.masks import settled_output

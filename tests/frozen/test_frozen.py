@@ -11,7 +11,7 @@ import typer
 
 import bonwise
 from bonwise.cli.app import app_for
-from bonwise.documents.study import study_names
+from bonwise.studies.result import study_names
 from frozen.cases.words import COMMANDS
 from frozen.differences import byte_differences, value_differences
 from frozen.every_case import CASES, DOCUMENTS, found, golden

@@ -16,10 +16,10 @@ import pytest
 import bonwise as bw
 from bonwise.errors import UsageError
 from bonwise.hosts import HOSTS
+from bonwise.hosts.adapters import place_of
 from bonwise.hosts.cross_encoder import JudgeCrossEncoder
 from bonwise.hosts.generation import BestOfN
 from bonwise.hosts.reranking import DocumentRanker
-from bonwise.hosts.trail import place_of
 from cli.served import served
 from hosts.generation_rules import GENERATION_RULES, Generated
 from hosts.reranker_rules import RERANKER_RULES, Reranked, by_length, does_not_block

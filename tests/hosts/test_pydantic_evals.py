@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from pydantic_evals import Case, Dataset
 
 import bonwise as bw
-from bonwise.data.verdicts import Score
 from bonwise.hosts.pydantic_evals import JudgeEvaluator
+from bonwise.table.verdicts import Score
 
 
 def report_of(evaluator, outputs, inputs="Name a colour", **more):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bonwise.calls.answer import Answer, Answers
+from bonwise.calls.ask import Answer, Answers
 from bonwise.calls.reply import Choice, TokenLogprobs
 
 

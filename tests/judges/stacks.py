@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.data.feature_scaling import FeatureScaling, StackFeature
-from bonwise.data.judge_stack import JudgeStack
+from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
 
 
 def stack_of(*names, kinds=(), weights=None, correlation=0.5, doubt=0.01, **settings):

@@ -10,14 +10,13 @@ from functools import partial
 import pytest
 
 from bonwise.calls.engine import Engine
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError
 from bonwise.judges.calling import FunctionJudge, as_judge, innermost
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.local import Length, from_name
 from bonwise.judges.protocol import Judge
-from bonwise.judges.quantized import Quantized
-from bonwise.judges.resampled import Resampled
+from bonwise.judges.wrappers import Quantized, Resampled
+from bonwise.table.verdicts import Score, Unscored
 
 
 def verdicts(judge, prompt, texts):

@@ -8,8 +8,8 @@ from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
-from bonwise import plugin_loading
-from bonwise.calls.providers import registry as providers
+from bonwise import plugins as plugin_loading
+from bonwise.calls.providers import protocol as providers
 from bonwise.errors import UsageError
 from bonwise.judges import registry
 from bonwise.selection import registry as strategies

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.data.verdicts import Score, Unscored
-from bonwise.judges.interval import Interval
+from bonwise.judges.pointwise import Interval
+from bonwise.table.verdicts import Score, Unscored
 from judges.replies import answered
 
 

@@ -11,14 +11,20 @@ from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.reply import Choice
-from bonwise.data.pool import Candidate, Pool
-from bonwise.data.verdicts import Preference, Score, Unscored
-from bonwise.data.writing import csv_text
-from bonwise.judges.judged_table import PAIR_HEADER, pair_rows, score_table
-from bonwise.judges.judgment import Judgment
-from bonwise.judges.order_effect import OrderEffect, order_effects
+from bonwise.judges.protocol import Judgment
 from bonwise.judges.registry import judges_from_specs
-from bonwise.judges.scoring import JudgedPool, judge_pools
+from bonwise.judges.scoring import (
+    PAIR_HEADER,
+    JudgedPool,
+    OrderEffect,
+    judge_pools,
+    order_effects,
+    pair_rows,
+    score_table,
+)
+from bonwise.table.pools import Candidate, Pool
+from bonwise.table.verdicts import Preference, Score, Unscored
+from bonwise.table.writing import csv_text
 from bonwise.testing.faults import drawn_share
 from bonwise.testing.script import Script
 from bonwise.testing.scripted_judge import ScriptedJudge

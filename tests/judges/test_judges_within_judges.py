@@ -7,11 +7,11 @@ import pytest
 
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.pointwise import Pointwise
 from bonwise.selection.selector import Selector
+from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import FakeTransport, Script
 from calls.held_time import run_held
 

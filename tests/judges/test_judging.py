@@ -10,17 +10,16 @@ from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import Engine
 from bonwise.calls.portal import Portal
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.pool import Candidate, Pool
-from bonwise.data.verdicts import Preference, Score, Unscored
 from bonwise.errors import CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge
+from bonwise.judges.comparing import Pairwise
 from bonwise.judges.judging import judge_now, judge_with
-from bonwise.judges.pairwise import Pairwise
 from bonwise.judges.pointwise import Pointwise
 from bonwise.judges.protocol import Conclusion, is_asking
-from bonwise.judges.quantized import Quantized
-from bonwise.judges.resampled import Resampled
 from bonwise.judges.scoring import expected_answers, judge_pools, judge_pools_now
+from bonwise.judges.wrappers import Quantized, Resampled
+from bonwise.table.pools import Candidate, Pool
+from bonwise.table.verdicts import Preference, Score, Unscored
 from bonwise.testing.faults import drawn_share
 from bonwise.testing.script import Script
 from bonwise.testing.scripted_judge import ScriptedJudge

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise.judges
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import UsageError
 from bonwise.judges.local import NAMES, Consensus, Format, Length, Lexical, from_name
 from bonwise.judges.protocol import Judge
+from bonwise.table.verdicts import Score, Unscored
 from hanging import ended_if_hanging
 
 MEGABYTE = 1_000_000

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.calls.answer import Answer, Answers
-from bonwise.data.verdicts import Preference, Unscored
+from bonwise.calls.ask import Answer, Answers
 from bonwise.errors import UsageError
-from bonwise.judges.logprob import Logprob
+from bonwise.judges.comparing import Logprob
 from bonwise.judges.pointwise import Pointwise
+from bonwise.table.verdicts import Preference, Unscored
 from judges.replies import answered, first_token
 
 ALONE, PAIRS = Logprob("openai/m"), Logprob("openai/m", pairs=True)

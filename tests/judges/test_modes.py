@@ -12,11 +12,11 @@ import pytest
 
 from bonwise.calls.engine import Engine
 from bonwise.calls.reply import Choice, TokenLogprobs
-from bonwise.data.verdicts import Preference, Score, Unscored
 from bonwise.errors import UsageError
 from bonwise.judges.judging import judge_with
+from bonwise.judges.prompt_loading import prompts_folder
 from bonwise.judges.registry import judge_from_spec
-from bonwise.prompts.folder import prompts_folder
+from bonwise.table.verdicts import Preference, Score, Unscored
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer
 

@@ -4,12 +4,11 @@ import itertools
 
 import pytest
 
-from bonwise.calls.answer import Answer, Answers
-from bonwise.data.verdicts import Preference, Score, Unscored
+from bonwise.calls.ask import Answer, Answers
 from bonwise.errors import UsageError
-from bonwise.judges.comparing import pairs
-from bonwise.judges.pairwise import Pairwise
+from bonwise.judges.comparing import Pairwise, pairs
 from bonwise.judges.parse.readers import ReadChoice
+from bonwise.table.verdicts import Preference, Score, Unscored
 from judges.replies import answered
 
 JUDGE = Pairwise("openai/m")

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonwise.calls.reply import Choice, TokenLogprobs
-from bonwise.data.verdicts import Unscored
-from bonwise.judges.parse.logprobs import expected_digit, first_is_better
+from bonwise.judges.parse.readers import expected_digit, first_is_better
+from bonwise.table.verdicts import Unscored
 from judges.replies import first_token
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Unscored
 from bonwise.judges.parse.readers import ReadChoice, interval, pick, probability
+from bonwise.table.verdicts import Unscored
 
 PICKS = {
     '{"choice": "A", "confidence": 4}': ("A", 4),

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import LONGEST_RAW, Unscored
-from bonwise.judges.parse.fields import LOOKED_AT
+from bonwise.judges.parse.answer import LOOKED_AT
 from bonwise.judges.parse.readers import score
+from bonwise.table.verdicts import LONGEST_RAW, Unscored
 from hanging import ended_if_hanging
 
 READ = {

@@ -6,22 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Model
-from bonwise.data.verdicts import Score, Unscored
+from bonwise.calls.ask import Answers, Model
 from bonwise.errors import FileError, UsageError
 from bonwise.judges.asking import most_common, owed_among
-from bonwise.judges.interval import Interval
-from bonwise.judges.logprob import Logprob
-from bonwise.judges.pairwise import Pairwise
-from bonwise.judges.parse.reply import VERSION
-from bonwise.judges.pointwise import Pointwise
-from bonwise.judges.probability import Probability
+from bonwise.judges.comparing import Logprob, Pairwise, Probability
+from bonwise.judges.parse.answer import VERSION
+from bonwise.judges.pointwise import Interval, Pointwise
+from bonwise.judges.prompt_loading import load, prompts_folder
 from bonwise.judges.protocol import AskingJudge
-from bonwise.judges.quantized import Quantized
-from bonwise.judges.resampled import Resampled
-from bonwise.prompts.folder import prompts_folder
-from bonwise.prompts.loading import load
+from bonwise.judges.wrappers import Quantized, Resampled
+from bonwise.table.verdicts import Score, Unscored
 from judges.replies import answered, said
 
 MODEL = "openai/m"

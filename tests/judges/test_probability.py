@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.data.verdicts import Preference, Score, Unscored
 from bonwise.errors import UsageError
-from bonwise.judges.probability import Probability
+from bonwise.judges.comparing import Probability
+from bonwise.table.verdicts import Preference, Score, Unscored
 from judges.replies import answered
 
 JUDGE = Probability("openai/m")

@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import UsageError
-from bonwise.judges.interval import Interval
+from bonwise.judges.comparing import Pairwise
 from bonwise.judges.local import Length
-from bonwise.judges.pairwise import Pairwise
-from bonwise.judges.pointwise import Pointwise
+from bonwise.judges.pointwise import Interval, Pointwise
 from bonwise.judges.protocol import AskingJudge
-from bonwise.judges.quantized import Quantized
-from bonwise.judges.resampled import Resampled
+from bonwise.judges.wrappers import Quantized, Resampled
+from bonwise.table.verdicts import Score, Unscored
 from judges.replies import answered
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.verdicts import Score
+from bonwise.judges.comparing import Pairwise
 from bonwise.judges.judging import judge_with
-from bonwise.judges.pairwise import Pairwise
 from bonwise.judges.pointwise import Pointwise
-from bonwise.judges.resampled import Resampled
+from bonwise.judges.wrappers import Resampled
+from bonwise.table.verdicts import Score
 from bonwise.testing.script import Script
 from bonwise.testing.scripted_judge import ScriptedJudge
 from bonwise.testing.transport import FakeTransport

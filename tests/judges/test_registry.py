@@ -7,11 +7,11 @@ from importlib.metadata import EntryPoint, entry_points
 import pytest
 
 import bonwise as bw
-from bonwise.data.verdicts import Score
 from bonwise.errors import UsageError
 from bonwise.judges import registry
 from bonwise.judges.local import NAMES, Length
 from bonwise.judges.registry import judge_from_spec
+from bonwise.table.verdicts import Score
 from cli.commands import pool_file, typed
 
 GROUP = "bonwise.judges"

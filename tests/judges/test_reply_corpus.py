@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Unscored
 from bonwise.judges.parse.readers import pick, probability, score
+from bonwise.table.verdicts import Unscored
 from judges.reply_corpus.fuzzed import ANYTHING, fuzzed
 from judges.reply_corpus.make import FOLDER, PER_KIND, answered, unanswered
 

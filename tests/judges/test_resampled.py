@@ -4,17 +4,15 @@ import asyncio
 
 import pytest
 
-from bonwise.calls.answer import Answer, Answers
-from bonwise.data.verdicts import Preference, Score, Unscored
+from bonwise.calls.ask import Answer, Answers
 from bonwise.errors import JudgeError, UsageError
-from bonwise.judges.interval import Interval
+from bonwise.judges.comparing import Pairwise
 from bonwise.judges.local import Length
-from bonwise.judges.pairwise import Pairwise
 from bonwise.judges.parse.readers import ReadChoice
-from bonwise.judges.pointwise import Pointwise
+from bonwise.judges.pointwise import Interval, Pointwise
 from bonwise.judges.protocol import is_asking
-from bonwise.judges.quantized import Quantized
-from bonwise.judges.resampled import Resampled
+from bonwise.judges.wrappers import Quantized, Resampled
+from bonwise.table.verdicts import Preference, Score, Unscored
 from bonwise.testing.scripted_judge import ScriptedJudge
 from judges.replies import answered, said
 
@@ -231,7 +229,7 @@ def test_it_says_what_makes_draws_differ(inner, temperature, words):
 
 def test_without_a_temperature_the_provider_says_what_makes_draws_differ():
     """A provider whose requests carry no temperature has words of its own; so has a judge that leaves it open."""
-    from bonwise.calls.providers.registry import provider  # noqa: PLC0415
+    from bonwise.calls.providers.protocol import provider  # noqa: PLC0415
 
     for name in ("openai", "anthropic"):
         words = provider(name).capabilities.draws_differ_by

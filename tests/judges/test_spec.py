@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.errors import UsageError
-from bonwise.judges.spec import Spec, read_spec
+from bonwise.judges.registry import Spec, read_spec
 
 WORDS = st.text(alphabet="abcxyz_", min_size=1, max_size=8)
 VALUES = st.text(min_size=1, max_size=12)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.calls.answer import Answer, Answers
+from bonwise.calls.ask import Answer, Answers
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import CallError, JudgeError, LedgerError, UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.protocol import Conclusion, is_asking, is_listwise
+from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import FakeTransport, Script, ScriptedJudge
 from judges.replies import answered, said
 from judges.stacks import stack_of

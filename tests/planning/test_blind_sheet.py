@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.data.rows import open_rows
-from bonwise.data.scales import Scale
-from bonwise.data.sheet_keys import SHEET_KEY, ids_of_key, sheet_key
 from bonwise.errors import InputError, RowError, UsageError
-from bonwise.planning.sampling.blind_sheet import BlindSheet, SheetRow
-from bonwise.planning.sampling.pool_sheet import sheet_of_pools
+from bonwise.labels.blind_sheet import BlindSheet, SheetRow
+from bonwise.labels.pool_sheet import sheet_of_pools
+from bonwise.table.reading import open_rows
+from bonwise.table.scales import Scale
+from bonwise.table.sheet_keys import SHEET_KEY, ids_of_key, sheet_key
 from bonwise.testing import simulate
 from cli.commands import strict, typed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from bonwise.prompts.fence import LONGEST
+from bonwise.judges.prompt_file import LONGEST
 
 __all__ = ["assert_fence_holds", "mark_of", "twin_boundary"]
 

@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonwise.errors import UsageError
-from bonwise.prompts import fence
-from bonwise.prompts.folder import builtin_names
-from bonwise.prompts.loading import load
-from bonwise.prompts.modes import MODES
+from bonwise.judges import prompt_file as fence
+from bonwise.judges.prompt_loading import builtin_names, load
+from bonwise.judges.prompt_sections import MODES
 from prompts.injections import INJECTIONS
 from prompts.laws import assert_fence_holds, mark_of, twin_boundary
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from bonwise.errors import FileError, InputError, RowError, UsageError
-from bonwise.prompts.folder import builtin_names, prompts_folder
-from bonwise.prompts.loading import load, problems, prompt_path
-from bonwise.prompts.modes import MODES
+from bonwise.judges.prompt_loading import builtin_names, load, problems, prompt_path, prompts_folder
+from bonwise.judges.prompt_sections import MODES
 
 GOOD = """+++
 name = "mine"

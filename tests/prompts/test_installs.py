@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from bonwise.errors import FileError
-from bonwise.prompts import folder
-from bonwise.prompts.folder import builtin_names, prompts_folder
+from bonwise.judges import prompt_loading as folder
+from bonwise.judges.prompt_loading import builtin_names, prompts_folder
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {path.name: path.read_bytes() for path in (ROOT / "prompts").iterdir()}
@@ -24,8 +24,8 @@ PACKAGED = "bonwise/prompts/files/"
 LOOK = """
 import json, site, sys
 {enter}
-from bonwise.prompts.folder import builtin_names, prompts_folder
-from bonwise.prompts.loading import load
+from bonwise.judges.prompt_loading import builtin_names, prompts_folder
+from bonwise.judges.prompt_loading import load
 print(json.dumps([str(prompts_folder()), [load(name).identity for name in builtin_names()]]))
 """
 

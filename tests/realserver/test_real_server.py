@@ -16,11 +16,11 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.openai import OpenAI
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.verdicts import Score, Unscored
+from bonwise.judges.comparing import Logprob
 from bonwise.judges.judging import judge_with
-from bonwise.judges.logprob import Logprob
 from bonwise.judges.pointwise import Pointwise
-from bonwise.judges.resampled import Resampled
+from bonwise.judges.wrappers import Resampled
+from bonwise.table.verdicts import Score, Unscored
 from cli.commands import pool_file, rows_of, typed
 
 pytestmark = pytest.mark.realserver

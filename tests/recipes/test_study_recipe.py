@@ -19,7 +19,7 @@ IN_PYTHON = """
 import json
 import sys
 import bonwise as bw
-from bonwise.documents.schemas import json_schema
+from bonwise.results import json_schema
 found = bw.study_shortlist("scores.csv", keep=3)
 found.to_html("python.html")
 open("notebook.html", "w").write(found._repr_html_())
@@ -176,5 +176,5 @@ def test_a_study_is_imported_when_it_is_asked_for(copy, what, loaded):
     found = python(copy, LOADED.format(what=what))
     assert ("bonwise.auditing.studies.shortlist" in found) is loaded
     assert ("pandas" in found) is loaded
-    assert "bonwise.auditing.studies.mix" not in found
-    assert "bonwise.auditing.studies.requirements" not in found
+    assert "bonwise.studies.mix.front" not in found
+    assert "bonwise.studies.requirements.front" not in found

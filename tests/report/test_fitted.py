@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from bonwise.report.console import WIDTH, plain
 from bonwise.report.fitted import FittedTable
+from bonwise.report.terminal import WIDTH, plain
 
 THREE = FittedTable(("name", "a", "b", "c"), [["x" * 10, "1" * 10, "2" * 10, "3" * 10]], spare=("b", "a"))
 METRICS = FittedTable(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditing.tables import cohort, table, two_judges
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from bonwise.printable import printable
 from bonwise.report.junit import junit
 from report.described.audits import audited, changed

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import bonwise as bw
 from auditing.tables import cohort, two_judges
 from bonwise.errors import MissingExtraError, UsageError
-from bonwise.report.named_figures import figure
+from bonwise.report.show import figure
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from bonwise.routing.front import route
+from bonwise.routing.gain_model import fit_gain
 from bonwise.routing.signals import SIGNALS
-from bonwise.routing.study import route
-from bonwise.stats.gain_model import fit_gain
 from bonwise.stats.routing import routed_share
 
 SHARE = 0.25

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.panel import lay_out
-from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, UsageError
 from bonwise.routing.budget import split_budget
+from bonwise.routing.front import route
 from bonwise.routing.judged_prompts import judged_prompts
-from bonwise.routing.study import route
+from bonwise.table.panel import lay_out
+from bonwise.table.score_table import ScoreTable
 from routing.tables import weak_judge
 
 

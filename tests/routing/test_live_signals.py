@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.verdicts import Score, Unscored
-from bonwise.routing.first_pass import FirstPass
-from bonwise.routing.live_signals import live_features, live_signal
-from bonwise.routing.signals import SIGNALS
-from bonwise.stats.disagreement import disagreement
-from bonwise.stats.gain_model import fit_gain
-from bonwise.stats.pool_features import pool_features
+from bonwise.routing.control import FirstPass
+from bonwise.routing.gain_model import fit_gain
+from bonwise.routing.pool_features import disagreement, pool_features
+from bonwise.routing.signals import SIGNALS, live_features, live_signal
+from bonwise.table.verdicts import Score, Unscored
 
 OWN = ("margin", "interval_width", "draw_sd", "p_best", "disagreement")
 """Signals that a pool has by itself."""

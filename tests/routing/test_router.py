@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import FileError, JudgeError, UsageError
-from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.routing.control import FirstPass, Route
+from bonwise.routing.gain_model import fit_gain
 from bonwise.routing.router import Router, contenders
 from bonwise.routing.saved import SavedRouter
-from bonwise.stats.gain_model import fit_gain
+from bonwise.table.verdicts import Score, Unscored
 
 
 def strong(prompt, text):

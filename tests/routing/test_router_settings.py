@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.data.verdicts import Score
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.routing.first_pass import FirstPass
+from bonwise.routing.control import FirstPass
 from bonwise.routing.router import Router
 from bonwise.routing.saved import SavedRouter
+from bonwise.table.verdicts import Score
 from selection.drawn_settings import LOCAL, length, routers
 
 WIDTHS = st.lists(st.floats(0, 1), min_size=1, max_size=60)

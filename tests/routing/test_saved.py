@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from bonwise.documents.router import MOST_CALIBRATION
 from bonwise.errors import FileError
+from bonwise.routing.gain_model import fit_gain
+from bonwise.routing.result_router import MOST_CALIBRATION
 from bonwise.routing.saved import SavedRouter, thinned
-from bonwise.stats.gain_model import fit_gain
 
 
 def learnt():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bonwise.errors import UsageError
+from bonwise.routing.pool_features import pool_features
 from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, find_signal, fit_signal
-from bonwise.stats.pool_features import pool_features
 
 
 def features(n, *, width=True, draws=True, seed=0):

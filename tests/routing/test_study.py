@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.scales import parse_scale
-from bonwise.data.verdicts import Score
 from bonwise.errors import InputError, UsageError
+from bonwise.routing.front import route
+from bonwise.routing.gain_model import fit_gain
 from bonwise.routing.router import Router
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS, fit_signal
-from bonwise.routing.study import route
 from bonwise.selection.selector import Selector
-from bonwise.stats.gain_model import fit_gain
 from bonwise.stats.routing import routed_share, threshold
+from bonwise.table.scales import parse_scale
+from bonwise.table.verdicts import Score
 from bonwise.testing import simulate
 from cli.commands import strict
 from routing.tables import weak_judge

@@ -11,8 +11,8 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import JudgeError, UsageError
+from bonwise.table.pools import Candidate, Pool
 from bonwise.testing import FakeTransport
 from cli.commands import typed
 from runs.sources import as_file, produced

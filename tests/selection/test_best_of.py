@@ -10,7 +10,7 @@ import pickle
 import pytest
 
 from bonwise.errors import CallError, JudgeError, UsageError
-from bonwise.selection.best_of import Kept, best_of
+from bonwise.selection.front import Kept, best_of
 from bonwise.selection.selection import Selection
 
 

@@ -9,7 +9,7 @@ from openai.types.chat import ChatCompletionMessage
 
 import bonwise as bw
 from bonwise.errors import UsageError
-from bonwise.selection.candidates import as_candidates
+from bonwise.selection.pools import as_candidates
 
 LONG, SHORT = "a long answer", "short"
 

@@ -9,13 +9,13 @@ import re
 import pytest
 
 import bonwise as bw
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.calling import as_judge
-from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import CheckedContest, consulted, most_calls_of
 from bonwise.selection.protocol import Draw, Entrants, Match, Standing
-from bonwise.selection.strategies.resample import Resample
+from bonwise.selection.strategies.scores import Resample
+from bonwise.table.verdicts import Score, Unscored
 
 POOL = ["aa", "b", "ccc"]
 

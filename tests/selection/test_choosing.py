@@ -12,24 +12,21 @@ import bonwise as bw
 from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.pool import Candidate
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import CallError, JudgeError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.registry import judge_from_spec
-from bonwise.routing.first_pass import Route
+from bonwise.routing.control import Route
 from bonwise.selection.choosing import choose
-from bonwise.selection.distinct_texts import distinct_texts
-from bonwise.selection.job import Job
+from bonwise.selection.entrants import distinct_texts
 from bonwise.selection.judge_runner import ThreadJudgeRunner
+from bonwise.selection.pools import Job
 from bonwise.selection.selection import Routed
 from bonwise.selection.selector import Selector
 from bonwise.selection.settings import settings_of
-from bonwise.selection.strategies.adaptive import Adaptive
-from bonwise.selection.strategies.knockout import Knockout
-from bonwise.selection.strategies.resample import Resample
-from bonwise.selection.strategies.round_robin import RoundRobin
-from bonwise.selection.strategies.tie_break import TieBreak
+from bonwise.selection.strategies.matches import Knockout, RoundRobin, TieBreak
+from bonwise.selection.strategies.scores import Adaptive, Resample
+from bonwise.table.pools import Candidate
+from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import FakeTransport
 from bonwise.testing.scripted_judge import ScriptedJudge
 from selection.services import ADDRESS, JUDGE, POOL, asking, by_worth, worth

@@ -12,10 +12,10 @@ from itertools import count
 import pytest
 
 import bonwise as bw
-from bonwise.data.verdicts import Score
 from bonwise.errors import JudgeError
 from bonwise.selection.judge_runner import AT_A_TURN, PoolQueue
 from bonwise.selection.selector import Selector
+from bonwise.table.verdicts import Score
 from bonwise.testing import Faults, Script
 from calls.virtual_time import run_virtual
 from selection.services import ADDRESS, JUDGE, POOL, asking, by_worth

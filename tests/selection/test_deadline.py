@@ -15,10 +15,10 @@ import pytest
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import CallError
-from bonwise.routing.first_pass import Route
-from bonwise.selection.select import aselect, select
+from bonwise.routing.control import Route
+from bonwise.selection.front import aselect, select
 from bonwise.selection.selector import Selector
-from bonwise.selection.strategies.resample import Resample
+from bonwise.selection.strategies.scores import Resample
 from bonwise.testing import FakeTransport, Faults, Script, ScriptedServer
 from calls.held_time import run_held
 from calls.virtual_time import run_virtual

@@ -7,12 +7,12 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import CallError, JudgeError, LedgerError, UsageError
 from bonwise.judges.calling import as_judge
-from bonwise.routing.first_pass import Route
+from bonwise.routing.control import Route
 from bonwise.selection.selector import Selector
-from bonwise.selection.strategies.resample import Resample
+from bonwise.selection.strategies.scores import Resample
+from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import FakeTransport, Faults, Script, ScriptedServer
 from bonwise.testing.scripted_judge import ScriptedJudge
 from calls.virtual_time import run_virtual

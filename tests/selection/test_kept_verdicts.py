@@ -8,8 +8,8 @@ import pytest
 
 import bonwise as bw
 from bonwise.judges.local import from_name
-from bonwise.routing.first_pass import Route
-from bonwise.selection.kept_verdicts import kept_verdict
+from bonwise.routing.control import Route
+from bonwise.selection.draws import kept_verdict
 
 
 class Scripted:

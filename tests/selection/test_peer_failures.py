@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 import bonwise as bw
-from bonwise.data.verdicts import Score
 from bonwise.errors import JudgeError
-from bonwise.selection.select import aselect
+from bonwise.selection.front import aselect
 from bonwise.selection.selector import Selector
+from bonwise.table.verdicts import Score
 from bonwise.testing import Script
 from calls.virtual_time import run_virtual
 from selection.services import ADDRESS, JUDGE, asking

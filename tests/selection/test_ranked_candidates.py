@@ -8,7 +8,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import JudgeError, UsageError
-from bonwise.routing.first_pass import Route
+from bonwise.routing.control import Route
 from selection.services import asking, by_worth
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bonwise.data.ties import rounded
-from bonwise.selection.ranking import ranked, seeded_order
+from bonwise.selection.entrants import ranked, seeded_order
+from bonwise.table.verdicts import rounded
 
 SCORES = st.none() | st.sampled_from([0.0, 0.3, 0.1 + 0.2, 0.5, -1.0]) | st.floats(-1e6, 1e6)
 

@@ -17,11 +17,11 @@ from scipy import stats
 import bonwise as bw
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import JudgeError, UsageError
-from bonwise.selection.job import Job
-from bonwise.selection.ranking import ranked, seeded_order
+from bonwise.selection.entrants import ranked, seeded_order
+from bonwise.selection.pools import Job
 from bonwise.selection.settings import settings_of
+from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import Script, simulate
 from bonwise.testing.transport import FakeTransport
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import bonwise as bw
-from bonwise.data.feature_scaling import FeatureScaling
-from bonwise.documents.stack import read_stack
 from bonwise.selection.selector import Selector
+from bonwise.stacks.fitted_stack import FeatureScaling
+from bonwise.stacks.result import read_stack
 from cli.commands import typed
 from factors.stack_tables import judged
 from judges.stacks import stack_of

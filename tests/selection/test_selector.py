@@ -10,10 +10,10 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
-from bonwise.data.pool import Candidate, Pool
 from bonwise.errors import CallError, UsageError
-from bonwise.selection.select import aselect, select
+from bonwise.selection.front import aselect, select
 from bonwise.selection.selector import Selector
+from bonwise.table.pools import Candidate, Pool
 from bonwise.testing import FakeTransport, Script, ScriptedServer
 from calls.virtual_time import run_virtual
 from selection.services import JUDGE, POOL, asking, by_worth, worth

@@ -10,17 +10,12 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import UsageError
-from bonwise.judges.pairwise import Pairwise
+from bonwise.judges.comparing import Pairwise
 from bonwise.selection import registry
 from bonwise.selection.protocol import Strategy
-from bonwise.selection.registry import strategies, strategy_from_spec
-from bonwise.selection.spec import StrategySpec, read_strategy
-from bonwise.selection.strategies.adaptive import Adaptive
-from bonwise.selection.strategies.greedy import Greedy
-from bonwise.selection.strategies.knockout import Knockout
-from bonwise.selection.strategies.resample import Resample
-from bonwise.selection.strategies.round_robin import RoundRobin
-from bonwise.selection.strategies.tie_break import TieBreak
+from bonwise.selection.registry import StrategySpec, read_strategy, strategies, strategy_from_spec
+from bonwise.selection.strategies.matches import Knockout, RoundRobin, TieBreak
+from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
 
 GROUP = "bonwise.strategies"
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.calls.bill import Bill
-from bonwise.selection.selection import Comparison, Routed, Selection
-from bonwise.selection.totals import UNASKED, Totals
+from bonwise.selection.selection import UNASKED, Comparison, Routed, Selection, Totals
 
 SETTINGS = {
     "judge": "j",

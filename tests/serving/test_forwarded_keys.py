@@ -78,7 +78,7 @@ def test_a_key_that_the_upstream_refuses_is_the_clients_affair(upstream, address
 
 def test_many_keys_share_the_connections(upstream, address, monkeypatch):
     """Clients of keys that were not used for long are let go, and a key that comes back is sent again."""
-    monkeypatch.setattr("bonwise.serving.forwarded_keys._MOST", 2)
+    monkeypatch.setattr("bonwise.serving.upstream._MOST", 2)
     keys = [f"sk-client-number-{number:04d}" for number in range(5)]
     for key in [*keys, keys[0]]:
         upstream.authorizations.clear()

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from bonwise.errors import UsageError
 from bonwise.serving.api_errors import ApiError
-from bonwise.serving.client_keys import ClientKey
-from bonwise.serving.key_limits import KeyLimits
+from bonwise.serving.client_keys import ClientKey, KeyLimits
 from bonwise.serving.metrics import Metrics, rendered
-from bonwise.serving.process import run_folder
+from bonwise.serving.server import run_folder
 
 ALICE = ClientKey("alice", "secret", max_cost=1.0, max_concurrency=2)
 
@@ -80,7 +79,7 @@ import sys
 from pathlib import Path
 from bonwise.serving.api_errors import ApiError
 from bonwise.serving.client_keys import ClientKey
-from bonwise.serving.key_limits import KeyLimits
+from bonwise.serving.client_keys import KeyLimits
 limits, key, admitted = KeyLimits(Path(sys.argv[1])), ClientKey("k", "s", max_cost=0.3), 0
 for _ in range(200):
     try:

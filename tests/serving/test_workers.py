@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bonwise.serving.worker_metrics import WorkerMetrics
+from bonwise.serving.metrics import WorkerMetrics
 from serving.test_load import SETTINGS, WIDE, Clients, Command, answers_of, drawing
 
 __all__ = ["drawing"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.stats.sequential.running_ratio import RunningRatio
+from bonwise.stats.running_ratio import RunningRatio
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.testing import simulate
 from stats.pools import rectangle

@@ -10,7 +10,7 @@ from math import comb, prod, sqrt
 
 import numpy as np
 
-from bonwise.stats.cells.table import CellTable
+from bonwise.auditing.cell_table import CellTable
 
 
 def table_of(pools, **more):

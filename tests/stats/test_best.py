@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
-from bonwise.stats.best import best_of_normals
+from bonwise.stats.beliefs import best_of_normals
 
 POOLS = st.integers(2, 5).flatmap(
     lambda count: st.tuples(
@@ -138,7 +138,7 @@ def test_many_candidates_are_integrated_as_few_are(monkeypatch):
         se = chance.choice([0, 0.001, 0.05, 0.3], (20, count))
         thinned = best_of_normals(mean, se)
         with monkeypatch.context() as patched:
-            patched.setattr("bonwise.stats.best._MANY", 10**9)
+            patched.setattr("bonwise.stats.beliefs._MANY", 10**9)
             whole = best_of_normals(mean, se)
         assert thinned.probability == pytest.approx(whole.probability, abs=1e-9)
         assert thinned.regret == pytest.approx(whole.regret, abs=1e-9)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from bonwise.stats import bootstrap as bootstraps
+from bonwise.stats import estimation as bootstraps
 from bonwise.stats import jackknife as jackknives
 from bonwise.stats import sums as summing
-from bonwise.stats.bootstrap import bootstrap
 from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimation import bootstrap
 from bonwise.stats.jackknife import jackknife
 from bonwise.stats.sums import Sums, prompt_sums
 from stats.pools import arrays, pools

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.bounds import Unlabelled, recovery_bounds, value_bounds
+from bonwise.auditing.bounds import Unlabelled, recovery_bounds, value_bounds
 from hanging import ended_if_hanging
 
 

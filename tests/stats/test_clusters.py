@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.simultaneous import JudgeDifferences
+from bonwise.auditing.weighted_metrics import weighted_estimates
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, difference, estimate
-from bonwise.stats.judge_differences import JudgeDifferences
-from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.level_bias import level_bias
-from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.weighted import weighted_estimates
-from bonwise.stats.sequential.running_ratio import RunningRatio
-from bonwise.stats.sequential.sequential_precision import looks, precision_limits
+from bonwise.stats.repeated_looks import looks, precision_limits
+from bonwise.stats.running_ratio import RunningRatio
 from bonwise.stats.sums import Sums, prompt_sums
 from stats.nominal import clopper_pearson
 from stats.pools import arrays, pools

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.end_laws import EffectiveShare
 from bonwise.stats.estimation import IntervalRule, estimate
+from bonwise.stats.laws import EffectiveShare
 from bonwise.stats.sums import prompt_sums
 from golden_tables import golden
 from judge_laws import LAWS, sums_of, truth

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bonwise.stats.draw_prior import learn_prior
-from bonwise.stats.first_call import first_call_test
+from bonwise.stats.draw_prior import first_call_test, learn_prior
 from bonwise.stats.redraws import replay
 from bonwise.testing import simulate
 from stats.redraw_twin import first_call_differences

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bonwise.stats.gain_decomposition import bins_of, decompose, gain_grid, mean_in
+from bonwise.routing.gain_decomposition import bins_of, decompose, gain_grid, mean_in
 
 # Ten prompts, two a fifth: signal, P(wrong), gain. Worked by hand below.
 SIGNAL = np.array([1, 1, 2, 2, 3, 3, 4, 4, 5, 5], dtype=float)

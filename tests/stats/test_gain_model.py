@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bonwise.routing.gain_model import cross_fitted, fit_gain
 from bonwise.stats.correlation import correlation
-from bonwise.stats.gain_model import cross_fitted, fit_gain
 
 
 def sample(n, seed=0):

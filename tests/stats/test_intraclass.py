@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bonwise.stats.intraclass import intraclass_correlation, typical_size, upper_correlation
+from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
 
 
 def test_the_upper_end_by_hand():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.krippendorff import krippendorff_alpha
+from bonwise.auditing.krippendorff import krippendorff_alpha
 
 LEVELS = ("nominal", "ordinal", "interval")
 _ = np.nan
@@ -126,7 +126,7 @@ def test_blocks_of_clusters_do_not_matter(monkeypatch):
     units = np.repeat(np.arange(150), 2)
     labels = rng.integers(1, 8, size=300).astype(float)
     whole = krippendorff_alpha(labels, units, prompts, "ordinal")
-    monkeypatch.setattr("bonwise.stats.krippendorff._MOST_NUMBERS", 20)
+    monkeypatch.setattr("bonwise.auditing.krippendorff._MOST_NUMBERS", 20)
     assert krippendorff_alpha(labels, units, prompts, "ordinal").se == pytest.approx(whole.se, rel=1e-12)
 
 

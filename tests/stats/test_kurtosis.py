@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.stats.jackknife import kurtosis_df
 
 
 @pytest.mark.parametrize(

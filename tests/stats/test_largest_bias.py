@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bonwise.stats.largest_bias import largest_bias
+from bonwise.stats.level_bias import largest_bias
 
 
 def test_a_constant_bias_is_as_sure_as_its_rarest_name():

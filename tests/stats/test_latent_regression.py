@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 
-from bonwise.stats.latent_regression import PromptFactors, joined_coefficients
+from bonwise.factors.latent_regression import PromptFactors, joined_coefficients
 
 TAGGED = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.mixture import OF_PAIRS, SHARES, mix_change, mix_curve, mix_sums
 from bonwise.stats.sums import Sums
+from bonwise.studies.mix.mixture import OF_PAIRS, SHARES, mix_change, mix_curve, mix_sums
 from stats import twins
 from stats.nominal import assert_covered
 from stats.pools import arrays, pools

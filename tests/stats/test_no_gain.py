@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from bonwise.stats.intraclass import design_effect, intraclass_correlation
+from bonwise.stats.clusters import design_effect, intraclass_correlation
 from bonwise.stats.no_gain import Z_NEEDED, dealt, no_gain_laws, z_of_dealt
 from bonwise.stats.sums import Sums, prompt_sums
 from stats.nominal import clopper_pearson

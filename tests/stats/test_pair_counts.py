@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats import pair_counts as counting
-from bonwise.stats.pair_counts import pair_counts, single_pairs, sorted_pairs
-from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats import sums as counting
+from bonwise.stats.sums import Sums, pair_counts, prompt_sums, single_pairs, sorted_pairs
 from stats.pools import GRID, arrays, pools
 
 SIZES = [2, 3, 4, 5, 8, 9, 17]

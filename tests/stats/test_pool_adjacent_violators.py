@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from bonwise.stats.pool_adjacent_violators import pool_adjacent_violators
+from bonwise.stats.level_bias import pool_adjacent_violators
 from stats.pools import GRID
 
 NUMBERS = st.one_of(st.sampled_from(GRID), st.floats(-1e6, 1e6), st.floats(-1e-12, 1e-12))

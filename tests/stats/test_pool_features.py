@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.disagreement import disagreement
-from bonwise.stats.pool_features import pool_features
+from bonwise.routing.pool_features import disagreement, pool_features
 
 SCORE = st.one_of(st.none(), st.sampled_from([0.0, 0.1 + 0.2, 0.3, 0.5, 0.7, 1 - 0.3, 0.85, 1.0]))
 POOL = st.lists(SCORE, min_size=1, max_size=5)

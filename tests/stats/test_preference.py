@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.preference import PREFERENCE_METRICS, preference_jackknife
+from bonwise.votes.verdict_agreement import PREFERENCE_METRICS, preference_jackknife
 
 VALUES = st.sampled_from([0.0, 0.5, 1.0])
 BINARY = st.sampled_from([0.0, 1.0])

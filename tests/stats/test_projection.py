@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.stats.end_laws import EffectiveShare, RecoveryNearOne
+from bonwise.auditing.more_labels import distance, projected
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.laws import Exact, Fieller, OneLess, Percentile, Student, student_quantile
-from bonwise.stats.projection import distance, projected
+from bonwise.stats.laws import (
+    EffectiveShare,
+    Exact,
+    Fieller,
+    OneLess,
+    Percentile,
+    RecoveryNearOne,
+    Student,
+    student_quantile,
+)
 from bonwise.testing import simulate
 
 

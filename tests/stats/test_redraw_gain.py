@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bonwise.routing.redraw_gain import RedrawPaths, label_slope, redraw_paths
 from bonwise.stats.draw_prior import learn_prior
-from bonwise.stats.redraw_gain import RedrawPaths, label_slope, redraw_paths
 
 
 def pools(n, *, noise=0.1, seed=0):

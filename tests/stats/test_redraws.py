@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.documents.draw_model import DrawModelDocument
+from bonwise.selection.draw_model import DrawModelDocument
+from bonwise.selection.learnt_draws import DrawModel
 from bonwise.stats.beliefs import Beliefs
-from bonwise.stats.draw_model import DrawModel
 from bonwise.stats.draw_prior import DrawPrior, class_of, learn_prior, spread_of
 from bonwise.stats.redraws import lengthened, replay
 from bonwise.testing import simulate

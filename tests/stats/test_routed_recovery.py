@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.stats.routed_recovery import SHARES, routed_recovery
-from bonwise.stats.routing import Outcomes, routed_part
+from bonwise.stats.routing import SHARES, Outcomes, routed_part, routed_recovery
 from bonwise.testing import simulate
 from routing.tables import weak_judge
 

@@ -5,16 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonwise.routing.gain_model import cross_fitted, cross_fitted_means
 from bonwise.stats.correlation import correlation
-from bonwise.stats.gain_model import cross_fitted, cross_fitted_means
-from bonwise.stats.routing import (
-    Outcomes,
-    gaussian_share,
-    routed_part,
-    routed_share,
-    routing_bound,
-    threshold,
-)
+from bonwise.stats.routing import Outcomes, gaussian_share, routed_part, routed_share, routing_bound, threshold
 
 PRINTED = [  # paper, Tables 17, 19, 21: random, router, optimal, "% captured" as printed, and the table
     (0.785, 0.785, 0.814, -1, "17, margin at 10 %: headroom 101 %"),

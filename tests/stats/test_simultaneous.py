@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from bonwise.stats import simultaneous
-from bonwise.stats.simultaneous import UnitInfluences, aligned, joint_confidence, pick_influences
+from bonwise.auditing import simultaneous
+from bonwise.auditing.simultaneous import UnitInfluences, aligned, joint_confidence, pick_influences
 from golden_tables import golden
 
 DRAWS = 200

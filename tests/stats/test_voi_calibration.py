@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.stats.voi_calibration import confidence_calibrated, voi_calibrated
+from bonwise.routing.gain_decomposition import confidence_calibrated, voi_calibrated
 
 
 def judge(n, seed, gap):

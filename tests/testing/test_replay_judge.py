@@ -9,10 +9,10 @@ import bonwise as bw
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.judges.judging import judge_with
 from bonwise.judges.protocol import Judge
 from bonwise.judges.registry import judge_from_spec
+from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import ReplayJudge
 from bonwise.testing.script import Script
 from bonwise.testing.stand_in import stand_in

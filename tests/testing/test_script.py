@@ -17,8 +17,7 @@ from bonwise.calls.reply import Choice, TokenLogprobs
 from bonwise.errors import UsageError
 from bonwise.testing import Faults, Script
 from bonwise.testing.stand_in import stand_in
-from bonwise.testing.wire import WireRequest, body_digest, tokens
-from bonwise.testing.wire_errors import rate_limit_headers
+from bonwise.testing.wire import WireRequest, body_digest, rate_limit_headers, tokens
 from testing.asking import SCHEMA, chat_body, content, message_body, received
 
 SERVICES = ["openai", "anthropic"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bonwise.documents.factor_draws import DrawnArray, FactorDrawsDocument
-from bonwise.prompts.folder import prompts_folder
+from bonwise.factors.result_draws import DrawnArray, FactorDrawsDocument
+from bonwise.judges.prompt_loading import prompts_folder
 from cli.commands import pool_file, scored, written
 
 PROMPTS = 4

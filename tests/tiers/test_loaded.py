@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bonwise.routing.gain_model import fit_gain
 from bonwise.routing.saved import SavedRouter
-from bonwise.stats.gain_model import fit_gain
 from cli.served import served
 from tiers.commands_by_tier import fill
 from tiers.running import AUDIT_MODULES, in_child

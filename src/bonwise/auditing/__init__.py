@@ -1,1 +1,7 @@
-"""Auditing: a table of scores and labels to figures, intervals and a verdict."""
+"""What a judge is worth for choosing: metrics, verdict, gates, the page."""
+
+DOCUMENTS = {
+    "audit": ("result:AuditDocument", "view:describe"),
+    "exhibits": ("result_exhibits:ExhibitsDocument", ""),
+    "note": ("result_exhibits:NoteDocument", "view_exhibits:describe"),
+}

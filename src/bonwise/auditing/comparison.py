@@ -1,30 +1,235 @@
-"""Judge against judge on the same prompts: paired differences with intervals."""
+"""Judge against judge on the same prompts: paired differences, and which of several is the best."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from math import ceil
 
 import numpy as np
+import numpy.typing as npt
 
-from bonwise.auditing.choice import BestChoice, Compared, choices, turned
 from bonwise.auditing.judge_audit import JudgeAudit
-from bonwise.auditing.level import panel_level_bias
+from bonwise.auditing.judge_metrics import panel_level_bias
+from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest, JudgesCompared
 from bonwise.auditing.settings import Settings
-from bonwise.data.panel import Panel
-from bonwise.documents.audited.compared import JudgesCompared
-from bonwise.documents.estimate import estimate_records
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.auditing.simultaneous import JointConfidence, JudgeDifferences, UnitInfluences, aligned, joint_confidence
+from bonwise.estimates import estimate_records
+from bonwise.results import given
+from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import difference
-from bonwise.stats.judge_differences import JudgeDifferences
+from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, prompt_sums
+from bonwise.stats.top_of_scores import at_top
+from bonwise.table.panel import Panel
 
-__all__ = ["PairedDifferences", "choice_of_judges", "compare_judges"]
+__all__ = [
+    "OF_THE_TOP",
+    "SAME_PICKS",
+    "BestChoice",
+    "Compared",
+    "PairedDifferences",
+    "choice_of_judges",
+    "choices",
+    "compare_judges",
+    "differing_by_nothing",
+    "pick_alike",
+    "turned",
+]
+
+_BEYOND = 5
+"""Resamples beyond an end of an interval below which that end is an accident of a few of them."""
+
+_SAME = 1e-12
+"""Estimates that differ by less are equal but for rounding."""
+
+_UNBOUNDED = "unbounded at the confidence that a choice among several takes"
+
+_BY_CANDIDATE = "where single candidates were drawn for labels, their joint scatter is not known"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One of those that are compared."""
+
+    metrics: Mapping[str, Estimate]
+    influences: UnitInfluences | None
+    """How much every unit moves its gain and its recovery; None where that is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestChoice:
+    """The best of several by one metric, and intervals that hold after it was chosen."""
+
+    metric: str
+    best: tuple[str, ...]
+    """Whose estimate is the highest: several where estimates are equal."""
+    estimate: float
+    """Of the best."""
+    before: Ends
+    """Its interval had nothing been chosen."""
+    after: Ends
+    """Its interval that holds although the highest estimate was chosen: the lower end is as low as that of a
+    simultaneous interval. With several best ones it spans theirs.
+    """
+    simultaneous: Mapping[str, Ends]
+    """Intervals of all that were compared, which hold together, whatever is chosen among them."""
+    differences: Mapping[str, Estimate] = field(repr=False)
+    """The best less each of the others, with intervals that hold together for every two."""
+    confidences: JointConfidence | None = None
+    """At which the single intervals are made."""
+    reason: str | None = None
+    """Why intervals are missing."""
+
+    def record(self) -> ChoiceRecord:
+        """Return what a document holds."""
+        at = self.confidences
+        return ChoiceRecord(
+            best=list(self.best),
+            estimate=self.estimate,
+            before=_listed(self.before),
+            after=_listed(self.after),
+            simultaneous={name: _listed(ends) for name, ends in self.simultaneous.items()},
+            differences={
+                name: DifferenceFromBest(estimate=one.estimate, interval=_listed(_ends_of(one)))
+                for name, one in self.differences.items()
+            },
+            **given(
+                confidences=None
+                if at is None
+                else ChoiceConfidences(after=at.lower, simultaneous=at.each, differences=at.differences),
+                reason=self.reason,
+            ),
+        )
+
+
+def choices(
+    compared: Mapping[str, Compared],
+    difference: Callable[[str, str, str], Estimate | None],
+    confidence: float,
+    *,
+    seed: int,
+) -> dict[str, BestChoice]:
+    """Choose the best by each metric that two or more of those compared have.
+
+    Parameters
+    ----------
+    compared : mapping of str to Compared
+    difference : callable
+        Two names and a metric to the difference, first less second, paired by prompt; None where there is none.
+    confidence : float
+        Two-sided.
+    seed : int
+        Of the draws that say how estimates vary together.
+    """
+    found = {}
+    for metric in CHOSEN_BY:
+        of = {name: one for name, one in compared.items() if one.metrics[metric].estimate is not None}
+        if len(of) > 1:
+            found[metric] = _choice(metric, of, difference, confidence, seed)
+    return found
+
+
+def turned(found: Estimate) -> Estimate:
+    """Return a difference of a and b as that of b and a.
+
+    Examples
+    --------
+    >>> found = turned(Estimate(0.1, -0.1, 0.3, 0.1, 50, "jackknife"))
+    >>> found.estimate, found.low, found.high
+    (-0.1, -0.3, 0.1)
+    """
+    if found.estimate is None:
+        return found
+    low, high = (None, None) if found.low is None or found.high is None else (-found.high, -found.low)
+    law = None if found.law is None else Turned(found.law)
+    return replace(found, estimate=0.0 - found.estimate, low=low, high=high, law=law)
+
+
+def _choice(
+    metric: str,
+    of: Mapping[str, Compared],
+    difference: Callable[[str, str, str], Estimate | None],
+    confidence: float,
+    seed: int,
+) -> BestChoice:
+    estimates = {name: one.metrics[metric] for name, one in of.items()}
+    values = {name: one.estimate for name, one in estimates.items() if one.estimate is not None}
+    highest = max(values.values())
+    best = tuple(name for name, value in values.items() if value >= highest - _SAME)
+    others = {name: difference(best[0], name, metric) for name in of if name != best[0]}
+    before = _spanned([_ends_of(estimates[name]) for name in best])
+    known = [
+        one.influences for one in of.values() if one.influences is not None and metric in one.influences.by_metric
+    ]
+    at = None
+    reason = _BY_CANDIDATE
+    if len(known) == len(of):
+        at = joint_confidence(aligned(known, metric), confidence, seed=seed)
+        reason = _too_few([*estimates.values(), *(one for one in others.values() if one is not None)], at)
+        at = None if reason else at
+    after = None if at is None else _spanned([_after(estimates[name], at) for name in best])
+    if at is not None and after is None:
+        whys = (estimates[name].reason for name in best)
+        reason = next((why.removeprefix("no interval: ") for why in whys if why), _UNBOUNDED)
+    return BestChoice(
+        metric,
+        best,
+        highest,
+        before,
+        after,
+        {name: None if at is None else one.bounds(at.each) for name, one in estimates.items()},
+        {name: _at(one, at) for name, one in others.items() if one is not None},
+        at,
+        reason or None,
+    )
+
+
+def _after(found: Estimate, at: JointConfidence) -> Ends:
+    """Return the interval of an estimate that was chosen because it is the highest.
+
+    The choice favours estimates that are too high, so the lower end is one of those that hold together. The upper end
+    needs no such care: an estimate that is far too low is seldom the highest.
+    """
+    lower, own = found.bounds(at.lower), _ends_of(found)
+    return None if lower is None or own is None else (lower[0], own[1])
+
+
+def _at(difference: Estimate, at: JointConfidence | None) -> Estimate:
+    """Return a difference with the interval that holds together with all others."""
+    ends = None if at is None else difference.bounds(at.differences)
+    low, high = (None, None) if ends is None else ends
+    return replace(difference, low=low, high=high, interval=difference.interval if ends else None, law=None)
+
+
+def _too_few(found: list[Estimate], at: JointConfidence) -> str:
+    """Say how many resamples are needed where a bootstrap has too few; empty where it has enough."""
+    laws = [one.law.law if isinstance(one.law, Turned) else one.law for one in found]
+    drawn = [len(law.replicates) for law in laws if isinstance(law, Percentile)]
+    needed = ceil(_BEYOND * 2 / (1 - max(at.each, at.lower, at.differences)))
+    if not drawn or min(drawn) >= needed:
+        return ""
+    return f"intervals that hold together need {needed:,} resamples of the bootstrap, and there are {min(drawn):,}"
+
+
+def _spanned(ends: list[Ends]) -> Ends:
+    known = [one for one in ends if one is not None]
+    if len(known) < len(ends):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def _ends_of(found: Estimate) -> Ends:
+    return None if found.low is None or found.high is None else (found.low, found.high)
+
+
+def _listed(ends: Ends) -> list[float] | None:
+    return None if ends is None else list(ends)
 
 
 @dataclass(frozen=True)
@@ -147,7 +352,7 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
         return PairedDifferences(*names, 0, {})
     sample, weights = _common_sample(*audits), None
     if sample is not None:
-        from bonwise.stats.partial.weighted import weighted_difference  # noqa: PLC0415 - complete labels do without
+        from bonwise.auditing.weighted_metrics import weighted_difference  # noqa: PLC0415 - complete labels do without
 
         rule = settings.rule(left.panel.labels, left.panel.clusters)
         found, weights = weighted_difference(ESTIMANDS, left.sums, right.sums, sample, rule), _weights(sample)
@@ -162,7 +367,7 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
 
 def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> PairedDifferences:
     """Compare two judges on every labelled candidate of the prompts that both scored completely."""
-    from bonwise.auditing.cell_metrics import cell_differences  # noqa: PLC0415 - complete labels do without
+    from bonwise.auditing.partial_metrics import cell_differences  # noqa: PLC0415 - complete labels do without
 
     labellings = first.labelling, second.labelling
     found, prompts = cell_differences(*labellings, settings)
@@ -186,3 +391,54 @@ def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:
 def _weights(sample: LabelSample) -> Floats:
     weights: Floats = sample.weights[sample.labelled]
     return weights
+
+
+SAME_PICKS = "both make the same picks"
+
+OF_THE_TOP = ("top1_tie_rate", *(e.name for e in OF_PICKS if e.on_scores))
+"""What follows from the candidates at the top alone."""
+
+
+def pick_alike(first: Floats, second: Floats, sizes: npt.NDArray[np.int64]) -> bool:
+    """Tell whether the same candidates share the highest score in every prompt.
+
+    Equal worth is not enough: another prompt could tell apart two picks that are worth the same here.
+
+    Parameters
+    ----------
+    first, second : ndarray of float64, shape (cells,)
+        Scores of the same candidates, grouped by prompt.
+    sizes : ndarray of int64, shape (prompts,)
+
+    Examples
+    --------
+    >>> pick_alike(np.array([0.9, 0.1, 0.5]), np.array([4.0, 3.0, 2.0]), np.array([3]))
+    True
+    >>> pick_alike(np.array([0.9, 0.1, 0.5]), np.array([4.0, 4.0, 2.0]), np.array([3]))
+    False
+    """
+    return bool(np.array_equal(at_top(first, sizes), at_top(second, sizes)))
+
+
+def differing_by_nothing(found: Mapping[str, Estimate], names: Sequence[str] = OF_THE_TOP) -> dict[str, Estimate]:
+    """Return differences of picks that are alike: 0 for what has a figure and depends on the picks, with the reason.
+
+    Parameters
+    ----------
+    found : mapping of str to Estimate
+        Differences by metric.
+    names : sequence of str
+        Metrics that depend on the picks alone.
+
+    Examples
+    --------
+    >>> wide = Estimate(0.0, -1.8, 1.8, 0.0, 6, "exact")
+    >>> differing_by_nothing({"recovery": wide})["recovery"].reason
+    'both make the same picks'
+    """
+    return {
+        name: Estimate(0.0, None, None, None, one.n, None, one.method, SAME_PICKS)
+        if name in names and one.estimate is not None
+        else one
+        for name, one in found.items()
+    }

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.label_design import LabelDesign
-from bonwise.data.panel import MAY_LACK, Panel
-from bonwise.data.wording import quoted
+from bonwise.auditing.candidate_models import CandidateDraw
+from bonwise.auditing.whole_and_pair import WholeAndPairDraw
 from bonwise.errors import InputError, UsageError
-from bonwise.stats.partial.candidate_labels import CandidateDraw
-from bonwise.stats.partial.whole_and_pair import WholeAndPairDraw
+from bonwise.printable import quoted
 from bonwise.stats.top_of_scores import at_top
+from bonwise.table.label_design import LabelDesign
+from bonwise.table.panel import MAY_LACK, Panel
 
 __all__ = ["DrawnCandidates", "DrawnPools", "drawn_candidates", "drawn_pools"]
 

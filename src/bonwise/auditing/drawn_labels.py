@@ -2,26 +2,274 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
-from bonwise.auditing.candidate_labels import audit_candidate_labels
+from bonwise.auditing.bounds import cell_bounds
+from bonwise.auditing.candidate_estimate import candidate_estimate
+from bonwise.auditing.cell_table import CellTable
+from bonwise.auditing.drawn_candidates import DrawnCandidates, DrawnPools, drawn_candidates, drawn_pools
 from bonwise.auditing.gates import Labelled
 from bonwise.auditing.judge_metrics import judge_only
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.settings import Settings
+from bonwise.auditing.result_labels import Sampling
+from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, of_easy_candidate
 from bonwise.auditing.verdict import Verdict, candidate_validity
-from bonwise.auditing.whole_and_pair_labels import audit_whole_and_pairs
-from bonwise.data.cell_scores import further_scores
-from bonwise.data.easy_candidates import easy_of_panel
-from bonwise.data.label_design import WHOLE_AND_PAIR, LabelDesign
-from bonwise.data.panel import Panel
-from bonwise.data.table import ScoreTable
-from bonwise.documents.audited.sampling import Sampling
+from bonwise.auditing.whole_and_pair import whole_and_pair_estimates
+from bonwise.results import given
+from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
+from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
+from bonwise.stats.sums import Floats
+from bonwise.table.cell_scores import further_scores
+from bonwise.table.label_design import WHOLE_AND_PAIR, LabelDesign
+from bonwise.table.panel import Panel, easy_of_panel
+from bonwise.table.score_table import ScoreTable
 
-__all__ = ["DrawnLabelsFound", "audit_drawn_labels"]
+__all__ = [
+    "CandidateFigures",
+    "DrawnLabelsFound",
+    "WholeAndPairFigures",
+    "audit_candidate_labels",
+    "audit_drawn_labels",
+    "audit_whole_and_pairs",
+]
+
+_NAMES = (*(e.name for e in ESTIMANDS), "level_bias")
+
+_WHOLE_POOLS = "undefined: needs the labels of all candidates of a prompt, and the design drew single ones"
+_NO_BEST = (
+    "undefined: needs the best label of a prompt, and the design drew single candidates; their best is only a lower "
+    "bound of it"
+)
+_REASONS = {
+    "pick": {
+        "value_random": "undefined: needs labels of candidates other than the pick",
+        "gain": "undefined: needs labels of candidates other than the pick",
+    },
+    "pair": dict.fromkeys(
+        ("value_random", "value_judge"),
+        "undefined: a pair tells how far its two labels differ, and prompts that the judge ties entirely have none",
+    ),
+}
+_MEASURED = {"pick": "the value of the judge's picks", "pair": "the gain of the judge's picks over random ones"}
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateFigures:
+    """What labels of single candidates say of a judge."""
+
+    metrics: Mapping[str, Estimate] = field(repr=False)
+    """Every metric of an audit; one that these labels cannot tell holds the reason."""
+    bounds: Mapping[str, tuple[float, float]] = field(repr=False)
+    """Ends between which a metric lies at the audit's confidence whatever the missing labels are. Of labels of an
+    unknown scale recovery alone.
+    """
+    how: str
+    """What was labelled; what the figures stand for, as a sentence."""
+    scope: str
+    """What was labelled; what the figures stand for, as a sentence."""
+    drawn: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
+    labelled: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
+    lacking: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
+    unlabelled: int
+    """Prompts that were drawn; those with all labels that were drawn of them; those without; all without that a
+    design could draw.
+    """
+    not_drawn: int
+    """Labelled candidates that were not drawn: their labels are left out."""
+    tuning: float
+    """Share of the model of the labels that was used, from 0 (labels alone) to 1."""
+
+
+def audit_candidate_labels(
+    panel: Panel,
+    others: Sequence[Floats],
+    design: LabelDesign,
+    settings: Settings,
+    *,
+    judge_only: Mapping[str, Estimate],
+) -> CandidateFigures:
+    """Audit a judge on the labels of the candidates that a design drew.
+
+    Picks estimate value_judge, pairs gain. V(oracle) needs whole pools, so that it and all that is divided by it are
+    refused with a reason; `CandidateFigures.bounds` says what the labels leave possible.
+
+    Parameters
+    ----------
+    panel : Panel
+        Of the judge that the design was drawn for; labels are NaN where there is none.
+    others : sequence of ndarray of float64, shape (cells,)
+        Scores of further judges on the panel's cells, NaN where one did not score. They narrow the interval.
+    design : LabelDesign
+        By the rule ``pick`` or ``pair``.
+    settings : Settings
+        Its confidence and seed; intervals are by their usual law also where it asks for a bootstrap.
+    judge_only : mapping of str to Estimate
+        Metrics that need no labels, from all prompts.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A design that draws prompts.
+    bonwise.errors.InputError
+        A design that was drawn from other prompts or for other scores; more than 5 % of the drawn prompts without
+        the labels that were drawn: why they lack them is unknown.
+    """
+    found = drawn_candidates(panel, design)
+    result = candidate_estimate(
+        found.draw,
+        panel.labels,
+        panel.scores,
+        others,
+        settings.rule(panel.labels, panel.clusters),
+        strata=found.strata,
+        seed=settings.seed,
+    )
+    metrics = dict(judge_only)
+    metrics["gain" if design.rule == "pair" else "value_judge"] = result.estimate
+    reasons, labelled = _REASONS[design.rule], int(found.draw.labelled.sum())
+    for name in _NAMES:
+        if name not in metrics:
+            reason = _NO_BEST if name in ("value_oracle", "recovery") else reasons.get(name, _WHOLE_POOLS)
+            metrics[name] = Estimate.undefined(reason, labelled).with_method("aipw")
+    return CandidateFigures(
+        {name: metrics[name] for name in _NAMES},
+        result.bounds,
+        _how_candidates_were_drawn(found, design, len(panel.sizes), result.borrowed),
+        f"These labels estimate {_MEASURED[design.rule]} for all prompts, and bound recovery without estimating it.",
+        found.drawn,
+        labelled,
+        found.drawn - labelled,
+        int(found.possible.sum()) - labelled,
+        found.not_drawn,
+        result.tuning,
+    )
+
+
+def _how_candidates_were_drawn(found: DrawnCandidates, design: LabelDesign, prompts: int, borrowed: int) -> str:
+    labelled = int(found.draw.labelled.sum())
+    what = "the judge's pick" if design.rule == "pick" else "the judge's pick and one other candidate"
+    drawn = f"drawn from {prompts:,} by the rule {design.rule!r} (seed {design.seed})"
+    words = [f"{what} in {labelled:,} prompt{'s' * (labelled != 1)}, {drawn}"]
+    if design.rule == "pair" and (tied := int(found.draw.all_tied.sum())):
+        words.append(f"{tied:,} more that the judge ties entirely need none, because it gains nothing there")
+    if lacking := found.drawn - labelled:
+        words.append(f"{lacking:,} more were drawn and lack labels")
+    if borrowed:
+        words.append(f"{borrowed:,} lie in strata without any label: the next stratum's labels are used for them")
+    if found.not_drawn:
+        words.append(f"labels of {found.not_drawn:,} candidates that were not drawn are left out")
+    return "; ".join(words)
+
+
+_REFUSED = (
+    "undefined: the labels were drawn for gain and recovery; of two candidates of a prompt they tell how far these "
+    "differ, and no more"
+)
+_SCOPE = "These labels estimate gain and recovery for all prompts."
+
+
+@dataclass(frozen=True, eq=False)
+class WholeAndPairFigures:
+    """What labels of whole pools and pairs say of a judge."""
+
+    metrics: Mapping[str, Estimate] = field(repr=False)
+    """Every metric of an audit; one that these labels cannot tell holds the reason."""
+    bounds: Mapping[str, tuple[float, float]] = field(repr=False)
+    """Where recovery is not estimated: the ends between which it lies whatever the missing labels are."""
+    sampling: Sampling = field(repr=False)
+    """For the document."""
+    scope: str
+    """What the figures stand for, as a sentence."""
+    labelled: int
+    """Prompts with all labels that were drawn of them, and the others."""
+    unlabelled: int
+    """Prompts with all labels that were drawn of them, and the others."""
+    labels_each: float
+    """Labels per labelled prompt."""
+
+
+def audit_whole_and_pairs(
+    panel: Panel, design: LabelDesign, settings: Settings, *, judge_only: Mapping[str, Estimate]
+) -> WholeAndPairFigures:
+    """Audit a judge on the labels of the pools and pairs that a design drew.
+
+    Parameters
+    ----------
+    panel : Panel
+        Of the judge that the design was drawn for; labels are NaN where there is none.
+    design : LabelDesign
+        By the rule ``whole-and-pair``.
+    settings : Settings
+        Its confidence and seed; intervals are by their usual law also where it asks for a bootstrap.
+    judge_only : mapping of str to Estimate
+        Metrics that need no labels, from all prompts.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A design that was drawn from other prompts or for other scores; more than 5 % of the drawn prompts without
+        the labels that were drawn: why they lack them is unknown.
+    """
+    found = drawn_pools(panel, design)
+    draw = found.draw
+    rule = settings.rule(panel.labels, panel.clusters)
+    told = whole_and_pair_estimates(draw, panel.labels, rule, seed=settings.seed)
+    whole, pairs = int(draw.whole.sum()), int(draw.pairs.sum())
+    metrics = {**judge_only, "gain": told.gain, "recovery": told.recovery}
+    refused = Estimate.undefined(_REFUSED, whole + pairs).with_method("cells")
+    few = [f"Few complete pools: with fewer than {FEWEST_WHOLE} the interval of recovery is approximate."]
+    sampling = Sampling(
+        design=design.rule,
+        how=_how_pools_were_drawn(found, design, len(panel.sizes)),
+        drawn_without_labels=found.drawn - whole - pairs,
+        labelled_not_drawn=found.not_drawn,
+        **given(notes=few if whole < FEWEST_WHOLE else None),
+        whole_pools=whole,
+        pairs=pairs,
+    )
+    cells = int(panel.sizes[draw.whole].sum()) + 2 * pairs
+    return WholeAndPairFigures(
+        {name: metrics.get(name, refused) for name in _NAMES},
+        _bounds(panel) if told.recovery.estimate is None else {},
+        sampling,
+        _SCOPE,
+        whole + pairs,
+        len(panel.sizes) - whole - pairs,
+        cells / max(whole + pairs, 1),
+    )
+
+
+def _bounds(panel: Panel) -> Mapping[str, tuple[float, float]]:
+    table = CellTable(panel.sizes, panel.scores, panel.labels)
+    found = cell_bounds(table, label_range(panel.labels))
+    return {"recovery": found["recovery"]} if "recovery" in found else {}
+
+
+def _how_pools_were_drawn(found: DrawnPools, design: LabelDesign, prompts: int) -> str:
+    whole, pairs = int(found.draw.whole.sum()), int(found.draw.pairs.sum())
+    drawn = (
+        f"all candidates of {whole:,} prompts, and of {pairs:,} others one with the judge's highest score and one "
+        f"other, drawn from {prompts:,} by the rule {design.rule!r} (seed {design.seed})"
+    )
+    words = [drawn]
+    if lacking := found.drawn - whole - pairs:
+        words.append(f"{lacking:,} more were drawn and lack labels")
+    if found.not_drawn:
+        words.append(f"labels of {found.not_drawn:,} candidates that were not drawn are left out")
+    return "; ".join(words)
 
 
 class DrawnLabelsFound(TypedDict):

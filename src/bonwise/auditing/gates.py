@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 
+from bonwise.auditing.result_verdict import Gate, GateState
 from bonwise.auditing.suspected import Suspected
-from bonwise.documents.audited.gate import Gate, GateState
-from bonwise.documents.metrics import unit_of
 from bonwise.errors import UsageError
+from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.no_gain import Z_NEEDED

@@ -1,47 +1,111 @@
-"""One judge audited: its panel to metrics, bounds, balance and verdict."""
+"""One judge audited: its panels and clusters to metrics, bounds, balance and verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
-from bonwise.auditing.candidate_effects.attributes import tells_of_candidates
-from bonwise.auditing.further_panels import FurtherPanels
+from bonwise.auditing.candidate_attributes import tells_of_candidates
 from bonwise.auditing.gates import Gate, Labelled, check_gate
-from bonwise.auditing.judge_metrics import JudgeMetrics, judge_only, panel_influences, with_no_gain_tests
-from bonwise.auditing.labelled_cells import CellLabels
-from bonwise.auditing.labelling import Labelling, label_state
-from bonwise.auditing.level import panel_level_bias
-from bonwise.auditing.partial import Picked, balance, worst_case
-from bonwise.auditing.prompt_clusters import prompt_clusters
+from bonwise.auditing.judge_metrics import (
+    JudgeMetrics,
+    judge_only,
+    panel_influences,
+    panel_level_bias,
+    with_no_gain_tests,
+)
+from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
+from bonwise.auditing.result import Balance, CandidateEffects, JudgeFound
+from bonwise.auditing.result_labels import AuditData, PromptClusters, Sampling
+from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.stated_draw import StatedDraw
+from bonwise.auditing.simultaneous import UnitInfluences
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
+from bonwise.auditing.unlabelled import CellLabels, Picked, balance, worst_case
 from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
-from bonwise.data.cell_scores import further_scores
-from bonwise.data.easy_candidates import easy_of_panel
-from bonwise.data.panel import Panel
-from bonwise.data.scales import mismatch
-from bonwise.data.table import ScoreTable
-from bonwise.documents.audited.candidate_effects import CandidateEffects
-from bonwise.documents.audited.data import AuditData
-from bonwise.documents.audited.judge import Balance, JudgeFound
-from bonwise.documents.audited.sampling import Sampling
-from bonwise.documents.audited.verdict import DECIDES
-from bonwise.documents.dropped_prompt import DroppedPrompt
-from bonwise.documents.estimate import estimate_records
-from bonwise.documents.record import given
 from bonwise.errors import InputError
+from bonwise.estimates import estimate_records
+from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
+from bonwise.stats.clusters import FEWEST, cluster_codes
 from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import estimate
-from bonwise.stats.simultaneous import UnitInfluences
 from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.table.cell_scores import further_scores
+from bonwise.table.facts import DroppedPrompt
+from bonwise.table.panel import Panel, easy_of_panel, lay_out
+from bonwise.table.scales import mismatch
+from bonwise.table.score_table import ScoreTable
 
-__all__ = ["NO_SCORES", "JudgeAudit", "audit_judge", "of_candidates"]
+__all__ = ["NO_SCORES", "FurtherPanels", "JudgeAudit", "audit_judge", "of_candidates", "prompt_clusters"]
+
+
+@dataclass(frozen=True, eq=False)
+class FurtherPanels:
+    """Panels that are laid out when a judge needs one, once for all judges.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> table = ScoreTable.from_frame(simulate("arena", n=5, seed=1).frame())
+    >>> panels = FurtherPanels(table, Settings())
+    >>> panels.with_control("judge"), panels.without("judge", "c0").sizes.tolist()
+    (None, [3, 3, 3, 3, 3])
+    """
+
+    table: ScoreTable
+    settings: Settings
+    _laid_out: dict[tuple[str, ...], Mapping[str, Panel]] = field(default_factory=dict, repr=False)
+
+    def with_control(self, judge: str) -> Panel | None:
+        """Return a judge's panel with the named easy candidates put back; None where none are named."""
+        return self._panel(judge, self.settings.exclude) if self.settings.control else None
+
+    def without(self, judge: str, candidate: str) -> Panel | None:
+        """Return a judge's panel as it is without a candidate; None where nothing is left to choose."""
+        try:
+            return self._panel(judge, (*self.settings.exclude, *self.settings.control, candidate))
+        except InputError:
+            return None
+
+    def _panel(self, judge: str, left_out: Sequence[str]) -> Panel:
+        key = tuple(left_out)
+        if key not in self._laid_out:
+            panels = lay_out(self.table, exclude=key, shape=self.settings.shape)
+            self._laid_out[key] = {panel.judge: panel for panel in panels}
+        return self._laid_out[key][judge]
+
+
+_FEW = 20
+_VERY_FEW = 10
+_LARGE = 1 / 3
+
+
+def prompt_clusters(panel: Panel) -> PromptClusters | None:
+    """Return the clusters of a panel with what they leave uncertain; None without a column of clusters."""
+    if panel.clusters is None:
+        return None
+    codes, count = cluster_codes(panel.clusters)
+    largest = int(np.bincount(codes).max())
+    return PromptClusters(clusters=count, largest=largest, notes=list(_notes(count, largest, len(codes))))
+
+
+def _notes(count: int, largest: int, prompts: int) -> Iterator[str]:
+    if count < FEWEST:
+        yield f"Too few clusters: an interval needs {FEWEST}, and there are {count}; no gate can be met."
+    elif count < _VERY_FEW:
+        yield (
+            f"Few clusters ({count}): intervals of within_r and of the values hold the truth in about 90% of tables "
+            "instead of 95%."
+        )
+    elif count < _FEW:
+        yield f"Few clusters ({count}): intervals rest on how {count} units differ."
+    if largest > _LARGE * prompts:
+        yield f"One cluster holds {largest:,} of {prompts:,} prompts: what it says weighs that much in every figure."
+
 
 _WITHOUT_SCORES = frozenset(e.name for e in (*OF_PICKS, *(e for e in ESTIMANDS if not e.on_scores)))
 """Metrics that logged picks tell."""
@@ -266,7 +330,7 @@ def audit_judge(
 def _effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> CandidateEffects | None:
     if not tells_of_candidates(table, settings):
         return None
-    from bonwise.auditing.candidate_effects.effects import candidate_effects  # noqa: PLC0415 - many tables do without
+    from bonwise.auditing.candidate_effects import candidate_effects  # noqa: PLC0415 - many tables do without
 
     return candidate_effects(labelling, table, settings)
 
@@ -355,11 +419,11 @@ def _bounds(labelling: Labelling, figures: JudgeMetrics) -> Mapping[str, tuple[f
 
 def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> JudgeMetrics:
     if labelling.method == "cells":
-        from bonwise.auditing.cell_metrics import cell_metrics  # noqa: PLC0415 - complete labels do without
+        from bonwise.auditing.partial_metrics import cell_metrics  # noqa: PLC0415 - complete labels do without
 
         return cell_metrics(labelling, settings)
     if labelling.sample is not None:
-        from bonwise.auditing.sampled import sampled_metrics  # noqa: PLC0415 - complete labels do without
+        from bonwise.auditing.partial_metrics import sampled_metrics  # noqa: PLC0415 - complete labels do without
 
         further = further_scores(table, labelling.panel)
         return sampled_metrics(labelling, labelling.sample, further, settings)

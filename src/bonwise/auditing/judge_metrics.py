@@ -1,4 +1,4 @@
-"""The metrics of one judge with what is to be said of them, and those metrics that need no labels."""
+"""The metrics of one judge from whole pools."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bonwise.auditing.labelled_cells import CellLabels
+from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.auditing.labelling import Labelling
+from bonwise.auditing.result_labels import SampleUse, Sampling
 from bonwise.auditing.settings import Settings
-from bonwise.data.panel import Panel
-from bonwise.documents.audited.sampling import SampleUse, Sampling
+from bonwise.auditing.simultaneous import UnitInfluences, pick_influences
+from bonwise.auditing.unlabelled import CellLabels
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, estimate
+from bonwise.stats.level_bias import level_bias
 from bonwise.stats.no_gain import DealtLabels, no_gain_laws
-from bonwise.stats.simultaneous import UnitInfluences, pick_influences
 from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.table.panel import Panel
 
-__all__ = ["JudgeMetrics", "by_unit", "judge_only", "panel_influences", "with_no_gain_tests"]
+__all__ = ["JudgeMetrics", "by_unit", "judge_only", "panel_influences", "panel_level_bias", "with_no_gain_tests"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +96,18 @@ def with_no_gain_tests(
         law = one.law if one.interval == "exact" else laws[name]
         out[name] = replace(one, no_gain=DealtLabels(panel.scores, panel.labels, panel.sizes, rule.clusters, law))
     return out
+
+
+def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> Estimate:
+    """Estimate the level bias on a panel whose prompts are all labelled; `weights` are those of the prompts."""
+    found = level_bias(
+        panel.scores,
+        panel.labels,
+        panel.sizes,
+        panel.names,
+        confidence=settings.confidence,
+        seed=settings.seed,
+        weights=weights,
+        clusters=panel.clusters,
+    )
+    return found if weights is None else where_labels_carry(found, float(weights.sum() ** 2 / (weights @ weights)))

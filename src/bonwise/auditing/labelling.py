@@ -1,24 +1,244 @@
-"""Which prompts of a judge count as labelled, and what their figures can speak for."""
+"""What is stated of how prompts were drawn for labelling, which of them count as labelled.
+
+What their figures can speak for.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.stated_draw import Drawn, StatedDraw
-from bonwise.data.labels_in_part import USED_BY_CELLS, LabelsInPart
-from bonwise.data.panel import MAY_LACK, Panel, PromptLeftOut
-from bonwise.documents.unused_labels import UnusedLabels, unused_labels
+from bonwise.errors import InputError, UsageError
+from bonwise.printable import quoted
 from bonwise.stats.partial.label_sample import LabelSample
+from bonwise.table.cell_scores import candidate_propensities, differ_within_prompts, propensities
+from bonwise.table.facts import UnusedLabels, unused_labels
+from bonwise.table.label_design import LabelDesign
+from bonwise.table.panel import MAY_LACK, USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut
 
-__all__ = ["Labelling", "label_state"]
+if TYPE_CHECKING:
+    from bonwise.table.score_table import ScoreTable
+
+__all__ = ["BY_CELL", "Drawn", "Labelling", "StatedDraw", "label_state", "stated_draw"]
+
+BY_CELL = ("cells", "cells-by-score")
+"""What may be stated of single candidates: labelled at random, or at random given their score and name."""
+
+_MOST_STRATA = 20  # different propensities beyond which prompts count as drawn one by one
+
+_WHOLE = (
+    "no prompt is labelled in part, so whole prompts were chosen, and a model of which candidates were labelled does "
+    "not say how"
+)
+
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The sample of one judge's prompts that a stated draw amounts to."""
+
+    sample: LabelSample | None
+    """None where the labelled prompts do not stand for all of them after all."""
+    words: str
+    """How the labelled prompts came to be labelled, or why they do not stand for all, as a sentence."""
+    lacking: int = 0
+    """Prompts that were drawn and are not labelled completely."""
+    not_drawn: int = 0
+    """Labelled prompts that were not drawn: their labels are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class StatedDraw:
+    """What a user states of the draw."""
+
+    kind: Literal["uniform", "design", "propensity", "cells", "cells-by-score"]
+    design: LabelDesign | None = field(default=None, repr=False)
+    """The record of the draw, for ``design``."""
+    table: ScoreTable | None = field(default=None, repr=False)
+    """The table with the column, for ``propensity``."""
+    by_cell: bool = False
+    """Whether candidates were labelled one by one, not prompts."""
+
+    @property
+    def name(self) -> str:
+        """The rule of the draw, in a word."""
+        return self.design.rule if self.design is not None else self.kind
+
+    def of(self, panel: Panel, labelled: _Mask, partly: _Mask) -> Drawn:
+        """Return the sample that the labelled prompts of a panel are.
+
+        Parameters
+        ----------
+        panel : Panel
+        labelled, partly : ndarray of bool, shape (prompts,)
+            Prompts with labels of all candidates, and of some.
+        """
+        if self.design is not None:
+            return _as_designed(self.design, panel, labelled)
+        if self.kind == "cells-by-score":
+            return Drawn(None, _WHOLE)
+        if _too_many(int(partly.sum()), int(labelled.sum())):
+            return Drawn(None, _gaps(int(partly.sum()), int((labelled | partly).sum())), int(partly.sum()))
+        if self.table is not None:
+            return Drawn(*_by_propensity(self.table, panel, labelled), lacking=int(partly.sum()))
+        one = int(labelled.sum()) == 1
+        taken = "1 labelled prompt is" if one else f"{labelled.sum():,} labelled prompts are"
+        words = f"the {taken} taken for a uniform random sample of all, as stated"
+        return Drawn(LabelSample.uniform(labelled), words, int(partly.sum()))
+
+    def of_cells(self, panel: Panel) -> Drawn:
+        """Return how the labelled candidates of a panel came to be labelled."""
+        labels, cells = int(panel.labelled_cells.sum()), len(panel.labels)
+        some = f"{labels:,} of {cells:,} candidates are labelled"
+        if self.kind == "cells":
+            return Drawn(None, f"{some}, each with the same chance, as stated")
+        if self.kind == "cells-by-score":
+            return Drawn(None, f"{some}, with chances that depend on scores and names alone, as stated")
+        return Drawn(None, f"{some}, each with its propensity in the table")
+
+    def cell_propensities(self, panel: Panel) -> npt.NDArray[np.float64] | None:
+        """Return the chance of each cell of a panel to be labelled, None where the table does not state it.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A candidate without a propensity or with two, or far more or fewer labels than they would draw.
+        """
+        if self.table is None:
+            return None
+        stated = candidate_propensities(self.table, panel)
+        labels = int(panel.labelled_cells.sum())
+        if abs(labels - stated.sum()) > 4 * np.sqrt(np.sum(stated * (1 - stated))) + 0.5:
+            raise InputError(
+                f"{self.table.source}: {labels:,} candidates are labelled where these propensities would draw about "
+                f"{stated.sum():,.0f}",
+                hint="state the probability with which each candidate was drawn",
+            )
+        return stated
+
+
+def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> StatedDraw | None:
+    """Return what is stated of the draw: by the user, else by a propensity column of the table.
+
+    Parameters
+    ----------
+    design : str, pathlib.Path or LabelDesign, or None
+        ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw.
+    table : ScoreTable
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A file that is not a record of a draw.
+    bonwise.errors.UsageError
+        A design, and a propensity column beside it.
+    """
+    weighted = "propensity" in table.frame.columns
+    if design is None:
+        by_cell = differ_within_prompts(table)
+        return StatedDraw("propensity", table=table, by_cell=by_cell) if weighted else None
+    if weighted:
+        raise UsageError(
+            f"{table.source}: a propensity column, and a design beside it",
+            hint="drop the column, or leave the design out",
+        )
+    if isinstance(design, LabelDesign):
+        return _of_these(design, table)
+    if str(design) == "uniform":
+        return StatedDraw("uniform")
+    if str(design) in BY_CELL:
+        return StatedDraw("cells" if str(design) == "cells" else "cells-by-score", by_cell=True)
+    if not Path(design).exists():
+        raise UsageError(
+            f"no design {quoted(str(design))}",
+            hint="give the file that bonwise labels draw wrote, or uniform, cells or cells-by-score",
+        )
+    return _of_these(LabelDesign.read(design), table)
+
+
+def _of_these(design: LabelDesign, table: ScoreTable) -> StatedDraw:
+    """Refuse a design that knows none of the prompts, also where all of them are labelled and it is not needed."""
+    if not design.prompt_ids.isin(table.prompts).any():
+        raise InputError(
+            f"{design.source}: none of its {len(design.prompt_ids):,} prompts is in {table.source}",
+            hint="give the design that was drawn from these prompts",
+        )
+    return StatedDraw("design", design)
+
+
+def _too_many(lacking: int, labelled: int) -> bool:
+    return lacking > MAY_LACK * (lacking + labelled)
+
+
+def _gaps(lacking: int, drawn: int) -> str:
+    return (
+        f"{lacking:,} of {drawn:,} prompts that were drawn are not labelled completely; why is unknown, so the "
+        "others may not stand for all prompts"
+    )
+
+
+def _as_designed(design: LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
+    at = design.prompt_ids.get_indexer(panel.prompt_ids)
+    if (strange := at < 0).any():
+        raise InputError(
+            f"{design.source}: {int(strange.sum()):,} scored prompts could not have been drawn, as "
+            f"{quoted(panel.prompt_ids[strange][0])}",
+            hint="give the design that was drawn from these prompts",
+        )
+    design.refuse_other_clusters(at, panel.clusters)
+    drawn = design.drawn[at]
+    lacking, not_drawn = int((drawn & ~labelled).sum()), int((labelled & ~drawn).sum())
+    used = labelled & drawn
+    if _too_many(lacking, int(used.sum())):
+        return Drawn(None, _gaps(lacking, int(drawn.sum())), lacking, not_drawn)
+    words = f"{used.sum():,} labelled prompts were drawn by the rule {design.rule!r} (seed {design.seed})"
+    words += f"; {lacking:,} more were drawn and lack labels" if lacking else ""
+    words += f"; labels of {not_drawn:,} prompts that were not drawn are left out" if not_drawn else ""
+    return Drawn(LabelSample.realised(used, design.stratum[at]), words, lacking, not_drawn)
+
+
+def _by_propensity(table: ScoreTable, panel: Panel, labelled: _Mask) -> tuple[LabelSample, str]:
+    stated = propensities(table, panel.prompt_ids, labelled)
+    _refuse_misfit(table, stated, labelled)
+    words = f"{labelled.sum():,} labelled prompts were drawn with the propensities of the table"
+    known = ~np.isnan(stated)
+    named, owner = np.unique(stated[known], return_inverse=True)
+    # A table of labelled prompts alone does not show how many others each of them stands for.
+    if labelled.all() or not known.all() or len(named) > _MOST_STRATA:
+        return LabelSample(labelled, stated, None), f"{words}, each for itself"
+    return LabelSample.realised(labelled, owner.astype(np.int64)), f"{words}, alike at equal propensity"
+
+
+def _refuse_misfit(table: ScoreTable, stated: npt.NDArray[np.float64], labelled: _Mask) -> None:
+    """Refuse propensities that cannot be: as many labels, and a sum of weights, that no draw by them would give."""
+    if labelled.all():
+        return
+    weights, prompts, known = 1 / stated[labelled], len(labelled), not np.isnan(stated).any()
+    # Where every prompt states its chance the draw's own scatter is known; of the labelled ones alone, no single
+    # prompt can stand for more than there are.
+    variance = np.sum((1 - stated) / stated) if known else np.sum(weights**2 - weights)
+    wild = abs(weights.sum() - prompts) > 4 * np.sqrt(variance) + 0.5 or (not known and weights.max() > prompts)
+    if wild:
+        raise InputError(
+            f"{table.source}: with these propensities the {labelled.sum():,} labelled prompts would stand for about "
+            f"{weights.sum():,.0f} prompts, but the table holds {prompts:,}",
+            hint="state the probability with which each prompt was drawn, and keep the rows of those that were not",
+        )
+    if known and abs(labelled.sum() - stated.sum()) > 4 * np.sqrt(np.sum(stated * (1 - stated))) + 0.5:
+        raise InputError(
+            f"{table.source}: {labelled.sum():,} prompts are labelled where these propensities would draw about "
+            f"{stated.sum():,.0f}",
+            hint="state the probability with which each prompt was drawn",
+        )
+
 
 Method = Literal["complete", "labelled_only", "aipw", "weighted", "cells"]
 
-_Mask = npt.NDArray[np.bool_]
 
 _USED_BY = {
     None: USED_BY_CELLS,

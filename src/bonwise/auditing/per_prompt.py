@@ -1,18 +1,24 @@
-"""One row per prompt: what the judge picked, what was best, and what the pick lost."""
+"""One row per prompt.
+
+What the judge picked, what was best, what the pick lost, and the file that holds all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from bonwise.auditing.judge_audit import JudgeAudit
-from bonwise.data.panel import Panel
+from bonwise.errors import FileError
 from bonwise.stats.sums import TIE_DECIMALS
 from bonwise.stats.top_of_scores import at_top, top_of_scores
+from bonwise.table.panel import Panel
+from bonwise.table.text_files import file_errors
 
-__all__ = ["ROW_HEADER", "per_prompt"]
+__all__ = ["ROW_HEADER", "all_prompts_file", "per_prompt", "refuse_other_file"]
 
 ROW_HEADER = ("judge", "prompt_id", "pick", "best", "value_pick", "value_best", "gain_lost")
 """Columns with which the table begins."""
@@ -72,3 +78,40 @@ def _names(panel: Panel, chosen: np.ndarray) -> list[str]:
         names[start] if count == 1 else _SEPARATOR.join(names[start : start + count])
         for start, count in zip(starts, counts.tolist(), strict=True)
     ]
+
+
+def all_prompts_file(path: str | Path) -> Path:
+    """Name the file beside a page that holds a row for every prompt, where the page cannot show them all.
+
+    Examples
+    --------
+    >>> all_prompts_file("runs/audit.html").as_posix()
+    'runs/audit-prompts.csv'
+    """
+    return Path(path).with_name(f"{Path(path).stem}-prompts.csv")
+
+
+def refuse_other_file(all_prompts: Path, header: str) -> None:
+    """Refuse to write over a file that no page left there: nobody typed this name.
+
+    Parameters
+    ----------
+    all_prompts : pathlib.Path
+    header : str
+        First line of the file that a page leaves.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        A file that begins with another line.
+    """
+    if not all_prompts.is_file():
+        return
+    line = f"{header}\n".encode()
+    with file_errors(all_prompts), all_prompts.open("rb") as stream:
+        found = stream.read(len(line) + 1).replace(b"\r\n", b"\n")
+    if not found.startswith(line):
+        raise FileError(
+            f"{all_prompts}: all prompts would be written here, but the file that exists is of another kind",
+            hint="give the page another name, or move that file",
+        )

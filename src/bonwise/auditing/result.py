@@ -1,92 +1,447 @@
-"""The result of an audit: figures with intervals and a verdict a judge, gates, tables, the page and the document."""
+"""How good a judge is at picking the best candidate: ``bonwise.audit/1``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
 
-from bonwise.auditing.choice import BestChoice
-from bonwise.auditing.comparison import PairedDifferences
-from bonwise.auditing.gates import open_gate
-from bonwise.auditing.judge_audit import JudgeAudit
-from bonwise.auditing.logged import picks_made
-from bonwise.auditing.per_prompt import per_prompt
-from bonwise.auditing.settings import Settings
-from bonwise.data.picks import Picks
-from bonwise.data.table import ScoreTable
-from bonwise.documented import DocumentedResult
-from bonwise.documents.audit import AuditDocument
-from bonwise.documents.audited.annotators import Annotators
-from bonwise.documents.audited.data import AuditData
-from bonwise.documents.audited.gate import Gate
-from bonwise.documents.audited.settings import AuditSettings, ThresholdValues
-from bonwise.documents.audited.verdict import Verdict
-from bonwise.documents.labels_left_out import labels_left_out
-from bonwise.documents.picks_made import PicksMade
-from bonwise.documents.record import given
+from pydantic import Field, model_validator
+
+from bonwise.auditing.result_labels import Annotators, AuditData, LabelledCells, Sampling
+from bonwise.auditing.result_verdict import DECIDES, AuditSuspicion, Gate, Target, Verdict
 from bonwise.errors import UsageError
-from bonwise.release import release
-from bonwise.stats.estimate import Estimate
+from bonwise.estimates import EstimateRecord
+from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
+from bonwise.table.facts import LabelsLeftOut, PicksMade, UnusedLabels
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = [
+    "CHOSEN_BY",
+    "AuditDocument",
+    "AuditSettings",
+    "Balance",
+    "CandidateEffect",
+    "CandidateEffects",
+    "CandidateGroup",
+    "ChoiceConfidences",
+    "ChoiceRecord",
+    "DifferenceFromBest",
+    "Ends",
+    "IntervalKind",
+    "JudgeFound",
+    "JudgesCompared",
+    "Shape",
+    "ThresholdValues",
+]
 
-    from bonwise.report.blocks import Drawing, FigureData
 
-__all__ = ["Audit"]
+class CandidateGroup(Record):
+    """How often picks fall on a group of candidates, in prompts that hold the group and others."""
+
+    group: str
+    """Such as the longest of its prompt, a family, or the first place."""
+    candidates: Count
+    """The candidates of the group in these prompts, and the prompts."""
+    prompts: Count
+    """The candidates of the group in these prompts, and the prompts."""
+    chance: Share
+    """Share of random picks that fall on the group."""
+    picked: EstimateRecord
+    """Share of the judge's picks, and of the best labels; ties share a pick."""
+    best: EstimateRecord
+    """Share of the judge's picks, and of the best labels; ties share a pick."""
+    difference: EstimateRecord
+    """The first minus the second."""
 
 
-@dataclass(frozen=True, eq=False)
-class Audit(DocumentedResult):
-    """The result of an audit.
+class CandidateEffect(Record):
+    """What a judge's scores and picks owe to one attribute of candidates at equal label."""
 
-    With one judge, ``audit["recovery"]``, `metrics` and `verdict` are that judge's; with several,
-    take ``audit.judges["name"]``.
+    attribute: Literal["length", "family", "position"]
+    """What is known of a candidate."""
+    source: str
+    """The column that says it; ``text`` where the length is that of the candidate's text, in characters."""
+    contrast: str
+    """What the effect compares, such as ``per doubling of length``."""
+    prompts: Count
+    """Prompts whose candidates differ in the attribute, and their candidates."""
+    candidates: Count
+    """Prompts whose candidates differ in the attribute, and their candidates."""
+    prompts_left_out: Count
+    """Labelled prompts with a candidate of which the attribute is not known."""
+    adjusted_for: Literal["levels", "pieces"] | None = None
+    """The label has an indicator for each level, or is joined by straight pieces with knots at its quintiles."""
+    score: EstimateRecord | None = None
+    """Effect on the score at equal label within prompts, in standard deviations of the scores within prompts."""
+    score_unadjusted: EstimateRecord | None = None
+    """The same without the label."""
+    score_jointly: EstimateRecord | None = None
+    """The same with the other attributes adjusted for too."""
+    recovery_cost: EstimateRecord | None = None
+    """Recovery of the scores with the effect taken out, minus recovery as it is: what the preference costs."""
+    regret_cost: EstimateRecord | None = None
+    """The same in label points per pick."""
+    picks_changed: Count | None = None
+    """Prompts where other candidates are picked with the effect taken out."""
+    groups: list[CandidateGroup]
+    """Picks by group of candidates."""
+    reason: str | None = None
+    """Why there is no effect."""
+    sentences: list[str]
+    """What was found, in words."""
+
+
+class CandidateEffects(Record):
+    """What a judge prefers at equal label."""
+
+    effects: list[CandidateEffect]
+    """By attribute, of those that the table tells."""
+    notes: list[str]
+    """How to read them."""
+
+
+class JudgesCompared(Record):
+    """Metric differences, first judge minus second, paired by prompt."""
+
+    first: str
+    """The judges."""
+    second: str
+    """The judges."""
+    prompts: Count
+    """Prompts that both judges scored completely and that are labelled."""
+    differences: dict[str, EstimateRecord]
+    """By metric; empty without a common prompt."""
+
+
+class Balance(Record):
+    """One feature of the judge's scores on prompts with and without labels."""
+
+    feature: str
+    """Of the scores of a prompt."""
+    labelled: Number
+    """Means over prompts, and the first minus the second."""
+    unlabelled: Number
+    """Means over prompts, and the first minus the second."""
+    difference: Number
+    """Means over prompts, and the first minus the second."""
+    low: Number | None
+    """Ends of the interval of the difference."""
+    high: Number | None
+    """Ends of the interval of the difference."""
+
+
+class JudgeFound(Record):
+    """What was found of one judge."""
+
+    data: AuditData
+    """Counts, and dropped prompts."""
+    metrics: dict[str, EstimateRecord]
+    """By name."""
+    verdict: Verdict
+    """What they mean."""
+    sampling: Sampling | None = None
+    """Where a draw of the labelled prompts was stated."""
+    balance: list[Balance] | None = None
+    """Where the labelled prompts stand for themselves alone."""
+    bounds: dict[str, Ends] | None = None
+    """Worst cases over missing labels."""
+    with_control: dict[str, EstimateRecord] | None = None
+    """The metrics with the easy candidates put back."""
+    suspicions: list[AuditSuspicion] | None = None
+    """Why the verdict is not ``useful`` and no gate is met, whatever the figures are."""
+    unused_labels: UnusedLabels | None = None
+    """Labels of prompts that are labelled in part, where these count as unlabelled."""
+    labelled_cells: LabelledCells | None = None
+    """Where candidates are labelled one by one: what each figure rests on, and what speaks against the statement."""
+    candidate_effects: CandidateEffects | None = None
+    """What the judge prefers at equal label, where length, family or place of candidates is known."""
+
+
+IntervalKind = Literal["default", "bootstrap"]
+
+Shape = Literal["rectangular", "ragged"]
+
+
+class ThresholdValues(Record):
+    """Where a figure starts to mean something for the verdict."""
+
+    global_r: Number
+    """From here the usual sanity check looks acceptable."""
+    level_bias: Number
+    """Up to here calibrated means may be off, in units of the label scale: of its declared width, or else of the
+    range of the labels.
     """
+    within_r_weak: Number
+    """Below, signal within prompts is weak."""
+    within_r_useful: Number
+    """From here best of 4 becomes useful."""
+    recovery_useful: Number
+    """Recovery that goes with `within_r_useful`."""
 
-    judges: Mapping[str, JudgeAudit]
-    """The judges that could be audited."""
-    comparisons: tuple[PairedDifferences, ...]
-    """Every pair of judges, paired by prompt."""
-    settings: Settings
-    source: str = "table"
+
+class AuditSettings(Record):
+    """What was asked for, and what the table was taken for."""
+
+    confidence: Confidence
+    """Of the two-sided intervals."""
+    interval: IntervalKind
+    """Jackknife and Fieller, or the percentile cluster bootstrap."""
+    exclude: list[str]
+    """Candidate names left out; easy candidates, reported with and without."""
+    control: list[str]
+    """Candidate names left out; easy candidates, reported with and without."""
+    target: Target
+    """The decision that the verdict is about."""
+    seed: Count
+    """Of the bootstrap, of the folds of level_bias and of the draws behind `choice`."""
+    thresholds: ThresholdValues
+    """Of the verdict."""
+    version: str
+    """Of bonwise."""
+    resamples: Annotated[int, Field(ge=2)] | None = None
+    """Of a bootstrap."""
+    outcome_model: str | None = None
+    """Class of the regressor that was given."""
+    shape: Shape
+    """Whether every prompt must carry all candidate names."""
+    source: str
     """Where the scores came from."""
-    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What the columns were taken for."""
+    columns: dict[str, str]
+    """Role to column."""
+    draws: Count
+    """Most scores of one candidate by one judge that were averaged."""
+    judge_scale: dict[str, str] | None = None
+    """Declared scales by judge."""
+    label_scale: str | None = None
+    """Declared scale of the labels."""
     reference: str | None = None
     """The judge that stood in for oracle labels."""
-    draws: int = 1
-    """Most scores of one candidate by one judge that were averaged, 1 where none were."""
-    scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What was declared: ``label_scale``, and ``judge_scale`` by judge."""
-    not_audited: Mapping[str, str] = field(default_factory=dict)
-    """The judges without a prompt to audit them on, and why."""
-    picks: Picks | None = field(default=None, repr=False)
-    """The logged picks that were audited, in place of a judge's scores."""
-    labels_left_out: Mapping[str, int] = field(default_factory=dict)
-    """Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none."""
-    covariates: Mapping[str, str] = field(default_factory=dict)
-    """The judges that only help to audit another one, and why; gates do not ask for them."""
-    table: ScoreTable | None = field(default=None, repr=False)
-    """The table that was audited."""
-    choice: Mapping[str, BestChoice] = field(default_factory=dict, repr=False)
-    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
-    together; empty where fewer than two are compared.
-    """
-    annotators: Annotators | None = field(default=None, repr=False)
-    """Where candidates have labels of several annotators: how these became one, and how far they agree."""
-
-    def __getitem__(self, metric: str) -> Estimate:
-        return self.metrics[metric]
-
-    def __repr__(self) -> str:
-        names = ", ".join(self.judges)
-        return f"<Audit of {names} on {self.source}>"
+    picks: PicksMade | None = None
+    """How the logged picks were made that were audited in place of scores."""
+    labels_left_out: LabelsLeftOut | None = None
+    """Labels that were there and not used."""
+    keep_easy: list[str] | None = None
+    """Easy candidates that count like any other."""
+    label_words: dict[str, Number] | None = None
+    """What labels that are words were taken for, such as pass for 1."""
+    pools: str | None = None
+    """Where the texts of candidates are, of which the lengths were taken."""
+    judge_family: dict[str, str] | None = None
+    """The family that was given for each judge; an empty name stands for every judge not named."""
+    readings: dict[str, str] | None = None
+    """By role: how numbers are read that are not written plainly, such as percent."""
 
     @property
-    def metrics(self) -> Mapping[str, Estimate]:
+    def deciding(self) -> tuple[str, float]:
+        """The metric that decides for the target, and the gate of the verdict on it."""
+        limits = self.thresholds
+        return DECIDES[self.target], limits.recovery_useful if self.target == "best-of-n" else limits.global_r
+
+
+CHOSEN_BY = ("recovery", "gain")
+"""Metrics by which a judge is chosen, the first one first."""
+
+
+class DifferenceFromBest(Record):
+    """How far another one lies below the best."""
+
+    estimate: Number | None
+    """The best less the other one, on the prompts that both share."""
+    interval: Ends | None
+    """Holds together with the intervals of all other differences."""
+
+
+class ChoiceConfidences(Record):
+    """Confidences at which single intervals are made, so that they hold after a choice or together."""
+
+    after: Confidence
+    """Of the lower end after the choice."""
+    simultaneous: Confidence
+    """Of intervals that hold together."""
+    differences: Confidence
+    """Of intervals that hold together."""
+
+
+class ChoiceRecord(Record):
+    """The one with the highest estimate of a metric, among those compared."""
+
+    best: list[str]
+    """Whose estimate is the highest: several where estimates are equal."""
+    estimate: Number
+    """Of the best."""
+    before: Ends | None
+    """Interval that would hold had nothing been chosen; null where there is none."""
+    after: Ends | None
+    """Interval that holds although the highest estimate was chosen."""
+    simultaneous: dict[str, Ends | None]
+    """Intervals of all that were compared, which hold together, whatever is chosen among them."""
+    differences: dict[str, DifferenceFromBest]
+    """The best less each of the others; of several best ones the first."""
+    confidences: ChoiceConfidences | None = None
+    """Absent where there is a reason."""
+    reason: str | None = None
+    """Why intervals are missing."""
+
+
+_ALONE = ("judge", "data", "metrics", "verdict")
+_OPTIONAL = (
+    "sampling",
+    "balance",
+    "bounds",
+    "with_control",
+    "suspicions",
+    "unused_labels",
+    "labelled_cells",
+    "candidate_effects",
+)
+_TOGETHER = ("judges", "comparisons", "not_audited")
+
+
+class AuditDocument(Document):
+    """An audit of one judge, or of several.
+
+    What was found of one judge stands beside the settings; of several, in `judges` with what compares them. Read
+    either way: `judges` is there for one judge too, and ``document["recovery"]``, `metrics`, `verdict` and `data` are
+    those of the only judge.
+    """
+
+    schema_: Literal["bonwise.audit/1"] = Field(default="bonwise.audit/1", alias="schema")
+    judge: str | None = None
+    """Name of the only judge."""
+    data_of_one: AuditData | None = Field(default=None, alias="data")
+    """Of the only judge, as in `judges` of several."""
+    metrics_of_one: dict[str, EstimateRecord] | None = Field(default=None, alias="metrics")
+    """Of the only judge, as in `judges` of several."""
+    verdict_of_one: Verdict | None = Field(default=None, alias="verdict")
+    """Of the only judge, as in `judges` of several."""
+    sampling: Sampling | None = None
+    """Of the only judge, as in `judges` of several."""
+    balance: list[Balance] | None = None
+    """Of the only judge, as in `judges` of several."""
+    bounds: dict[str, Ends] | None = None
+    """Of the only judge, as in `judges` of several."""
+    with_control: dict[str, EstimateRecord] | None = None
+    """Of the only judge, as in `judges` of several."""
+    several_judges: Annotated[dict[str, JudgeFound], Field(min_length=1)] | None = Field(default=None, alias="judges")
+    """Several judges by name, or the one that is left of several."""
+    pairs: list[JudgesCompared] | None = Field(default=None, alias="comparisons")
+    """Every pair of several judges."""
+    left_unaudited: dict[str, str] | None = Field(default=None, alias="not_audited")
+    """Of several judges, those without a prompt to audit them on, and why."""
+    covariates: dict[str, str] | None = None
+    """The judges that only help to audit another one, and why."""
+    settings: AuditSettings
+    """What was asked for, and what the table was taken for."""
+    gates: Annotated[list[Gate], Field(min_length=1)] | None = None
+    """Where some were asked for."""
+    suspicions: list[AuditSuspicion] | None = None
+    """Of the only judge, as in `judges` of several."""
+    unused_labels: UnusedLabels | None = None
+    """Of the only judge, as in `judges` of several."""
+    labelled_cells: LabelledCells | None = None
+    """Of the only judge, as in `judges` of several."""
+    choice: dict[str, ChoiceRecord] | None = None
+    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+    together; absent where fewer than two are compared.
+    """
+    candidate_effects: CandidateEffects | None = None
+    """Of the only judge, as in `judges` of several."""
+    annotators: Annotators | None = None
+    """Where candidates have labels of several annotators: how these became one, and how far they agree."""
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> Self:
+        keys = {*self.keys()}
+        together = keys & {*_TOGETHER}
+        if together and keys & {*_ALONE, *_OPTIONAL}:
+            raise ValueError("one judge or several: the keys of one judge stand beside those of several")
+        wanted = _TOGETHER if together else _ALONE
+        lacking = [key for key in wanted if key not in keys]
+        if lacking:
+            raise ValueError(f"{lacking[0]} is missing")
+        return self
+
+    @model_validator(mode="after")
+    def _names_known_judges(self) -> Self:
+        known = {*self.judges, *self.not_audited}
+        named = [gate.judge for gate in self.gates or ()]
+        named += [name for one in (self.choice or {}).values() for name in (*one.simultaneous, *one.differences)]
+        named += [name for pair in self.comparisons for name in (pair.first, pair.second)]
+        strange = [name for name in named if name not in known]
+        if strange:
+            raise ValueError(
+                f"a gate, a comparison or a choice names {strange[0]!r}, which is not a judge of this audit"
+            )
+        return self
+
+    @classmethod
+    def of(  # noqa: PLR0913 - a document has many parts; all but two are named
+        cls,
+        judges: Mapping[str, JudgeFound],
+        settings: AuditSettings,
+        *,
+        comparisons: Sequence[JudgesCompared] = (),
+        not_audited: Mapping[str, str] | None = None,
+        covariates: Mapping[str, str] | None = None,
+        gates: Sequence[Gate] = (),
+        choice: Mapping[str, ChoiceRecord] | None = None,
+        annotators: Annotators | None = None,
+    ) -> AuditDocument:
+        """Return the document of one judge or of several.
+
+        Parameters
+        ----------
+        judges : mapping of str to JudgeFound
+        settings : AuditSettings
+        comparisons : sequence of JudgesCompared
+        not_audited, covariates : mapping of str to str, optional
+        gates : sequence of Gate
+        choice : mapping of str to ChoiceRecord, optional
+        annotators : Annotators, optional
+        """
+        optional = given(covariates=dict(covariates or {}) or None, gates=list(gates) or None, annotators=annotators)
+        if len(judges) == 1 and not not_audited:
+            ((name, found),) = judges.items()
+            return cls(judge=name, **found.given_values(), settings=settings, **optional)
+        together: dict[str, Any] = {
+            "judges": dict(judges),
+            "comparisons": list(comparisons),
+            "not_audited": dict(not_audited or {}),
+        }
+        return cls(**together, settings=settings, **optional, **given(choice=dict(choice or {}) or None))
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a value by its JSON key, or a metric of the only judge."""
+        return super().__getitem__(key) if key in self else self.metrics[key]
+
+    @property
+    def judges(self) -> Mapping[str, JudgeFound]:
+        """What was found of each judge, of the only one too."""
+        if self.several_judges is not None:
+            return self.several_judges
+        if self.judge is None:
+            return {}
+        given = self.given_values()
+        own = {key: given[key] for key in JudgeFound.model_fields if key in given}
+        # These values were checked when this document was made.
+        return {self.judge: JudgeFound.model_construct(**own)}
+
+    @property
+    def comparisons(self) -> Sequence[JudgesCompared]:
+        """Every pair of judges, paired by prompt; none of one judge."""
+        return self.pairs or ()
+
+    @property
+    def not_audited(self) -> Mapping[str, str]:
+        """The judges without a prompt to audit them on, and why."""
+        return self.left_unaudited or {}
+
+    @property
+    def several(self) -> bool:
+        """Whether it is the document of several judges, of whom one may be left."""
+        return self.several_judges is not None
+
+    @property
+    def metrics(self) -> Mapping[str, EstimateRecord]:
         """Metrics of the only judge."""
         return self._only.metrics
 
@@ -101,142 +456,15 @@ class Audit(DocumentedResult):
         return self._only.data
 
     @property
-    def _only(self) -> JudgeAudit:
+    def _only(self) -> JudgeFound:
         if len(self.judges) > 1:
             raise UsageError(
                 f"this audit holds {len(self.judges)} judges", hint="take audit.judges[name] of one of them"
             )
         return next(iter(self.judges.values()))
 
-    def check(self, gates: Mapping[str, float]) -> tuple[Gate, ...]:
-        """Compare metrics of every judge with values.
-
-        Parameters
-        ----------
-        gates : mapping of str to float
-            Metric to the value it must exceed.
-
-        Returns
-        -------
-        tuple of Gate
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that is not a metric.
-        """
-        audited = [judge.gate(metric, value) for judge in self.judges.values() for metric, value in gates.items()]
-        # Every judge must pass, so one that could not be audited leaves its gates open.
-        others = [
-            open_gate(metric, value, judge=name, why=why)
-            for name, why in self.not_audited.items()
-            for metric, value in gates.items()
-        ]
-        return (*audited, *others)
-
-    def per_prompt(self) -> pd.DataFrame:
-        """Return one row per prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
-        return per_prompt(tuple(self.judges.values()))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the metrics of all judges as a table, one row per judge and metric.
-
-        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and
-        ``method``; where some metric has it ``reason``: why something is missing, ``ess`` and ``labelled_only``.
-        """
-        return super().to_frame()
-
-    def to_html(
-        self,
-        path: str | Path,
-        *,
-        pools: str | Path | None = None,
-        gates: Mapping[str, float] | None = None,
-        also: Sequence[DocumentedResult] = (),
-    ) -> None:
-        """Write the page of the audit: one file that a browser shows without asking anyone for anything.
-
-        Where there are more prompts than a page can hold, all of them go to a file beside it, ``NAME-prompts.csv``.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-        pools : str or pathlib.Path, optional
-            Pools with the words of prompts and candidates, where the table does not hold them.
-        gates : mapping of str to float, optional
-            Metric to the value it must exceed, shown with the outcome.
-        also : sequence
-            Further results that the page shows as sections, such as that of `bonwise.route`, or of a study.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            The pools cannot be read, or hold none of the prompts.
-        bonwise.errors.FileError
-            The page cannot be written, or the file beside it is there already and holds something else.
-        """
-        from bonwise.auditing.exhibits.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
-
-        write_page(self, path, pools=pools, gates=gates, also=also)
-
-    @property
-    def drawings(self) -> list[Drawing[FigureData]]:
-        """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
-        from bonwise.auditing.exhibits.page import page_drawings  # noqa: PLC0415 - loaded only to be shown
-
-        return page_drawings(self)
-
-    def document(self, gates: Sequence[Gate] = ()) -> AuditDocument:
-        """Return the document of schema ``bonwise.audit/1``.
-
-        Parameters
-        ----------
-        gates : sequence of Gate
-            As `check` gives them; the document holds them too.
-        """
-        return AuditDocument.of(
-            {name: judge.record() for name, judge in self.judges.items()},
-            self._settings_record(),
-            comparisons=[comparison.record() for comparison in self.comparisons],
-            not_audited=self.not_audited,
-            covariates=self.covariates,
-            gates=gates,
-            choice={metric: one.record() for metric, one in self.choice.items()},
-            annotators=self.annotators,
-        )
-
-    def _settings_record(self) -> AuditSettings:
-        asked = self.settings
-        return AuditSettings(
-            confidence=asked.confidence,
-            interval=asked.interval,
-            exclude=list(asked.exclude),
-            control=list(asked.control),
-            target=asked.target,
-            seed=asked.seed,
-            thresholds=ThresholdValues(**asdict(asked.thresholds)),
-            version=release(),
-            shape=next(iter(self.judges.values())).labelling.panel.shape,
-            source=self.source,
-            columns=dict(self.columns),
-            draws=self.draws,
-            **self.scales,
-            **given(
-                resamples=asked.resamples if asked.interval == "bootstrap" else None,
-                outcome_model=None if asked.outcome_model is None else type(asked.outcome_model).__name__,
-                reference=self.reference,
-                picks=self._picks_made(),
-                labels_left_out=labels_left_out(self.labels_left_out),
-                keep_easy=list(asked.keep_easy) or None,
-                pools=None if asked.pools is None else str(asked.pools),
-                judge_family=dict(asked.judge_family) or None,
-                label_words=None if self.table is None else dict(self.table.label_words) or None,
-                readings=None if self.table is None else dict(self.table.readings) or None,
-            ),
-        )
-
-    def _picks_made(self) -> PicksMade | None:
-        if self.picks is None:
-            return None
-        labelling = self._only.labelling
-        return picks_made(self.picks, labelling.panel.prompt_ids[labelling.labelled])
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge and metric."""
+        for name, judge in self.judges.items():
+            for metric, found in judge.metrics.items():
+                yield {"judge": name, "metric": metric, **found.to_dict()}

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.thresholds import Thresholds
-from bonwise.auditing.verdict import TARGETS, Target
-from bonwise.data.checks import CONFIDENCE, SEED, check_confidence, check_seed, check_shape
-from bonwise.data.panel import Shape
-from bonwise.documents.audited.settings import IntervalKind
+from bonwise.auditing.result import IntervalKind
+from bonwise.auditing.verdict import TARGETS, Target, Thresholds
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.sums import Floats
+from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, check_seed, check_shape
+from bonwise.table.panel import Shape
 
 __all__ = ["IntervalKind", "Settings", "label_range"]
 

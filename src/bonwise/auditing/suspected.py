@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bonwise.data.easy_candidates import EasyCandidate
-from bonwise.data.wording import quoted
-from bonwise.documents.audited.suspicion import AuditSuspicion, SuspicionKind
-from bonwise.documents.estimate import EstimateRecord
-from bonwise.documents.metrics import unit_of
-from bonwise.documents.record import given
-from bonwise.printable import shell_word
+from bonwise.auditing.result_verdict import AuditSuspicion, SuspicionKind
+from bonwise.estimates import EstimateRecord
+from bonwise.metric_groups import unit_of
+from bonwise.printable import quoted, shell_word
 from bonwise.report.numbers import counted, number, with_interval
+from bonwise.results import given
 from bonwise.stats.estimate import Estimate
+from bonwise.table.panel import EasyCandidate
 
 __all__ = ["FEWEST_POOLS", "Suspected", "few_pools", "missing_labels", "of_easy_candidate"]
 

@@ -1,1 +1,1 @@
-"""One call of a model done well: asked once, recorded, limited, paid for and never lost."""
+"""One call of a model done well: ledger, limits, retries, prices, providers."""

@@ -1,18 +1,21 @@
-"""A question to a model, in no provider's terms."""
+"""A question to a model in no provider's terms, the occasion on which it is asked, and what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bonwise.calls.bill import Bill
 from bonwise.errors import UsageError
+from bonwise.table.verdicts import Unscored
 
 if TYPE_CHECKING:
     from bonwise.calls.providers.supplied import SuppliedClient
     from bonwise.calls.reply import Choice
 
-__all__ = ["Ask", "Model", "model_from_spec"]
+__all__ = ["OCCASION", "Answer", "Answers", "Ask", "Model", "Occasion", "model_from_spec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Ask:
     user: str
     """What is to be judged."""
     read: Callable[[Choice], Any] = field(compare=False, repr=False)
-    """From a `bonwise.calls.reply.Choice` to what it says, or to `bonwise.data.verdicts.Unscored`. It must be pure:
+    """From a `bonwise.calls.reply.Choice` to what it says, or to `bonwise.table.verdicts.Unscored`. It must be pure:
     stored answers are read anew. Plain values, and (named) tuples of them.
     """
     schema: Mapping[str, Any] | None = None
@@ -118,3 +121,42 @@ def _supplied(client: Any, spec: str, base_url: str | None) -> SuppliedClient:
             hint=f"write {supplied.sdk}/MODEL, or pass a client of the SDK that the model's provider names",
         )
     return supplied
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One sample."""
+
+    reading: Any | Unscored
+    """What the ask's reader found; `Unscored` with ``owed`` set where no answer arrived."""
+    raw: str = ""
+    """The model's words."""
+    from_ledger: bool = False
+    """Whether it cost nothing: stored already, or shared with another question under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """All samples of one ask, in the order of their index."""
+
+    answers: tuple[Answer, ...]
+    bill: Bill = field(default_factory=Bill)
+    effective: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that were really sent; a parameter the server refused is absent."""
+
+
+def _nobody() -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Set around what asks: judges know neither of a time nor of other pools."""
+
+    until: float | None = None
+    """Time of the event loop by which answers are needed, where that is earlier than the deadline of the engine."""
+    waits: Callable[[], None] = _nobody
+    """Called when a call that has failed begins to wait for its next attempt."""
+
+
+OCCASION: ContextVar[Occasion] = ContextVar("what calls are made for", default=Occasion())  # noqa: B039 - it is frozen

@@ -1,34 +1,121 @@
-"""All samples of one ask: looked up, sent for where missing, and read."""
+"""All samples of one ask.
+
+Looked up, sent for where missing, and read; and what of it a server cannot do or did not do.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bonwise.calls.answer import Answer, Answers
+from bonwise.calls.ask import OCCASION, Answer, Answers
 from bonwise.calls.attempts import CallAttempts, CallSize, UnsupportedError, refused_for_good
 from bonwise.calls.bill import Bill
-from bonwise.calls.call_outcome import CallOutcome, Outcome
-from bonwise.calls.failure import Problem
-from bonwise.calls.notices import ignored, left_out
-from bonwise.calls.occasion import OCCASION
 from bonwise.calls.prices import Prices
-from bonwise.calls.providers.protocol import Response
-from bonwise.calls.providers.registry import provider
+from bonwise.calls.providers.protocol import Response, provider
+from bonwise.calls.reply import CallOutcome, Outcome, Problem
 from bonwise.calls.tokens import input_tokens
-from bonwise.data.verdicts import Unscored, kept
+from bonwise.errors import UsageError
+from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
     from bonwise.calls.ledger.records import Stored
+    from bonwise.calls.providers.protocol import Capabilities
+    from bonwise.calls.reply import Choice
     from bonwise.calls.request import Request
 
-__all__ = ["AskRun"]
+__all__ = ["AskRun", "ignored", "left_out", "refuse_impossible"]
+
+
+def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
+    """Yield a line for each thing that was asked for, accepted with success, and not done.
+
+    An empty answer, a refusal and a filtered answer show nothing of what the server can do.
+
+    Examples
+    --------
+    >>> from bonwise.calls.ask import Ask, Model
+    >>> from bonwise.calls.reply import Choice
+    >>> from bonwise.calls.request import Request
+    >>> ask = Ask(Model("openai", "m"), "", "Why?", read=str, schema={"type": "object", "required": ["score"]})
+    >>> request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
+    >>> list(ignored(ask, request, Choice('{"score": 7}')))
+    []
+    >>> list(ignored(ask, request, Choice("Seven, I would say")))
+    ['openai/m ignores the JSON schema that it was sent']
+    """
+    if choice.finish not in {"stop", "length"} or not choice.text.strip():
+        return
+    if request.parameters.get("top_logprobs") and not choice.logprobs:
+        yield f"{ask.model} sends no logprobs although it was asked to"
+    if request.parameters.get("schema") and ask.schema is not None and not _may_follow(ask.schema, choice):
+        yield f"{ask.model} ignores the JSON schema that it was sent"
+
+
+def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
+    """Tell whether an answer may have been bound to the schema of an object; one that was cut is seen in part."""
+    answer = choice.text.rpartition("</think>")[2].strip()
+    if not answer or answer.startswith("<think>"):
+        return True
+    if choice.finish == "length":
+        return answer.startswith("{")
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.keys() >= set(schema.get("required", ()))
+
+
+def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> list[str]:
+    """Return a line for each parameter that this ask wants and its provider or server is known not to take.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It could not be answered as it needs.
+    """
+    refuse_impossible(ask, capabilities)
+    return list(_left_out(ask, refused, capabilities))
+
+
+def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> Iterator[str]:
+    if ask.temperature is not None and not capabilities.temperature:
+        yield f"{ask.model} takes no temperature: none is sent"
+    wanted = {
+        "n": ask.samples > 1,
+        "temperature": ask.temperature is not None,
+        "logprobs": ask.top_logprobs > 0,
+        "top_logprobs": ask.top_logprobs > 0,
+        "response_format": ask.schema is not None,
+        "output_config": ask.schema is not None,
+    }
+    for parameter in sorted(refused):
+        if parameter == "n" and wanted["n"]:
+            yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
+        elif wanted.get(parameter, True):
+            yield f"{ask.model} does not take {parameter}: left out"
+
+
+def refuse_impossible(ask: Ask, capabilities: Capabilities) -> None:
+    """Refuse, before it is paid for, an ask that could not be answered as it needs.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It needs log probabilities, which the provider never sends.
+    """
+    if ask.top_logprobs and not capabilities.logprobs:
+        raise UsageError(
+            f"{ask.model.provider} sends no log probabilities, which this judge needs",
+            hint="choose another judge, such as probability or interval, or another provider",
+        )
+
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds between looks for an answer that another process is asking for."""

@@ -1,10 +1,13 @@
-"""What answers have cost, in a form that adds up."""
+"""What calls take: tokens and money of one call, what answers have cost, and the totals of a run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
-__all__ = ["NOTHING_PAID", "Bill", "PartialUsage", "Usage"]
+__all__ = ["NOTHING_PAID", "PICO", "Amount", "Bill", "CallTotals", "PartialUsage", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +103,77 @@ class Bill:
 
 
 NOTHING_PAID = Bill()
+
+
+PICO = 10**12
+"""Pico-dollars in a dollar."""
+
+
+class Amount(NamedTuple):
+    """Calls, tokens and pico-dollars: whole numbers, so that sums of small costs do not drift."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: int = 0
+
+    @classmethod
+    def of_call(cls, tokens: int | None, cost: float | None) -> Self:
+        """Return what one call takes, its cost in US dollars; what is not known (None) counts as nothing.
+
+        Raises
+        ------
+        ValueError
+            A number of tokens that is negative, or a cost that is negative or not finite.
+        """
+        if tokens is not None and tokens < 0:
+            raise ValueError(f"tokens cannot be negative: {tokens}")
+        if cost is not None and not 0 <= cost < math.inf:
+            raise ValueError(f"a cost must be finite and not negative: {cost}")
+        return cls(1, 0 if tokens is None else int(tokens), 0 if cost is None else round(cost * PICO))
+
+    def plus(self, other: Amount) -> Amount:
+        """Return the sum."""
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def minus(self, other: Amount) -> Amount:
+        """Return the difference."""
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
+
+
+MOST_REASONS = 100
+"""Reasons that are kept apart: servers put request numbers into theirs."""
+
+
+@dataclass(slots=True)
+class CallTotals:
+    """Running figures of one engine."""
+
+    bill: Bill = field(default_factory=Bill)
+    """Calls, tokens and cost of this run; ``owed`` counts answers that did not arrive."""
+    answers: int = 0
+    """Samples that have an answer, scored or not."""
+    unscored: int = 0
+    """Answers that could not be used."""
+    shortened: int = 0
+    """Texts that were shown without their middle, once a question."""
+    replaced: int = 0
+    """Characters that no text can hold and that were shown as a stand-in, once a question."""
+    retries: int = 0
+    """Attempts beyond the first."""
+    repeated: int = 0
+    """Questions with several answers, and those whose answers were all the same words."""
+    alike: int = 0
+    """Questions with several answers, and those whose answers were all the same words."""
+    waiting: int = 0
+    """Calls that failed in transport and wait to be tried again."""
+    trouble: str = ""
+    """The latest transport failure, empty once something has been answered since."""
+    notices: Counter[str] = field(default_factory=Counter)
+    """What servers refused or silently ignored, in one line each, with how often it was seen."""
+    owed_because: Counter[str] = field(default_factory=Counter)
+    """Why answers are missing."""
+
+    def owe(self, reason: str) -> None:
+        """Count an answer that did not arrive, and why; words of servers are no end of reasons."""
+        known = reason in self.owed_because or len(self.owed_because) < MOST_REASONS
+        self.owed_because[reason if known else "other reasons"] += 1

@@ -6,10 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.calls.failure import AttemptError, Problem
-from bonwise.calls.latencies import Latencies
 from bonwise.calls.providers.protocol import USUAL_TIMEOUT
-from bonwise.calls.retry import RetryBudget
+from bonwise.calls.reply import AttemptError, Problem
+from bonwise.calls.retry import Latencies, RetryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +83,7 @@ class Endpoint:
 
         Raises
         ------
-        bonwise.calls.failure.AttemptError
+        bonwise.calls.reply.AttemptError
             The endpoint is closed.
         bonwise.errors.CallError
             There is no key.
@@ -136,7 +135,7 @@ class Endpoint:
 
         Raises
         ------
-        bonwise.calls.failure.AttemptError
+        bonwise.calls.reply.AttemptError
             As `bonwise.calls.providers.protocol.Client.send`; ``timeout`` too where the whole takes too long, though
             bytes come.
         """

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from bonwise.calls.ask import Model
-    from bonwise.calls.endpoint import Endpoint
-    from bonwise.calls.providers.supplied import SuppliedClient
-
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,27 +11,22 @@ from typing import TYPE_CHECKING, Self
 
 from bonwise.calls.ask_run import AskRun
 from bonwise.calls.attempts import CallAttempts, Terms
-from bonwise.calls.call_outcome import CallOutcome
+from bonwise.calls.bill import CallTotals
 from bonwise.calls.endpoint import Endpoint
-from bonwise.calls.failure import AttemptError
-from bonwise.calls.ledger.absent import NullLedger
-from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.ledger.protocol import LedgerProtocol
+from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol, NullLedger
 from bonwise.calls.limiter import EndpointLimiter, Limiter
 from bonwise.calls.prices import Prices
-from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.providers.registry import provider
+from bonwise.calls.providers.protocol import Connection, provider
+from bonwise.calls.reply import AttemptError, CallOutcome
 from bonwise.calls.spending import Spending
-from bonwise.calls.totals import CallTotals
 from bonwise.errors import CallError, UsageError
 
 if TYPE_CHECKING:
-    from bonwise.calls.answer import Answers
-    from bonwise.calls.ask import Ask, Model
+    from bonwise.calls.ask import Answers, Ask, Model
+    from bonwise.calls.providers.supplied import SuppliedClient
     from bonwise.calls.request import Request
 
 __all__ = ["GRACE", "MOST_CLIENTS", "Engine"]
-
 
 GRACE = 5.0
 """Seconds that the calls on the wire have once an end is asked for."""

@@ -9,12 +9,9 @@ import math
 import random
 from typing import Protocol
 
-from bonwise.calls.bucket import Bucket
-from bonwise.calls.failure import Problem
-from bonwise.calls.overload import LATEST, OverloadSigns
-from bonwise.calls.rate_limits import RateLimits
-from bonwise.calls.waiting import PATIENCE
-from bonwise.calls.window import ConcurrencyWindow
+from bonwise.calls.pace import LATEST, Bucket, ConcurrencyWindow, OverloadSigns
+from bonwise.calls.rate_limits import PATIENCE, RateLimits
+from bonwise.calls.reply import Problem
 from bonwise.errors import UsageError
 
 __all__ = ["DeadlineError", "EndpointLimiter", "Lease", "Limiter"]
@@ -88,10 +85,10 @@ class EndpointLimiter:
 
     Where responses name limits, those pace the endpoint, together with the ones given here; calls at once then
     stay below `max_concurrency` only. Where they name none, the calls at once are found by trying: see
-    `bonwise.calls.window`. Starts are spread evenly: see `bonwise.calls.bucket`.
+    `bonwise.calls.pace`. Starts are spread evenly: see `bonwise.calls.pace`.
 
     A call that fails is made again by itself and holds nobody else up. Where so many fail that the server has too
-    much to do, fewer run at once: see `bonwise.calls.overload`. All wait after a 429 where the server names limits,
+    much to do, fewer run at once: see `bonwise.calls.pace`. All wait after a 429 where the server names limits,
     which are then used up, and where it refuses everything: as long as it asks for, or a growing, jittered time.
 
     Input and output tokens are not told apart. Where a server limits them apart, all tokens count against

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from bonwise.calls.engine import Engine
-from bonwise.calls.portal_loops import note_portal_loop
+from bonwise.calls.providers.protocol import note_portal_loop
 from bonwise.errors import UsageError
 
 __all__ = ["Portal", "default_portal"]

@@ -10,32 +10,35 @@ import typer
 
 __all__ = ["app_for"]
 
-_COMMANDS = (
-    *(
-        "demo",
-        "doctor",
-        "convert",
-        "judge",
-        "select",
-        "audit",
-        "compare",
-        "route",
-        "learn",
-        "confidence",
-        "plan",
-        "monitor",
-        "watch",
-    ),
-    *("serve", "mcp", "preferences", "judges", "strategies", "schema"),
-)
-"""In the order of the help; each is a function of that name in the module of that name."""
+_COMMANDS = {
+    "demo": "first_steps",
+    "doctor": "first_steps",
+    "convert": "first_steps",
+    "judge": "judge",
+    "select": "select",
+    "audit": "audit",
+    "compare": "comparing",
+    "route": "judge_studies",
+    "learn": "judge_studies",
+    "confidence": "judge_studies",
+    "plan": "planning",
+    "monitor": "planning",
+    "watch": "comparing",
+    "serve": "servers",
+    "mcp": "servers",
+    "preferences": "preferences",
+    "judges": "lookups",
+    "strategies": "lookups",
+    "schema": "lookups",
+}
+"""In the order of the help: each is a function of that name in a module of this room."""
 
 _GROUPS = {
     "labels": "bonwise.cli.labels",
     "factor": "bonwise.cli.factor",
-    "study": "bonwise.cli.study.group",
+    "study": "bonwise.cli.studies",
     "stack": "bonwise.cli.stack",
-    "prompts": "bonwise.cli.prompts",
+    "prompts": "bonwise.cli.lookups",
     "ledger": "bonwise.cli.ledger",
 }
 """Commands that have commands of their own, and the module that holds them as ``app``, or makes it: ``app_for``."""
@@ -66,7 +69,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         if name in _GROUPS:
             app.add_typer(_group(name, arguments))
         else:
-            app.command(name)(getattr(import_module(f"bonwise.cli.{name}"), name))
+            app.command(name)(getattr(import_module(f"bonwise.cli.{_COMMANDS[name]}"), name))
     return app
 
 

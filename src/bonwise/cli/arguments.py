@@ -16,9 +16,9 @@ from bonwise.extras import PAGES
 from bonwise.printable import printable
 
 if TYPE_CHECKING:
-    from bonwise.data.scales import Scale
-    from bonwise.documents.document import Document
     from bonwise.report.blocks import Part, Said
+    from bonwise.results import Document
+    from bonwise.table.scales import Scale
 
 __all__ = [
     "Confidence",
@@ -136,7 +136,7 @@ def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
 
 def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
     """Read ``LOW:HIGH`` and ``JUDGE=LOW:HIGH``; the key of the former is empty."""
-    from bonwise.data.scales import parse_scale
+    from bonwise.table.scales import parse_scale
 
     found = {}
     for text in texts or ():
@@ -172,7 +172,7 @@ def judge_families(texts: Iterable[str] | None) -> Mapping[str, str]:
 
 def say(line: str) -> None:
     """Tell the user something on standard error, in one line, where no program reads it."""
-    from bonwise.report.console import write
+    from bonwise.report.terminal import write
 
     write(f"bonwise: {printable(line)}\n", sys.stderr)
 
@@ -215,7 +215,7 @@ def refuse_overwriting(
     bonwise.errors.FileError
         With the path of another file.
     """
-    from bonwise.data.own_files import refuse_foreign
+    from bonwise.table.writing import refuse_foreign
 
     headers = tuple(headers)
     taken = {os.path.realpath(path) for path in inputs if path is not None}
@@ -237,7 +237,7 @@ def refuse_lost(outputs: Iterable[str | Path | None]) -> None:
     bonwise.errors.FileError
         A folder, or a file in a folder that is not there.
     """
-    from bonwise.data.writing import refuse_unwritable
+    from bonwise.table.writing import refuse_unwritable
 
     for path in outputs:
         if path is not None and str(path) != "-":
@@ -249,7 +249,7 @@ def emit(text: str) -> None:
 
     A reader that has left (``| head``) ends the writing, not the command.
     """
-    from bonwise.report.console import write
+    from bonwise.report.terminal import write
 
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
@@ -273,10 +273,9 @@ def deliver(
     document with a short form. Standard output belongs to the document when it goes there, or to another one
     (`aside`); words step aside to standard error.
     """
-    from bonwise.data.writing import write_whole
-    from bonwise.report.console import show
     from bonwise.report.show import describe
-    from bonwise.report.terminal import renderables
+    from bonwise.report.terminal import renderables, show
+    from bonwise.table.writing import write_whole
 
     if html is not None:
         document.to_html(html)

@@ -1,30 +1,93 @@
-"""``bonwise audit``: how good is a judge at picking the best candidate?"""
+"""``bonwise audit``.
+
+How good is a judge at picking the best candidate, which studies join its page, and what to do next.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.audit_studies import further_studies
-from bonwise.cli.several_files import over_several_files
-from bonwise.cli.shared_flags import Output, Reading, shared_flags
-from bonwise.cli.summaries import errors_told, write_junit, write_markdown
-from bonwise.data.checks import CONFIDENCE, SEED
-from bonwise.data.reading_options import ReadingKeywords
-from bonwise.errors import UsageError
+from bonwise.cli.build_server import errors_told, over_several_files, write_junit, write_markdown
+from bonwise.cli.shared_flags import Output, Reading, flags_of, shared_flags
+from bonwise.errors import InputError, UsageError
+from bonwise.extras import PAGES
+from bonwise.printable import shell_path, shell_word
+from bonwise.table.checks import CONFIDENCE, SEED
+from bonwise.table.reading_options import ReadingKeywords
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bonwise.auditing.result import Audit
+    from bonwise.auditing.front import Audit
+    from bonwise.auditing.result_verdict import Gate
     from bonwise.documented import DocumentedResult
-    from bonwise.documents.audited.gate import Gate
     from bonwise.report.blocks import Said
 
-__all__ = ["audit"]
+__all__ = ["AuditCommand", "audit", "further_studies"]
+
+
+def further_studies(
+    found: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
+) -> list[DocumentedResult]:
+    """Return the results that the page shows beside the audit's own.
+
+    Parameters
+    ----------
+    found : Audit
+    calibration : bool
+        Whether calibration was asked for.
+    verdicts : pathlib.Path or None
+        Verdicts on pairs: how else the judge might be asked.
+    pools : pathlib.Path or None
+        With the texts whose length calibration may use.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Studies of scores were asked for, and picks were audited.
+    """
+    table, settings = found.table, found.settings
+    left_out = (*settings.exclude, *settings.control)
+    asked: dict[str, Any] = {"exclude": left_out, "confidence": settings.confidence, "shape": settings.shape}
+    studies: list[DocumentedResult] = []
+    if found.picks is not None or table is None:
+        if calibration or verdicts is not None:
+            raise UsageError("logged picks hold no scores to study", hint="leave --calibration and --verdicts out")
+        return studies
+    if verdicts is not None:
+        from bonwise.studies.label_strategy.front import study_label_strategy
+
+        asking = partial(study_label_strategy, table, verdicts=verdicts, seed=settings.seed, **asked)
+        studies.append(_or_why("Ways of asking the judge", asking))
+    if calibration:
+        from bonwise.studies.calibration.front import study_calibration
+
+        mapped = partial(study_calibration, table, pools=pools, seed=settings.seed, **asked)
+        studies.append(_or_why("Calibration", mapped))
+    # What the scores alone tell of a prompt is not a signal that a judge gave, and bonwise route studies it.
+    if found.draws > 1 or {"ci_width", "low", "high"} & set(table.frame.columns):
+        from bonwise.routing.front import route
+
+        studies.append(_or_why("Routing", partial(route, table, seed=settings.seed, **asked)))
+    return studies
+
+
+def _or_why(title: str, study: Callable[[], DocumentedResult]) -> DocumentedResult:
+    """Return a study, or a note where the data are too poor for it: the audit stands without."""
+    from bonwise.auditing.page import Note
+
+    try:
+        return study()
+    except InputError as error:
+        if type(error) is not InputError:
+            raise  # a file, a column or a row to mend
+        return Note(title, error.message)
+
 
 NOT_MET, INCONCLUSIVE = 1, 3
 
@@ -111,7 +174,7 @@ def audit(
             (*read, beside), (*written, markdown, junit), headers=[ROW_HEADER], force=output.force
         )
         given.refuse_lost((output.json, per_prompt, markdown, junit))
-        from bonwise.auditing.audit import audit as run
+        from bonwise.auditing.front import audit as run
 
         found = run(
             file,
@@ -143,7 +206,6 @@ def audit(
             **_unusual({"--confidence": (confidence, CONFIDENCE), "--resamples": (resamples, RESAMPLES)}),
         }
         from bonwise.auditing.next_steps import next_steps
-        from bonwise.cli.next_of_audit import AuditCommand
 
         command = AuditCommand(file, reading.as_flags(), own, gated=bool(values), shown=html is not None)
         then = next_steps(found.document(gates), command)
@@ -160,7 +222,7 @@ def _unusual(values: Mapping[str, tuple[object, object]]) -> dict[str, object]:
 
 
 def _all_prompts_file(html: Path | None) -> Path | None:
-    from bonwise.auditing.exhibits.all_prompts_file import all_prompts_file
+    from bonwise.auditing.per_prompt import all_prompts_file
 
     return None if html is None else all_prompts_file(html)
 
@@ -175,7 +237,7 @@ def _write_page(
     then: Sequence[Said],
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
-    from bonwise.auditing.exhibits.page import write_page
+    from bonwise.auditing.page import write_page
 
     all_prompts = write_page(found, html, pools=pools, gates=gates, also=also, then=then)
     if all_prompts is not None:
@@ -220,7 +282,7 @@ def _deliver(
 
 
 def _write_per_prompt(found: Audit, path: Path) -> None:
-    from bonwise.data.writing import csv_frame, write_whole
+    from bonwise.table.writing import csv_frame, write_whole
 
     rows = found.per_prompt()
     write_whole(path, rows.to_json(orient="records", lines=True) if path.suffix == ".jsonl" else csv_frame(rows))
@@ -229,3 +291,73 @@ def _write_per_prompt(found: Audit, path: Path) -> None:
 def _exit_code(gates: Sequence[Gate]) -> int:
     states = {gate.state for gate in gates}
     return NOT_MET if "not met" in states else INCONCLUSIVE if "inconclusive" in states else 0
+
+
+_PAGE, _ROWS = "audit.html", "worst.csv"
+
+
+@dataclass(frozen=True)
+class AuditCommand:
+    """An audit as it was typed, and how `bonwise.auditing.next_steps` types what comes next."""
+
+    file: Path
+    reading: Sequence[str] = ()
+    """Flags that open the table, quoted for a shell."""
+    own: Mapping[str, object] = field(default_factory=dict)
+    """Those of the audit alone, see `bonwise.cli.shared_flags.flags_of`."""
+    gated: bool = False
+    """Whether gates were asked for, and a page."""
+    shown: bool = False
+    """Whether gates were asked for, and a page."""
+
+    @property
+    def design_stated(self) -> bool:
+        """Whether a draw of labels was stated."""
+        return bool(self.own.get("--design"))
+
+    def with_control(self, candidate: str) -> str:
+        """Return the same audit with an easy candidate as its control."""
+        return self._again(f"--control {shell_word(candidate)}")
+
+    def with_design(self, design: str) -> str:
+        """Return the same audit where a draw of labels is stated."""
+        return self._again(f"--design {design}")
+
+    def with_gate(self, metric: str, limit: float) -> str:
+        """Return the same audit with a gate."""
+        return self._again(f"--fail-under {metric}={limit:g}")
+
+    def plan(self, candidates: int, within_r: float) -> str:
+        """Return what says how many labels to collect."""
+        return f"bonwise plan --question 'recovery>0' --candidates {candidates} --within-r {within_r:g}"
+
+    def requirements(self, left_out: Sequence[str]) -> str:
+        """Return the study of what a useful judge needs, without candidates that the figures leave out."""
+        return self._on_the_table("study requirements", left_out)
+
+    def route(self, left_out: Sequence[str]) -> str:
+        """Return what says which prompts to send to a stronger judge."""
+        return self._on_the_table("route", left_out)
+
+    def together(self, left_out: Sequence[str]) -> str:
+        """Return what fits the judges together, without candidates that the figures leave out."""
+        return self._on_the_table("stack fit", left_out)
+
+    def look(self) -> tuple[str, str]:
+        """Return a sentence, and what shows the prompts where the picks lost most."""
+        if PAGES.missing():
+            return "See the prompts where the picks lost most:", self.rows()
+        return "See the prompts where the picks lost most, on a page:", self._again(f"--html {_PAGE}")
+
+    def rows(self) -> str:
+        """Return what writes a row per prompt."""
+        return self._again(f"--per-prompt {_ROWS}")
+
+    def _again(self, *flags: str) -> str:
+        return self._typed("audit", *self.reading, *flags_of(self.own), *flags)
+
+    def _on_the_table(self, command: str, left_out: Sequence[str]) -> str:
+        return self._typed(command, *self.reading, *flags_of({"--exclude": list(left_out)}))
+
+    def _typed(self, command: str, *flags: str) -> str:
+        return " ".join(["bonwise", command, shell_path(self.file), *flags])

@@ -1,36 +1,57 @@
-"""What ``--dry-run`` shows: calls, tokens and cost before anything is sent."""
+"""What ``--dry-run`` shows.
+
+Calls, tokens and cost before anything is sent, looked at one by one or counted by formula.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bonwise.calls.ask import Ask
 from bonwise.cli.arguments import emit, say
 from bonwise.printable import printable
 from bonwise.report.amounts import money
 from bonwise.report.numbers import counted
+from bonwise.selection.checked_contest import CheckedContest, most_calls_of
+from bonwise.selection.contest_run import asks_of, calls_for
+from bonwise.selection.entrants import DistinctTexts, distinct_texts
+from bonwise.selection.judge_runner import Call
+from bonwise.selection.protocol import Match, Question
+from bonwise.selection.settings import SelectionSettings, default_strategy
+from bonwise.table.pools import Pool
+from bonwise.table.verdicts import Preference, Score
 
 if TYPE_CHECKING:
-    from bonwise.calls.ask import Ask
     from bonwise.calls.engine import Engine
     from bonwise.calls.estimate import CostEstimate, ModelEstimate
-    from bonwise.cli.large_pools import LargePools
-    from bonwise.data.pool import Pool
     from bonwise.judges.protocol import Judge
     from bonwise.selection.selection import Selection
-    from bonwise.selection.settings import SelectionSettings
 
-__all__ = ["show_estimate", "show_plan"]
+__all__ = [
+    "MOST_LOOKED_AT",
+    "FirstAsks",
+    "LargePools",
+    "LaterAsks",
+    "StrongerAsks",
+    "calls_of_judge",
+    "calls_of_plan",
+    "name_of_plan",
+    "show_estimate",
+    "show_plan",
+    "small",
+]
 
 
 def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
-    from bonwise.calls.ask_estimate import estimate_asks
-    from bonwise.cli.large_pools import LargePools, calls_of_judge
+    from bonwise.calls.estimate import estimate_asks
 
     large = [LargePools.of(judge.name, pools, calls_of_judge(judge)) for judge in judges]
     with _engine(run, reask) as engine:
@@ -55,9 +76,7 @@ def show_plan(
     share : float
         Part of the pools that may go to the stronger judge of the plan's router.
     """
-    from bonwise.calls.ask_estimate import estimate_asks
-    from bonwise.cli.expected_asks import FirstAsks, LaterAsks, StrongerAsks
-    from bonwise.cli.large_pools import LargePools, calls_of_plan, name_of_plan, small
+    from bonwise.calls.estimate import estimate_asks
 
     calls = calls_of_plan(plan)
     large = LargePools.of(name_of_plan(plan), source(), calls)
@@ -149,7 +168,6 @@ def _warn(large: Sequence[LargePools]) -> None:
 
 
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
-    from bonwise.cli.large_pools import calls_of_judge, small
     from bonwise.judges.calling import asked
     from bonwise.judges.protocol import is_asking
 
@@ -210,3 +228,215 @@ def _figures(row: ModelEstimate | CostEstimate) -> str:
         f"{counted(row.calls, 'call')} ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
         f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most {most}"
     )
+
+
+_EQUAL = 0.5
+"""What every answer says of a pool: a strategy asks longest about candidates that are equally good."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAsks:
+    """The first questions about each pool."""
+
+    plan: SelectionSettings
+
+    def asks(self, pools: Iterable[Pool]) -> Iterator[Ask]:
+        """Yield what models will be asked, blank and single candidates left out."""
+        second = None if self.plan.router is None else self.plan.router.second
+        for pool, its in _contested(self.plan, pools):
+            yield from _asked(_contest(self.plan, its).next(), self.plan, pool, its)
+            if second is not None:
+                yield from asks_of(Call(second, pool.prompt, its.texts))
+
+
+@dataclass(slots=True)
+class LaterAsks:
+    """What a strategy asks after its first questions, if candidates stay equal.
+
+    Attributes
+    ----------
+    more : int
+        Answers that the strategy may want at most after the first pass; counted while the asks go by.
+    simulated : int
+        Those among them that are yielded.
+    """
+
+    plan: SelectionSettings
+    more: int = field(default=0, init=False)
+    simulated: int = field(default=0, init=False)
+
+    @property
+    def scale(self) -> float:
+        """What stands for all answers that it may want, in units of those that are yielded."""
+        return self.more / self.simulated if self.simulated else 1.0
+
+    def asks(self, pools: Iterable[Pool]) -> Iterator[Ask]:
+        """Yield what models would be asked if all candidates of a pool were equal."""
+        for pool, its in _contested(self.plan, pools):
+            rounds = list(_rounds(self.plan, pool, its))
+            first = rounds[0] if rounds else []
+            asked = sum(ask.samples for ask in first)
+            left = max(0, most_calls_of(self.plan.strategy, self.plan.judge, len(its.texts)) - asked)
+            self.more += left
+            # A strategy that asks nothing more about equal candidates: its first questions stand for further ones.
+            further = list(chain.from_iterable(rounds[1:])) or (_again(first, left) if left else [])
+            self.simulated += sum(ask.samples for ask in further)
+            yield from further
+
+
+@dataclass(slots=True)
+class StrongerAsks:
+    """What the stronger judge of a router would be asked about all pools.
+
+    Attributes
+    ----------
+    pools : int
+        In which there is something to judge; counted while the asks go by.
+    """
+
+    plan: SelectionSettings
+    pools: int = field(default=0, init=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the judge, empty without a router."""
+        return "" if self.plan.router is None else self.plan.router.strong.name
+
+    def asks(self, pools: Iterable[Pool]) -> Iterator[Ask]:
+        """Yield them; none without a router."""
+        if self.plan.router is None:
+            return
+        plan = SelectionSettings(
+            self.plan.router.strong, default_strategy(self.plan.router.strong), seed=self.plan.seed
+        )
+        for pool, its in _contested(self.plan, pools):
+            self.pools += 1
+            for asks in _rounds(plan, pool, its):
+                yield from asks
+
+
+def _contested(plan: SelectionSettings, pools: Iterable[Pool]) -> Iterator[tuple[Pool, DistinctTexts]]:
+    for pool in pools:
+        its = distinct_texts(
+            pool.candidates,
+            plan.judge,
+            seed=plan.seed,
+            salt=pool.prompt_id,
+            first_pass_alone=plan.router is not None,
+            compares=plan.strategy.compares,
+        )
+        if len(its.texts) > 1:
+            yield pool, its
+
+
+def _contest(plan: SelectionSettings, its: DistinctTexts) -> CheckedContest:
+    return CheckedContest(plan.strategy, its.entrants, plan.judge)
+
+
+def _rounds(plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator[list[Ask]]:
+    """Yield what each round asks, every answer being the same."""
+    contest = _contest(plan, its)
+    most, asked = most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
+    while questions := contest.next():
+        asks = list(_asked(questions, plan, pool, its))
+        asked += sum(ask.samples for ask in asks)
+        yield asks
+        if asked >= most:
+            return
+        for question in questions:
+            verdict = (
+                Preference(question.a, question.b, _EQUAL, _EQUAL) if isinstance(question, Match) else Score(_EQUAL)
+            )
+            contest.hear(question, verdict)
+
+
+def _asked(questions: Sequence[Question], plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator[Ask]:
+    for call, _ in calls_for(questions, plan.judge, pool.prompt, its.texts):
+        yield from asks_of(call)
+
+
+def _again(asks: Sequence[Ask], answers: int) -> list[Ask]:
+    return [replace(ask, first_sample=ask.first_sample + ask.samples) for ask in asks][:answers]
+
+
+MOST_LOOKED_AT = 200_000
+"""Calls of one pool up to which each question is looked at: that takes some ten seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class LargePools:
+    """The large ones among pools, for a judge or a way of selecting."""
+
+    name: str
+    """Of the judge or the strategy."""
+    calls: tuple[int, ...]
+    """Of each large pool, by formula."""
+    candidates: int
+    """Of the largest pool."""
+
+    @classmethod
+    def of(cls, name: str, pools: Iterable[Pool], calls: Callable[[int], int]) -> LargePools:
+        """Find them, given what the formula says of a number of candidates."""
+        sizes = [_size(pool) for pool in pools]
+        large = [size for size in sizes if calls(size) > MOST_LOOKED_AT]
+        return cls(name, tuple(calls(size) for size in large), max(large, default=0))
+
+    def lines(self, *, besides: bool) -> Iterator[str]:
+        """Yield what there is to say of them; nothing where there is none."""
+        if self.calls:
+            calls, pools = counted(sum(self.calls), "call"), counted(len(self.calls), "pool")
+            yield (
+                f"{'besides, ' if besides else ''}{self.name}: at most {calls} by formula in {pools} of up to "
+                f"{counted(self.candidates, 'candidate')}; tokens, cost and cached answers of these are not estimated"
+            )
+
+    def warning(self) -> str:
+        """Return what to do about them."""
+        return (
+            f"{self.name} asks up to {counted(max(self.calls), 'question')} about a pool of "
+            f"{counted(self.candidates, 'candidate')}; score each candidate alone (pointwise), or compare some pairs "
+            "(bonwise select --strategy round_robin:pairs=matched)"
+        )
+
+
+def calls_of_judge(judge: Judge) -> Callable[[int], int]:
+    """Return the calls that judging so many candidates takes."""
+    from bonwise.judges.calling import calls_of
+
+    return lambda candidates: calls_of(judge, candidates)
+
+
+def calls_of_plan(plan: SelectionSettings) -> Callable[[int], int]:
+    """Return the calls that selecting from so many candidates takes at most, a stronger judge's among them."""
+    from bonwise.judges.calling import calls_of
+    from bonwise.selection.checked_contest import most_calls_of
+    from bonwise.selection.settings import default_strategy
+
+    def calls(candidates: int) -> int:
+        if candidates < 2:
+            return 0
+        most = most_calls_of(plan.strategy, plan.judge, candidates)
+        if plan.router is not None:
+            strong = plan.router.strong
+            most += most_calls_of(default_strategy(strong), strong, candidates)
+            most += 0 if plan.router.second is None else calls_of(plan.router.second, candidates)
+        return most
+
+    return calls
+
+
+def name_of_plan(plan: SelectionSettings) -> str:
+    """Return how messages name a way of selecting."""
+    strong = "" if plan.router is None else f" and {plan.router.strong.name}"
+    return f"{plan.strategy.name} of {plan.judge.name}{strong}"
+
+
+def small(pools: Iterable[Pool], calls: Callable[[int], int]) -> Iterator[Pool]:
+    """Yield the pools that the formula does not call large."""
+    return (pool for pool in pools if calls(_size(pool)) <= MOST_LOOKED_AT)
+
+
+def _size(pool: Pool) -> int:
+    from bonwise.judges.protocol import candidates_with_words
+
+    return len(candidates_with_words([candidate.text for candidate in pool.candidates]))

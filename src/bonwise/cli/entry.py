@@ -104,9 +104,9 @@ def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
     if target is None:
         return
     from bonwise.cli.arguments import emit, say
-    from bonwise.data.writing import write_whole
-    from bonwise.documents.error import ErrorDocument
+    from bonwise.cli.error import ErrorDocument
     from bonwise.errors import BonwiseError
+    from bonwise.table.writing import write_whole
 
     # On one line, as what a log keeps.
     text = json.dumps(ErrorDocument(error=message, hint=hint).to_dict(), allow_nan=False) + "\n"

@@ -10,8 +10,8 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import Output, shared_flags
-from bonwise.data.checks import CONFIDENCE, SEED
 from bonwise.errors import UsageError
+from bonwise.table.checks import CONFIDENCE, SEED
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
@@ -79,9 +79,8 @@ def fit(
     For models that answer the same prompts. Where candidates differ from prompt to prompt, fit a stack of judges.
     """
     output.refuse_overwriting(file, also=(save,))
-    from bonwise.factors.fit import fit_factors
-    from bonwise.report.described.factor_answers import fit_answer
-    from bonwise.report.described.factor_next import after_fit
+    from bonwise.factors.front import fit_factors
+    from bonwise.factors.view_answers import after_fit, fit_answer
 
     if save is not None and interval == "none":
         raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
@@ -163,8 +162,7 @@ def study(
     """
     output.refuse_overwriting(file)
     from bonwise.factors.study import RATER_SHARES, study_factors
-    from bonwise.report.described.factor_answers import study_answer
-    from bonwise.report.described.factor_next import after_study
+    from bonwise.factors.view_answers import after_study, study_answer
 
     found = study_factors(
         file,
@@ -202,7 +200,7 @@ def leaderboard(
     output.refuse_overwriting(file)
     from bonwise.factors.human_view import load_factors
     from bonwise.factors.leaderboards import rank_models
-    from bonwise.report.described.factor_next import after_leaderboard
+    from bonwise.factors.view_answers import after_leaderboard
 
     document = rank_models(load_factors(file), prompt=prompt, category=category)
     first, second = document.models[0].model, document.models[1].model
@@ -223,7 +221,7 @@ def compare(
     output.refuse_overwriting(file)
     from bonwise.factors.comparisons import compare_models
     from bonwise.factors.human_view import load_factors
-    from bonwise.report.described.factor_next import after_comparison
+    from bonwise.factors.view_answers import after_comparison
 
     then = after_comparison(model, other, str(file))
     output.deliver(compare_models(load_factors(file), model, other), then=_next(then))
@@ -243,9 +241,9 @@ def explain(
 ) -> int:
     """Explain the gap between two models by tags of the prompts and by their length."""
     output.refuse_overwriting(file, prompts)
-    from bonwise.factors.gap_explanations import explain_gaps
+    from bonwise.factors.comparisons import explain_gaps
     from bonwise.factors.human_view import load_factors
-    from bonwise.report.described.factor_next import after_explanation
+    from bonwise.factors.view_answers import after_explanation
 
     document = explain_gaps(load_factors(file), model, other, prompts=prompts, tags=_columns(tags))
     table = {} if prompts is None else {"prompts": str(prompts)}
@@ -267,8 +265,7 @@ def strengths(
     output.refuse_overwriting(file, prompts)
     from bonwise.factors.human_view import load_factors
     from bonwise.factors.strengths import find_strengths
-    from bonwise.report.described.factor_answers import strengths_answer
-    from bonwise.report.described.factor_next import after_strengths
+    from bonwise.factors.view_answers import after_strengths, strengths_answer
 
     document = find_strengths(load_factors(file), model, prompts=prompts, tags=_columns(tags))
     output.deliver(document, then=_next(after_strengths(strengths_answer(document), str(file))))
@@ -288,8 +285,8 @@ def predict(
     """
     output.refuse_overwriting(file)
     from bonwise.factors.human_view import load_factors
-    from bonwise.factors.predictions import predict_averages
-    from bonwise.report.described.factor_next import after_prediction
+    from bonwise.factors.leaderboards import predict_averages
+    from bonwise.factors.view_answers import after_prediction
 
     output.deliver(predict_averages(load_factors(file)), then=_next(after_prediction(str(file))))
     return 0

@@ -11,14 +11,13 @@ import typer
 
 from bonwise.cli.arguments import Force, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags
-from bonwise.cli.running import judge_all, outcome
+from bonwise.cli.running import filled_lines, judge_all, outcome, tally
 from bonwise.cli.shared_flags import shared_flags
-from bonwise.cli.summary import filled_lines, tally
 from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
     from bonwise.judges.scoring import JudgedPool
-    from bonwise.runs.judged_pools import JudgedPools
+    from bonwise.selection.many_pools import JudgedPools
 
 __all__ = ["judge"]
 
@@ -48,15 +47,15 @@ def judge(
 
     Writes one row per prompt, candidate and judge, in input order.
     """
-    from bonwise.judges.judged_table import PAIR_HEADER, SCORE_HEADER
+    from bonwise.judges.scoring import PAIR_HEADER, SCORE_HEADER
 
     refuse_overwriting((pools,), (out,), headers=[SCORE_HEADER], force=force)
     refuse_overwriting((pools, out), (pairs,), headers=[PAIR_HEADER], force=force)
-    from bonwise.data.pool_file import read_pools
     from bonwise.judges.protocol import is_asking
-    from bonwise.runs.judged_pools import JudgedPools
-    from bonwise.runs.pools import refuse_nul
-    from bonwise.selection.engine_settings import EngineSettings
+    from bonwise.selection.many_pools import JudgedPools
+    from bonwise.selection.pools import refuse_nul
+    from bonwise.selection.settings import EngineSettings
+    from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
     asked = list(read_pools(pools))
@@ -75,8 +74,8 @@ def judge(
 
 
 def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
-    from bonwise.judges.order_effect import order_effects
-    from bonwise.judges.resampled import Resampled
+    from bonwise.judges.scoring import order_effects
+    from bonwise.judges.wrappers import Resampled
 
     _deliver(found.to_csv(raw=raw, tokens=tokens), out)
     if pairs is not None:
@@ -102,7 +101,7 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
 
 
 def _deliver(text: str, target: str) -> None:
-    from bonwise.data.writing import write_whole
+    from bonwise.table.writing import write_whole
 
     if target == "-":
         emit(text)

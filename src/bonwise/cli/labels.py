@@ -9,15 +9,15 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, shared_flags
-from bonwise.data.checks import CONFIDENCE, SEED
-from bonwise.data.reading_options import PoolKeywords
 from bonwise.errors import UsageError
 from bonwise.printable import printable, shell_path, shell_word
+from bonwise.table.checks import CONFIDENCE, SEED
+from bonwise.table.reading_options import PoolKeywords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bonwise.planning.sampling.label_draw import LabelDraw
+    from bonwise.labels.front import LabelDraw
     from bonwise.report.blocks import Said
 
 __all__ = ["app"]
@@ -103,8 +103,8 @@ def draw(
     if labels is None or out is None:
         flag, why = ("--labels", "how many") if labels is None else ("--out", "where the design goes")
         raise UsageError(f"a draw from scores needs {flag}", hint=f"say {why}, such as {_EXAMPLE}")
-    from bonwise.data.reading_options import ReadingOptions
-    from bonwise.planning.sampling.label_draw import draw_labels
+    from bonwise.labels.front import draw_labels
+    from bonwise.table.reading_options import ReadingOptions
 
     keywords = reading.keywords()
     found = draw_labels(
@@ -150,7 +150,7 @@ def compare(
     Prints how much recovery would vary under each design.
     """
     output.refuse_overwriting(file, label_file)
-    from bonwise.planning.sampling.design_comparison import SHARES, compare_designs
+    from bonwise.labels.design_comparison import SHARES, compare_designs
 
     document = compare_designs(
         file,
@@ -170,7 +170,7 @@ def _draw_of_pools(
     pools: Path, sheet: Path, labels: int | None, seed: int, reading: Reading[PoolKeywords], output: JsonOutput
 ) -> int:
     """Write a sheet of pools that have no scores yet."""
-    from bonwise.planning.sampling.pool_sheet import sheet_of_pools
+    from bonwise.labels.pool_sheet import sheet_of_pools
 
     said = reading.keywords()
     scale = said.get("label_scale")
@@ -205,8 +205,8 @@ def _refuse_without_scores(
 def _refuse_overwriting(
     output: JsonOutput, inputs: Sequence[Path | None], out: Path | None, sheet: Path | None
 ) -> None:
-    from bonwise.data.label_design import DESIGN_HEADER
-    from bonwise.data.own_files import BLIND_SHEET, SHEET
+    from bonwise.table.label_design import DESIGN_HEADER
+    from bonwise.table.writing import BLIND_SHEET, SHEET
 
     output.refuse_overwriting(*inputs, also=(out,), headers=[DESIGN_HEADER])
     targets = (*output.targets.values(), out)

@@ -13,16 +13,16 @@ import typer
 
 from bonwise.cli.arguments import Force, JsonTarget, deliver, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import RUN
-from bonwise.cli.progress import shown_count
+from bonwise.cli.running import shown_count
 from bonwise.errors import FileError, LedgerError, UsageError
 from bonwise.printable import shell_path
 from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
-    from bonwise.calls.ledger.checking import LedgerCheck
+    from bonwise.calls.ledger.damage import LedgerCheck
     from bonwise.calls.ledger.ledger import Ledger
     from bonwise.calls.ledger.records import LedgerRow, LedgerStats, State
-    from bonwise.documents.ledger import LedgerDocument, ModelCalls, RefusedParameter
+    from bonwise.cli.ledger_account import LedgerDocument, ModelCalls, RefusedParameter
 
 __all__ = ["app"]
 
@@ -49,7 +49,7 @@ def stats(
     force: Force = False,
 ) -> int:
     """Sum up calls, answers, tokens and cost by model."""
-    from bonwise.report.described.ledger import describe_with
+    from bonwise.cli.ledger_account import describe_with
 
     with _opened(run) as ledger:
         refuse_overwriting((ledger.path,), (json_target,), force=force)
@@ -128,8 +128,8 @@ def repair(run: RunArgument = RUN) -> int:
 
     The next run asks for them again. The damaged file is kept under another name.
     """
+    from bonwise.calls.ledger.damage import repair as repaired
     from bonwise.calls.ledger.ledger import Ledger
-    from bonwise.calls.ledger.repair import repair as repaired
 
     file = _file(run)
     with suppress(LedgerError), Ledger.open(file) as ledger:
@@ -222,7 +222,7 @@ def _day(text: str) -> float:
 
 
 def _models(found: LedgerStats) -> list[ModelCalls]:
-    from bonwise.documents.ledger import ModelCalls
+    from bonwise.cli.ledger_account import ModelCalls
 
     return [
         ModelCalls(
@@ -239,7 +239,7 @@ def _models(found: LedgerStats) -> list[ModelCalls]:
 
 
 def _refused(found: LedgerStats) -> list[RefusedParameter]:
-    from bonwise.documents.ledger import RefusedParameter
+    from bonwise.cli.ledger_account import RefusedParameter
 
     return [
         RefusedParameter(
@@ -261,7 +261,7 @@ def _date(seconds: float) -> str:
 
 
 def _document(found: LedgerStats, verdict: str) -> LedgerDocument:
-    from bonwise.documents.ledger import LedgerDocument
+    from bonwise.cli.ledger_account import LedgerDocument
 
     return LedgerDocument(
         calls=found.calls,
@@ -280,7 +280,7 @@ def _damaged(run: Path) -> Iterator[None]:
     """Say of a figure that no ledger holds that the file is damaged."""
     from pydantic import ValidationError
 
-    from bonwise.documents.refusal import refusal
+    from bonwise.strict_json import refusal
 
     try:
         yield
@@ -303,7 +303,7 @@ def _json(row: LedgerRow, indent: int | None = None) -> str:
 
 
 def _row(row: LedgerRow) -> dict[str, Any]:
-    from bonwise.calls.ledger.entries import json_from
+    from bonwise.calls.ledger.schema import json_from
 
     usage = row.usage
     return {
@@ -345,7 +345,7 @@ def write_rows(target: str, lines: Iterable[str]) -> int:
         The folder is absent or not writable, or the disk is full.
     """
     from bonwise.cli.arguments import emit
-    from bonwise.data.writing import write_whole
+    from bonwise.table.writing import write_whole
 
     count = 0
 

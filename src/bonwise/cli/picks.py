@@ -1,26 +1,40 @@
-"""What is said about picks after a run: what decided them, why asking stopped, and what no judge stands behind."""
+"""What is said and shown of picks after a run.
+
+What decided them, what no judge stands behind, and the page of their words and totals.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bonwise.cli.summary import filled_lines, tally
+from bonwise.cli.arguments import say
+from bonwise.cli.running import filled_lines, tally
+from bonwise.errors import BonwiseError
 from bonwise.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
-    from bonwise.documents.pick import DecidedBy
-    from bonwise.documents.selections import OrderTotals, RoutedTotals
     from bonwise.routing.router import Router
-    from bonwise.selection.selection import Selection
+    from bonwise.selection.result import (
+        CandidateWords,
+        DecidedBy,
+        OrderTotals,
+        PickRecord,
+        RoutedTotals,
+        SelectionsDocument,
+        ShownPick,
+    )
+    from bonwise.selection.run import RunSummary
+    from bonwise.selection.selection import Selection, Totals
     from bonwise.selection.settings import SelectionSettings
-    from bonwise.selection.totals import Totals
+    from bonwise.table.pools import Pool
 
-__all__ = ["PickReport", "without_router_warnings"]
+__all__ = ["MOST_PARAMETERS", "MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPage", "without_router_warnings"]
 
 MAKESHIFT: Mapping[DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
@@ -49,7 +63,7 @@ class PickReport:
     totals: Totals = field(init=False)
 
     def __post_init__(self) -> None:
-        from bonwise.selection.totals import Totals
+        from bonwise.selection.selection import Totals
 
         self.totals = Totals()
 
@@ -99,7 +113,7 @@ class PickReport:
 
 
 def _about_order(order: OrderTotals) -> Iterator[str]:
-    from bonwise.judges.order_effect import OrderEffect
+    from bonwise.judges.scoring import OrderEffect
 
     if order.advantage is not None:
         yield str(OrderEffect("comparisons", order.pairs, order.advantage, order.differing, order.without_verdict))
@@ -111,3 +125,200 @@ def _never_scored(reasons: Mapping[str, int]) -> Counter[str]:
 
     waiting = {reason for reason in reasons if reason == NOT_SENT.reason or reason.startswith("owed")}
     return Counter({reason: count for reason, count in reasons.items() if reason not in waiting})
+
+
+MOST_PARAMETERS = 100
+"""Sets of parameters of models that are told apart."""
+
+MOST_POOLS = 500
+MOST_ROWS = 20_000
+"""Candidates and comparisons of all pools that are shown."""
+
+
+class _ShortenedText(NamedTuple):
+    """A text as far as there is room for it, and how many characters of it there is none for."""
+
+    kept: str
+    left_out: int
+
+
+class _PoolTexts(NamedTuple):
+    """The texts of a pool."""
+
+    prompt: _ShortenedText
+    candidates: list[CandidateWords]
+
+
+@dataclass(slots=True)
+class PickedPage:
+    """Collects what the page shows while pools and picks pass, in bounded memory.
+
+    Names and words take 6,000,000 bytes of a page at most; names go before words.
+    """
+
+    path: Path
+    """Of the page."""
+    source: str
+    """Where the pools come from."""
+    totals: Totals
+    """Of all picks; who writes the picks keeps them."""
+    router: Router | None = None
+    """Says which pools go to a stronger judge; picks name that judge alone."""
+    _settings: dict[str, Any] = field(default_factory=dict)
+    _parameters: list[Any] = field(default_factory=list)
+    _coming: dict[str, _PoolTexts] = field(default_factory=dict)
+    _picks: list[ShownPick] = field(default_factory=list)
+    _read: int = 0
+    _words: int = 0
+    _names: int = 0
+    _rows: int = MOST_ROWS
+
+    def __post_init__(self) -> None:
+        from bonwise.report.page.environment import MOST_BYTES
+
+        self._words = self._names = MOST_BYTES
+
+    def passing(self, pools: Iterator[Pool]) -> Iterator[Pool]:
+        """Yield the pools; of the first ones the words are kept until their pick comes."""
+        for pool in pools:
+            if self._read < MOST_POOLS:
+                self._read += 1
+                self._coming[pool.prompt_id] = self._words_of(pool)
+            yield pool
+
+    def note(self, pick: Selection) -> None:
+        """Take in a pick; they come in the order of the pools."""
+        from bonwise.selection.result import ShownPick, pick_record
+
+        self._settings = self._settings or dict(pick.settings)
+        self._note_parameters(pick.settings.get("parameters") or ())
+        words = self._coming.pop(pick.prompt_id or "", None)
+        if words is None or not self._has_room(pick):
+            return
+        shown = ShownPick(
+            # The words hold the text, and the page the settings.
+            pick=self._with_short_words(pick_record(pick, whole=False)),
+            prompt=words.prompt.kept,
+            prompt_left_out=words.prompt.left_out,
+            candidates=words.candidates,
+        )
+        self._picks.append(shown)
+
+    def document(self, ended: str) -> SelectionsDocument:
+        """Return the document of schema ``bonwise.selections/1``; some pick was noted.
+
+        Parameters
+        ----------
+        ended : str
+            Why pools are missing; empty where none is.
+        """
+        from bonwise.results import given
+        from bonwise.selection.result import SelectionsDocument, SelectionsSettings, settings_of
+
+        router, totals = self.router, self.totals.record()
+        settings = SelectionsSettings(
+            **settings_of({**self._settings, "parameters": self._parameters}),
+            source=self.source,
+            ended=ended,
+            **given(signal=None if router is None else router.signal, share=None if router is None else router.share),
+        )
+        return SelectionsDocument(settings=settings, totals=totals, picks=list(self._fitting()), of=totals.pools)
+
+    def leave(self, summary: RunSummary | None) -> bool:
+        """Write the page, where anything was picked, and tell whether that could be done.
+
+        Parameters
+        ----------
+        summary : RunSummary or None
+            How the run went; None where an error ended it.
+        """
+        if not self._settings:
+            say(f"nothing was picked, so {self.path} is not written")
+            return True
+        try:
+            self.document(_ended(summary)).to_html(self.path)
+        except BonwiseError as error:
+            say(str(error))  # what ended the run decides the exit code
+            return False
+        return True
+
+    def _note_parameters(self, asked_with: Iterable[Any]) -> None:
+        """Keep what models were asked with, each set once: a pick has those of its own questions alone."""
+        for one in asked_with:
+            if len(self._parameters) < MOST_PARAMETERS and one not in self._parameters:
+                self._parameters.append(one)
+
+    def _has_room(self, pick: Selection) -> bool:
+        """Take the room for a pick's names; from the first pick on that has none, no pick has."""
+        self._rows -= len(pick.ids) + len(pick.comparisons)
+        names = _bytes_of_names(pick) if self._rows >= 0 else 0
+        if names > self._names:
+            self._rows = -1
+        if self._rows < 0:
+            return False
+        self._names -= names
+        return True
+
+    def _fitting(self) -> Iterator[ShownPick]:
+        """Yield what is shown; where the names leave too little room the later ones come without words."""
+        from bonwise.report.page.environment import page_bytes
+
+        room = self._names
+        for one in self._picks:
+            texts = [one.prompt, *one.pick.raw, *(each.text for each in one.candidates)]
+            room -= sum(page_bytes(text or "") for text in texts)
+            yield one if room >= 0 else _wordless(one)
+
+    def _words_of(self, pool: Pool) -> _PoolTexts:
+        from bonwise.selection.result import CandidateWords
+
+        texts = [(one.id, self._kept(one.text)) for one in pool.candidates]
+        candidates = [CandidateWords(id=name, text=one.kept, text_left_out=one.left_out) for name, one in texts]
+        return _PoolTexts(self._kept(pool.prompt), candidates)
+
+    def _with_short_words(self, pick: PickRecord) -> PickRecord:
+        """Return a pick with as much of the judge's words as there is room for."""
+        return pick.model_copy(update={"raw": [one and self._marked(one) for one in pick.raw]})
+
+    def _marked(self, text: str) -> str:
+        """Return a text where there is room for it; a cut one says so itself."""
+        kept, left_out = self._kept(text)
+        return f"{kept}\n[{left_out} characters left out here]" if left_out else kept
+
+    def _kept(self, text: str) -> _ShortenedText:
+        """Return a text where there is room for it, cut."""
+        from bonwise.report.page.environment import LONGEST_TEXT, page_bytes
+
+        kept = text[:LONGEST_TEXT]
+        taken = page_bytes(kept)
+        if taken > self._words:
+            kept, taken = "", 0
+        self._words -= taken
+        return _ShortenedText(kept, len(text) - len(kept))
+
+
+def _bytes_of_names(pick: Selection) -> int:
+    from bonwise.printable import printable
+    from bonwise.report.page.environment import MARKUP, page_bytes
+    from bonwise.selection.view import LONGEST_NAME, MOST_COMPARISONS
+
+    compared = (name for pair in pick.comparisons[:MOST_COMPARISONS] for name in (pair.a, pair.b))
+    names = [pick.prompt_id, *pick.ids, *pick.unscored.values(), *compared]
+    return sum(page_bytes(printable(name, longest=LONGEST_NAME)) + MARKUP for name in names)
+
+
+def _wordless(one: ShownPick) -> ShownPick:
+    candidates = [
+        each.model_copy(update={"text": "", "text_left_out": (each.text_left_out or 0) + len(each.text or "")})
+        for each in one.candidates
+    ]
+    left_out = (one.prompt_left_out or 0) + len(one.prompt or "")
+    pick = one.pick.model_copy(update={"raw": []})
+    return one.model_copy(update={"pick": pick, "prompt": "", "prompt_left_out": left_out, "candidates": candidates})
+
+
+def _ended(summary: RunSummary | None) -> str:
+    """Return why not every pool may be there, nothing where they all are."""
+    if summary is None or summary.failure is not None:
+        return "an error ended the run"
+    return "the run was interrupted" if summary.interrupted else ""

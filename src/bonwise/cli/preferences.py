@@ -10,9 +10,9 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import JsonOutput, shared_flags
-from bonwise.data.checks import CONFIDENCE
-from bonwise.data.verdict_words import parse_verdict_map
 from bonwise.errors import UsageError
+from bonwise.table.checks import CONFIDENCE
+from bonwise.table.verdict_words import parse_verdict_map
 
 __all__ = ["preferences"]
 
@@ -82,7 +82,7 @@ def preferences(
     )
     named = {"prompt": prompt_col, "pair": pair_col, "judge": judge_col, "context": context_col}
     roles = {role: _columns(text) or () for role, text in named.items()}
-    from bonwise.auditing.verdict_audit import audit_preferences
+    from bonwise.votes.preferences import audit_preferences
 
     found = audit_preferences(
         file,
@@ -104,7 +104,7 @@ def _votes(file: Path, verdicts: tuple[str, ...], settings: Mapping[str, Any], o
             "a vote has one verdict, and several columns were named",
             hint="give --verdict-col once; two presentation orders are audited with --label-col or --labels",
         )
-    from bonwise.planning.studies.vote_study import study_preferences
+    from bonwise.votes.front import study_preferences
 
     output.deliver(study_preferences(file, verdict_col=next(iter(verdicts), None), **settings).document())
     return 0

@@ -1,32 +1,246 @@
-"""Run something that asks models from the command line: limits, Ctrl-C, and how it ended."""
+"""Run something that asks models from the command line.
+
+Limits, progress, Ctrl-C, how it ended, and what is said afterwards.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import aclosing
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bonwise.cli.arguments import say
-from bonwise.cli.progress import shown_progress
-from bonwise.cli.summary import summarise
 from bonwise.errors import CallError
+from bonwise.printable import quoted
+from bonwise.report.amounts import money
 from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
-    from bonwise.data.pool import Pool
+    from bonwise.calls.bill import CallTotals
+    from bonwise.calls.engine import Engine
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import JudgedPool
-    from bonwise.runs.control import RunControl
-    from bonwise.runs.summary import RunSummary
-    from bonwise.selection.engine_settings import EngineSettings
+    from bonwise.selection.run import Progress, RunControl, RunProgress, RunSummary
     from bonwise.selection.selection import Selection
     from bonwise.selection.selector import Selector
+    from bonwise.selection.settings import EngineSettings
+    from bonwise.table.pools import Pool
 
-__all__ = ["BAD_INPUT", "judge_all", "outcome", "select_all"]
+__all__ = [
+    "BAD_INPUT",
+    "filled_lines",
+    "judge_all",
+    "outcome",
+    "select_all",
+    "shown_count",
+    "shown_progress",
+    "summarise",
+    "tally",
+    "times",
+]
+
+LINE_PAUSE = 15.0
+"""Seconds between two lines: a bar is redrawn, a line stays."""
+
+COUNT_PAUSE = 2.0
+"""The same for a mere count, of what takes seconds and not hours."""
+
+_BAR = 12
+"""Columns of the bar."""
+
+T = TypeVar("T")
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """Show how far a run has come until the block ends."""
+    with _bar() if sys.stderr.isatty() else _progress_lines() as show:
+        yield show
+
+
+def shown_count(things: Iterable[T], what: str) -> Iterator[T]:
+    """Yield things, and say now and then how many there were; for what ends without a known number."""
+    said_at = time.monotonic()
+    for count, thing in enumerate(things, 1):
+        yield thing
+        if count % 1000 == 0 and time.monotonic() >= said_at + COUNT_PAUSE:
+            said_at = time.monotonic()
+            say(f"{counted(count, what)} so far")
+
+
+@contextmanager
+def _progress_lines() -> Iterator[Progress]:
+    said_at = 0.0
+
+    def show(now: RunProgress) -> None:
+        nonlocal said_at
+        if now.seconds >= said_at + LINE_PAUSE:
+            said_at = now.seconds
+            left = [] if now.total is None else [_left(now.done, now.total, now.seconds)]
+            say(", ".join([_progress_figures(now), *left]))
+
+    yield show
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.table import Column
+
+    rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    # Cost and time left never give way; of the figures, what is least important stands last and is cut first.
+    columns: list[ProgressColumn] = [
+        BarColumn(bar_width=_BAR),
+        TextColumn("{task.fields[cost]}", markup=False, table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),
+        TextColumn("{task.description}", markup=False, table_column=rest),
+    ]
+    with Bar(*columns, console=Console(stderr=True), transient=True, expand=True) as bar:
+        task = bar.add_task("", total=None, cost="")
+
+        def show(now: RunProgress) -> None:
+            figures = ", ".join(_parts(now))
+            bar.update(task, total=now.total, completed=now.done, description=figures, cost=money(now.cost))
+
+        yield show
+
+
+def _progress_figures(now: RunProgress) -> str:
+    return ", ".join([*_parts(now), money(now.cost)])
+
+
+def _parts(now: RunProgress) -> list[str]:
+    of = "" if now.total is None else f" of {now.total:,}"
+    parts = [f"{now.done:,}{of} {now.what}"]
+    parts += [counted(now.answers, "answer")] if now.what != "answers" else []
+    parts += [f"{now.from_ledger:,} from the ledger"]
+    parts += [f"{now.unscored:,} unscored"] if now.unscored else []
+    parts += [f"{now.pending:,} failed"] if now.pending else []
+    # Once something has been answered nobody knows any more why those before it wait.
+    why = f" ({_short(now.trouble)})" if now.trouble else ""
+    parts += [f"{now.waiting:,} to be tried again{why}"] if now.waiting else []
+    return parts
+
+
+def _short(trouble: str) -> str:
+    from bonwise.printable import printable
+
+    return printable(trouble, longest=60)
+
+
+def _left(done: int, total: int, seconds: float) -> str:
+    if not done:
+        return "time left unknown"
+    left = max(total - done, 0) * seconds / done
+    return f"about {left / 60:.0f} min left" if left >= 90 else f"about {left:.0f} s left"
+
+
+ENOUGH = 5
+"""Questions after which draws that are always alike are no chance."""
+
+SHOWN = 5
+"""Reasons, or sets of parameters, that a summary names."""
+
+
+def summarise(summary: RunSummary) -> None:
+    """Say how a run went; nothing where no model was asked."""
+    totals = summary.engine.totals
+    if totals.answers or totals.bill.owed or totals.bill.calls or summary.engine.spending.calls:
+        for line in _summary_lines(summary, totals):
+            say(line)
+
+
+def tally(reasons: Counter[str], what: str) -> Iterator[str]:
+    """Yield a line for each of the most common reasons, and one for all the others."""
+    for reason, count in reasons.most_common(SHOWN):
+        yield f"{what} {times(count)}: {reason}"
+    rest = sum(count for _, count in reasons.most_common()[SHOWN:])
+    if rest:
+        yield f"{what} {times(rest)}: other reasons"
+
+
+def filled_lines(filled: Counter[str]) -> Iterator[str]:
+    """Yield a line for each judge of a stack that did not score some candidates."""
+    for name, count in filled.most_common():
+        without = f"{counted(count, 'candidate')} without a score by {quoted(name)}"
+        yield f"{without}: the stack took what its other judges let expect"
+
+
+def times(count: int) -> str:
+    """Return how often in words.
+
+    Examples
+    --------
+    >>> times(1), times(2000)
+    ('once', '2,000 times')
+    """
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _summary_lines(summary: RunSummary, totals: CallTotals) -> Iterator[str]:
+    yield _summary_figures(totals, summary.run)
+    yield from _risks(summary.engine, totals)
+    yield from _texts(totals)
+    if totals.repeated >= ENOUGH and totals.alike == totals.repeated:
+        yield (
+            f"the draws of all {totals.repeated:,} questions are the same, word for word: the server may ignore the "
+            "temperature, and an interval from such draws means nothing"
+        )
+    for notice, count in totals.notices.most_common():
+        yield f"{notice}" + (f" (seen {times(count)})" if count > 1 else "")
+    for name, sets in summary.mixtures:
+        more = " | ..." if len(sets) > SHOWN else ""
+        yield f"{name} was not always asked with the same parameters: {' | '.join(sets[:SHOWN])}{more}"
+    if summary.refused:
+        missing = f"{counted(summary.refused, 'verdict')} {'is' if summary.refused == 1 else 'are'} missing"
+        yield f"requests refused for good: {missing}; --reask 1 asks again"
+    yield from tally(totals.owed_because, "pending")
+
+
+def _summary_figures(totals: CallTotals, run: Path | None) -> str:
+    bill, ledger = totals.bill, "the ledger" if run is None else f"the ledger {run}"
+    sent, kept = counted(bill.calls, "call"), counted(bill.from_ledger, "answer")
+    return (
+        f"{counted(totals.answers, 'answer')}: {sent} sent, {kept} from {ledger}, "
+        f"{bill.input_tokens:,} + {bill.output_tokens:,} tokens, {money(bill.cost)}"
+    )
+
+
+def _risks(engine: Engine, totals: CallTotals) -> Iterator[str]:
+    """Yield what may cost more than the figures say."""
+    spending = engine.spending
+    if totals.retries:
+        yield f"{_were(totals.retries, 'attempt')} made again after a failure"
+    if totals.bill.unknown:
+        yield f"{_were(totals.bill.unknown, 'call')} sent and never answered; the server may bill for that"
+    possible = money(spending.possible_cost) if spending.possible_cost else ""
+    if possible or spending.possible_tokens:
+        yield (
+            f"up to {possible or counted(spending.possible_tokens, 'token')} more may be billed for calls that were "
+            "never answered, or answered without a count of all tokens"
+        )
+    if spending.overruns:
+        yield f"{_were(spending.overruns, 'answer')} longer than allowed: the server ignores the limit on tokens"
+
+
+def _were(count: int, noun: str) -> str:
+    return f"{counted(count, noun)} {'was' if count == 1 else 'were'}"
+
+
+def _texts(totals: CallTotals) -> Iterator[str]:
+    if totals.shortened:
+        yield f"a text was too long and was shown without its middle {times(totals.shortened)}, with a note"
+    if totals.replaced:
+        yield f"a character that UTF-8 cannot hold was shown as U+FFFD {times(totals.replaced)}"
+
 
 BAD_INPUT = 2
 INCOMPLETE = 4
@@ -43,8 +257,8 @@ def judge_all(
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
     from bonwise.judges.pool_loop import SyncReader
     from bonwise.judges.scoring import expected_answers
-    from bonwise.runs.control import RunControl, Stop
-    from bonwise.runs.judge_many import judged_by
+    from bonwise.selection.many_pools import judged_by
+    from bonwise.selection.run import RunControl, Stop
 
     async def work(control: RunControl) -> None:
         async with (
@@ -75,8 +289,8 @@ def select_all(
         How many pools there are; None where nobody knows.
     """
     from bonwise.judges.pool_loop import read_in_thread
-    from bonwise.runs.control import RunControl, Stop
-    from bonwise.runs.select_many import selected_by
+    from bonwise.selection.many_pools import selected_by
+    from bonwise.selection.run import RunControl, Stop
 
     async def work(control: RunControl) -> None:
         async with (

@@ -13,18 +13,17 @@ import typer
 
 from bonwise.cli.arguments import Force, HtmlTarget, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
-from bonwise.cli.picked_page import PickedPage
-from bonwise.cli.picks import PickReport, without_router_warnings
+from bonwise.cli.picks import PickedPage, PickReport, without_router_warnings
 from bonwise.cli.running import BAD_INPUT, outcome, select_all
 from bonwise.cli.shared_flags import shared_flags
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from bonwise.data.pool import Pool
     from bonwise.routing.router import Router
-    from bonwise.runs.summary import RunSummary
+    from bonwise.selection.run import RunSummary
     from bonwise.selection.selection import Selection
     from bonwise.selection.settings import OnFailure, SelectionSettings
+    from bonwise.table.pools import Pool
 
 __all__ = ["select"]
 
@@ -156,7 +155,7 @@ def _plan(
 
 
 def _source(path: Path) -> Callable[[], Iterator[Pool]]:
-    from bonwise.data.pool_file import read_pool_stream, read_pools
+    from bonwise.table.pools import read_pool_stream, read_pools
 
     if str(path) != STANDARD_INPUT:
         return lambda: read_pools(path)

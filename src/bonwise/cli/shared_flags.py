@@ -1,6 +1,6 @@
 """The flags that commands share: how a table is opened, and where results go.
 
-A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.data.reading_options` declares.
+A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.table.reading_options` declares.
 One whose type is a dataclass, such as `JsonOutput`, stands for those of its fields. `shared_flags` puts them into the
 signature that Typer reads.
 """
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast, get_ar
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.data.reading_options import ReadingFlag, ReadingOptions
-from bonwise.data.roles import COLUMN_FLAGS, OF_LABELS
 from bonwise.printable import shell_path, shell_word
+from bonwise.table.reading_options import ReadingFlag, ReadingOptions
+from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
 
 if TYPE_CHECKING:
-    from bonwise.documents.document import Document
     from bonwise.report.blocks import Part, Said
+    from bonwise.results import Document
 
 __all__ = [
     "NOT_OF_LABELS",
@@ -125,13 +125,13 @@ def _columns(*names: str | list[str] | None) -> dict[str, str]:
 
 
 def _label_scale(text: str | None) -> object:
-    from bonwise.data.scales import parse_scale
+    from bonwise.table.scales import parse_scale
 
     return None if text is None else parse_scale(text)
 
 
 def _label_map(text: str | None) -> object:
-    from bonwise.data.label_words import parse_word_values
+    from bonwise.table.label_words import parse_word_values
 
     return None if text is None else parse_word_values(text)
 

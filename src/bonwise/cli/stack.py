@@ -9,13 +9,13 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import Output, Reading, flags_of, shared_flags
-from bonwise.data.checks import CONFIDENCE, SEED
-from bonwise.data.reading_options import ReadingKeywords
 from bonwise.printable import shell_path
+from bonwise.table.checks import CONFIDENCE, SEED
+from bonwise.table.reading_options import ReadingKeywords
 
 if TYPE_CHECKING:
-    from bonwise.documents.stack import StackDocument
     from bonwise.report.blocks import Said
+    from bonwise.stacks.result import StackDocument
 
 __all__ = ["app"]
 
@@ -56,9 +56,9 @@ def fit(
     Prints what its picks are worth on prompts it was not fitted to, beside each judge and other rules.
     """
     output.refuse_overwriting(file, *reading.paths(), also=(out, scores))
-    from bonwise.data.score_file import score_file
-    from bonwise.data.writing import write_whole
-    from bonwise.factors.stack_fit import fit_stack
+    from bonwise.stacks.front import fit_stack
+    from bonwise.stacks.stack_scores import score_file
+    from bonwise.table.writing import write_whole
 
     found = fit_stack(
         file,
@@ -98,9 +98,9 @@ def apply(
     Every command that reads scores reads the file: audit, route, study, plan.
     """
     given.refuse_overwriting((file, stack, *reading.paths()), (out,), force=force)
-    from bonwise.data.score_file import score_file
-    from bonwise.data.writing import write_whole
-    from bonwise.factors.stack_use import apply_stack
+    from bonwise.stacks.front import apply_stack
+    from bonwise.stacks.stack_scores import score_file
+    from bonwise.table.writing import write_whole
 
     found = apply_stack(file, stack, name=name, **reading.keywords())
     write_whole(out, score_file(found.table))
@@ -133,7 +133,7 @@ def audit(
     Prompts that the stack was fitted to are refused: stack fit --scores writes their scores out of fold.
     """
     output.refuse_overwriting(file, stack, *reading.paths())
-    from bonwise.factors.stack_use import audit_stack
+    from bonwise.stacks.front import audit_stack
 
     found = audit_stack(file, stack, name=name, design=design, confidence=confidence, seed=seed, **reading.keywords())
     output.deliver(found.document())
@@ -143,7 +143,7 @@ def audit(
 def _next(document: StackDocument, arguments: str, out: Path | None) -> list[Said]:
     """Say how to save a stack and to pick by it; nothing where the document itself says something else."""
     from bonwise.report.blocks import Said
-    from bonwise.report.described.stack import is_better
+    from bonwise.stacks.view import is_better
 
     if not is_better(document):
         return []

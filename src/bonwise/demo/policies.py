@@ -9,21 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bonwise.auditing.audit import audit
-from bonwise.data.pool import Candidate
-from bonwise.data.verdicts import Score, Verdict
-from bonwise.data.writing import write_whole
+from bonwise.auditing.front import audit
 from bonwise.demo.tasks import Task, label
 from bonwise.judges.local import Consensus
 from bonwise.routing.router import Router
+from bonwise.selection.front import select
 from bonwise.selection.protocol import Strategy
-from bonwise.selection.select import select
 from bonwise.selection.selection import Selection
-from bonwise.selection.strategies.adaptive import Adaptive
-from bonwise.selection.strategies.greedy import Greedy
-from bonwise.selection.strategies.resample import Resample
+from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
 from bonwise.selection.strategies.value_of_information import ValueOfInformation
 from bonwise.stats.estimate import Estimate
+from bonwise.table.pools import Candidate
+from bonwise.table.verdicts import Score, Verdict
+from bonwise.table.writing import write_whole
 
 __all__ = ["Policy", "json_lines", "pick_lines", "run_policies"]
 

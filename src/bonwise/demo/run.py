@@ -8,25 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bonwise.auditing.audit import audit
-from bonwise.auditing.exhibits.page import write_page
+from bonwise.auditing.front import Audit, audit
+from bonwise.auditing.page import write_page
 from bonwise.auditing.per_prompt import ROW_HEADER
-from bonwise.auditing.result import Audit
-from bonwise.data.bytes_check import file_errors
-from bonwise.data.own_files import SHEET, refuse_foreign
-from bonwise.data.writing import csv_frame, csv_text, write_whole
 from bonwise.demo.policies import Policy, json_lines, pick_lines, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES, TABLES, Feature
-from bonwise.judges.judged_table import SCORE_HEADER, score_table
 from bonwise.judges.local import NAMES, from_name
 from bonwise.judges.protocol import Judge
-from bonwise.judges.scoring import judge_pools_now
+from bonwise.judges.scoring import SCORE_HEADER, judge_pools_now, score_table
 from bonwise.report.blocks import Said
-from bonwise.selection.select import select
+from bonwise.selection.front import select
 from bonwise.selection.selection import Selection
+from bonwise.table.text_files import file_errors
+from bonwise.table.writing import SHEET, csv_frame, csv_text, refuse_foreign, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

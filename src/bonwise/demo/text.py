@@ -11,8 +11,7 @@ from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.demo.policies import Policy
 from bonwise.demo.run import Demo
 from bonwise.printable import printable, shell_path
-from bonwise.report.commands import command
-from bonwise.report.fitted import FittedTable
+from bonwise.report.fitted import FittedTable, command
 from bonwise.stats.estimate import Estimate
 
 __all__ = ["demo_in_short", "demo_parts"]

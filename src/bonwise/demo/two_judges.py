@@ -1,4 +1,4 @@
-r"""Two judges of the same global correlation, of which only one can choose.
+"""Two judges of the same global correlation, of which only one can choose.
 
 Write a score as a prompt effect plus a candidate deviation, ``S = sqrt(b) B + sqrt(1 - b) W``, where ``b`` is
 the between-prompt share of its variance, and the oracle likewise. All parts are standard normal; ``r_b``

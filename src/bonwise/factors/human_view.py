@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.wording import listed, quoted
-from bonwise.data.writing import write_whole
-from bonwise.documents.factor_draws import DrawnArray, FactorDrawsDocument
-from bonwise.documents.reading import read_document
 from bonwise.errors import UsageError
-from bonwise.factors.posterior_sampler import PosteriorDraws
-from bonwise.stats.latent_regression import PromptFactors
+from bonwise.factors.latent_regression import PromptFactors
+from bonwise.factors.posterior_draws import PosteriorDraws
+from bonwise.factors.result_draws import DrawnArray, FactorDrawsDocument
+from bonwise.printable import listed, quoted
+from bonwise.results import read_document
 from bonwise.stats.sums import Floats
+from bonwise.table.writing import write_whole
 
 __all__ = ["HumanView", "load_factors"]
 

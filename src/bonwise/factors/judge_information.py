@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from bonwise.documents.estimate import EstimateRecord
-from bonwise.documents.factor_pictures import JudgeInformation
-from bonwise.factors.capabilities import CapabilityFactors
+from bonwise.estimates import EstimateRecord
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.stats.ordinal.likelihood import slope_and_curvature
+from bonwise.factors.result import JudgeInformation
+from bonwise.factors.stage_one import CapabilityFactors
+from bonwise.stats.ordinal_ratings import slope_and_curvature
 from bonwise.stats.sums import Floats
 
 __all__ = ["gap_variances", "information_of_judges"]

@@ -1,20 +1,30 @@
-"""Models ranked by what the human would say: on all prompts, on one, on a category."""
+"""Models by what the human would say.
+
+Ranked on all prompts, on one, on a category, and the average that each would get.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.wording import quoted
-from bonwise.documents.factor_leaderboard import CohesionRecord, FactorLeaderboardDocument, LeaderboardRow
-from bonwise.documents.factor_pictures import CategoryCohesion
-from bonwise.documents.record import given
 from bonwise.errors import UsageError
 from bonwise.factors.difference_bands import band_of_draws
 from bonwise.factors.human_view import HumanView
+from bonwise.factors.result import CategoryCohesion
+from bonwise.factors.result_models import (
+    CohesionRecord,
+    FactorLeaderboardDocument,
+    FactorPredictionDocument,
+    LeaderboardRow,
+    PredictedModel,
+)
+from bonwise.printable import quoted
+from bonwise.results import given
+from bonwise.stats.ordinal_ratings import category_probabilities
 from bonwise.stats.sums import Floats
 
-__all__ = ["PERMUTATIONS", "cohesion_of_categories", "composites", "rank_models"]
+__all__ = ["PERMUTATIONS", "cohesion_of_categories", "composites", "predict_averages", "rank_models"]
 
 PERMUTATIONS = 999
 """Random sets of prompts with which the cohesion of a category is compared."""
@@ -154,3 +164,57 @@ def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
         )
         for at in order
     ]
+
+
+def predict_averages(view: HumanView) -> FactorPredictionDocument:
+    """Predict the average rating, or the net win rate, of every model over all prompts.
+
+    Parameters
+    ----------
+    view : HumanView
+
+    Returns
+    -------
+    FactorPredictionDocument
+        Means over prompts of ``E[Y]``; of a human who compares, of ``P(win) - P(loss)`` against every other model.
+    """
+    draws = np.stack([_averages(view, at) for at in range(len(view.draws))])
+    band = band_of_draws(draws, view.confidence)
+    low, high = band.interval
+    models = [
+        PredictedModel(
+            model=view.models[at],
+            estimate=float(band.estimate[at]),
+            se=float(band.se[at]),
+            low=float(low[at]),
+            high=float(high[at]),
+            human_ratings=view.human_ratings[at],
+        )
+        for at in np.argsort(-band.estimate, kind="stable")
+    ]
+    return FactorPredictionDocument(
+        quantity="net_win_rate" if view.side_by_side else "mean_rating",
+        prompts=len(view.prompts),
+        models=models,
+        confidence=view.confidence,
+        notes=unrated(view),
+        human=view.human,
+        source=view.source,
+        version=view.version,
+    )
+
+
+def _averages(view: HumanView, draw: int) -> Floats:
+    """Return the average of each model in one draw, shape (models,)."""
+    found = view.draws.models[draw] @ view.draws.prompts[draw].T
+    cutoffs, points = view.draws.cutoffs[draw], np.array(view.points)
+    models, prompts = found.shape
+    if not view.side_by_side:
+        expected = category_probabilities(found.ravel(), cutoffs) @ points
+        return np.asarray(expected.reshape(models, prompts).mean(axis=1))
+    net = np.zeros((models, models))
+    for one in range(models):
+        for other in range(one):
+            chances = category_probabilities(found[one] - found[other], cutoffs)
+            net[one, other] = (chances @ np.sign(points)).mean()
+    return np.asarray((net - net.T).sum(axis=1) / (models - 1))

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bonwise.factors.capabilities import CapabilityFactors
-from bonwise.factors.human_design import Block, HumanDesign
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_one import Backend, fit_capabilities
-from bonwise.factors.stage_two import RIDGES, HumanModel, HumanRatings, cross_validated, fit_human
+from bonwise.factors.stage_one import Backend, CapabilityFactors, fit_capabilities
+from bonwise.factors.stage_two import RIDGES, Block, HumanDesign, HumanModel, HumanRatings, cross_validated, fit_human
 
 __all__ = [
     "PRIORS",

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.prompt_property import PromptProperty, PropertyKind
-from bonwise.data.wording import listed, quoted
 from bonwise.errors import InputError, UsageError
 from bonwise.factors.human_view import HumanView
+from bonwise.factors.prompt_properties import PromptProperty, PropertyKind
+from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
-    from bonwise.data.rows import RowSource
+    from bonwise.table.reading import RowSource
 
 __all__ = ["FEWEST", "PromptColumn", "PromptColumns", "prompt_groups", "properties_of_prompts"]
 
@@ -38,7 +38,7 @@ def properties_of_prompts(
     view : HumanView
         The categories of its ratings are one property, where no column of `prompts` has that name.
     prompts : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        See `bonwise.data.prompt_properties.read_prompt_properties`.
+        See `bonwise.factors.prompt_properties.read_prompt_properties`.
     tags : sequence of str, optional
         Columns to use; all where it is None.
 
@@ -59,7 +59,7 @@ def properties_of_prompts(
         named = tags if tags is None or not rated else [one for one in tags if one != CATEGORY] or None
         if tags is None or named is not None:
             # pandas reads the table; without one it is not needed.
-            from bonwise.data.prompt_properties import read_prompt_properties  # noqa: PLC0415
+            from bonwise.factors.prompt_properties import read_prompt_properties  # noqa: PLC0415
 
             found = read_prompt_properties(prompts, view.prompts, named)
     elif tags is not None and (absent := [one for one in tags if one != CATEGORY]):

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from bonwise.data.ratings import RatingTable
-from bonwise.stats.ordinal.cutoffs import CutoffLayout
+from bonwise.factors.ratings import RatingTable
+from bonwise.stats.ordinal_ratings import CutoffLayout
 from bonwise.stats.sums import Floats
 
 __all__ = ["RatingArrays"]

@@ -1,10 +1,4 @@
-"""Stage 1: the factors of the cheap raters, by penalised maximum likelihood.
-
-The paper minimises the mean negative log-likelihood by Adam and normalises the columns of two factors. Here all three
-factors have a Gaussian prior with precision `prior` instead, and L-BFGS with analytic gradients finds the mode: this
-is better conditioned and predicts better. `normalize=True` is the paper's way. For very many ratings torch takes the
-gradient, and steps on batches of ratings come first (`bonwise.factors.torch_stage_one`).
-"""
+"""Stage 1: the tensor of capabilities as its factors, from the cheap raters, by penalised maximum likelihood."""
 
 from __future__ import annotations
 
@@ -15,24 +9,80 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import optimize
 
-from bonwise.data.wording import quoted
 from bonwise.errors import UsageError
 from bonwise.extras import TORCH
-from bonwise.factors.capabilities import CapabilityFactors, CapabilityShape
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.stats.ordinal.likelihood import ordinal_terms
+from bonwise.printable import quoted
+from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
 from bonwise.stats.sums import Floats
 
 __all__ = [
     "BACKENDS",
     "MANY_RATINGS",
     "Backend",
+    "CapabilityFactors",
+    "CapabilityShape",
     "StageOneLoss",
     "UsedBackend",
     "backend_for",
     "fit_capabilities",
     "say_torch_is_faster",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityShape:
+    """Sizes of the factors, and where they stand in one vector of parameters."""
+
+    raters: int
+    prompts: int
+    models: int
+    rank: int
+    layout: CutoffLayout = field(repr=False)
+    """Of the raters."""
+
+    @property
+    def factors(self) -> int:
+        """How many numbers the factors hold; the free numbers of the cutoffs follow them."""
+        return (self.raters + self.prompts + self.models) * self.rank
+
+    def split(self, vector: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return raters (R, K), prompts (P, K), models (M, K) and free numbers of the cutoffs."""
+        k = self.rank
+        ends = np.cumsum([self.raters * k, self.prompts * k, self.models * k])
+        raters, prompts, models, raw = np.split(vector, ends)
+        return raters.reshape(-1, k), prompts.reshape(-1, k), models.reshape(-1, k), raw
+
+
+@dataclass(frozen=True, eq=False)
+class CapabilityFactors:
+    """Factors of the tensor of capabilities, and the cutoffs of the raters."""
+
+    raters: Floats = field(repr=False)
+    """U: how far a rater heeds each skill."""
+    prompts: Floats = field(repr=False)
+    """P: how far a prompt asks for each skill."""
+    models: Floats = field(repr=False)
+    """M: how good a model is at each skill."""
+    cutoffs: Floats = field(repr=False)
+    loss: float
+    """Mean negative log-likelihood per rating with the penalty, as it was minimised."""
+    steps: int = 0
+    """Iterations that the optimiser took."""
+
+    @property
+    def rank(self) -> int:
+        """How many skills there are, K."""
+        return int(self.raters.shape[1])
+
+    def tensor(self) -> Floats:
+        """Return the capabilities, shape (raters, models, prompts)."""
+        return np.asarray(np.einsum("rk,mk,pk->rmp", self.raters, self.models, self.prompts))
+
+    def features(self) -> Floats:
+        """Return ``M_m * P_p``, the features that stage 2 takes, shape (models, prompts, rank)."""
+        return np.asarray(self.models[:, None, :] * self.prompts[None, :, :])
+
 
 Backend = Literal["auto", "numpy", "torch"]
 """What computes the loss of stage 1; ``auto`` is torch for many ratings where it is installed, otherwise numpy."""

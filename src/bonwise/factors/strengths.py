@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bonwise.documents.factor_strengths import (
-    AdvantageRecord,
-    FactorStrengthsDocument,
-    GroupAdvantage,
-    PromptAdvantage,
-)
 from bonwise.errors import UsageError
 from bonwise.factors.difference_bands import AloneFigures, Band, band_of_covariance, band_of_draws
 from bonwise.factors.human_view import HumanView
+from bonwise.factors.latent_regression import PromptFactors, joined_coefficients
 from bonwise.factors.leaderboards import unrated
 from bonwise.factors.prompt_columns import FEWEST, prompt_groups, properties_of_prompts
-from bonwise.stats.latent_regression import PromptFactors, joined_coefficients
+from bonwise.factors.result_models import AdvantageRecord, FactorStrengthsDocument, GroupAdvantage, PromptAdvantage
 from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
-    from bonwise.data.rows import RowSource
+    from bonwise.table.reading import RowSource
 
 __all__ = ["find_strengths"]
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch.nn.functional import logsigmoid, softplus
 
-from bonwise.factors.capabilities import CapabilityShape
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.stats.ordinal.cutoffs import LEAST_GAP
+from bonwise.factors.stage_one import CapabilityShape
+from bonwise.stats.ordinal_ratings import LEAST_GAP
 from bonwise.stats.sums import Floats
 
 __all__ = ["TorchStageOneLoss", "by_batches"]

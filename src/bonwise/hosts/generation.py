@@ -9,14 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from bonwise.data.chat import prompt_text
-from bonwise.data.checks import check_whole
 from bonwise.errors import JudgeError
-from bonwise.hosts.selectors import once_paid, selector_of
-from bonwise.hosts.totals import HostTotals, is_unjudged
-from bonwise.hosts.trail import trail_of
+from bonwise.hosts.adapters import HostTotals, is_unjudged, once_paid, selector_of, trail_of
 from bonwise.printable import printable
 from bonwise.selection.selection import Selection
+from bonwise.table.chat import prompt_text
+from bonwise.table.checks import check_whole
 
 __all__ = ["BestOfN", "Chosen", "DrawnAnswer"]
 
@@ -30,7 +28,7 @@ class DrawnAnswer(Generic[T]):
     answer: T
     """What the host gets back if this candidate wins."""
     message: Any
-    """What the judge reads of it: text and tool calls, as of `bonwise.data.chat.answer_text`."""
+    """What the judge reads of it: text and tool calls, as of `bonwise.table.chat.answer_text`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import (
+    NodeWithScore,
+    QueryBundle,
+)
 from pydantic import PrivateAttr
 
 from bonwise.hosts import HOSTS
+from bonwise.hosts.adapters import place_of
 from bonwise.hosts.reranking import DocumentRanker
-from bonwise.hosts.trail import place_of
 from bonwise.selection.ranked_candidates import RankedCandidates
+
+__all__ = ["JudgePostprocessor"]
 
 HOSTS["llama_index"].require("bonwise.hosts.llama_index")
 
-from llama_index.core.postprocessor.types import BaseNodePostprocessor  # noqa: E402
-from llama_index.core.schema import NodeWithScore, QueryBundle  # noqa: E402
-
-__all__ = ["JudgePostprocessor"]
 
 _KEY = "bonwise"
 

@@ -8,15 +8,16 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bonwise.errors import BonwiseError, UsageError
-from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, DrawnAnswer
-
-HOSTS["openai_agents"].require("bonwise.hosts.openai_agents")
-
-from agents import Model, ModelResponse, Usage  # noqa: E402
-from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest  # noqa: E402
-from openai.types.responses import (  # noqa: E402
+from agents import (
+    Model,
+    ModelResponse,
+    Usage,
+)
+from agents.retry import (
+    ModelRetryAdvice,
+    ModelRetryAdviceRequest,
+)
+from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
     ResponseOutputItemDoneEvent,
@@ -24,7 +25,13 @@ from openai.types.responses import (  # noqa: E402
     ResponseUsage,
 )
 
+from bonwise.errors import BonwiseError, UsageError
+from bonwise.hosts import HOSTS
+from bonwise.hosts.generation import BestOfN, DrawnAnswer
+
 __all__ = ["BestOfNAgentModel", "BestOfNResponse"]
+
+HOSTS["openai_agents"].require("bonwise.hosts.openai_agents")
 
 
 @dataclass

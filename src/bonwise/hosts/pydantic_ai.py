@@ -9,23 +9,27 @@ from functools import reduce
 from operator import add
 from typing import Any, NoReturn
 
-from bonwise.errors import UsageError
-from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, DrawnAnswer
-
-HOSTS["pydantic_ai"].require("bonwise.hosts.pydantic_ai")
-
-from pydantic_ai.messages import ModelMessage, ModelResponse  # noqa: E402
-from pydantic_ai.models import (  # noqa: E402
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+)
+from pydantic_ai.models import (
     CompletedStreamedResponse,
     Model,
     ModelRequestParameters,
     StreamedResponse,
 )
-from pydantic_ai.models.wrapper import WrapperModel  # noqa: E402
-from pydantic_ai.settings import ModelSettings  # noqa: E402
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+
+from bonwise.errors import UsageError
+from bonwise.hosts import HOSTS
+from bonwise.hosts.generation import BestOfN, DrawnAnswer
 
 __all__ = ["BestOfNModel"]
+
+HOSTS["pydantic_ai"].require("bonwise.hosts.pydantic_ai")
+
 
 _ROLES = {"system-prompt": "system", "tool-return": "tool"}
 _CALLS = {"tool-call": "tool_call", "builtin-tool-call": "tool_call"}

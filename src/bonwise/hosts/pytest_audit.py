@@ -17,8 +17,8 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bonwise.auditing.result import Audit
-    from bonwise.documents.audited.gate import Gate
+    from bonwise.auditing.front import Audit
+    from bonwise.auditing.result_verdict import Gate
 
 __all__ = ["AuditCheck", "bonwise_audit", "pytest_configure", "pytest_runtest_call"]
 

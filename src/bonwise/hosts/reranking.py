@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from bonwise.data.checks import check_whole
 from bonwise.errors import UsageError
-from bonwise.hosts.selectors import selector_of
-from bonwise.hosts.totals import HostTotals, is_unjudged
-from bonwise.hosts.trail import judge_usage, place_of
+from bonwise.hosts.adapters import HostTotals, is_unjudged, judge_usage, place_of, selector_of
 from bonwise.selection.ranked_candidates import RankedCandidate, RankedCandidates
 from bonwise.selection.selection import Selection
+from bonwise.table.checks import check_whole
 
 __all__ = ["DocumentRanker", "ScoredAnswer"]
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from bonwise.data.chat import prompt_text
 from bonwise.errors import UsageError
 from bonwise.hosts.reranking import DocumentRanker
+from bonwise.table.chat import prompt_text
 
 __all__ = ["reward_func"]
 

@@ -1,1 +1,1 @@
-"""Judges: what turns a prompt and its candidates into verdicts."""
+"""Judges: what they ask, and what they make of the answers."""

@@ -12,18 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Ask, Model, model_from_spec
+from bonwise.calls.ask import Answers, Ask, Model, model_from_spec
 from bonwise.calls.reply import Choice
-from bonwise.data.checks import check_number, check_whole
-from bonwise.data.verdicts import Score, Unscored, Verdict, kept
 from bonwise.errors import UsageError
-from bonwise.judges.parse.reply import VERSION
-from bonwise.judges.protocol import Conclusion, Judge
-from bonwise.judges.spec import Spec
-from bonwise.judges.words import EMPTY, candidates_with_words
-from bonwise.prompts.loading import load
-from bonwise.prompts.prompt_file import PromptFile
+from bonwise.judges.parse.answer import VERSION
+from bonwise.judges.prompt_file import PromptFile
+from bonwise.judges.prompt_loading import load
+from bonwise.judges.protocol import EMPTY, Conclusion, Judge, candidates_with_words
+from bonwise.judges.registry import Spec
+from bonwise.table.checks import check_number, check_whole
+from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
 __all__ = [
     "MISSING",

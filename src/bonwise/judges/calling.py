@@ -1,4 +1,4 @@
-"""Call any judge, or any function, and hold it to the contract."""
+"""Call any judge, any function, or a judge that another one is made of, and hold it to the contract."""
 
 from __future__ import annotations
 
@@ -12,15 +12,24 @@ from numbers import Real
 from types import FunctionType, MethodType
 from typing import Any
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Ask
-from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.calls.ask import Answers, Ask
 from bonwise.errors import BonwiseError, JudgeError
-from bonwise.judges.protocol import AskingJudge, Conclusion, Judge
+from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, is_asking
 from bonwise.printable import printable
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
-__all__ = ["FunctionJudge", "as_judge", "asked", "checked", "concluded", "fault", "innermost"]
-
+__all__ = [
+    "FunctionJudge",
+    "as_asking",
+    "as_judge",
+    "asked",
+    "called",
+    "calls_of",
+    "checked",
+    "concluded",
+    "fault",
+    "innermost",
+]
 
 _LAYERS = 8
 """How deep judges are looked into; there is none of more layers, except one without end."""
@@ -226,3 +235,56 @@ def _verdict(value: Any) -> Verdict:
     except OverflowError:
         return Unscored("the function returned a number too large to compare")
     return Score(number) if math.isfinite(number) else Unscored(f"the function returned {number}")
+
+
+Verdicts = tuple[Verdict, ...]
+
+
+def as_asking(judge: Judge) -> AskingJudge:
+    """Return a judge that asks a model.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        It does not.
+    """
+    if not is_asking(judge):
+        raise JudgeError(f"judge {judge.name!r} asks no model", hint="call its judge() instead")
+    return judge
+
+
+def calls_of(judge: Judge, candidates: int) -> int:
+    """Return how many answers of a model a judge needs; none where it asks no model."""
+    return judge.calls(candidates) if is_asking(judge) else 0
+
+
+def called(
+    judge: Judge, prompt: str, candidates: Sequence[str], times: int, then: Callable[[Sequence[Verdicts]], Verdicts]
+) -> Verdicts | Awaitable[Verdicts]:
+    """Call a judge's own `judge` some times, hold each answer to the contract, and make verdicts of them.
+
+    Returns
+    -------
+    tuple of Score or Unscored, or a coroutine
+        A coroutine where the inner judge is asynchronous; it awaits one call after the other.
+    """
+    first = judge.judge(prompt, candidates)
+    if inspect.isawaitable(first):
+        return _awaited_scores(judge, prompt, candidates, times, first, then)
+    answers = [first, *(judge.judge(prompt, candidates) for _ in range(times - 1))]
+    return then([checked(judge, answer, candidates) for answer in answers])
+
+
+async def _awaited_scores(
+    judge: Judge,
+    prompt: str,
+    candidates: Sequence[str],
+    times: int,
+    first: Awaitable[Any],
+    then: Callable[[Sequence[Verdicts]], Verdicts],
+) -> Verdicts:
+    found = [checked(judge, await first, candidates)]
+    for _ in range(times - 1):
+        answer = judge.judge(prompt, candidates)
+        found.append(checked(judge, await answer if inspect.isawaitable(answer) else answer, candidates))
+    return then(found)

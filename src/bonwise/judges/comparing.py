@@ -1,4 +1,7 @@
-"""Judges that compare two candidates: which pairs, in which order, and what a candidate earns."""
+"""Judges that compare two candidates, by a word, a probability, or the probabilities of the first token.
+
+Which pairs, in which order, and what a candidate earns.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,19 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Ask
+from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.reply import Choice
-from bonwise.data.checks import check_whole
-from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.errors import UsageError
-from bonwise.judges.asking import AskingSettings, most_common, owed_among, reading
-from bonwise.judges.protocol import Conclusion
-from bonwise.judges.words import EMPTY, candidates_with_words
+from bonwise.judges.asking import AskingSettings, concluded_alone, most_common, owed_among, reading
+from bonwise.judges.parse.readers import expected_digit, first_is_better, pick, probability
+from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
+from bonwise.table.checks import check_whole
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
-__all__ = ["ComparingSettings", "Pair", "borda", "pairs"]
+__all__ = ["ComparingSettings", "Logprob", "Pair", "Pairwise", "Probability", "borda", "pairs"]
 
 ALONE = Unscored("no other answer to compare with")
 
@@ -184,3 +187,169 @@ def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:
     whole = json.dumps([seed, prompt, *sorted((text_a, text_b))])
     smaller_first = hashlib.sha256(whole.encode()).digest()[0] % 2 == 0
     return (text_a <= text_b) == smaller_first
+
+
+@dataclass(frozen=True)
+class Logprob(ComparingSettings):
+    """The mean of a digit, or the probability of a preference, under the model's own probabilities.
+
+    Alone, a candidate scores the mean of the digits 0 to 9, divided by 9. In pairs it earns the probability that
+    it is called the better one, a tie counted by half. Both need a server that reports the probabilities of
+    tokens; where it reports none, every candidate is unscored.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, or a file of mode ``logprob`` (in pairs: ``logprob-pairwise``); empty for the
+        built-in one of that name.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    client : object, optional
+        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+        own: it sends the requests, and is neither changed nor closed.
+    temperature : float, optional
+        None leaves it to the server.
+    max_tokens : int
+        The most an answer may have, reasoning included. A model that reasons first needs more.
+    longest : int
+        Characters of one text beyond which its middle is left out.
+    pairs : bool
+        Whether candidates are compared in pairs.
+    orders : int
+        In pairs: 2 asks in both orders, 1 in one of them, drawn for each pair.
+    seed : int
+        Of that draw.
+
+    Examples
+    --------
+    >>> Logprob("openai/gpt-4.1-mini").calls(candidates=4)
+    4
+    >>> judge = Logprob("openai/gpt-4.1-mini", pairs=True)
+    >>> judge.name, judge.calls(candidates=4)
+    ('logprob,pairs=true:openai/gpt-4.1-mini', 12)
+    """
+
+    _: KW_ONLY
+    max_tokens: int = 16
+    pairs: bool = False
+
+    kind: ClassVar[str] = "logprob"
+    needs_logprobs: ClassVar[bool] = True
+    read = staticmethod(first_is_better)
+
+    @property
+    def mode(self) -> str:
+        """The mode that the prompt file must have."""
+        return "logprob-pairwise" if self.pairs else "logprob"
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return one question for each candidate that has words, or for each pair and order."""
+        if self.pairs:
+            return super().asks(prompt, candidates)
+        return self.ask_alone(prompt, candidates, expected_digit)
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Turn the answers into scores, in pairs by way of preferences."""
+        if self.pairs:
+            return super().conclude(prompt, candidates, answers)
+        return concluded_alone(candidates, answers, lambda said, raw: Score(said, raw=raw))
+
+    def calls(self, candidates: int) -> int:
+        """Return one call per candidate, or one for each pair and order."""
+        return super().calls(candidates) if self.pairs else candidates
+
+
+_CREDIT = {"A": 1.0, "TIE": 0.5, "B": 0.0}
+
+
+@dataclass(frozen=True)
+class Pairwise(ComparingSettings):
+    """Every pair of candidates, by default in both orders: the better one earns 1, a tie 0.5.
+
+    A candidate's score is what it earned on average over its pairs that were scored. Judges favour the first or
+    the last one they are shown; both orders make that visible in `Preference.order_effect`.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, or a file of mode ``pairwise``.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    client : object, optional
+        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+        own: it sends the requests, and is neither changed nor closed.
+    temperature : float, optional
+        None leaves it to the server.
+    max_tokens : int
+        The most an answer may have, reasoning included.
+    longest : int
+        Characters of one text beyond which its middle is left out.
+    orders : int
+        2 asks about a pair in both orders, 1 in one of them, drawn for each pair.
+    seed : int
+        Of that draw.
+
+    Examples
+    --------
+    >>> judge = Pairwise("anthropic/claude-opus-5")
+    >>> judge.name, judge.calls(candidates=4)
+    ('pairwise:anthropic/claude-opus-5', 12)
+    """
+
+    _: KW_ONLY
+    prompt: str | Path = "pairwise"
+
+    kind: ClassVar[str] = "pairwise"
+
+    read = staticmethod(pick)
+
+    def credit(self, said: Any) -> tuple[float, int | None]:
+        """Return 1 for the better one, 0.5 for a tie, and the stated confidence."""
+        return _CREDIT[said.choice], said.confidence
+
+
+@dataclass(frozen=True)
+class Probability(ComparingSettings):
+    """Every pair of candidates, by default in both orders: each earns the stated probability that it is better.
+
+    A candidate's score is what it earned on average over its pairs that were scored.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, or a file of mode ``probability``.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    client : object, optional
+        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+        own: it sends the requests, and is neither changed nor closed.
+    temperature : float, optional
+        None leaves it to the server.
+    max_tokens : int
+        The most an answer may have, reasoning included.
+    longest : int
+        Characters of one text beyond which its middle is left out.
+    orders : int
+        2 asks about a pair in both orders, 1 in one of them, drawn for each pair.
+    seed : int
+        Of that draw.
+
+    Examples
+    --------
+    >>> judge = Probability("openai/gpt-5-mini", orders=1)
+    >>> judge.name, judge.calls(candidates=4)
+    ('probability,orders=1:openai/gpt-5-mini', 6)
+    """
+
+    _: KW_ONLY
+    prompt: str | Path = "probability"
+
+    kind: ClassVar[str] = "probability"
+
+    read = staticmethod(probability)

@@ -1,43 +1,102 @@
-"""Run any judge: put its questions to an engine, or call it, and hold it to the contract."""
+"""Run any judge: put its questions to an engine, or call it, hold it to the contract, and trace what it found."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from bonwise.calls.bill import NOTHING_PAID, Bill
-from bonwise.data.verdicts import Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost
-from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import AskingJudge, Judge, is_asking
-from bonwise.judges.traced_judging import traced_judging
+from bonwise.judges.protocol import AskingJudge, Judge, Judgment, is_asking
 from bonwise.judges.worker import Outcome, run_all_in_thread
 from bonwise.printable import printable
+from bonwise.table.verdicts import Score, Unscored, Verdict
+from bonwise.tracing import UNTRACED, Untraced, span
 
 if TYPE_CHECKING:
-    from bonwise.calls.answer import Answers
-    from bonwise.calls.ask import Ask
+    from bonwise.calls.ask import Answers, Ask
     from bonwise.calls.engine import Engine
     from bonwise.calls.portal import Portal
 
 __all__ = [
     "CallsInThread",
+    "Outcomes",
     "asked_or_failed",
     "blocks",
     "called",
     "failed",
     "judge_now",
     "judge_with",
+    "note_outcomes",
     "redrawn",
     "run_together",
+    "spent",
+    "traced_judging",
 ]
+
+P = ParamSpec("P")
+Outcomes = Sequence[Judgment | BonwiseError | None]
+
+
+def traced_judging(
+    judged: Callable[Concatenate[Engine, Judge, P], Coroutine[Any, Any, Judgment]],
+) -> Callable[Concatenate[Engine, Judge, P], Coroutine[Any, Any, Judgment]]:
+    """Trace a function that lets an engine's judge look at one pool."""
+
+    @wraps(judged)
+    def traced(engine: Engine, judge: Judge, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Judgment]:
+        current = span(f"judge {judge.name}", "EVALUATOR")
+        course = judged(engine, judge, *args, **kwargs)
+        return course if current is UNTRACED else _told(current, judge.name, course)
+
+    return traced
+
+
+async def _told(current: Untraced, judge: str, course: Coroutine[Any, Any, Judgment]) -> Judgment:
+    with current:
+        found = await course
+        note_outcomes(current, judge, (found,))
+    return found
+
+
+def note_outcomes(current: Untraced, judge: str, found: Outcomes) -> None:
+    """Note what a judge found in the calls of one use, and what all of them took."""
+    candidates, bill = 0, Bill()
+    for one in found:
+        if isinstance(one, BonwiseError):
+            current.fail(type(one).__name__)
+        elif one is not None:
+            candidates, bill = candidates + len(one.verdicts), bill + one.bill
+            for verdict in one.verdicts:
+                current.event("gen_ai.evaluation.result", _evaluation(judge, verdict))
+    current.note({"bonwise.judge": judge, "bonwise.candidates": candidates, **spent(bill)})
+
+
+def _evaluation(judge: str, verdict: Verdict) -> dict[str, Any]:
+    name = {"gen_ai.evaluation.name": judge}
+    if isinstance(verdict, Score):
+        return name | {"gen_ai.evaluation.score.value": verdict.value}
+    # Why it is unscored may quote what the model said.
+    return name | {"error.type": "owed" if verdict.owed else "unscored"}
+
+
+def spent(bill: Bill) -> dict[str, Any]:
+    """Return the attributes that say what judging took."""
+    return {
+        "bonwise.calls": bill.calls,
+        "bonwise.from_ledger": bill.from_ledger,
+        "bonwise.input_tokens": bill.input_tokens,
+        "bonwise.output_tokens": bill.output_tokens,
+        "bonwise.cost": bill.cost,
+    }
+
 
 T = TypeVar("T")
 

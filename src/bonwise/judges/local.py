@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import UsageError
-from bonwise.judges.words import EMPTY, has_words
+from bonwise.judges.protocol import EMPTY, has_words
+from bonwise.table.verdicts import Score, Unscored, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A judge that scores each candidate alone, from 0 to 100."""
+"""Judges that score each candidate alone: by one number, or by two that say how sure they are."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Ask
+from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.reply import Choice
-from bonwise.data.verdicts import Score
 from bonwise.judges.asking import AskingSettings, concluded_alone
-from bonwise.judges.parse.readers import score
+from bonwise.judges.parse.readers import ReadInterval as Stated
+from bonwise.judges.parse.readers import interval, score
 from bonwise.judges.protocol import Conclusion
+from bonwise.table.verdicts import Score
 
-__all__ = ["Pointwise"]
+__all__ = ["Interval", "Pointwise"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,56 @@ class Pointwise(AskingSettings):
     def calls(self, candidates: int) -> int:
         """Return one call per candidate."""
         return candidates
+
+
+@dataclass(frozen=True)
+class Interval(AskingSettings):
+    """One question per candidate: a score from 0 to 100 and the two ends of an interval around it.
+
+    All three become numbers from 0 to 1. A score outside its own interval is not an answer.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/model``.
+    prompt : str or pathlib.Path
+        Name of a built-in prompt, or a file of mode ``interval``.
+    base_url : str, optional
+        Another server that speaks the provider's language.
+    client : object, optional
+        A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
+        own: it sends the requests, and is neither changed nor closed.
+    temperature : float, optional
+        None leaves it to the server.
+    max_tokens : int
+        The most an answer may have, reasoning included.
+    longest : int
+        Characters of one text beyond which its middle is left out.
+
+    Examples
+    --------
+    >>> judge = Interval("openai/gpt-5-mini")
+    >>> judge.name, judge.calls(candidates=4)
+    ('interval:openai/gpt-5-mini', 4)
+    """
+
+    prompt: str | Path = "interval"
+
+    kind: ClassVar[str] = "interval"
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return one question for each candidate that has words."""
+        read = partial(interval, whole=all(self.whole(name) for name in ("score", "low", "high")))
+        return self.ask_alone(prompt, candidates, read)
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
+        """Turn each answer into the score and the interval of its candidate."""
+        return concluded_alone(candidates, answers, _score)
+
+    def calls(self, candidates: int) -> int:
+        """Return one call per candidate."""
+        return candidates
+
+
+def _score(said: Stated, raw: str) -> Score:
+    return Score(said.score / 100, raw=raw, low=said.low / 100, high=said.high / 100)

@@ -1,16 +1,26 @@
-"""The contract of a judge, on one screen."""
+"""The contract of a judge: which texts it is given, what it is asked, and what it found and cost."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeGuard, runtime_checkable
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from bonwise.calls.answer import Answers
-from bonwise.calls.ask import Ask
-from bonwise.data.verdicts import Preference, Verdict
+from bonwise.calls.ask import Answers, Ask
+from bonwise.calls.bill import Bill
+from bonwise.table.verdicts import Preference, Unscored, Verdict
 
-__all__ = ["AskingJudge", "Conclusion", "Judge", "is_asking", "is_listwise"]
+__all__ = [
+    "EMPTY",
+    "AskingJudge",
+    "Conclusion",
+    "Judge",
+    "Judgment",
+    "candidates_with_words",
+    "has_words",
+    "is_asking",
+    "is_listwise",
+]
 
 
 @runtime_checkable
@@ -64,7 +74,7 @@ class AskingJudge(Judge, Protocol):
     attribute ``asking`` that is false, and is then called as any other judge.
 
     A judge made of several others, some of which may ask no model, can have a coroutine method ``judged_by(engine,
-    prompt, candidates, draw, temperature)`` that returns a `bonwise.judges.judgment.Judgment`. It is awaited in place
+    prompt, candidates, draw, temperature)`` that returns a `bonwise.judges.protocol.Judgment`. It is awaited in place
     of ``asks`` and ``conclude``, which estimates of calls and judges around it use.
     """
 
@@ -95,3 +105,44 @@ def is_asking(judge: Judge) -> TypeGuard[AskingJudge]:
 def is_listwise(judge: Judge) -> bool:
     """Tell whether a judge's score of a candidate depends on the other candidates, as it says itself."""
     return getattr(judge, "listwise", False) is True
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The verdicts of one judge on one pool."""
+
+    verdicts: tuple[Verdict, ...]
+    """One a candidate, in candidate order."""
+    preferences: tuple[Preference, ...] = ()
+    """Of a judge that compares pairs; both presentation orders are kept."""
+    bill: Bill = field(default_factory=Bill)
+    """Calls, tokens and cost; all zero for a judge that asks no model."""
+    effective: tuple[Mapping[str, Any], ...] = ()
+    """The sampling parameters as they were really sent, each set of them once, in order of first appearance: there
+    are several where a server refused a parameter, which is then absent, or where questions differ.
+    """
+
+
+EMPTY = Unscored("empty answer")
+
+
+def has_words(text: str) -> bool:
+    r"""Tell whether a text has any visible character.
+
+    Examples
+    --------
+    >>> has_words("a"), has_words(" \u200b")
+    (True, False)
+    """
+    return any(character.isprintable() and character != " " for character in text)
+
+
+def candidates_with_words(candidates: Sequence[str]) -> list[int]:
+    """Return the positions of the candidates that can be judged at all.
+
+    Examples
+    --------
+    >>> candidates_with_words(["a", " ", "b"])
+    [0, 2]
+    """
+    return [position for position, text in enumerate(candidates) if has_words(text)]

@@ -31,7 +31,7 @@ def judge_values(field: str, judge: Judge) -> str | dict[str, Any]:
 
     Examples
     --------
-    >>> from bonwise.judges.pairwise import Pairwise
+    >>> from bonwise.judges.comparing import Pairwise
     >>> judge_values("judge", Pairwise("openai/m", orders=1, seed=7))
     {'spec': 'pairwise,orders=1:openai/m', 'seed': 7}
     """
@@ -175,7 +175,7 @@ def _check_part(field: str, part: object) -> None:
 
 def _check_address(field: str, address: str) -> None:
     # Loaded only where an address is written.
-    from bonwise.calls.providers.secret_names import is_secret  # noqa: PLC0415
+    from bonwise.calls.providers.secrets import is_secret  # noqa: PLC0415
     from bonwise.calls.providers.service import read_address  # noqa: PLC0415
 
     read = read_address(address, f"base_url of {field}")

@@ -1,1 +1,3 @@
-"""How many labels, which ones, and when to stop."""
+"""How many labels a question takes."""
+
+DOCUMENTS = {"plan": ("result:PlanDocument", "view:describe")}

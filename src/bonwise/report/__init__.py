@@ -1,1 +1,1 @@
-"""Rendering: documents in, text out; nothing here knows how a figure was made."""
+"""Blocks, numbers, words, and what renders them."""

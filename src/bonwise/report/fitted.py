@@ -1,4 +1,4 @@
-"""A table that gives up columns, least important first, until it fits the terminal, and says which."""
+"""Tables fitted to a width, and commands that are never broken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["FittedTable"]
+__all__ = ["FittedTable", "command"]
 
 _WORDS = 36
 """Columns that words need at least; a column with fewer is better left out."""
@@ -125,3 +125,8 @@ class FittedTable:
 def _width(console: Console, options: ConsoleOptions, table: Table) -> int:
     """Return the width at which nothing of a table wraps."""
     return Measurement.get(console, options.update(max_width=10_000), table).maximum
+
+
+def command(text: str, *, style: str = "") -> Text:
+    """Return a command on one line of its own, however long: a broken line cannot be copied."""
+    return Text(text, style=style, no_wrap=True)

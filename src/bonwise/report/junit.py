@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from bonwise.documents.audit import AuditDocument
-from bonwise.documents.audited.gate import Gate, GateState
-from bonwise.documents.estimate import EstimateRecord
+from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result_verdict import Gate, GateState
+from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
-from bonwise.report.numbers import setting
-from bonwise.report.wording import named
+from bonwise.report.numbers import named, setting
 
 __all__ = ["junit", "junit_error", "merged"]
 

@@ -1,9 +1,4 @@
-"""How figures are written: in sentences, tables, on axes and in Markdown alike.
-
-The digits of an estimate follow the width of its interval: two significant digits of the width, and as many decimals
-for the estimate as for both ends; an end near 0 that is not 0 gets one decimal more. A figure without an interval
-has three significant digits. A part of a whole is written in percent. A minus is a hyphen everywhere.
-"""
+"""Figures, counts and lists in words: the one place that writes them."""
 
 from __future__ import annotations
 
@@ -19,6 +14,7 @@ __all__ = [
     "Unit",
     "against",
     "alike",
+    "all_named",
     "count",
     "counted",
     "counts",
@@ -28,6 +24,7 @@ __all__ = [
     "interval_title",
     "intervals",
     "listed_counts",
+    "named",
     "number",
     "percent",
     "setting",
@@ -373,3 +370,29 @@ def _significant(value: float, plus: str = "") -> str:
     if abs(value) >= 10**_ALONE - 0.5:
         return f"{value:{plus},.0f}"
     return f"{value:{plus}#.{_ALONE}g}".removesuffix(".")
+
+
+def named(text: str, reference: str | None) -> str:
+    """Name what stands in for the oracle: another judge's scores are no oracle, and are not called one.
+
+    Examples
+    --------
+    >>> named("mean label", None), named("mean label", "another judge")
+    ('mean label', 'mean reference score')
+    """
+    if reference is None:
+        return text
+    for word, instead in (("oracle", "reference"), ("labels", "reference scores"), ("label", "reference score")):
+        text = text.replace(word, instead)
+    return text
+
+
+def all_named(texts: Iterable[str], reference: str | None) -> list[str]:
+    """Name each text of a column as `named` does.
+
+    Examples
+    --------
+    >>> all_named(["mean label", "tie rate"], "another judge")
+    ['mean reference score', 'tie rate']
+    """
+    return [named(text, reference) for text in texts]

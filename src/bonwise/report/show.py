@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
@@ -12,14 +11,25 @@ from rich.console import RenderableType
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES
 from bonwise.report.blocks import Drawing, FigureData, Part, drawings_of
-from bonwise.report.console import plain
 from bonwise.report.markdown import rendered as as_markdown
-from bonwise.report.terminal import renderables
+from bonwise.report.terminal import plain, renderables
+from bonwise.results import view_of
 
 if TYPE_CHECKING:
-    from bonwise.documents.document import Document
+    from bonwise.results import Document
 
-__all__ = ["describe", "drawings", "is_described", "markdown", "notebook", "page", "printed", "text"]
+__all__ = [
+    "by_name",
+    "describe",
+    "drawings",
+    "figure",
+    "is_described",
+    "markdown",
+    "notebook",
+    "page",
+    "printed",
+    "text",
+]
 
 
 def describe(document: Document) -> Part:
@@ -30,12 +40,15 @@ def describe(document: Document) -> Part:
     bonwise.errors.UsageError
         A document that nothing describes, because it is read by programs alone.
     """
-    return _describer(document)(document)
+    view = view_of(document)
+    if view is None:
+        raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
+    return view(document)
 
 
 def is_described(document: Document) -> bool:
     """Tell whether a document is for people: others are read by programs alone."""
-    return find_spec(_module_name(document)) is not None
+    return view_of(document) is not None
 
 
 def printed(document: Document, *, full: bool = False) -> list[RenderableType]:
@@ -75,14 +88,50 @@ def drawings(document: Document) -> list[Drawing[FigureData]]:
     return list(drawings_of(describe(document).blocks))
 
 
-def _describer(document: Document) -> Callable[[Document], Part]:
-    """Return what describes a document: ``describe`` of the module that has its word as name."""
-    if not is_described(document):
-        raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
-    made: Callable[[Document], Part] = import_module(_module_name(document)).describe
-    return made
+_OF_AN_AUDIT = re.compile(r"^a-")
+_NUMBERED = re.compile(r"^([a-z]+)-(\d+)(?=-|$)")
+"""The word of a study, or ``judge``, and the number of the judge."""
 
 
-def _module_name(document: Document) -> str:
-    word = document.schema_.removeprefix("bonwise.").partition("/")[0]
-    return f"bonwise.report.described.{word}"
+def by_name(drawings: Sequence[Drawing[FigureData]]) -> Mapping[str, Drawing[FigureData]]:
+    """Return drawings by their names: their keys, without the number of the judge where there is only one.
+
+    Parameters
+    ----------
+    drawings : sequence of Drawing
+        Of a page, in its order.
+    """
+    keys = [_OF_AN_AUDIT.sub("", one.key) for one in drawings]
+    numbers: dict[str, set[str]] = {}
+    for key in keys:
+        if found := _NUMBERED.match(key):
+            numbers.setdefault(found[1], set()).add(found[2])
+    names = [_NUMBERED.sub(r"\1", key) if (word := _word(key)) and len(numbers[word]) == 1 else key for key in keys]
+    # What page keys tell apart stays apart.
+    return dict(zip(names if len(set(names)) == len(names) else keys, drawings, strict=True))
+
+
+def figure(drawings: Sequence[Drawing[FigureData]], name: str) -> Drawing[FigureData]:
+    """Return the drawing of a name, or the first of the only judge whose name holds it as a whole word.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        There is none, or those of several judges.
+    """
+    known = by_name(drawings)
+    if name in known:
+        return known[name]
+    fitting = [one for one in known if f"-{name}-" in f"-{one}-"]
+    if not known:
+        raise UsageError(f"no figure is named {name!r}: this result has no figures", hint="see to_frame()")
+    if not fitting:
+        raise UsageError(f"no figure is named {name!r}", hint=f"choose of {', '.join(known)}")
+    if len({found[0] for one in fitting if (found := _NUMBERED.match(one))}) > 1:
+        raise UsageError(f"several judges have a figure {name!r}", hint=f"choose of {', '.join(fitting)}")
+    return known[fitting[0]]
+
+
+def _word(key: str) -> str:
+    found = _NUMBERED.match(key)
+    return found[1] if found else ""

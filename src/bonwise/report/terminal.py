@@ -1,21 +1,24 @@
-"""Blocks as lines and tables of a terminal, or of plain text."""
+"""A report as a terminal shows it, in colours where it has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import IO
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.text import Text
 
+from bonwise.errors import FileError
 from bonwise.printable import all_printable, printable
 from bonwise.report.blocks import Block, Part, Role, Said, Table, decisive_first, next_of
-from bonwise.report.commands import command
-from bonwise.report.fitted import FittedTable
+from bonwise.report.fitted import FittedTable, command
 from bonwise.report.numbers import counted
 
-__all__ = ["lines", "renderables"]
+__all__ = ["lines", "plain", "renderables", "show", "write"]
 
 _NAMES = ("name", "metric")
 """Kinds of columns that stay whole at the left."""
@@ -140,3 +143,51 @@ def _apart(titles: Sequence[str]) -> list[str]:
 
 def _line(text: str) -> str:
     return printable(text, longest=_LONGEST)
+
+
+WIDTH = 118
+"""Columns of plain text, but for tables; a terminal is asked for its own."""
+
+
+def plain(parts: Iterable[RenderableType]) -> str:
+    """Render without any escape sequence."""
+    stream = io.StringIO()
+    _print(Console(file=stream, width=WIDTH, color_system=None, force_terminal=False), parts)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+def show(parts: Iterable[RenderableType], stream: IO[str] | None) -> None:
+    """Print to a stream: styled when it is a terminal, plain otherwise."""
+    if stream is not None and stream.isatty():
+        _print(Console(file=stream), parts)
+        return
+    text = plain(parts) + "\n"
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if encoding.lower().replace("-", "") != "utf8":
+        # A stream that cannot hold a character gets a stand-in, not a traceback.
+        text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
+    write(text, stream)
+
+
+def write(text: str, stream: IO[str] | None) -> None:
+    """Write to a stream that may be closed already, or whose reader may leave at any moment.
+
+    What was found does not depend on who reads it, so neither does the exit code.
+    """
+    if stream is None:
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # Python would try once more at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        raise FileError(f"the output cannot be written: {error.strerror}", hint="check the disk") from error
+
+
+def _print(console: Console, parts: Iterable[RenderableType]) -> None:
+    for part in parts:
+        whole = isinstance(part, Text) and bool(part.no_wrap)
+        # What is in brackets is a name from a file, never markup. A file has no right edge to cut a table at.
+        console.print(part, markup=False, highlight=False, emoji=False, soft_wrap=whole, crop=console.is_terminal)

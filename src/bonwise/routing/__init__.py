@@ -1,1 +1,6 @@
 """Routing: which prompts a stronger judge should decide."""
+
+DOCUMENTS = {
+    "route": ("result:RouteDocument", "view:describe"),
+    "router": ("result_router:RouterDocument", ""),
+}

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.documents.estimate import EstimateRecord
-from bonwise.documents.routed.judge import BudgetRecord
 from bonwise.errors import InputError, UsageError
+from bonwise.estimates import EstimateRecord
 from bonwise.report.amounts import brief
 from bonwise.report.numbers import number
+from bonwise.routing.gain_model import cross_fitted
 from bonwise.routing.judged_prompts import JudgedPrompts
+from bonwise.routing.redraw_gain import RedrawPaths, label_slope, redraw_paths
+from bonwise.routing.result import BudgetRecord
 from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
 from bonwise.stats.correlation import from_influence
-from bonwise.stats.draw_prior import learn_prior
+from bonwise.stats.draw_prior import first_call_test, learn_prior
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.first_call import first_call_test
-from bonwise.stats.gain_model import cross_fitted
-from bonwise.stats.redraw_gain import RedrawPaths, label_slope, redraw_paths
 from bonwise.stats.routing import routed_part
 from bonwise.stats.sums import Floats
 

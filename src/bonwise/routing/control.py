@@ -1,4 +1,7 @@
-"""Send a share of a stream to a stronger judge, the highest signals first, without seeing the future."""
+"""What is known of a pool after its first pass.
+
+The control that sends a share of a stream on without seeing the future.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ import math
 import random
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bonwise.data.checks import check_number, check_whole
 from bonwise.errors import UsageError
+from bonwise.table.checks import check_number, check_whole
+from bonwise.table.verdicts import Score, Verdict
 
-__all__ = ["Decision", "ShareControl"]
+__all__ = ["Decision", "FirstPass", "Route", "ShareControl"]
 
 GAIN = 0.01
 """Share added a prompt that the count lags behind: in the long run a lag is made up within about 1 / GAIN prompts."""
@@ -166,3 +170,34 @@ def _quantiles(calibration: Iterable[float], most: int) -> list[float]:
     if len(ordered) <= most:
         return ordered
     return [ordered[int((place + 0.5) * len(ordered) / most)] for place in range(most)]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPass:
+    """The first verdicts on the candidates of one prompt."""
+
+    verdicts: Sequence[Verdict]
+    """One a candidate, by the judge that selects; a score holds the interval and the draws that it came with."""
+    others: Sequence[Sequence[Verdict]] = ()
+    """The verdicts of further judges on the same candidates, where a router asks for them."""
+    p_best: Sequence[float | None] = ()
+    """Posterior probability that each candidate is the best, where a strategy knows it."""
+
+    @property
+    def scores(self) -> list[float | None]:
+        """The values, None where unscored."""
+        return [one.value if isinstance(one, Score) else None for one in self.verdicts]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What a router made of one pool."""
+
+    strong: bool
+    """Whether the stronger judge decides."""
+    signal: float | None
+    """The value of the signal; None where it could not be computed."""
+    reason: str
+    """In plain words: ``above the threshold``, ``share is used up``, ``no signal: nothing was scored`` ..."""
+    contenders: tuple[int, ...] = ()
+    """Positions among which the stronger judge decides; empty for all."""

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.data.cell_scores import scores_of
-from bonwise.data.panel import MAY_LACK, Panel, PromptLeftOut
-from bonwise.data.propensities import propensities
-from bonwise.data.repeats import First, cell_repeats
-from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError
-from bonwise.stats.disagreement import disagreement
-from bonwise.stats.pool_features import pool_features
+from bonwise.routing.pool_features import disagreement, pool_features
 from bonwise.stats.routing import Outcomes
 from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.table.cell_scores import propensities, scores_of
+from bonwise.table.cells import First, cell_repeats
+from bonwise.table.panel import MAY_LACK, Panel, PromptLeftOut
+from bonwise.table.score_table import ScoreTable
 
 __all__ = ["JudgedPrompts", "judged_prompts"]
 
@@ -28,7 +26,7 @@ class JudgedPrompts:
     panel: Panel
     """The prompts whose candidates all have a first score."""
     features: dict[str, Floats] = field(repr=False)
-    """As `bonwise.stats.pool_features` names them, and ``disagreement`` where there are other judges."""
+    """As `bonwise.routing.pool_features` names them, and ``disagreement`` where there are other judges."""
     labelled: npt.NDArray[np.bool_] = field(repr=False)
     """Whether all candidates of the prompt are labelled."""
     outcomes: Outcomes = field(repr=False)

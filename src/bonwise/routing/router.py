@@ -1,10 +1,14 @@
-"""A router in production: which pools a stronger judge decides, pool by pool, at a share that holds."""
+"""A router in production.
+
+Which pools a stronger judge decides, pool by pool, at a share that holds, and what it did so far.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,22 +17,64 @@ from warnings import warn
 
 import numpy as np
 
-from bonwise.data.repeats import First
-from bonwise.data.verdicts import Score, Verdict
 from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.protocol import Judge
 from bonwise.judges.settings_mapping import checked_mapping, judge_from_values, judge_values, refuse
-from bonwise.report.numbers import percent
-from bonwise.routing.control import Decision, ShareControl
-from bonwise.routing.first_pass import FirstPass, Route
-from bonwise.routing.live_signals import live_signal
-from bonwise.routing.router_report import OnMissing, RouterReport
+from bonwise.report.numbers import counted, percent
+from bonwise.routing.control import Decision, FirstPass, Route, ShareControl
 from bonwise.routing.saved import SavedRouter
-from bonwise.routing.signals import SIGNALS, Signal
+from bonwise.routing.signals import SIGNALS, Signal, live_signal
 from bonwise.stats.sums import TIE_DECIMALS
+from bonwise.table.cells import First
+from bonwise.table.verdicts import Score, Verdict
 
-__all__ = ["Router", "RouterReport", "contenders"]
+__all__ = ["OnMissing", "Router", "RouterReport", "contenders"]
+
+OnMissing = Literal["keep", "random"]
+"""What becomes of a pool whose scores do not give the signal."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouterReport:
+    """What a router did so far."""
+
+    signal: str
+    share: float
+    """Part of the pools that it may send."""
+    seen: int
+    """Pools considered, and those of them that went to the stronger judge."""
+    sent: int
+    """Pools considered, and those of them that went to the stronger judge."""
+    threshold: float | None
+    """Of the signal, for the next pool; None while no signal is known there."""
+    without_signal: int
+    """Pools whose signal could not be computed, sent or not."""
+    reasons: Mapping[str, int]
+    """How often each reason was given."""
+    on_missing: OnMissing = "keep"
+    """What was done with pools whose scores do not give the signal."""
+
+    @property
+    def sent_share(self) -> float | None:
+        """Part of the pools that was sent; None before the first."""
+        return self.sent / self.seen if self.seen else None
+
+    @property
+    def warning(self) -> str | None:
+        """What is wrong where no pool at all had the signal, in one line; None otherwise."""
+        if not self.seen or self.without_signal < self.seen:
+            return None
+        why = next((one.partition("no signal: ")[2] for one in self.reasons if "no signal: " in one), "")
+        because = f" ({why})" if why else ""
+        sent = f"{self.sent:,} of {counted(self.seen, 'pool')} went to the stronger judge"
+        chosen = ", at random" if self.on_missing == "random" else ""
+        return f"no pool had the signal {self.signal}{because}: {sent}{chosen}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**asdict(self), "reasons": dict(self.reasons), "sent_share": self.sent_share, "warning": self.warning}
+
 
 DEFAULT_SHARE = 0.25
 """Part of the pools that the stronger judge decides, where neither the caller nor a saved router says."""
@@ -322,8 +368,8 @@ def _saved(document: Mapping[str, Any]) -> SavedRouter:
     # A router without a document needs no pydantic.
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from bonwise.documents.refusal import refusal  # noqa: PLC0415
-    from bonwise.documents.router import RouterDocument  # noqa: PLC0415
+    from bonwise.routing.result_router import RouterDocument  # noqa: PLC0415
+    from bonwise.strict_json import refusal  # noqa: PLC0415
 
     try:
         return SavedRouter.of(RouterDocument.model_validate(document))

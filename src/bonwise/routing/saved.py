@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bonwise.data.repeats import First
-from bonwise.data.writing import write_whole
 from bonwise.release import release
+from bonwise.routing.gain_model import GainModel
 from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, Signal
-from bonwise.stats.gain_model import GainModel
 from bonwise.stats.sums import Floats
+from bonwise.table.cells import First
+from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
-    from bonwise.documents.router import RouterDocument
+    from bonwise.routing.result_router import RouterDocument
 
 __all__ = ["SavedRouter", "thinned"]
 
@@ -66,7 +66,7 @@ class SavedRouter:
         # A router without a file needs neither documents nor pydantic.
         from pydantic import ValidationError  # noqa: PLC0415
 
-        from bonwise.documents.refusal import refusal  # noqa: PLC0415
+        from bonwise.strict_json import refusal  # noqa: PLC0415
 
         calibration = np.array(self.calibration, dtype=float)
         calibration.setflags(write=False)
@@ -124,8 +124,8 @@ class SavedRouter:
         bonwise.errors.FileError
             The file is absent, or holds no router of this version; the message names the key that is wrong.
         """
-        from bonwise.documents.reading import read_document  # noqa: PLC0415 - as above
-        from bonwise.documents.router import RouterDocument  # noqa: PLC0415
+        from bonwise.results import read_document  # noqa: PLC0415 - as above
+        from bonwise.routing.result_router import RouterDocument  # noqa: PLC0415
 
         return cls.of(read_document(path, RouterDocument, hint="make it with bonwise route SCORES --save FILE"))
 
@@ -137,7 +137,7 @@ class SavedRouter:
         pydantic.ValidationError
             A value that cannot be.
         """
-        from bonwise.documents.router import RouterDocument  # noqa: PLC0415 - as above
+        from bonwise.routing.result_router import RouterDocument  # noqa: PLC0415 - as above
 
         return RouterDocument.model_validate(self._plain())
 
@@ -162,7 +162,7 @@ class SavedRouter:
         return self.document().to_dict()
 
     def _plain(self) -> dict[str, Any]:
-        from bonwise.documents.router import plain_model  # noqa: PLC0415 - as above
+        from bonwise.routing.result_router import plain_model  # noqa: PLC0415 - as above
 
         return {
             "signal": self.signal,
@@ -196,7 +196,7 @@ def thinned(values: Floats, weights: Floats | None = None) -> Floats:
     >>> thinned(np.array([0.3, np.nan, 0.1])).tolist()
     [0.1, 0.3]
     """
-    from bonwise.documents.router import MOST_CALIBRATION as MOST  # noqa: PLC0415 - as above
+    from bonwise.routing.result_router import MOST_CALIBRATION as MOST  # noqa: PLC0415 - as above
 
     if weights is not None:
         return _quantiles(values, weights, MOST)

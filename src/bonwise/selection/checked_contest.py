@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol
 
-from bonwise.data.verdicts import Score, Unscored, plain_number
 from bonwise.errors import BonwiseError, JudgeError
 from bonwise.judges.calling import fault
 from bonwise.judges.protocol import Judge
 from bonwise.printable import printable
-from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
+from bonwise.table.verdicts import Score, Unscored, plain_number
 
 __all__ = ["CheckedContest", "Considering", "consulted", "most_calls_of"]
 
@@ -47,7 +47,7 @@ class CheckedContest:
     Examples
     --------
     >>> from bonwise.judges.calling import as_judge
-    >>> from bonwise.selection.strategies.greedy import Greedy
+    >>> from bonwise.selection.strategies.scores import Greedy
     >>> contest = CheckedContest(Greedy(), Entrants(2, order=(1, 0)), as_judge(lambda prompt, text: 1))
     >>> [question.candidate for question in contest.next()]
     [0, 1]
@@ -190,7 +190,7 @@ def most_calls_of(strategy: Strategy, judge: Judge, candidates: int) -> int:
     Examples
     --------
     >>> from bonwise.judges.calling import as_judge
-    >>> from bonwise.selection.strategies.greedy import Greedy
+    >>> from bonwise.selection.strategies.scores import Greedy
     >>> most_calls_of(Greedy(), as_judge(lambda prompt, text: 1), 8)
     0
     """

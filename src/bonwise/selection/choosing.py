@@ -1,26 +1,89 @@
-"""Choose from one pool: the first pass, the router, the rest of the strategy, and the decision."""
+"""Choose from one pool.
+
+The first pass, the router, the rest of the strategy, and the decision; with a span and a log line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from bonwise.data.pool import Candidate
-from bonwise.data.verdicts import Score, Unscored
-from bonwise.routing.first_pass import FirstPass, Route
+from bonwise.judges.judging import spent
+from bonwise.printable import printable
+from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import CheckedContest, consulted
 from bonwise.selection.contest_run import ContestRun
 from bonwise.selection.deciding import Evidence, decide
-from bonwise.selection.distinct_texts import DistinctTexts, distinct_texts
+from bonwise.selection.entrants import DistinctTexts, distinct_texts, ranked
 from bonwise.selection.judge_runner import JudgeRunner
 from bonwise.selection.protocol import Standing
-from bonwise.selection.ranking import ranked
 from bonwise.selection.selection import Routed, Selection
 from bonwise.selection.settings import Routing, SelectionSettings, default_strategy
-from bonwise.selection.traced_selection import traced_selection
+from bonwise.table.pools import Candidate
+from bonwise.table.verdicts import Score, Unscored
+from bonwise.tracing import UNTRACED, Untraced, logger, span
 
-__all__ = ["choose"]
+__all__ = ["choose", "traced_selection"]
+
+_LOG = logger("selection")
+
+P = ParamSpec("P")
+Choosing = Callable[Concatenate["SelectionSettings", P], Coroutine[Any, Any, "Selection"]]
+
+
+def traced_selection(choosing: Choosing[P]) -> Choosing[P]:
+    """Trace a function that picks from one pool."""
+
+    @wraps(choosing)
+    def traced(settings: SelectionSettings, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Selection]:
+        current = span("select", "CHAIN")
+        course = choosing(settings, *args, **kwargs)
+        quiet = current is UNTRACED and not _LOG.isEnabledFor(logging.WARNING)
+        return course if quiet else _told(current, settings, course)
+
+    return traced
+
+
+async def _told(current: Untraced, settings: SelectionSettings, course: Coroutine[Any, Any, Selection]) -> Selection:
+    with current:
+        pick = await course
+        if pick.failure:
+            current.fail("judge")
+            _LOG.warning(
+                "judge %s failed, and the pick was decided by %s", printable(settings.judge.name), pick.decided_by
+            )
+        else:
+            _LOG.debug("judge %s: the pick was decided by %s", printable(settings.judge.name), pick.decided_by)
+        if current.recording:
+            current.note(_found(settings, pick))
+    return pick
+
+
+def _found(settings: SelectionSettings, pick: Selection) -> dict[str, Any]:
+    return {
+        "bonwise.judge": settings.judge.name,
+        "bonwise.strategy": settings.strategy.name,
+        "bonwise.prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
+        "bonwise.candidates": len(pick.ids),
+        "bonwise.index": pick.index,
+        "bonwise.best": pick.best_id,
+        "bonwise.decided_by": pick.decided_by,
+        "bonwise.p_best": _of_the_pick(pick.p_best, pick.index),
+        "bonwise.expected_regret": pick.expected_regret,
+        "bonwise.tied": len(pick.tied),
+        "bonwise.unscored": len(pick.unscored),
+        "bonwise.evaluations": pick.evaluations,
+        "bonwise.routed": None if pick.routed is None else pick.routed.strong is not None,
+        **spent(pick.bill),
+    }
+
+
+def _of_the_pick(values: Sequence[float | None], index: int | None) -> float | None:
+    return None if index is None or not values else values[index]
+
 
 T = TypeVar("T")
 
@@ -101,7 +164,7 @@ async def _judged_alone(
 ) -> Evidence:
     """Judge the one text that there is, if there is one; where candidates are compared, it has no score."""
     from bonwise.judges.comparing import ALONE  # noqa: PLC0415 - to pick needs neither
-    from bonwise.selection.strategies.greedy import Greedy  # noqa: PLC0415
+    from bonwise.selection.strategies.scores import Greedy  # noqa: PLC0415
 
     if settings.strategy.compares:
         return Evidence(Standing((ALONE,) * len(distinct.texts), stopped=ALONE.reason))

@@ -1,27 +1,137 @@
-"""A contest on its way: its questions go to a runner, the answers come back, and what they cost is added up."""
+"""A contest on its way.
+
+Its questions become uses of a judge, the answers come back, and what they cost is added up.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bonwise.calls.ask import Ask
 from bonwise.calls.bill import Bill
-from bonwise.data.ties import rounded
-from bonwise.data.verdicts import Preference, Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, UsageError
-from bonwise.judges.calling import FunctionJudge
-from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.calling import FunctionJudge, asked
+from bonwise.judges.judging import redrawn
+from bonwise.judges.protocol import Judge, Judgment, is_asking, is_listwise
 from bonwise.selection.checked_contest import CheckedContest
+from bonwise.selection.draws import kept_verdict
 from bonwise.selection.judge_runner import Call, JudgeRunner, Result
-from bonwise.selection.kept_verdicts import kept_verdict
-from bonwise.selection.protocol import Heard, Match, Question, Standing
-from bonwise.selection.questions import calls_for
-from bonwise.selection.stated_chances import with_stated_chances
+from bonwise.selection.protocol import Draw, Heard, Match, Question, Standing
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
-__all__ = ["ContestRun"]
+__all__ = ["ContestRun", "asks_of", "calls_for", "with_stated_chances"]
+
+
+def calls_for(
+    questions: Iterable[Question], judge: Judge, prompt: str, texts: Sequence[str], pool: Sequence[str] = ()
+) -> list[tuple[Call, tuple[Question, ...]]]:
+    """Return each use of a judge with the questions that its judgment answers.
+
+    Parameters
+    ----------
+    questions : iterable of Draw or Match
+    judge : Judge
+        Answers what names no other judge.
+    prompt : str
+    texts : sequence of str
+        One an entrant.
+    pool : sequence of str, optional
+        The texts of all candidates. A judge that asks no model and sees them together sees them all at first: what
+        it makes of one may rest on how many others say the same. Redraws show it only those to be drawn again, unless
+        it is listwise.
+
+    Examples
+    --------
+    >>> from bonwise.judges.pointwise import Pointwise
+    >>> found = calls_for([Draw(0), Draw(1)], Pointwise("openai/gpt-5-mini"), "Say hi", ["hi", "hello"])
+    >>> [(call.texts, len(answered)) for call, answered in found]
+    [(('hi',), 1), (('hello',), 1)]
+    """
+    texts = tuple(texts)
+    everything = tuple(pool) if pool and _sees_the_pool(judge) else texts
+    together: dict[tuple[int, float | None], list[Draw]] = {}
+    alone = _judges_alone(judge)
+    found: list[tuple[Call, tuple[Question, ...]]] = []
+    for one in questions:
+        if isinstance(one, Match):
+            found.append((Call(one.judge or judge, prompt, (texts[one.a], texts[one.b])), (one,)))
+        elif alone:
+            found.append((Call(judge, prompt, (texts[one.candidate],), one.number, one.temperature), (one,)))
+        else:
+            together.setdefault((one.number, one.temperature), []).append(one)
+    for (number, temperature), draws in together.items():
+        redrawn_alone = number and not (is_asking(judge) or is_listwise(judge))
+        shown = tuple(texts[one.candidate] for one in draws) if redrawn_alone else everything
+        found.append((Call(judge, prompt, shown, number, temperature), tuple(draws)))
+    return found
+
+
+def asks_of(call: Call) -> Iterator[Ask]:
+    """Yield what a use of a judge asks of models; nothing where the judge asks none.
+
+    Raises
+    ------
+    bonwise.errors.JudgeError
+        A judge that does not keep its contract.
+    """
+    if not is_asking(call.judge):
+        return
+    for ask in asked(call.judge, call.prompt, call.texts):
+        yield redrawn(ask, call.draw, call.temperature)
+
+
+def _judges_alone(judge: Judge) -> bool:
+    """Tell whether a judge judges each candidate by itself, so that one can be asked about without the others."""
+    if is_asking(judge):
+        return not is_listwise(judge) and judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
+    # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
+    return isinstance(judge, FunctionJudge)
+
+
+def _sees_the_pool(judge: Judge) -> bool:
+    return not is_asking(judge) and not isinstance(judge, FunctionJudge)
+
+
+def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Standing:
+    """Return a standing with the chances and the expected regret that the judge stated, as a stack of judges does.
+
+    A strategy's own go before. Nothing is stated while an answer is pending, or where some score has no chance.
+
+    Parameters
+    ----------
+    standing : Standing
+    heard : mapping of int to Score or Unscored
+        The only verdict on each entrant.
+
+    Examples
+    --------
+    >>> scores = Score(1.5, p_best=0.8, expected_regret=0.1), Score(0.5, p_best=0.2, expected_regret=0.6)
+    >>> found = with_stated_chances(Standing(scores), dict(enumerate(scores)))
+    >>> found.p_best, found.expected_regret
+    ((0.8, 0.2), 0.1)
+    """
+    if standing.p_best or standing.expected_regret is not None:
+        return standing
+    verdicts = [heard.get(at) for at in range(len(standing.verdicts))]
+    scored = [one for one in verdicts if isinstance(one, Score)]
+    if not scored or any(one is None or (isinstance(one, Unscored) and one.owed) for one in verdicts):
+        return standing
+    if any(one.p_best is None for one in scored):
+        return standing
+    top = max(rounded(one.value) for one in scored)
+    # Chance decides among those that share the top score.
+    regrets = [one.expected_regret for one in scored if rounded(one.value) == top]
+    stated = [one for one in regrets if one is not None]
+    return replace(
+        standing,
+        p_best=tuple(one.p_best if isinstance(one, Score) else None for one in verdicts),
+        expected_regret=sum(stated) / len(stated) if stated else None,
+        p_best_reason="",
+    )
+
 
 Asked = tuple[Call, tuple[Question, ...]]
 """A call, and the questions that its judgment answers."""

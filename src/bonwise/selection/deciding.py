@@ -8,17 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from bonwise.calls.bill import Bill
-from bonwise.data.pool import Candidate
-from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.errors import BonwiseError, CallError, LedgerError
-from bonwise.judges.words import EMPTY
+from bonwise.judges.protocol import EMPTY
 from bonwise.release import release
 from bonwise.selection.contest_run import ContestRun
-from bonwise.selection.distinct_texts import DistinctTexts
+from bonwise.selection.entrants import DistinctTexts, Ranked, ranked
 from bonwise.selection.protocol import Standing
-from bonwise.selection.ranking import Ranked, ranked
 from bonwise.selection.selection import Comparison, Routed, Selection
 from bonwise.selection.settings import SelectionSettings
+from bonwise.table.pools import Candidate
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
 
 __all__ = ["Evidence", "decide"]
 

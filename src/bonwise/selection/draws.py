@@ -1,4 +1,7 @@
-"""The book of draws of one pool: every score that was heard, and what the scores of a candidate say together."""
+"""The books of one pool.
+
+Every score and comparison that was heard, what they say together, and what is kept of them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bonwise.data.verdicts import Preference, Score, Unscored, Verdict
 from bonwise.judges.asking import MISSING, most_common, owed_among
+from bonwise.judges.calling import calls_of
 from bonwise.judges.protocol import Judge, is_listwise
-from bonwise.judges.wrapping import calls_of
-from bonwise.selection.protocol import Draw, Heard, Question, Standing
+from bonwise.selection.protocol import Draw, Heard, Match, Question, Standing
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept, rounded
 
-__all__ = ["OWED", "Draws", "calls_of_a_draw", "mean_of"]
+__all__ = ["OWED", "Draws", "Matches", "calls_of_a_draw", "is_owed", "kept_verdict", "mean_of"]
 
 OWED = "an answer is pending"
 """Why nothing more is asked where an answer did not arrive: what to ask next may hang on it."""
@@ -210,9 +213,108 @@ def _posterior(
     # A pool that is never drawn from again has no use for them.
     import numpy as np  # noqa: PLC0415
 
-    from bonwise.stats.best import best_of_normals  # noqa: PLC0415
+    from bonwise.stats.beliefs import best_of_normals  # noqa: PLC0415
 
     mean, error = (np.array([values], dtype=np.float64) for values in (means, errors))
     found = best_of_normals(mean, error)
     chances = zip(means, found.probability[0].tolist(), strict=True)
     return tuple(None if mean is None else chance for mean, chance in chances), float(found.regret[0])
+
+
+def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
+    """Return the verdict by which a candidate is ranked, with the interval, the draws and the words of the judge.
+
+    The ends are the mean of the ends that the judge gave, one pair per draw: how sure the judge says it is of one
+    score, and no standard error of their mean. There are none where some draw has none, or where the candidate is not
+    ranked by the mean of its draws.
+
+    Parameters
+    ----------
+    final : Score or Unscored
+        By which the candidate is ranked.
+    heard : sequence of Score or Unscored
+        What the judge said of it, in the order of the draws; empty where it was compared only.
+
+    Examples
+    --------
+    >>> found = kept_verdict(Score(0.5), [Score(0.4, low=0.2, high=0.6), Score(0.6, low=0.4, high=1.0)])
+    >>> found.low, found.high, found.draws
+    (0.3, 0.8, (0.4, 0.6))
+    """
+    if len(heard) == 1 and _is_alike(final, heard[0]):
+        return heard[0]
+    if not heard:
+        return final
+    raw = final.raw or kept("\n\n".join(filter(None, (one.raw for one in heard))))
+    if isinstance(final, Unscored):
+        return final if final.owed or raw == final.raw else replace(final, raw=raw)
+    scored = [one for one in heard if isinstance(one, Score)]
+    low, high = (final.low, final.high) if final.width is not None else _stated_ends(final.value, scored)
+    draws = final.draws or tuple(one.value if isinstance(one, Score) else None for one in heard)
+    filled = tuple(dict.fromkeys(name for one in scored for name in one.filled))
+    return Score(final.value, low=low, high=high, draws=draws, raw=raw, filled=filled)
+
+
+def _is_alike(final: Verdict, heard: Verdict) -> bool:
+    """Tell whether a strategy ranks by the only score that it heard."""
+    if not isinstance(final, Score) or not isinstance(heard, Score):
+        return final is heard
+    return final.value == heard.value and final.low is None and final.high is None
+
+
+def _stated_ends(value: float, scored: Sequence[Score]) -> tuple[float | None, float | None]:
+    ends = [(one.low, one.high) for one in scored if one.low is not None and one.high is not None]
+    if not ends or len(ends) < len(scored):
+        return None, None
+    if rounded(mean_of([one.value for one in scored]) or 0.0) != rounded(value):
+        return None, None
+    low, high = (mean_of(side) or 0.0 for side in zip(*ends, strict=True))
+    return min(low, value), max(high, value)
+
+
+class Matches:
+    """What was heard of each pair.
+
+    Examples
+    --------
+    >>> book = Matches()
+    >>> book.hear(Match(1, 2), Preference(1, 2, shown_first=1.0, shown_second=0.5))
+    >>> book.of(1, 2).value, book.of(0, 1) is None
+    (0.75, True)
+    """
+
+    def __init__(self) -> None:
+        self._heard: dict[tuple[int, int], Preference] = {}
+
+    def hear(self, question: Question, answer: Heard) -> None:
+        """Take the answer to a match.
+
+        Raises
+        ------
+        TypeError
+            The question was no match, or the answer is none to a match.
+        """
+        if not isinstance(question, Match) or not isinstance(answer, Preference):
+            raise TypeError(f"{type(answer).__name__} is no answer to {question}: only comparisons were asked for")
+        # A judge that was shown two texts alone calls them 0 and 1.
+        same = (answer.a, answer.b) == (question.a, question.b)
+        self._heard[question.a, question.b] = answer if same else replace(answer, a=question.a, b=question.b)
+
+    def of(self, a: int, b: int) -> Preference | None:
+        """Return what was heard of two candidates, the smaller position first."""
+        return self._heard.get((a, b))
+
+    @property
+    def heard(self) -> list[Preference]:
+        """Every pair that was heard of."""
+        return list(self._heard.values())
+
+    @property
+    def owed(self) -> bool:
+        """Whether an answer was heard of that did not arrive."""
+        return any(is_owed(one) for one in self._heard.values())
+
+
+def is_owed(preference: Preference) -> bool:
+    """Tell whether one of the orders of a pair did not arrive."""
+    return owed_among((preference.shown_first, preference.shown_second)) is not None

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from bonwise.data.verdicts import Preference, Verdict
 from bonwise.judges.protocol import Judge
+from bonwise.table.verdicts import Preference, Verdict
 
 __all__ = ["Contest", "Draw", "Entrants", "Heard", "Match", "Question", "Standing", "Strategy"]
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bonwise.data.chat import prompt_text
-from bonwise.data.checks import check_whole
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import UsageError
-from bonwise.selection.job import Job
+from bonwise.selection.pools import Job
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectionSettings, compares
+from bonwise.table.chat import prompt_text
+from bonwise.table.checks import check_whole
+from bonwise.table.verdicts import Score, Unscored
 
 __all__ = ["RankedCandidate", "RankedCandidates", "RanksCandidates"]
 

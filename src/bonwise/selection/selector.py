@@ -5,15 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -24,14 +16,13 @@ from bonwise.errors import UsageError
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_callers_thread, work_on_many
 from bonwise.judges.protocol import Judge
 from bonwise.selection.choosing import Turn
-from bonwise.selection.engine_settings import EngineSettings
-from bonwise.selection.job import Job, jobs_of
-from bonwise.selection.loop_host import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
+from bonwise.selection.judge_runner import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
+from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.protocol import Strategy
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector_settings import CopiesSettings
-from bonwise.selection.settings import OnFailure, Routing, SelectionSettings, settings_of
+from bonwise.selection.settings import EngineSettings, OnFailure, Routing, SelectionSettings, settings_of
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine

@@ -20,9 +20,8 @@ from bonwise.judges.settings_mapping import (
 
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
-    from bonwise.selection.engine_settings import EngineSettings
-    from bonwise.selection.loop_host import LoopHost
-    from bonwise.selection.settings import Routing, SelectionSettings
+    from bonwise.selection.judge_runner import LoopHost
+    from bonwise.selection.settings import EngineSettings, Routing, SelectionSettings
 
 __all__ = ["CopiesSettings"]
 
@@ -185,7 +184,7 @@ def _connection(written: object) -> object:
 
 def _check_values(given: Mapping[str, Any]) -> None:
     """Check what a signature states and a file may state wrongly."""
-    from bonwise.data.checks import check_whole  # noqa: PLC0415 - only what is read needs it
+    from bonwise.table.checks import check_whole  # noqa: PLC0415 - only what is read needs it
 
     if not isinstance(given.get("ledger"), str | None):
         refuse("ledger", f"is {given['ledger']!r}", "give the path of a run folder")

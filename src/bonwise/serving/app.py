@@ -11,28 +11,37 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import (
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Route
+
 from bonwise.calls.prices import Prices
 from bonwise.serving import EXTRA
 from bonwise.serving.api_errors import ApiError
-from bonwise.serving.best_of_model import BestOfModel, RequestOutcome
-from bonwise.serving.bodies import client_has_left, read_body
-from bonwise.serving.chat_request import PREFIX, ChatRequest, read_request
-from bonwise.serving.client_keys import ClientKey, KeyRing
-from bonwise.serving.completions import completion, headers_of, ranked_draws, stream_of, trail_of_request, written
+from bonwise.serving.best_of_model import (
+    BestOfModel,
+    RequestOutcome,
+    completion,
+    headers_of,
+    ranked_draws,
+    stream_of,
+    trail_of_request,
+    written,
+)
+from bonwise.serving.chat_request import PREFIX, ChatRequest, client_has_left, read_body, read_request
+from bonwise.serving.client_keys import ClientKey, KeyLimits, KeyRing
 from bonwise.serving.config import ServeConfig
-from bonwise.serving.key_limits import KeyLimits
-from bonwise.serving.metrics import rendered
-from bonwise.serving.records import RequestRecord, RequestRecords
+from bonwise.serving.metrics import RequestRecord, RequestRecords, rendered
+
+__all__ = ["ChatEndpoint"]
 
 EXTRA.require("bonwise serve")
 
-from starlette.applications import Starlette  # noqa: E402
-from starlette.exceptions import HTTPException  # noqa: E402
-from starlette.requests import Request  # noqa: E402
-from starlette.responses import Response, StreamingResponse  # noqa: E402
-from starlette.routing import Route  # noqa: E402
-
-__all__ = ["ChatEndpoint"]
 
 logger = logging.getLogger("bonwise.serving")
 

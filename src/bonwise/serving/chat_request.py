@@ -1,20 +1,21 @@
-"""A request of a client: what of it goes to the upstream, and what is refused."""
+"""A request of a client: its body, read within bounds, what of it goes to the upstream, and what is refused."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from bonwise.calls.tokens import most_input_tokens
-from bonwise.data.chat import prompt_text
 from bonwise.errors import UsageError
 from bonwise.serving.api_errors import ApiError, bad_request
 from bonwise.serving.config import ModelConfig
-from bonwise.serving.forwarded_keys import bearer_key
+from bonwise.serving.upstream import bearer_key
+from bonwise.table.chat import prompt_text
 
-__all__ = ["PREFIX", "ChatRequest", "read_request"]
+__all__ = ["PREFIX", "ChatRequest", "client_has_left", "read_body", "read_request"]
 
 PREFIX = "bon/"
 """What the name of a model of this endpoint begins with."""
@@ -158,3 +159,74 @@ def _refuse_what_cannot_be_chosen(body: Mapping[str, Any], config: ModelConfig) 
         for name in ("tools", "functions"):
             if body.get(name):
                 raise bad_request(f"{PREFIX}{config.name} takes no {name}", name, "unsupported_parameter")
+
+
+Receive = Callable[[], Awaitable[Any]]
+
+_DISCARDED = 2**28
+"""Bytes of a body that is too large which are read and thrown away: a client that is cut off sees no answer."""
+
+_PATIENCE = 10.0
+"""Seconds for that."""
+
+
+async def read_body(headers: Mapping[str, str], receive: Receive, *, most: int, seconds: float) -> bytes:
+    """Return the body of a request.
+
+    Raises
+    ------
+    ApiError
+        413 where it is larger than `most` bytes, 408 where it takes longer than `seconds`, 499 where the client left.
+    """
+    stated = headers.get("content-length", "")
+    if stated.isdigit() and int(stated) > most:
+        # A client that asks first sends nothing at all.
+        if headers.get("expect", "").lower() != "100-continue":
+            await _discard(receive, 0)
+        raise _too_large(most)
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise client_has_left()
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > most:
+                    break
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError:
+        raise ApiError(
+            408, f"the body did not arrive within {seconds:g} s", "request_timeout", headers={"connection": "close"}
+        ) from None
+    parts.clear()
+    await _discard(receive, size)
+    raise _too_large(most)
+
+
+def client_has_left() -> ApiError:
+    """Return the error of a client that closed its connection; nobody reads it but the log."""
+    return ApiError(499, "the client closed its connection", "client_closed_request")
+
+
+async def _discard(receive: Receive, size: int) -> None:
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while size < _DISCARDED:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
+
+
+def _too_large(most: int) -> ApiError:
+    return ApiError(
+        413,
+        f"the body is larger than {most} bytes",
+        "request_too_large",
+        headers={"connection": "close"},
+    )

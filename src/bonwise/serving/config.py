@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from bonwise.calls.ask import Model, model_from_spec
 from bonwise.calls.providers.service import read_address
-from bonwise.data.checks import Limit, check, number, whole
 from bonwise.errors import BonwiseError, FileError, InputError
 from bonwise.serving.client_keys import ClientKey, read_keys
+from bonwise.table.checks import Limit, check, number, whole
 
 __all__ = ["ModelConfig", "ServeConfig", "ServerLimits", "read_config"]
 

@@ -17,11 +17,10 @@ from pathlib import Path
 
 from bonwise.errors import BonwiseError
 from bonwise.serving.app import ChatEndpoint
+from bonwise.serving.client_keys import KeyLimits
 from bonwise.serving.config import read_config
-from bonwise.serving.key_limits import KeyLimits
-from bonwise.serving.process import ACCOUNTS, METRICS, log_to_standard_error
-from bonwise.serving.server import serve_here
-from bonwise.serving.worker_metrics import WorkerMetrics
+from bonwise.serving.metrics import WorkerMetrics
+from bonwise.serving.server import ACCOUNTS, METRICS, log_to_standard_error, serve_here
 
 __all__ = ["main"]
 

@@ -18,10 +18,10 @@ from types import FrameType
 
 from bonwise.errors import UsageError
 from bonwise.serving.app import ChatEndpoint
+from bonwise.serving.client_keys import KeyLimits
 from bonwise.serving.config import read_config
-from bonwise.serving.key_limits import KeyLimits
-from bonwise.serving.process import ACCOUNTS, METRICS, run_folder
-from bonwise.serving.worker_metrics import WorkerMetrics
+from bonwise.serving.metrics import WorkerMetrics
+from bonwise.serving.server import ACCOUNTS, METRICS, run_folder
 
 __all__ = ["serve_by_workers"]
 

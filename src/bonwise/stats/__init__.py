@@ -1,1 +1,1 @@
-"""Statistics: arrays in, frozen results out; one family of estimands a module."""
+"""Estimands and their intervals: arrays in, frozen results out."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import Student
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 

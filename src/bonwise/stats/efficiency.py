@@ -14,8 +14,7 @@ import numpy as np
 from bonwise.stats.estimand import ratio
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife
-from bonwise.stats.jackknife import Scatter
-from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.stats.jackknife import Scatter, kurtosis_df
 from bonwise.stats.laws import Exact, Fieller
 from bonwise.stats.sums import Floats
 

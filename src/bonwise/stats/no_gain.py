@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.intraclass import design_effect
+from bonwise.stats.clusters import cluster_sums, design_effect
 from bonwise.stats.laws import Fieller, Law, Student
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 

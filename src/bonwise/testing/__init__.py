@@ -8,15 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# A module of the same name would be in the place of the function if this waited for its first use.
 from bonwise.testing.simulate import Simulation, simulate
 
 if TYPE_CHECKING:
-    from bonwise.testing.counts import Counts
     from bonwise.testing.faults import Faults
     from bonwise.testing.rated_models import RatedModels, simulate_ratings
     from bonwise.testing.replay_judge import ReplayJudge
-    from bonwise.testing.script import Script
+    from bonwise.testing.script import Counts, Script
     from bonwise.testing.scripted_judge import ScriptedJudge
     from bonwise.testing.server import ScriptedServer
     from bonwise.testing.transport import FakeTransport
@@ -37,8 +35,11 @@ __all__ = [
     "simulate_ratings",
 ]
 
+# A module of the same name would be in the place of the function if this waited for its first use.
+
+
 _HOMES = {
-    "Counts": "bonwise.testing.counts",
+    "Counts": "bonwise.testing.script",
     "FakeTransport": "bonwise.testing.transport",
     "Faults": "bonwise.testing.faults",
     "RatedModels": "bonwise.testing.rated_models",

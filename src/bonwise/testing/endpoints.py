@@ -1,17 +1,20 @@
-"""Whose endpoint a path is: that of a service itself, or of a cloud that serves its models."""
+"""Whose endpoint a path is, that of a service itself or of a cloud that serves its models.
+
+What clouds change of responses.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from bonwise.testing.wire import Service, service_of
-from bonwise.testing.wire_errors import WireError
+from bonwise.testing.wire import Service, WireError, WireResponse, service_of
 
-__all__ = ["Cloud", "RequestTarget", "endpoint_of"]
+__all__ = ["Cloud", "RequestTarget", "as_cloud_error", "endpoint_of", "request_id_header"]
 
 Cloud = Literal["", "azure", "bedrock", "vertex"]
 
@@ -40,7 +43,7 @@ class RequestTarget:
 
         Raises
         ------
-        bonwise.testing.wire_errors.WireError
+        bonwise.testing.wire.WireError
             The cloud would refuse it: Bedrock and Vertex want their own version in it, and no model.
         """
         if not self.model:
@@ -86,3 +89,53 @@ def endpoint_of(path: str) -> RequestTarget | None:
         if found:
             return RequestTarget(service, cloud, unquote(found["model"]))
     return RequestTarget(service) if path.endswith("/v1/messages") else None
+
+
+_OVERLOADED = 529
+"""Only Anthropic itself has this status."""
+
+_BEDROCK = {
+    400: "ValidationException",
+    403: "UnrecognizedClientException",
+    404: "ResourceNotFoundException",
+    429: "ThrottlingException",
+    500: "InternalServerException",
+    503: "ServiceUnavailableException",
+}
+_VERTEX = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
+
+
+def request_id_header(service: Service, cloud: Cloud) -> str:
+    """Return the header in which a server names a request."""
+    if cloud == "bedrock":
+        return "x-amzn-requestid"
+    return "x-request-id" if service == "openai" else "request-id"
+
+
+def as_cloud_error(cloud: Cloud, response: WireResponse) -> WireResponse:
+    """Return a service's error as a cloud would say it.
+
+    Examples
+    --------
+    >>> said = WireResponse(429, {"retry-after": "1"}, b'{"type": "error", "error": {"message": "Too fast."}}')
+    >>> as_cloud_error("bedrock", said)
+    WireResponse(status=429, headers={'x-amzn-errortype': 'ThrottlingException'}, content=b'{"message": "Too fast."}')
+    """
+    if cloud not in {"bedrock", "vertex"}:
+        return response
+    message = json.loads(response.content)["error"]["message"]
+    status = 503 if response.status == _OVERLOADED else response.status
+    if cloud == "vertex":
+        error = {"code": status, "message": message, "status": _VERTEX.get(status, "UNKNOWN")}
+        return WireResponse(status, response.headers, json.dumps({"error": error}).encode())
+    # Bedrock does not say when to come back.
+    status = 403 if status == 401 else status
+    kind = _BEDROCK.get(status, "ModelErrorException")
+    return WireResponse(status, {"x-amzn-errortype": kind}, json.dumps({"message": message}).encode())

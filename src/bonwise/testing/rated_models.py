@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.data.checks import check_number, check_seed, check_whole
+from bonwise.table.checks import check_number, check_seed, check_whole
 
 __all__ = ["RatedModels", "simulate_ratings"]
 
@@ -41,7 +41,7 @@ class RatedModels:
     seed: int
 
     def frame(self) -> pd.DataFrame:
-        """Lay the ratings out as `bonwise.data.ratings.RatingTable` reads them.
+        """Lay the ratings out as `bonwise.factors.ratings.RatingTable` reads them.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class RatedModels:
 
     def true_cross_entropy(self) -> float:
         """Return what the true probabilities lose per unlabelled rating of the human, in nats."""
-        from bonwise.stats.ordinal.likelihood import log_probability  # noqa: PLC0415 - loads scipy
+        from bonwise.stats.ordinal_ratings import log_probability  # noqa: PLC0415 - loads scipy
 
         held = ~self.labelled
         upper, lower = np.append(self.cutoffs[0], np.inf), np.insert(self.cutoffs[0], 0, -np.inf)

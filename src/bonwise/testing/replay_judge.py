@@ -9,10 +9,9 @@ from typing import Self
 
 from bonwise.calls.engine import Engine
 from bonwise.calls.portal import Portal
-from bonwise.data.verdicts import Verdict
 from bonwise.judges.judging import judge_with
-from bonwise.judges.judgment import Judgment
-from bonwise.judges.protocol import AskingJudge
+from bonwise.judges.protocol import AskingJudge, Judgment
+from bonwise.table.verdicts import Verdict
 
 __all__ = ["ReplayJudge"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bonwise.data.verdicts import Score, Unscored, Verdict
 from bonwise.errors import JudgeError
+from bonwise.table.verdicts import Score, Unscored, Verdict
 
 __all__ = ["Asked", "ScriptedJudge"]
 

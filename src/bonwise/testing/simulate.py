@@ -1,27 +1,253 @@
-"""Simulated judge scores and oracle labels whose population values are known."""
+"""Simulated judge scores and oracle labels whose population values are known.
+
+The measurement model, its constants, and further calls.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bonwise.errors import UsageError
-from bonwise.testing.latent import draw, seen
-from bonwise.testing.presets import load
-from bonwise.testing.redrawn import calls, coarse_labels, widths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
-    from bonwise.testing.presets import Preset
+__all__ = [
+    "PRESETS",
+    "Latent",
+    "Preset",
+    "Redraws",
+    "Simulation",
+    "calls",
+    "coarse_labels",
+    "draw",
+    "load",
+    "seen",
+    "simulate",
+    "widths",
+]
 
-__all__ = ["Simulation", "simulate"]
+
+class Latent(NamedTuple):
+    """The latent values of some prompts: unbounded, no unit."""
+
+    judge_level: NDArray[np.float64]
+    """Where the judge sees a prompt's candidates, and how far apart."""
+    score_spread: NDArray[np.float64]
+    """Where the judge sees a prompt's candidates, and how far apart."""
+    difficulty: NDArray[np.float64]
+    """How far the labels lie apart: mean 0, variance 1."""
+    quality: NDArray[np.float64]
+    """What the judge sees of a candidate in part, and what it sees in it that is not there."""
+    judge_error: NDArray[np.float64]
+    """What the judge sees of a candidate in part, and what it sees in it that is not there."""
+    labels: NDArray[np.float64]
+
+
+def draw(parameters: Mapping[str, float], rng: np.random.Generator, shape: tuple[int, int]) -> Latent:
+    """Draw the latent values that thresholds turn into scores and labels.
+
+    Parameters
+    ----------
+    parameters : mapping of str to float
+        As stored in a preset.
+    rng : numpy.random.Generator
+        Advanced by the draw.
+    shape : (int, int)
+        Prompts and candidates.
+
+    Returns
+    -------
+    Latent
+    """
+    p = parameters
+    level, judge_noise, difficulty, label_noise = rng.standard_normal((4, shape[0], 1))
+    judge_level = _blend(level, judge_noise, np.tanh(p["level_correlation_atanh"]))
+    label_difficulty = _blend(difficulty, label_noise, np.tanh(p["difficulty_overlap_atanh"]))
+    label_spread = _spread(p, "label", label_difficulty, level)
+    score_spread = _spread(p, "score", difficulty, judge_level)
+    quality = _slipping(rng, shape, p["label_slip"], p["label_slip_logit"])
+    judge_error = _slipping(rng, shape, p["score_slip"], p["score_slip_logit"])
+    slope, shrink = p["label_spread_difficulty"], p["label_spread_level"]
+    hardness = (slope * label_difficulty - shrink * level) / np.hypot(slope, shrink)
+    return Latent(judge_level, score_spread, hardness, quality, judge_error, level + label_spread * quality)
+
+
+def seen(latent: Latent, weight: float, persistent: float = 1.0) -> NDArray[np.float64]:
+    """Return how the judge sees the candidates, shape (n, candidates).
+
+    Parameters
+    ----------
+    latent : Latent
+    weight : float
+        Correlation of what it sees with the quality that the labels see.
+    persistent : float
+        Part of the variance of its error that is the same in every call.
+    """
+    error = np.sqrt(persistent) * latent.judge_error
+    return latent.judge_level + latent.score_spread * _blend(latent.quality, error, weight)
+
+
+def _blend(signal: NDArray[np.float64], noise: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    """Mix two independent columns; for unit variances the result has unit variance and that correlation."""
+    mixed: NDArray[np.float64] = weight * signal + np.sqrt(1 - weight**2) * noise
+    return mixed
+
+
+def _spread(
+    parameters: Mapping[str, float], side: str, difficulty: NDArray[np.float64], level: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far a prompt's candidates lie apart: more when it is difficult, less when they are all good."""
+    log, slope, shrink = (parameters[f"{side}_spread_{part}"] for part in ("log", "difficulty", "level"))
+    spread: NDArray[np.float64] = np.exp(log + slope * difficulty - shrink * level)
+    return spread
+
+
+def _slipping(
+    rng: np.random.Generator, shape: tuple[int, int], slip: float, slip_logit: float
+) -> NDArray[np.float64]:
+    """Draw standard normal values, a share of which is moved down by `slip`."""
+    slipped = rng.random(shape) < 1 / (1 + np.exp(-slip_logit))
+    values: NDArray[np.float64] = rng.standard_normal(shape) - slip * slipped
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class Redraws:
+    """How the calls of one candidate differ, in units of the judge's own error where nothing else is said."""
+
+    quality_seen: float
+    """Correlation of what the judge sees with the quality that the labels see."""
+    persistent_variance: float
+    """Of the error that all calls share."""
+    noise_variance: float
+    """Of the error of a single call, for a prompt of mean noise."""
+    noise_difficulty: float
+    """How much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that."""
+    noise_log_sd: float
+    """How much the logarithm of a prompt's noise grows with its difficulty, and its scatter beside that."""
+    first_call_capped: float | None
+    """Share of prompts in which the first call lacks the noise and no candidate exceeds the second best; in the
+    others it lacks the noise. None where the first call is like the others.
+    """
+    labels_in_tenths: float | None
+    """Share of prompts whose labels are multiples of 0.1; the others' are of 0.05. None leaves multiples of 0.01."""
+    width_difficulty: float
+    """What moves the logarithm of the stated width."""
+    width_level: float
+    """What moves the logarithm of the stated width."""
+    width_log_sd: float
+    """What moves the logarithm of the stated width."""
+
+
+def calls(redraws: Redraws, latent: Latent, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """Draw what each call of each candidate sees, shape (count, n, candidates).
+
+    Fewer calls are the first of more.
+    """
+    persistent = seen(latent, redraws.quality_seen, redraws.persistent_variance)
+    capped = rng.random((len(persistent), 1))
+    scatter = redraws.noise_log_sd * rng.standard_normal(capped.shape) - redraws.noise_log_sd**2 / 2
+    noise = np.sqrt(redraws.noise_variance) * np.exp(redraws.noise_difficulty * latent.difficulty + scatter)
+    error = latent.score_spread * np.sqrt(1 - redraws.quality_seen**2) * noise
+    found: NDArray[np.float64] = persistent + error * rng.standard_normal((count, *persistent.shape))
+    if redraws.first_call_capped is not None:
+        second = np.sort(persistent, axis=1)[:, -2:-1]
+        found[0] = np.where(capped < redraws.first_call_capped, np.minimum(persistent, second), persistent)
+    return found
+
+
+def coarse_labels(redraws: Redraws, labels: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Round labels as the graders of this population do."""
+    if redraws.labels_in_tenths is None:
+        return labels
+    tenths = rng.random((len(labels), 1)) < redraws.labels_in_tenths
+    coarse: NDArray[np.float64] = np.where(tenths, np.round(labels * 10) / 10, np.round(labels * 20) / 20)
+    return coarse.round(2)
+
+
+def widths(redraws: Redraws, latent: Latent, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw the width of the interval that the judge states for a prompt: multiples of 0.02, shape (n, 1)."""
+    scatter = redraws.width_log_sd * rng.standard_normal(latent.difficulty.shape)
+    log = redraws.width_difficulty * latent.difficulty + redraws.width_level * latent.judge_level + scatter
+    steps = np.round((0.04 + 0.08 * np.exp(log)) / 0.02)
+    found: NDArray[np.float64] = np.clip(steps, 1, 30) / 50
+    return found
+
+
+PRESETS = ("arena", "pilot", "one_model")
+
+
+@dataclass(frozen=True, eq=False)
+class Preset:
+    """One simulated population."""
+
+    parameters: Mapping[str, float]
+    """The latent model's, under the names that `bonwise.testing.simulate` uses."""
+    score_thresholds: NDArray[np.float64]
+    """Where the latent scale is cut into the 21 scores and the 101 labels; increasing."""
+    label_thresholds: NDArray[np.float64]
+    """Where the latent scale is cut into the 21 scores and the 101 labels; increasing."""
+    population: Mapping[str, float]
+    """Values of the metrics for pools of `population_candidates` candidates."""
+    population_candidates: int
+    """The pool size for which `population` holds."""
+    redraws: Redraws | None = None
+    """None where every candidate is judged once."""
+
+
+@cache
+def load(name: str) -> Preset:
+    """Read one preset.
+
+    Parameters
+    ----------
+    name : str
+        One of `PRESETS`.
+
+    Returns
+    -------
+    Preset
+
+    Raises
+    ------
+    UsageError
+        There is no preset of that name.
+
+    Examples
+    --------
+    >>> load("arena").population_candidates
+    4
+    """
+    if name not in PRESETS:
+        raise UsageError(f"no such preset: {name!r}", hint=f"choose one of {', '.join(PRESETS)}")
+    stored = _stored(name)
+    latent = _stored(stored["latent"]) if "latent" in stored else stored
+    return Preset(
+        parameters=latent["parameters"],
+        score_thresholds=np.array(latent["score_thresholds"]),
+        label_thresholds=np.array(latent["label_thresholds"]),
+        population=stored["population"]["values"],
+        population_candidates=stored["population"]["candidates"],
+        redraws=Redraws(**stored["redraws"]) if "redraws" in stored else None,
+    )
+
+
+def _stored(name: str) -> dict[str, Any]:
+    text = resources.files("bonwise.testing").joinpath(f"{name}.json").read_text(encoding="utf-8")
+    stored: dict[str, Any] = json.loads(text)
+    return stored
+
 
 # Part of what a seed means: every block of prompts has its own stream, so changing this changes the data.
 _BLOCK = 4096

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
-from bonwise.calls.providers.http import library_of
+from bonwise.calls.providers.protocol import library_of
 from bonwise.testing.script import Delivery, Script
 
 __all__ = ["FakeTransport"]

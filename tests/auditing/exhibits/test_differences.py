@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.auditing.exhibits.differences import differences
+from bonwise.auditing.exhibits import differences
 from stats.pools import arrays, pools
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from auditing.tables import cohort, table, two_judges
-from bonwise.auditing.audit import audit
-from bonwise.auditing.exhibits.exhibits import exhibits
-from bonwise.data.words import Words
-from bonwise.planning.sampling.label_draw import draw_labels
+from bonwise.auditing.exhibits import exhibits
+from bonwise.auditing.front import audit
+from bonwise.labels.front import draw_labels
+from bonwise.table.words import Words
 
 
 def shown(found):

@@ -6,10 +6,10 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import cohort, losing, two_judges
-from bonwise.auditing.exhibits.prompts import MOST_ROWS
-from bonwise.auditing.exhibits.spread import spread
+from bonwise.auditing.exhibits import spread
+from bonwise.auditing.page import audit_page
+from bonwise.auditing.worst_prompts import MOST_ROWS
 from bonwise.errors import FileError, UsageError
-from bonwise.report.audit_page import audit_page
 
 
 def test_a_study_given_beside_stands_in_place_of_the_one_of_the_page(tmp_path):
@@ -47,7 +47,7 @@ def test_points_of_a_scatter_are_drawn_with_the_seed_of_the_audit(tmp_path, monk
         given.append(exhibits.judges["judge"].spread)
         return audit_page(document, exhibits, *more, **named)
 
-    monkeypatch.setattr("bonwise.report.audit_page.audit_page", kept)
+    monkeypatch.setattr("bonwise.auditing.page.audit_page", kept)
     frame, by_seed = cohort(600), []
     for seed in (0, 5):
         found = bw.audit(frame, seed=seed)

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from auditing.tables import cohort, losing, table, two_judges
-from bonwise.auditing.audit import audit
-from bonwise.auditing.exhibits.prompts import MOST_BYTES, MOST_ROWS, prompt_rows
-from bonwise.data.words import Words
+from bonwise.auditing.front import audit
+from bonwise.auditing.worst_prompts import MOST_BYTES, MOST_ROWS, prompt_rows
 from bonwise.report.page.environment import LONGEST_NAME, page_bytes
+from bonwise.table.words import Words
 
 
 def rows_of(frame, *, words=True, **options):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bonwise.auditing.exhibits.spread import spread
+from bonwise.auditing.exhibits import spread
 
 
 def test_points_are_prompt_means_and_deviations():

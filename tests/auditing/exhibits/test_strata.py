@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.audit import audit
-from bonwise.auditing.exhibits.strata import METRICS, strata
-from bonwise.data.table import ScoreTable
-from bonwise.documents.exhibits import ColumnLeftOut
+from bonwise.auditing.front import audit
+from bonwise.auditing.result_exhibits import ColumnLeftOut
+from bonwise.auditing.strata import METRICS, strata
+from bonwise.table.score_table import ScoreTable
 
 
 def of(frame, **options):

@@ -8,8 +8,7 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import cohort
-from bonwise.auditing.exhibits.label_steps import label_counts
-from bonwise.auditing.exhibits.what_if import what_if
+from bonwise.auditing.what_if import label_counts, what_if
 from routing.tables import weak_judge
 
 GATES = [step / 20 for step in range(21)]

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from auditing.tables import cohort, table, two_judges
-from bonwise.auditing.audit import audit
-from bonwise.auditing.studies.calibration import CalibrationStudy, study_calibration
+from bonwise.auditing.front import audit
 from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
+from bonwise.studies.calibration.front import CalibrationStudy, study_calibration
 
 SEED = 20261121
 WITH_COVARIATES = ["isotonic", "two_stage", "two_stage_covariates", "gradient_boosting"]

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.calibrating.calibrators import COVARIATE_METHODS, METHODS
-from bonwise.auditing.studies.calibrating.raw_scores import RawScores
-from bonwise.data.panel import Panel
-from bonwise.stats.calibration.tie_breaks import tie_break_sums
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.studies.calibration.calibrators import COVARIATE_METHODS, METHODS
+from bonwise.studies.calibration.judge_calibration import RawScores
+from bonwise.studies.calibration.pick_changes import tie_break_sums
+from bonwise.table.panel import Panel
 from bonwise.testing import simulate
 from stats.nominal import assert_covered
 

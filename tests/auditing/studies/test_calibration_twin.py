@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.calibrating.calibrators import folds_of_prompts
-from bonwise.auditing.studies.calibrating.raw_scores import RawScores
-from bonwise.data.panel import Panel
+from bonwise.studies.calibration.calibrators import folds_of_prompts
+from bonwise.studies.calibration.judge_calibration import RawScores
+from bonwise.table.panel import Panel
 from stats.pools import GRID
 from stats.twins import metrics
 

@@ -10,13 +10,12 @@ import pandas as pd
 import pytest
 
 from auditing.studies.pairwise_judges import verdicts
-from bonwise.auditing.audit import audit
-from bonwise.auditing.studies.label_strategy.draw import draw_pairs
-from bonwise.auditing.studies.label_strategy.pair_draw import record_path
-from bonwise.auditing.studies.label_strategy.study import study_label_strategy
-from bonwise.data.pair_record import PairRecord
-from bonwise.data.pool_file import read_pools
+from bonwise.auditing.front import audit
 from bonwise.errors import InputError
+from bonwise.studies.label_strategy.front import study_label_strategy
+from bonwise.studies.label_strategy.judged_pairs import PairRecord
+from bonwise.studies.label_strategy.pair_draw import draw_pairs, record_path
+from bonwise.table.pools import read_pools
 from bonwise.testing import simulate
 
 SIMULATION = simulate("arena", n=300, seed=5)

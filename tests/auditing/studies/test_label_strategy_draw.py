@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from auditing.studies.pairwise_judges import verdicts
-from bonwise.auditing.studies.label_strategy.draw import draw_pairs
-from bonwise.auditing.studies.label_strategy.study import study_label_strategy
+from bonwise.studies.label_strategy.front import study_label_strategy
+from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.testing import simulate
 
 SIMULATION = simulate("arena", n=30, seed=4)

@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 from auditing.studies.pairwise_judges import verdicts
-from bonwise.auditing.studies.label_strategy.pair_draw import PairDraw
-from bonwise.auditing.studies.label_strategy.phrases import moved, points
-from bonwise.auditing.studies.label_strategy.study import study_label_strategy
-from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
-from bonwise.documents.label_strategy.draw import PairDrawSettings, PairStratum
 from bonwise.report.show import page
 from bonwise.stats.estimate import Estimate
+from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
+from bonwise.studies.label_strategy.pair_draw import PairDraw
+from bonwise.studies.label_strategy.result import PairDrawSettings, PairStratum
+from bonwise.studies.label_strategy.sentences import moved, points
 from bonwise.testing import simulate
 from report.described.readers import words as seen
 

@@ -10,8 +10,8 @@ from collections import defaultdict
 import pandas as pd
 import pytest
 
-from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
 from bonwise.errors import InputError, UsageError
+from bonwise.studies.label_strategy.front import study_verdicts
 
 ROLES = {
     "verdicts": ["winner_order1", "winner_order2"],

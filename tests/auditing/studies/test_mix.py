@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.audit import audit
+from bonwise.auditing.front import audit
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.labelled_panels import open_judged
-from bonwise.auditing.studies.mix import mix_of, study_mix
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.mixture import OF_PAIRS
+from bonwise.studies.labelled_panels import open_judged
+from bonwise.studies.mix.front import mix_of, study_mix
+from bonwise.studies.mix.mixture import OF_PAIRS
 
 NAMES = [e.name for e in ESTIMANDS]
 

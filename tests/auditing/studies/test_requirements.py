@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from auditing.tables import table
-from bonwise.auditing.audit import audit
-from bonwise.auditing.studies import requirements
-from bonwise.auditing.studies.requirements import study_requirements
+from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
 from bonwise.report.numbers import estimate, with_interval
-from bonwise.stats.requirements.affordable import Afforded
+from bonwise.studies.requirements import front as requirements
+from bonwise.studies.requirements.front import study_requirements
+from bonwise.studies.requirements.noisy_oracle import Afforded
 from bonwise.testing import simulate
 
 REPEATED = {0.25: (0.20, 0.55), 0.50: (0.45, 0.615), 0.75: (0.75, 0.70), 0.90: (0.93, 0.80)}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bonwise.auditing.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks
-from bonwise.auditing.watching.signals import RECOVERY, LoggedSignal
+from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks
+from bonwise.watching.signals import RECOVERY, LoggedSignal
 
 CANDIDATES = 4
 

@@ -8,9 +8,9 @@ import pytest
 
 import bonwise as bw
 from auditing.watching.logs import day_name, write_log
-from bonwise.documents.watch import WatchDocument
 from bonwise.errors import FileError, RowError, UsageError
 from bonwise.testing import simulate
+from bonwise.watching.result import WatchDocument
 
 NAMES = ["tie_rate", "margin", "order_effect", "unscored_share", "cost_per_pick", "length", "recovery"]
 

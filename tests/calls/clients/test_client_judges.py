@@ -17,8 +17,7 @@ import bonwise as bw
 from bonwise.calls.ask import Model, model_from_spec
 from bonwise.calls.providers import supplied_sending
 from bonwise.calls.providers.clients import LARGEST
-from bonwise.calls.providers.http import http_library
-from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.providers.protocol import Connection, http_library
 from bonwise.errors import UsageError
 from bonwise.judges.registry import judge_from_spec, kinds
 from bonwise.testing import FakeTransport, Script, ScriptedServer

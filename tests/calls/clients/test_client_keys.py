@@ -10,7 +10,7 @@ import pytest
 import bonwise as bw
 from bonwise.calls.ask import Ask, Model, model_from_spec
 from bonwise.calls.engine import MOST_CLIENTS, Engine
-from bonwise.calls.providers.registry import provider
+from bonwise.calls.providers.protocol import provider
 from calls.clients.makers import SECRETS, SIGNS, Maker
 
 URL = "http://127.0.0.1:9"

@@ -15,10 +15,10 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.engine import Engine
-from bonwise.calls.providers.client_secrets import held_secrets
-from bonwise.calls.providers.registry import provider
-from bonwise.data.pool import Candidate, Pool
+from bonwise.calls.providers.protocol import provider
+from bonwise.calls.providers.secrets import held_secrets
 from bonwise.judges.scoring import judge_pools
+from bonwise.table.pools import Candidate, Pool
 from bonwise.testing import Script
 from bonwise.testing.script import Delivery
 from bonwise.testing.wire import WireResponse

@@ -12,8 +12,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.providers.http import http_library, library_of
-from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.providers.protocol import Connection, http_library, library_of
 from bonwise.testing import FakeTransport, Script
 from bonwise.testing.stand_in import stand_in
 from calls.virtual_time import run_virtual
@@ -85,7 +84,7 @@ def test_no_library_takes_the_name_of_the_other():
         "import asyncio, sys\n"
         "from bonwise.calls.ask import Model\n"
         "from bonwise.calls.providers.protocol import Connection\n"
-        "from bonwise.calls.providers.registry import provider\n"
+        "from bonwise.calls.providers.protocol import provider\n"
         "async def main():\n"
         "    for name in ('anthropic', 'openai'):\n"
         "        client = provider(name).client(Model(name, 'm', 'http://127.0.0.1:9'), Connection())\n"

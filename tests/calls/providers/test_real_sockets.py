@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from bonwise.calls.ask import Model
-from bonwise.calls.failure import AttemptError
 from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.reply import AttemptError
 from calls.held_time import run_held
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"

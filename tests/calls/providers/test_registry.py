@@ -4,7 +4,7 @@ from importlib import metadata
 
 import pytest
 
-from bonwise.calls.providers import registry
+from bonwise.calls.providers import protocol as registry
 from bonwise.calls.providers.openai import OpenAI
 from bonwise.errors import UsageError
 
@@ -94,7 +94,7 @@ def test_two_plug_ins_of_one_name_are_never_chosen_between(plug_ins):
 def test_listing_providers_imports_no_sdk():
     """Requests can be built and providers listed before an SDK is loaded."""
     code = (
-        "import sys; from bonwise.calls.providers.registry import known, provider; known();"
+        "import sys; from bonwise.calls.providers.protocol import known, provider; known();"
         "from bonwise.calls.ask import Ask, Model;"
         "[provider(n).request(Ask(Model(n, 'm'), '', 'u', read=str), 1, frozenset()) for n in known()];"
         "print(*known(), *{'openai', 'anthropic', 'httpx', 'httpx2', 'pydantic', 'numpy'} & sys.modules.keys())"

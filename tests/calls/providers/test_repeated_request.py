@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from bonwise.calls.ask import Model
-from bonwise.calls.failure import AttemptError
 from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.reply import AttemptError
 from http_libraries import HTTP, SDKS
 
 LEARNT = 2

@@ -8,7 +8,7 @@ import pytest
 
 from bonwise.calls.ask import Model
 from bonwise.calls.providers.protocol import Connection, Response
-from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.providers.service import find_address
 from bonwise.errors import CallError
 from http_libraries import HTTP

@@ -5,9 +5,9 @@ import httpx
 import pytest
 
 from bonwise.calls.ask import Model
-from bonwise.calls.failure import AttemptError
 from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection
+from bonwise.calls.reply import AttemptError
 from bonwise.errors import CallError, UsageError
 from http_libraries import HTTP
 

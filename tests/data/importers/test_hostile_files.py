@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data import archives, bytes_check
-from bonwise.data.converting import convert
 from bonwise.errors import BonwiseError
+from bonwise.table import archives
+from bonwise.table import text_files as bytes_check
+from bonwise.table.sources import convert
 from cli.commands import typed
 
 FILES = Path(__file__).parent / "files"
@@ -96,7 +97,7 @@ def test_a_link_out_of_a_folder_is_one_sentence(capsys, tmp_path):
 
 def test_a_huge_claim_of_parquet_is_one_sentence(capsys, tmp_path, monkeypatch):
     """A small file that claims more cells than memory holds is refused before they are made."""
-    monkeypatch.setattr("bonwise.data.reading._MOST_CELLS", 1_000_000)
+    monkeypatch.setattr("bonwise.table.reading._MOST_CELLS", 1_000_000)
     table = pa.table({"prompt_id": pa.array(["p"] * 2_000_000).dictionary_encode()})
     pq.write_table(table, tmp_path / "s.parquet")
     assert (tmp_path / "s.parquet").stat().st_size < 10_000

@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.data.converting import convert
-from bonwise.data.importers.registry import importers
-from bonwise.data.table import ScoreTable
 from bonwise.errors import ColumnError, FileError
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.sources import convert, importers
 from cli.commands import typed
 
 FILES = Path(__file__).parent / "files"

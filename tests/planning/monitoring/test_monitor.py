@@ -6,16 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.label_design import LabelDesign
-from bonwise.data.reading_options import ReadingOptions
-from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
 from bonwise.errors import InputError, RowError, UsageError
-from bonwise.planning.monitoring.label_order import labelled_in_order
-from bonwise.planning.monitoring.monitor import monitor
-from bonwise.planning.monitoring.request import MonitorRequest
-from bonwise.planning.monitoring.vote_order import votes_in_order
-from bonwise.planning.sampling.label_draw import draw_labels
+from bonwise.labels.front import draw_labels
+from bonwise.monitoring.front import monitor
+from bonwise.monitoring.order import labelled_in_order, votes_in_order
+from bonwise.monitoring.request import MonitorRequest
+from bonwise.table.label_design import LabelDesign
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.scales import Scale
+from bonwise.table.score_table import ScoreTable
 from bonwise.testing import simulate
 
 CELL = ["prompt_id", "candidate"]

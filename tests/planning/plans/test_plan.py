@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from bonwise.errors import UsageError
-from bonwise.planning.plans.plan import plan
-from bonwise.planning.plans.questions import QUESTIONS
-from bonwise.stats.sequential.confidence_sequence import EARLIEST, sides
-from bonwise.stats.sequential.e_process import mixture_weight, vote_sides
-from bonwise.stats.sequential.running_ratio import RunningRatio
+from bonwise.planning.front import plan
+from bonwise.planning.questions import QUESTIONS
+from bonwise.stats.repeated_looks import EARLIEST, mixture_weight, sides, vote_sides
+from bonwise.stats.running_ratio import RunningRatio
 
 EFFECTS = {
     "recovery>0": {"candidates": 4, "within_r": 0.3},

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.plans.pilot import gain_pilot, rival_pilot
-from bonwise.planning.plans.pilot_source import PilotSource
-from bonwise.planning.plans.plan import plan
-from bonwise.stats.power.best_of_n_gain import complete_contrast, two_label_contrast
-from bonwise.stats.power.pilot_effect import shift, standardised, wilson
+from bonwise.planning.front import plan
+from bonwise.planning.normal_picks import complete_contrast, two_label_contrast
+from bonwise.planning.pilot import gain_pilot, rival_pilot
+from bonwise.planning.request import PilotSource
+from bonwise.stats.pilot_effect import shift, standardised, wilson
 
 
 def table(labels, scores, judge="j"):

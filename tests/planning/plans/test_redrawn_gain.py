@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import judge_laws
-from bonwise.planning.plans.plan import plan
+from bonwise.planning.front import plan
+from bonwise.planning.redrawn_gates import CompleteGate
 from bonwise.stats.no_gain import dealt
-from bonwise.stats.power.redrawn import redraw, small_sample_units
-from bonwise.stats.power.redrawn_gates import CompleteGate
+from bonwise.stats.pilot_effect import redraw, small_sample_units
 from bonwise.stats.sums import Sums, prompt_sums
 
 SEED = 20261123

@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.scales import Scale
 from bonwise.errors import InputError
-from bonwise.planning.sampling.compared_designs import ShareOfLabels
-from bonwise.planning.sampling.comparison_words import comparison_sentences
-from bonwise.planning.sampling.design_comparison import compare_designs
-from bonwise.planning.sampling.label_population import label_population
-from bonwise.planning.sampling.labelled_pools import labelled_pools
-from bonwise.stats.partial.design_variance import VarianceRatio
+from bonwise.labels.design_comparison import compare_designs
+from bonwise.labels.design_variances import ShareOfLabels, labelled_pools
+from bonwise.labels.population import label_population
+from bonwise.labels.recovery_variance import VarianceRatio
+from bonwise.labels.sentences import comparison_sentences
+from bonwise.table.scales import Scale
 from bonwise.testing import simulate
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.auditing.audit import audit
-from bonwise.data.label_design import LabelDesign
+from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.sampling.label_draw import draw_labels
+from bonwise.labels.front import draw_labels
+from bonwise.table.label_design import LabelDesign
 from bonwise.testing import simulate
 
 LABELLED = simulate("arena", n=500, seed=1, candidates=8).frame()

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.data.label_design import LabelDesign
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.sampling.drawn_units import DrawnUnits
+from bonwise.labels.population import DrawnUnits
+from bonwise.table.label_design import LabelDesign
 from bonwise.testing import simulate
 from stats.nominal import clopper_pearson
 from stats.test_clusters import clustered, truth

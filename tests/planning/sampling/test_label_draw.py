@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bonwise.auditing.audit import audit
-from bonwise.data.label_design import LabelDesign
-from bonwise.data.scales import Scale
-from bonwise.data.table import ScoreTable
+from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.sampling.label_draw import draw_labels
-from bonwise.planning.sampling.label_population import label_population
-from bonwise.planning.sampling.label_rules import _residuals
+from bonwise.labels.front import draw_labels
+from bonwise.labels.population import label_population
+from bonwise.labels.rules import _residuals
 from bonwise.stats.partial.label_allocation import size_measure, strata
+from bonwise.table.label_design import LabelDesign
+from bonwise.table.scales import Scale
+from bonwise.table.score_table import ScoreTable
 from bonwise.testing import simulate
 
 HOSTILE = ("=1+1", "'=x", "a,b", 'q"uote', "line\nbreak", "é\u202e", "@SUM(A1)", " -1", "001", "nan-ish")

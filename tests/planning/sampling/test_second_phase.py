@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.data.table import ScoreTable
-from bonwise.planning.sampling.label_draw import draw_labels
+from bonwise.auditing.aipw import partial_estimates
+from bonwise.labels.front import draw_labels
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import prompt_sums
+from bonwise.table.score_table import ScoreTable
 from bonwise.testing import simulate
 from stats.nominal import assert_covered
 from stats.second_judge import replications

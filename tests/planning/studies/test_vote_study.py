@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.studies.vote_study import study_preferences
+from bonwise.votes.front import study_preferences
 from golden_tables import golden
 
 ASKED = {"verdict_col": "winner", "pair_col": ["model_a", "model_b"], "prompt_col": ["question_id"]}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 import bonwise as bw
-from bonwise.documents.audit import AuditDocument
-from bonwise.documents.exhibits import ExhibitsDocument
+from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result_exhibits import ExhibitsDocument
 
 __all__ = ["audited", "changed", "exhibits", "several", "table"]
 

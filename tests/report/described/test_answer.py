@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import bonwise as bw
-from bonwise.documents.estimate import EstimateRecord
+from bonwise.estimates import EstimateRecord
+from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.blocks import Part, next_of
-from bonwise.report.described.answer import StatedVerdict, outcome_of, verdict_of_judges
-from bonwise.report.described.limits import limits
+from bonwise.report.limits import limits
 from bonwise.report.numbers import Ends
-from bonwise.report.page.made_on import made_on
+from bonwise.report.page.rendered import made_on
 from bonwise.report.show import describe, markdown, text
 from docs.stock import stock
 

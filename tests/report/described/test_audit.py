@@ -9,10 +9,9 @@ from rich.console import Console
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.exhibits.note import Note
-from bonwise.documents.metrics import GROUPS
-from bonwise.report.audit_page import audit_page
-from bonwise.report.described.audit import describe
+from bonwise.auditing.page import Note, audit_page
+from bonwise.auditing.view import describe
+from bonwise.metric_groups import GROUPS
 from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import drawings, markdown, notebook, page, printed, text
 from bonwise.testing import simulate

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import bonwise as bw
-from bonwise.documents.metrics import unit_of
+from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import estimate, interval, setting
 from bonwise.report.show import markdown, printed, text
 from bonwise.testing import simulate

@@ -8,7 +8,7 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort
 from bonwise.report.blocks import Part, Said, Table, drawings_of
-from bonwise.report.described.studied.beside import beside_audit
+from bonwise.studies.view import beside_audit
 from documents.studied import controlled, judged, orders, result
 
 SEVEN = [f"j{at}" for at in range(7)]

@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.factors.comparisons import compare_models
-from bonwise.factors.fit import fit_factors
-from bonwise.factors.gap_explanations import explain_gaps
-from bonwise.factors.leaderboards import rank_models
-from bonwise.factors.predictions import predict_averages
+from bonwise.factors.comparisons import compare_models, explain_gaps
+from bonwise.factors.front import fit_factors
+from bonwise.factors.leaderboards import predict_averages, rank_models
 from bonwise.factors.strengths import find_strengths
 from bonwise.report.blocks import Part
 from bonwise.report.show import describe, page, text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
+from bonwise.auditing.view import describe, describe_with
 from bonwise.report.blocks import Bar, Part, Said
-from bonwise.report.described.audit import describe, describe_with
 from bonwise.report.markdown import rendered
 from bonwise.report.show import page, text
 from report.described.audits import audited, changed

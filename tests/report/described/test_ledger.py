@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.documents.error import ErrorDocument
-from bonwise.documents.ledger import ModelCalls, RefusedParameter
-from bonwise.report.console import plain
-from bonwise.report.described.ledger import describe_with
+from bonwise.cli.error import ErrorDocument
+from bonwise.cli.ledger_account import ModelCalls, RefusedParameter, describe_with
 from bonwise.report.show import markdown, text
-from bonwise.report.terminal import renderables
+from bonwise.report.terminal import plain, renderables
 from documents.test_ledger import sums
 from report.described.readers import HOSTILE, harmless
 

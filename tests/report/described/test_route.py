@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.report.audit_page import described_with
-from bonwise.report.described.audit import describe_with
-from bonwise.report.described.studied.beside import BesideAudit
+from bonwise.auditing.page import described_with
+from bonwise.auditing.view import describe_with
 from bonwise.report.numbers import Ends, estimate, number, with_interval
 from bonwise.report.page.rendered import whole_page
 from bonwise.report.show import describe, markdown, notebook, page, text
+from bonwise.studies.view import BesideAudit
 from documents.test_route import changed, several, study
 from report.described.audits import exhibits
 from report.described.readers import HOSTILE, harmless, lost, words

@@ -5,13 +5,13 @@ import re
 import pytest
 
 from auditing.tables import cohort
-from bonwise.auditing.studies.calibration import study_calibration
-from bonwise.auditing.studies.mix import study_mix
-from bonwise.auditing.studies.requirements import study_requirements
 from bonwise.report.blocks import Part, Said, Table, drawings_of
-from bonwise.report.described.study import describe, described
 from bonwise.report.numbers import estimate, number
 from bonwise.report.show import markdown, notebook, page, text
+from bonwise.studies.calibration.front import study_calibration
+from bonwise.studies.mix.front import study_mix
+from bonwise.studies.requirements.front import study_requirements
+from bonwise.studies.view import describe, described
 from documents.studied import RESULTS, controlled, judged, result
 from report.described.readers import HOSTILE, harmless, lost, words
 
@@ -146,7 +146,7 @@ def test_a_change_without_a_figure_is_said():
 def test_gains_have_the_same_decimals_whatever_their_size(scale):
     """Gains per call are plain numbers; where labels are of a ten-thousandth they do not vanish."""
     from auditing.studies.pairwise_judges import verdicts  # noqa: PLC0415
-    from bonwise.auditing.studies.label_strategy.study import study_label_strategy  # noqa: PLC0415
+    from bonwise.studies.label_strategy.front import study_label_strategy  # noqa: PLC0415
     from documents.studied import SIMULATION  # noqa: PLC0415
 
     scores = SIMULATION.frame()

@@ -4,10 +4,10 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import cohort
-from bonwise.auditing.exhibits.exhibits import exhibits
-from bonwise.auditing.exhibits.what_if import what_if
+from bonwise.auditing.exhibits import exhibits
+from bonwise.auditing.view import describe_with
+from bonwise.auditing.what_if import what_if
 from bonwise.report.blocks import Part, Said, Stepped
-from bonwise.report.described.audit import describe_with
 from bonwise.report.markdown import rendered
 from bonwise.report.page.rendered import fragment, whole_page
 from routing.tables import weak_judge

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from bonwise.report.blocks import Part
-from bonwise.report.figures.colours import STAND_INS
+from bonwise.report.figures.axes import STAND_INS
 from bonwise.report.page import canvas
 from bonwise.report.page.view import page_view
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bonwise.report.figures.course import course_figure
+from bonwise.watching.view import course_figure
 from report.figures.painted import painted
 
 

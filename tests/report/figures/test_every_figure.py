@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bonwise as bw
-from bonwise.report.figures.colours import COLOURS, LIGHT, SIZE, TEXT
+from bonwise.report.figures.axes import COLOURS, LIGHT, SIZE, TEXT
 from bonwise.report.figures.forest import Forest
 from browser.samples import spoken
 from docs.stock import stock

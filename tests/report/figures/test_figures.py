@@ -3,15 +3,12 @@ from functools import cache
 
 import pytest
 
-from bonwise.report.figures.colours import STAND_INS
+from bonwise.auditing.figures import difference_figures, picks_figures, spread_figures, strata_figures
+from bonwise.report.figures.axes import STAND_INS
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.figures.differences import difference_figures
 from bonwise.report.figures.forest import MOST, forest_figure
 from bonwise.report.figures.names import ROW, pair, short
 from bonwise.report.figures.percent import Percent
-from bonwise.report.figures.picks import picks_figures
-from bonwise.report.figures.spread import spread_figures
-from bonwise.report.figures.strata import strata_figures
 from report.described.audits import audited
 from report.figures.painted import svg, typed
 

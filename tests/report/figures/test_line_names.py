@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.figures.line_names import spread
+from bonwise.report.figures.names import spread
 from report.figures.painted import painted, role_of
 
 

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from bonwise.auditing.figures import difference_figures, picks_figures, spread_figures
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.figures.differences import difference_figures
 from bonwise.report.figures.forest import ReferenceMark, forest_figure
-from bonwise.report.figures.picks import picks_figures
-from bonwise.report.figures.spread import spread_figures
 from report.figures.painted import painted, points, role_of, svg, typed
 
 ENDS = ("estimate", "low", "high")

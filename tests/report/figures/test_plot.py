@@ -14,11 +14,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bonwise.report.figures
-from bonwise.report.figures.colours import COLOURS, LIGHT, STAND_INS, TEXT
+from bonwise.auditing.figures import difference_figures, spread_figures
+from bonwise.report.figures.axes import COLOURS, LIGHT, STAND_INS, TEXT
 from bonwise.report.figures.curves import Curve, Guide, curves_figure
-from bonwise.report.figures.differences import difference_figures
 from bonwise.report.figures.forest import MOST, ReferenceMark, forest_figure
-from bonwise.report.figures.spread import spread_figures
 from bonwise.report.page import environment
 from report.figures.painted import svg, typed
 

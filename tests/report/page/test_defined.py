@@ -8,9 +8,8 @@ from html import unescape
 import pytest
 
 import bonwise as bw
-from bonwise.documents.metric_definitions import DEFINITIONS
 from bonwise.report.blocks import Column, Part, Row, Table
-from bonwise.report.page.defined import with_definitions
+from bonwise.report.page.defined import DEFINITIONS, with_definitions
 from bonwise.report.page.rendered import whole_page
 from browser.samples import spoken, two_spoken
 

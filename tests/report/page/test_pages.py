@@ -7,9 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from bonwise.auditing.exhibits.note import Note
+from bonwise.auditing.page import Note, audit_page
 from bonwise.errors import UsageError
-from bonwise.report.audit_page import audit_page
 from bonwise.report.blocks import Column, Part, Table
 from bonwise.report.page.environment import environment
 from bonwise.report.page.rendered import whole_page

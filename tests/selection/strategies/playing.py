@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bonwise.data.verdicts import Preference, Score, Unscored
+from bonwise.selection.entrants import ranked
 from bonwise.selection.protocol import Draw, Entrants
-from bonwise.selection.ranking import ranked
+from bonwise.table.verdicts import Preference, Score, Unscored
 
 REFUSED = Unscored("refused")
 LOST = Unscored("owed: the server failed", owed=True)

@@ -7,16 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.verdicts import Preference, Score, Unscored
 from bonwise.errors import JudgeError, UsageError
-from bonwise.judges.comparing import borda
+from bonwise.judges.comparing import Pairwise, borda
 from bonwise.judges.local import Length
-from bonwise.judges.pairwise import Pairwise
 from bonwise.judges.pointwise import Pointwise
 from bonwise.selection.protocol import Draw, Match, Strategy
-from bonwise.selection.strategies.knockout import Knockout
-from bonwise.selection.strategies.round_robin import RoundRobin, drawn_pairs
-from bonwise.selection.strategies.tie_break import TieBreak
+from bonwise.selection.strategies.matches import Knockout, RoundRobin, TieBreak, drawn_pairs
+from bonwise.table.verdicts import Preference, Score, Unscored
 from selection.strategies.playing import LOST, REFUSED, by_kind, comparing, entrants, played, rounds, values
 
 PAIRWISE = Pairwise("openai/m")

@@ -9,13 +9,9 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.data.verdicts import Score
-from bonwise.selection.strategies.adaptive import Adaptive
-from bonwise.selection.strategies.greedy import Greedy
-from bonwise.selection.strategies.knockout import Knockout
-from bonwise.selection.strategies.resample import Resample
-from bonwise.selection.strategies.round_robin import RoundRobin
-from bonwise.selection.strategies.tie_break import TieBreak
+from bonwise.selection.strategies.matches import Knockout, RoundRobin, TieBreak
+from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
+from bonwise.table.verdicts import Score
 from selection.strategies.playing import by_kind, entrants, order_of, played
 
 pytestmark = pytest.mark.shared

@@ -8,18 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.verdicts import Preference, Score, Unscored
 from bonwise.errors import UsageError
 from bonwise.judges.calling import FunctionJudge
+from bonwise.judges.comparing import Pairwise
 from bonwise.judges.local import Length
-from bonwise.judges.pairwise import Pairwise
 from bonwise.judges.pointwise import Pointwise
-from bonwise.judges.resampled import Resampled
+from bonwise.judges.wrappers import Resampled
 from bonwise.selection.draws import Draws
 from bonwise.selection.protocol import Contest, Draw, Match, Strategy
-from bonwise.selection.strategies.adaptive import Adaptive
-from bonwise.selection.strategies.greedy import Greedy
-from bonwise.selection.strategies.resample import Resample
+from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
+from bonwise.table.verdicts import Preference, Score, Unscored
 from bonwise.testing import simulate
 from selection.strategies.playing import LOST, REFUSED, drawing, entrants, order_of, played, rounds, said, values
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import bonwise as bw
-from bonwise.data.verdicts import Score, Unscored
 from bonwise.errors import FileError, UsageError
 from bonwise.judges.calling import as_judge
-from bonwise.selection.pilot import assumed_model, load_model, save_model
+from bonwise.selection.draw_model import assumed_model, load_model, save_model
+from bonwise.selection.learnt_draws import DrawModel
 from bonwise.selection.protocol import Draw, Entrants, Strategy
 from bonwise.selection.registry import strategy_from_spec
 from bonwise.selection.strategies.value_of_information import ValueOfInformation
-from bonwise.stats.best import best_of_normals
-from bonwise.stats.draw_model import DrawModel
+from bonwise.stats.beliefs import best_of_normals
 from bonwise.stats.redraws import replay
+from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import simulate
 
 

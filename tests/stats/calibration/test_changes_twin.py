@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.calibration.pick_changes import pick_changes
-from bonwise.stats.calibration.relative_change import relative_change
-from bonwise.stats.calibration.tie_breaks import tie_break_agreement
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.largest_bias import largest_bias
+from bonwise.stats.level_bias import largest_bias
 from bonwise.stats.sums import prompt_sums
+from bonwise.studies.calibration.pick_changes import pick_changes, tie_break_agreement
+from bonwise.studies.calibration.refits import relative_change
 from bonwise.testing import simulate
 from stats.twins import metrics
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.auditing.studies.calibrating.calibrators import cross_fitted, folds_of_prompts
-from bonwise.stats.calibration.isotonic import isotonic_map
-from bonwise.stats.calibration.pick_changes import pick_changes, rising_groups
+from bonwise.studies.calibration.calibrators import cross_fitted, folds_of_prompts
+from bonwise.studies.calibration.maps import isotonic_map
+from bonwise.studies.calibration.pick_changes import pick_changes, rising_groups
 
 LEVELS = 21
 

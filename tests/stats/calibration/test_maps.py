@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from bonwise.auditing.studies.calibrating.calibrators import cross_fitted
-from bonwise.stats.calibration.isotonic import isotonic_map
-from bonwise.stats.calibration.spline import spline_index
+from bonwise.studies.calibration.calibrators import cross_fitted
+from bonwise.studies.calibration.maps import isotonic_map, spline_index
 
 
 def test_violators_are_pooled_by_hand():

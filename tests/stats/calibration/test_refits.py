@@ -8,12 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
-from bonwise.stats.calibration.refits import Refits, deal_groups, group_error, refits
-from bonwise.stats.calibration.refitted import refitted_difference, refitted_estimate, refitted_tie_breaks
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import prompt_sums
+from bonwise.studies.calibration.refits import (
+    Refits,
+    deal_groups,
+    group_error,
+    refits,
+    refitted_difference,
+    refitted_estimate,
+    refitted_tie_breaks,
+)
 
 RULE = IntervalRule()
 SIZES = np.full(12, 2)

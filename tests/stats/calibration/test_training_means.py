@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.auditing.studies.calibrating.calibrators import cross_fitted
-from bonwise.stats.calibration.pick_changes import pick_changes
-from bonwise.stats.calibration.training_means import exchange_training_means
+from bonwise.studies.calibration.calibrators import cross_fitted
+from bonwise.studies.calibration.maps import exchange_training_means
+from bonwise.studies.calibration.pick_changes import pick_changes
 
 SEED = 20261122
 PROMPTS = 50

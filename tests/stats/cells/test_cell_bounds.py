@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.cells.bounds import cell_bounds
-from bonwise.stats.cells.table import CellTable
+from bonwise.auditing.bounds import cell_bounds
+from bonwise.auditing.cell_table import CellTable
 from hanging import ended_if_hanging
 
 LINEAR = ("value_random", "value_judge", "value_oracle", "gain")

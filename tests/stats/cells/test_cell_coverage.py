@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
+from bonwise.auditing.cell_figures import cell_figures
+from bonwise.auditing.cell_table import CellTable
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.cells.figures import cell_figures
-from bonwise.stats.cells.table import CellTable
 from bonwise.stats.estimation import IntervalRule, estimate
 from golden_tables import golden
 from judge_laws import LAWS, sums_of, truth

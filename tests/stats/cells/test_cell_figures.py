@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bonwise.auditing.cell_figures import cell_figures
+from bonwise.auditing.cell_intervals import compare_cells
+from bonwise.auditing.cell_table import CellTable
 from bonwise.stats.catalog import ESTIMANDS, METRICS
-from bonwise.stats.cells.comparing import compare_cells
-from bonwise.stats.cells.figures import cell_figures
-from bonwise.stats.cells.table import CellTable
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.level_bias import level_bias
 from bonwise.stats.sums import prompt_sums

@@ -7,13 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.cells.contrasts import gain_contributions, random_contributions
-from bonwise.stats.cells.folded_ridge import prompt_folds
-from bonwise.stats.cells.label_rates import label_rates
-from bonwise.stats.cells.maxima import maxima
-from bonwise.stats.cells.modelled import modelled
-from bonwise.stats.cells.pair_figures import pair_influences
-from bonwise.stats.cells.pair_totals import pair_totals
+from bonwise.auditing.cell_gains import gain_contributions, random_contributions
+from bonwise.auditing.cell_maxima import maxima
+from bonwise.auditing.cell_models import label_rates, modelled, prompt_folds
+from bonwise.auditing.cell_pairs import pair_influences, pair_totals
 from stats.cell_twin import CellTwin, table_of
 
 LEVELS = [0.0, 0.25, 0.5, 1.0]

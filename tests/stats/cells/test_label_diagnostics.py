@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.cells.diagnostics import label_diagnostics
-from bonwise.stats.cells.table import CellTable
+from bonwise.auditing.cell_table import CellTable, label_diagnostics
 
 
 def t_of(groups, labelled, owners):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.cells.no_gain import DealtCells, dealt_cells
-from bonwise.stats.cells.table import CellTable
+from bonwise.auditing.cell_gains import DealtCells, dealt_cells
+from bonwise.auditing.cell_table import CellTable
 from bonwise.stats.laws import Student
 from bonwise.stats.no_gain import Z_NEEDED
 

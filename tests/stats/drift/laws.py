@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bonwise.stats.drift.change import scores_evidence
-from bonwise.stats.drift.looks import Looks
-from bonwise.stats.drift.normal_scores import normal_scores
+from bonwise.watching.drift import Looks, normal_scores, scores_evidence
 
 YEAR = 365
 

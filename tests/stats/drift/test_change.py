@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bonwise.stats.drift.change import STAKES, bounded_evidence, first_alarm, scores_evidence
+from bonwise.watching.drift import STAKES, bounded_evidence, first_alarm, scores_evidence
 
 
 def test_evidence_by_hand():

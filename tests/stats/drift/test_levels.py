@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bonwise.stats.drift.levels import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
+from bonwise.watching.levels import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
 from stats.drift.laws import SIX, picks_of
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.drift.looks import Looks, look_size
+from bonwise.watching.drift import Looks, look_size
 
 
 def test_the_size_of_a_look_by_hand():

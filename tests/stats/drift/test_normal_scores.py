@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bonwise.stats.drift.normal_scores import normal_scores
+from bonwise.watching.drift import normal_scores
 
 
 def test_scores_by_hand():

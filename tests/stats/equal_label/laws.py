@@ -9,8 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from bonwise.stats.equal_label.preference_cost import preference_cost
-from bonwise.stats.equal_label.score_effects import score_effects
+from bonwise.auditing.equal_label import preference_cost, score_effects
 from bonwise.stats.jackknife import from_left_out
 
 

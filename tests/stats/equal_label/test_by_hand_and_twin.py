@@ -5,10 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.equal_label.group_picks import group_picks
-from bonwise.stats.equal_label.label_terms import label_terms
-from bonwise.stats.equal_label.preference_cost import FOLDS, mean_in_ties, preference_cost
-from bonwise.stats.equal_label.score_effects import score_effects
+from bonwise.auditing.equal_label import FOLDS, group_picks, label_terms, mean_in_ties, preference_cost, score_effects
 from bonwise.stats.jackknife import from_left_out
 from stats.equal_label import twin
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.data.verdicts import Preference
 from bonwise.judges.comparing import borda as of_judges
-from bonwise.stats.label_strategy.borda import Pairs, borda, connected_edges, every_pair
+from bonwise.studies.label_strategy.pairs import Pairs, borda, connected_edges, every_pair
+from bonwise.table.verdicts import Preference
 
 SIZES = st.lists(st.integers(2, 6), min_size=1, max_size=5).map(np.array)
 

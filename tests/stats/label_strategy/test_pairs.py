@@ -9,11 +9,25 @@ from hypothesis import strategies as st
 
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
-from bonwise.stats.label_strategy.borda import Pairs, every_pair
-from bonwise.stats.label_strategy.gap_strata import draw_in_strata, even_counts, gap_strata
-from bonwise.stats.label_strategy.matched import gap_groups, of_pairs, pair_scores, pair_sums
-from bonwise.stats.label_strategy.order_effect import order_differences, order_effects, verdict_metrics
-from bonwise.stats.label_strategy.shares import Share, pair_share, share_difference
+from bonwise.studies.label_strategy.pair_shares import (
+    Share,
+    order_differences,
+    order_effects,
+    pair_share,
+    share_difference,
+    verdict_metrics,
+)
+from bonwise.studies.label_strategy.pairs import (
+    Pairs,
+    draw_in_strata,
+    even_counts,
+    every_pair,
+    gap_groups,
+    gap_strata,
+    of_pairs,
+    pair_scores,
+    pair_sums,
+)
 
 VERDICTS = st.sampled_from([0.0, 0.5, 1.0])
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
-from bonwise.stats.label_strategy.borda import Pairs, every_pair
-from bonwise.stats.label_strategy.rescored import quantised, tie_broken
 from bonwise.stats.sums import prompt_sums
 from bonwise.stats.top_of_scores import at_top
+from bonwise.studies.label_strategy.pairs import Pairs, every_pair, quantised, tie_broken
 
 HEAPED = st.sampled_from([0.1, 0.5, 0.7, 0.9])
 EARNED = st.sampled_from([0.0, 0.25, 0.5, 1.0])

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.ordinal.cutoffs import CutoffLayout, mirrored
-from bonwise.stats.ordinal.information import score_and_information
-from bonwise.stats.ordinal.likelihood import (
+from bonwise.stats.ordinal_ratings import (
+    CutoffLayout,
     category_probabilities,
+    fit_ordinal,
     log_probability,
+    mirrored,
     ordinal_terms,
+    score_and_information,
     slope_and_curvature,
 )
-from bonwise.stats.ordinal.regression import fit_ordinal
 
 
 def sigma(x):

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
+from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.label_interval import influence
 from bonwise.errors import UsageError
 from bonwise.stats import recovery, top1
 from bonwise.stats.estimation import IntervalRule, estimate
-from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import label_features, outcomes
-from bonwise.stats.partial.label_interval import influence
-from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.scaled_sample import ScaledSample
+from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.testing import simulate
 from stats.aipw_twin import estimates, freedom

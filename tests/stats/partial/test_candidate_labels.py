@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonwise.auditing.candidate_estimate import candidate_estimate
+from bonwise.auditing.candidate_models import CandidateDraw, Measured, covariates, known_of_pairs, modelled, tuning
+from bonwise.auditing.label_interval import influence, student
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.partial.candidate_estimate import candidate_estimate
-from bonwise.stats.partial.candidate_labels import CandidateDraw, covariates, known_of_pairs
-from bonwise.stats.partial.candidate_model import Measured, modelled, tuning
-from bonwise.stats.partial.label_interval import influence, student
-from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.scaled_sample import ScaledSample
+from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
 from bonwise.stats.top_of_scores import at_top
 from bonwise.testing import simulate
 from stats import twins

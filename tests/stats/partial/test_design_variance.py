@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.partial.design_variance import (
+from bonwise.labels.recovery_variance import (
     by_strata,
     design_variance,
     drawn_recoveries,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bonwise.stats.partial.label_interval import degrees_of_freedom
+from bonwise.auditing.label_interval import degrees_of_freedom
 
 
 @pytest.mark.parametrize(("labels", "expected"), [(40, 10.0), (50, 12.5), (51, 3.0)])

@@ -9,10 +9,8 @@ from sklearn.linear_model import Ridge as SklearnRidge
 
 from bonwise.errors import UsageError
 from bonwise.stats.partial.label_features import label_features
-from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.model_choice import choose_model
-from bonwise.stats.partial.outcome_model import FOLDS, Ridge, cross_fit
-from bonwise.stats.partial.scaled_sample import ScaledSample, fold_of
+from bonwise.stats.partial.label_sample import LabelSample, ScaledSample, fold_of
+from bonwise.stats.partial.outcome_model import FOLDS, Ridge, choose_model, cross_fit
 
 RNG = np.random.default_rng(20261122)
 
@@ -71,7 +69,7 @@ def test_no_prompt_is_predicted_from_its_own_labels():
 
 def test_cross_fitting_cannot_be_switched_off():
     """No argument says how many folds there are, or whether there are any."""
-    from bonwise.stats.partial.aipw import partial_estimates  # noqa: PLC0415 - the door that users come through
+    from bonwise.auditing.aipw import partial_estimates  # noqa: PLC0415 - the door that users come through
 
     for function in (cross_fit, partial_estimates):
         assert not {"n_folds", "cross_fit", "crossfit", "k"} & set(inspect.signature(function).parameters)

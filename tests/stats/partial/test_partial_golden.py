@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from bonwise.stats.partial.aipw import partial_estimates
+from bonwise.stats.partial.weighted import weighted_estimates
 
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import label_features
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.weighted import weighted_estimates
 from bonwise.stats.sums import prompt_sums
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.power_tuning import power_tuning, share_explained
-from bonwise.stats.partial.scaled_sample import ScaledSample
+from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
+from bonwise.stats.partial.outcome_model import power_tuning, share_explained
 from stats import aipw_twin
 
 RHOS = st.sampled_from([-1.0, 0.0, 0.3, 1.0])

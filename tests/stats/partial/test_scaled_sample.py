@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.stats.partial.scaled_sample import fold_of
+from bonwise.stats.partial.label_sample import fold_of
 
 
 def test_equal_columns_do_not_cancel():

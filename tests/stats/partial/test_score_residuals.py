@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bonwise.auditing.aipw import partial_estimates
+from bonwise.labels.recovery_variance import recovery_deviations, score_residuals
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.partial.aipw import partial_estimates
 from bonwise.stats.partial.label_features import label_features, outcomes
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.score_residuals import recovery_deviations, score_residuals
 from bonwise.stats.sums import prompt_sums
 from stats.second_judge import replications
 

@@ -10,12 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
+from bonwise.auditing.weighted_metrics import label_strata, weighted_difference, weighted_estimates
 from bonwise.errors import UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.partial.label_strata import label_strata
-from bonwise.stats.partial.weighted import weighted_difference, weighted_estimates
 from bonwise.stats.sums import prompt_sums
 from bonwise.testing import simulate
 from stats.nominal import assert_covered

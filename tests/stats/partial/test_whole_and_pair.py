@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonwise.auditing import whole_and_pair as module
+from bonwise.auditing.whole_and_pair import WholeAndPairDraw, pair_features, whole_and_pair, whole_and_pair_estimates
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.partial import whole_and_pair as module
-from bonwise.stats.partial.whole_and_pair import WholeAndPairDraw, pair_features, whole_and_pair
-from bonwise.stats.partial.whole_and_pair_estimates import whole_and_pair_estimates
 from bonwise.stats.top_of_scores import at_top
 
 RULE = IntervalRule()

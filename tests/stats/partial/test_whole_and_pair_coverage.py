@@ -8,11 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from bonwise.auditing.whole_and_pair import WholeAndPairDraw, WholeAndPairEstimates, whole_and_pair_estimates
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.partial.cell_allocation import CellPopulation, allocate_cells, cell_strata
 from bonwise.stats.partial.label_allocation import draw_within, size_measure
-from bonwise.stats.partial.whole_and_pair import WholeAndPairDraw
-from bonwise.stats.partial.whole_and_pair_estimates import WholeAndPairEstimates, whole_and_pair_estimates
 from bonwise.stats.recovery import ESTIMANDS
 from bonwise.stats.sums import prompt_sums
 from bonwise.stats.top_of_scores import at_top, top_of_scores

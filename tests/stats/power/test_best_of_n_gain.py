@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.best import best_of_normals
-from bonwise.stats.power.best_of_n_gain import (
+from bonwise.planning.normal_picks import (
     complete_contrast,
     largest_of_normals,
     recovery_residual,
+    score_correlation,
     two_label_contrast,
+    two_picks,
+    win_share,
 )
-from bonwise.stats.power.power import critical_value
-from bonwise.stats.power.sample_size import correlation_pairs, mean_units, paper_votes
-from bonwise.stats.power.two_picks import score_correlation, two_picks, win_share
+from bonwise.stats.beliefs import best_of_normals
+from bonwise.stats.sample_size import correlation_pairs, critical_value, mean_units, paper_votes
 from golden_tables import golden
 
 

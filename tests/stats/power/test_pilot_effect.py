@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bonwise.stats.power.pilot_effect import log_residual, standardised, wilson, within_z
+from bonwise.stats.pilot_effect import log_residual, standardised, wilson, within_z
 
 VALUES = st.floats(-3, 3).map(lambda x: round(x, 2))
 PROMPTS = st.lists(st.tuples(VALUES, VALUES, st.floats(0, 1).map(lambda x: round(x, 2))), min_size=4, max_size=12)

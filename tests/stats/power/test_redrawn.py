@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.planning.redrawn_gates import CompleteGate, PairGate, PairLabels
+from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.no_gain import Dealt, dealt, no_gain_laws, z_of_dealt
-from bonwise.stats.power.redrawn import Redrawn, redraw, small_sample_units
-from bonwise.stats.power.redrawn_gates import CompleteGate, PairGate, PairLabels
+from bonwise.stats.pilot_effect import Redrawn, redraw, small_sample_units
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.stats.top_of_scores import at_top
 

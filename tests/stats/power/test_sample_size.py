@@ -8,24 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from bonwise.stats.power.design_effect import Clusters, OneCluster
-from bonwise.stats.power.power import (
-    correlation_power,
-    equal_votes_power,
-    mean_power,
-    paper_votes_power,
-    votes_power,
-)
-from bonwise.stats.power.sample_size import (
+from bonwise.planning.label_counts import Clusters, OneCluster
+from bonwise.stats.sample_size import (
     correlation_pairs,
+    correlation_power,
     detectable_margin,
     equal_mean_units,
     equal_votes,
+    equal_votes_power,
+    mean_power,
     mean_units,
     nearest,
     paper_margin,
     paper_votes,
+    paper_votes_power,
     votes,
+    votes_power,
 )
 from golden_tables import golden
 

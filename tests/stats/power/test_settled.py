@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bonwise as bw
-from bonwise.stats.power.settled import POWER, Settling, gate_shift
-from bonwise.stats.projection import distance
+from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift
 from bonwise.testing import simulate
 
 

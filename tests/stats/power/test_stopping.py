@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bonwise.stats.power.best_of_n_gain import complete_contrast
-from bonwise.stats.power.sample_size import mean_units
-from bonwise.stats.power.stopping import gain_stopping
-from bonwise.stats.sequential.confidence_sequence import EARLIEST, squared_critical
+from bonwise.planning.label_counts import gain_stopping
+from bonwise.planning.normal_picks import complete_contrast
+from bonwise.stats.repeated_looks import EARLIEST, squared_critical
+from bonwise.stats.sample_size import mean_units
 
 
 @pytest.mark.parametrize(("theta", "confidence"), [(0.241, 0.95), (0.119, 0.95), (0.15, 0.99)])

@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from bonwise.stats.power.two_picks import score_correlation, two_picks, win_share
+from bonwise.planning.normal_picks import score_correlation, two_picks, win_share
 
 CORRELATIONS = st.floats(-0.9, 0.9)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bonwise.stats.requirements.affordable import affordable
+from bonwise.studies.requirements.noisy_oracle import affordable
 
 
 def test_a_table_within_the_limits_is_used_whole():

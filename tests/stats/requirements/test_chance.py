@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bonwise.stats.laws import Exact, Student, student_quantile
-from bonwise.stats.requirements.chance import BeyondChance
+from bonwise.studies.requirements.requirement import BeyondChance
 
 LAW = Student(0.5, 0.1, 50, (-np.inf, np.inf))
 

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from bonwise.stats.requirements.curve import NoisyOracle
-from bonwise.stats.requirements.inversion import noise_for_recovery, noise_for_within_r, points
 from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.studies.requirements.noisy_oracle import NoisyOracle, noise_for_recovery, noise_for_within_r, points
 from stats.pools import arrays, pools
 
 NORMAL = NormalDist()

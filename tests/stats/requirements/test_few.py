@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bonwise.stats.laws import Exact, Student
-from bonwise.stats.requirements.few import Few, MoverDifference, few_picks
 from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.studies.requirements.requirement import Few, MoverDifference, few_picks
 
 # Poisson counts by hand, 2.5 % on each side. None was seen: e^-m = .025. One was seen: at least m with
 # 1 - e^-m = .025, at most m with e^-m (1 + m) = .025: e^-5.571643 = .0038042, times 6.571643 is .025.

@@ -8,12 +8,17 @@ import pytest
 
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE
 from bonwise.stats.laws import student_quantile
-from bonwise.stats.requirements.curve import NoisyOracle
-from bonwise.stats.requirements.influence import AtNoise, recovery_influence, within_r_influence
-from bonwise.stats.requirements.inversion import noise_for_recovery, noise_for_within_r
-from bonwise.stats.requirements.requirement import held_against, recovered, required
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.stats.within_prompt import within_r as correlation
+from bonwise.studies.requirements.noisy_oracle import (
+    AtNoise,
+    NoisyOracle,
+    noise_for_recovery,
+    noise_for_within_r,
+    recovery_influence,
+    within_r_influence,
+)
+from bonwise.studies.requirements.requirement import held_against, recovered, required
 from bonwise.testing import simulate
 
 TARGETS = (0.25, 0.5, 0.75, 0.9)

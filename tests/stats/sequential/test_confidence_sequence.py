@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.sequential.confidence_sequence import (
-    EARLIEST,
-    mixture_variance,
-    sequence_limits,
-    sides,
-    squared_critical,
-)
-from bonwise.stats.sequential.running_ratio import RunningRatio
+from bonwise.stats.repeated_looks import EARLIEST, mixture_variance, sequence_limits, sides, squared_critical
+from bonwise.stats.running_ratio import RunningRatio
 from golden_tables import golden
 from stats.arrivals import running
 from stats.nominal import clopper_pearson

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
-from bonwise.stats.sequential.e_process import log_wealth, mixture_weight, share_limits, vote_sides
+from bonwise.stats.repeated_looks import log_wealth, mixture_weight, share_limits, vote_sides
 from golden_tables import golden
 
 SEED = 20261121

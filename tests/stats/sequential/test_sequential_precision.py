@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bonwise.stats.kurtosis import kurtosis_df
+from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import Fieller
-from bonwise.stats.sequential.running_ratio import RunningRatio
-from bonwise.stats.sequential.sequential_precision import first_look, looks, precision_limits
+from bonwise.stats.repeated_looks import first_look, looks, precision_limits
+from bonwise.stats.running_ratio import RunningRatio
 from bonwise.stats.sums import Sums
 from golden_tables import golden
 from judge_laws import LAWS, sums_of, truth

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.data.feature_scaling import FeatureScaling, StackFeature
-from bonwise.stats.stacking.folds import deal
-from bonwise.stats.stacking.pick_gains import pick_gains
-from bonwise.stats.stacking.procedure import Paths, StackPools, train
+from bonwise.stacks.fitted_stack import FeatureScaling, StackFeature
+from bonwise.stacks.procedure import Paths, StackPools, deal, pick_gains, train
 
 CANDIDATES = 4
 

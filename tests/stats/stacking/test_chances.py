@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from bonwise.stacks.chances import calibrated, chances_and_regrets
+from bonwise.stacks.out_of_fold import out_of_fold, worth_of_judges
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.stacking.chances import calibrated, chances_and_regrets
-from bonwise.stats.stacking.refits import out_of_fold
-from bonwise.stats.stacking.worth_of_judges import worth_of_judges
 from stats.stacking.judge_laws_of_stacks import LAWS, fitted
 
 

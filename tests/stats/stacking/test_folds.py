@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.stats.stacking.folds import FOLDS, GROUPS, deal
+from bonwise.stacks.procedure import FOLDS, GROUPS, deal
 
 
 def test_prompts_of_a_cluster_are_never_divided():

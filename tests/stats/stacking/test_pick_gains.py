@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.stacking.pick_gains import best_by_gain, pick_gains
+from bonwise.stacks.procedure import best_by_gain, pick_gains
 
 POOL = st.lists(
     st.tuples(st.sampled_from([None, 0.0, 0.1 + 0.2, 0.3, 1.0]), st.floats(-2, 2)), min_size=1, max_size=5

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.stats.stacking.folds import deal
-from bonwise.stats.stacking.labelled_pairs import MOST_PAIRS, LabelledPairs, labelled_pairs
-from bonwise.stats.stacking.ridge_path import RIDGES, logit, ridge_path
+from bonwise.stacks.procedure import deal
+from bonwise.stacks.ridge_path import MOST_PAIRS, RIDGES, LabelledPairs, labelled_pairs, logit, ridge_path
 from stats.stacking.judge_laws_of_stacks import LAWS, laid_out
 
 HALVES = st.sampled_from([0.0, 0.5, 1.0])

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bonwise.stacks.chances import calibrated, quality_out_of_fold
+from bonwise.stacks.out_of_fold import out_of_fold, stack_figures
 from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.stacking.chances import calibrated, quality_out_of_fold
-from bonwise.stats.stacking.figures import stack_figures
-from bonwise.stats.stacking.refits import out_of_fold
 from stats.stacking.judge_laws_of_stacks import LAWS, Fresh, fitted
 
 LABELS_OF = 200

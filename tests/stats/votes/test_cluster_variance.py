@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.votes.cluster_variance import cluster_ratio, likely_rates, variance_split
+from bonwise.votes.concentration import cluster_ratio, likely_rates, variance_split
 
 VOTES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 4)), min_size=2, max_size=25)
 

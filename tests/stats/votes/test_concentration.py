@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2
 
-from bonwise.stats.votes.concentration import (
+from bonwise.votes.concentration import (
     concentration,
     debiased_squares,
     homogeneity,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from bonwise.stats.votes.detectability import PooledVotes, detection_rate, rejections, z_law, z_quantiles, z_score
+from bonwise.votes.detectability import PooledVotes, detection_rate, rejections, z_law, z_quantiles, z_score
 
 POOLS = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)).filter(lambda one: sum(one) > 0)
 

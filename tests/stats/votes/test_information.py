@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from bonwise.stats.votes.detectability import rejections
-from bonwise.stats.votes.information import (
-    kl_bounds,
-    kl_content,
-    least_error,
-    least_information,
-    least_votes,
-)
+from bonwise.votes.detectability import kl_bounds, kl_content, least_error, least_information, least_votes, rejections
 from golden_tables import golden
 
 

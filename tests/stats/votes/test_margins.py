@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.stats.votes.margins import PairResamples, margin_quantiles, near_ties
+from bonwise.votes.detectability import PairResamples, margin_quantiles, near_ties
 
 MARGINS = st.lists(st.integers(-50, 50).map(lambda n: n / 100), min_size=2, max_size=9)
 

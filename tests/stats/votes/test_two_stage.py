@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.errors import UsageError
-from bonwise.stats.votes import two_stage
-from bonwise.stats.votes.two_stage import allocate, first_stage_votes, screening, simulate_screening
+from bonwise.votes import two_stage
+from bonwise.votes.two_stage import allocate, first_stage_votes, screening, simulate_screening
 from golden_tables import golden
 
 CONCENTRATED = np.r_[np.full(3, 0.25), np.zeros(17)]

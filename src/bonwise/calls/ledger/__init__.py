@@ -1,1 +1,1 @@
-"""The ledger: one SQLite file that remembers every call, so that nothing is asked or paid for twice."""
+"""The ledger: every call that was paid, and what it answered."""

@@ -1,7 +1,8 @@
-"""The ledger that a run folder holds."""
+"""The ledger that a run folder holds, and what stands in for one where none is kept."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,18 +12,18 @@ from types import TracebackType
 from typing import Any, Self
 
 from bonwise.calls.bill import Usage
-from bonwise.calls.ledger import pruning
-from bonwise.calls.ledger.checking import LedgerCheck, check_file, explain, integrity
-from bonwise.calls.ledger.entries import DAMAGED
+from bonwise.calls.ledger import transactions as pruning
+from bonwise.calls.ledger.damage import LedgerCheck, check_file, explain, integrity
 from bonwise.calls.ledger.place import as_ledger_errors, ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, read_rows, read_stats
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
+from bonwise.calls.ledger.schema import DAMAGED
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
 from bonwise.calls.request import Request
 from bonwise.errors import LedgerError
 
-__all__ = ["FAILED", "Ledger"]
+__all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger"]
 
 FAILED: tuple[State, ...] = ("failed",)
 """What is pruned unless more is named: an unknown call may have been billed, and its record is kept."""
@@ -359,3 +360,58 @@ def _counts(usage: Usage) -> tuple[int, ...]:
 
 def _text_of(mapping: Mapping[str, Any]) -> str:
     return _as_text(_JSON.encode(mapping)) if mapping else "{}"
+
+
+class NullLedger:
+    """A ledger that keeps nothing: every call is sent and paid for again.
+
+    It still remembers, as long as it lives, which parameters a server refused.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> request = Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
+    >>> ledger = NullLedger()
+    >>> asyncio.run(ledger.claim([b"key"], request, wall=0.0)).claimed
+    (b'key',)
+    >>> ledger.stored(b"key") is None
+    True
+    """
+
+    path: None = None
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._dropped: set[tuple[str, str, str]] = set()
+
+    def stored(self, key: bytes) -> Stored | None:  # noqa: ARG002 - the interface of Ledger
+        """Return None: nothing is stored."""
+        return None
+
+    async def claim(self, keys: Sequence[bytes], request: Request, wall: float) -> Claim:  # noqa: ARG002 - the same
+        """Claim every key."""
+        claimed = tuple(dict.fromkeys(keys))
+        return Claim(next(self._numbers) if claimed else None, claimed)
+
+    async def answer(self, call_id: int, recorded: Recorded) -> None:
+        """Keep nothing."""
+
+    async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
+        """Keep nothing."""
+
+    def note_reading(self, key: bytes, reading: str) -> None:
+        """Keep nothing."""
+
+    def dropped(self, base_url: str, model: str) -> frozenset[str]:
+        """Return the parameters that a model was found not to take."""
+        return frozenset(name for url, name_of, name in self._dropped if (url, name_of) == (base_url, model))
+
+    async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:  # noqa: ARG002 - the same
+        """Remember that a model does not take a parameter."""
+        self._dropped.add((base_url, model, parameter))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+LedgerProtocol = Ledger | NullLedger

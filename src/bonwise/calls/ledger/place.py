@@ -1,29 +1,161 @@
-"""Where a ledger lies: its file, made private, on a disk of this machine."""
+"""Where a ledger lies, private and on a disk of this machine, and which processes hold it."""
 
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from bonwise.calls.ledger.entries import DAMAGED
-from bonwise.calls.ledger.owner import living_owners
-from bonwise.calls.ledger.schema import is_older, migrate
+from bonwise.calls.ledger.schema import DAMAGED, is_older, migrate
 from bonwise.errors import LedgerError
 
 __all__ = [
     "OLDER",
+    "SILENCE",
     "UNREADABLE",
+    "Forking",
+    "Owner",
     "as_ledger_errors",
     "connect",
     "connect_leniently",
+    "dead_owners",
     "filesystem",
+    "is_alive",
     "ledger_file",
+    "living_owners",
     "prepare",
+    "this_process",
+    "unclean_owners",
+    "watch",
 ]
+
+SILENCE = 900.0
+"""Seconds without a sign of life after which a process that cannot be looked at counts as dead."""
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One process, told apart from every other one that ever ran."""
+
+    host: str
+    """The machine, and the part of its processes that can see each other."""
+    boot: str
+    """Changes when the machine starts anew; empty where it is not known."""
+    pid: int
+    started: str
+    """When the process began, since the machine started; empty where it is not known."""
+
+
+def this_process() -> Owner:
+    """Describe the process that asks.
+
+    Examples
+    --------
+    >>> this_process() == this_process()
+    True
+    """
+    pid = os.getpid()
+    # A container of the same name sees other processes under the same numbers.
+    seen = (socket.gethostname(), _text(Path("/etc/machine-id")), _link(_PROC / "self" / "ns" / "pid"))
+    return Owner(" ".join(seen), _text(_PROC / "sys" / "kernel" / "random" / "boot_id"), pid, _started(pid) or "")
+
+
+def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> bool:
+    """Tell whether a lease of `owner` still binds.
+
+    Parameters
+    ----------
+    owner : Owner
+        Who holds the lease.
+    heartbeat : float or None
+        Its last sign of life, in seconds since 1970; None where it has left.
+    here : Owner
+        Who asks.
+    now : float
+        Seconds since 1970.
+
+    Examples
+    --------
+    >>> here = this_process()
+    >>> is_alive(here, 0.0, here, 1.0), is_alive(here, None, here, 1.0)
+    (True, False)
+    """
+    if not isinstance(heartbeat, (int, float)) or not isinstance(owner.pid, int):
+        return False  # it has left, or its row is damaged
+    heard = now - heartbeat <= SILENCE
+    if owner.host != here.host:
+        return heard
+    if owner.boot != here.boot:
+        return False
+    started = _started(owner.pid)
+    if started is not None and owner.started:
+        return started == owner.started
+    return _exists(owner.pid) and heard
+
+
+def dead_owners(connection: sqlite3.Connection) -> set[int]:
+    """Return the owners of sent calls which live no more."""
+    living = living_owners(connection)
+    return {owner for (owner,) in connection.execute("SELECT DISTINCT owner FROM call WHERE state = 'sent'")} - living
+
+
+def unclean_owners(connection: sqlite3.Connection) -> set[int]:
+    """Return the owners that ended without leaving the ledger."""
+    living = living_owners(connection)
+    return {owner for (owner,) in connection.execute("SELECT id FROM owner WHERE heartbeat IS NOT NULL")} - living
+
+
+def living_owners(connection: sqlite3.Connection) -> set[int]:
+    """Return the owners that have the ledger open."""
+    here, now = this_process(), time.time()
+    rows = connection.execute("SELECT id, host, boot, pid, started, heartbeat FROM owner WHERE heartbeat IS NOT NULL")
+    return {number for number, *owner, heard in rows if is_alive(Owner(*owner), heard, here, now)}
+
+
+def _started(pid: int) -> str | None:
+    """Return when a process began; None where it is not shown, a word that is no time where it has ended."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    # A killed process stays listed until its parent has asked for its end.
+    return "ended" if fields[0] in {b"Z", b"X"} else fields[19].decode()
+
+
+def _exists(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # there, os.kill would not ask but end it
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _link(path: Path) -> str:
+    try:
+        return str(path.readlink())
+    except OSError:
+        return ""
+
 
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: Python cannot decode what SQLite says of a damaged name."""
@@ -179,3 +311,48 @@ def _write_ahead(connection: sqlite3.Connection, busy_timeout: float) -> None:
         if mode != "wal":
             raise LedgerError("on a filesystem that several processes cannot share", hint=_LOCAL_DISK)
         return
+
+
+class Forking(Protocol):
+    """Something that holds a connection."""
+
+    def pause(self) -> None:
+        """Close the connection between two pieces of work, and begin no other."""
+        ...
+
+    def resume(self) -> None:
+        """Go on, in the process that forked."""
+        ...
+
+    def restart(self) -> None:
+        """Begin anew, in the new process: locks and threads of the old one do not exist there."""
+        ...
+
+
+_watched: weakref.WeakSet[Forking] = weakref.WeakSet()
+_paused: list[Forking] = []
+
+
+def watch(holder: Forking) -> None:
+    """Close the holder's connection whenever the process forks."""
+    _watched.add(holder)
+
+
+def _before() -> None:
+    for holder in list(_watched):
+        holder.pause()
+        _paused.append(holder)
+
+
+def _in_parent() -> None:
+    while _paused:
+        _paused.pop().resume()
+
+
+def _in_child() -> None:
+    while _paused:
+        _paused.pop().restart()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

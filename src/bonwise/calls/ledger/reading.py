@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from bonwise.calls.bill import Usage
-from bonwise.calls.ledger.checking import explain
-from bonwise.calls.ledger.entries import STORED, effective_from, stored_from, usage_from
-from bonwise.calls.ledger.forks import watch
-from bonwise.calls.ledger.owner import dead_owners
-from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect
+from bonwise.calls.ledger.damage import explain
+from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect, dead_owners, watch
 from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State, Stored
+from bonwise.calls.ledger.schema import STORED, effective_from, stored_from, usage_from
 from bonwise.errors import LedgerError, UsageError
 
 __all__ = ["Reader", "read_rows", "read_stats"]
@@ -84,7 +82,7 @@ class Reader:
             self._hang_up()
 
     def pause(self) -> None:
-        """Close the connection; see `bonwise.calls.ledger.forks`."""
+        """Close the connection; see `bonwise.calls.ledger.place`."""
         self._door.acquire()
         self._hang_up()
 

@@ -1,14 +1,203 @@
-"""The tables of a ledger, and how an older file becomes a current one."""
+"""The tables of a ledger, how values are in their columns, and the digests by which damage is noticed."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from bonwise.calls.ledger.first_release import add_digests
+from bonwise.calls.bill import Usage
+from bonwise.calls.ledger.records import Stored
+from bonwise.calls.request import KEY_VERSION, encoded
 from bonwise.errors import LedgerError
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "is_older", "migrate"]
+__all__ = [
+    "ANSWER_COLUMNS",
+    "APPLICATION_ID",
+    "DAMAGED",
+    "MIGRATIONS",
+    "STORED",
+    "STORED_KEYS",
+    "DigestSum",
+    "add_digests",
+    "answer_digest",
+    "answer_trouble",
+    "effective_from",
+    "is_older",
+    "json_from",
+    "key_digest",
+    "key_trouble",
+    "migrate",
+    "read_sum",
+    "stored_from",
+    "usage_from",
+    "write_sum",
+]
+
+SIZE = 16
+"""Bytes of a digest."""
+
+
+def key_digest(key: bytes, call: int, choice: int | None) -> bytes:
+    """Return the digest of a key and of the answer that it leads to: a call, and a choice of its reply.
+
+    Examples
+    --------
+    >>> key_digest(b"key", 7, 0) == key_digest(b"key", 7, 1)
+    False
+    """
+    return hashlib.blake2b(key + ascii((call, choice)).encode(), digest_size=SIZE).digest()
+
+
+def answer_digest(call: int, columns: tuple[Any, ...], raw: bytes) -> bytes:
+    """Return the digest of an answer: its call, the figures that stand beside it, and its bytes.
+
+    Parameters
+    ----------
+    call : int
+    columns : tuple
+        Numbers, texts and None, each of the type that SQLite gives back.
+    raw : bytes
+
+    Examples
+    --------
+    >>> answer_digest(7, (200, "m-1"), b"{}") == answer_digest(7, (200, "m-2"), b"{}")
+    False
+    """
+    # `ascii` writes the same in every version of Python and is made in C; `json` takes four times as long.
+    return hashlib.blake2b(ascii((call, columns)).encode() + b"\0" + raw, digest_size=SIZE).digest()
+
+
+KEY = 32
+"""Bytes of a key."""
+
+STORED_KEYS = "SELECT key, digest FROM sample NOT INDEXED WHERE (choice IS NOT NULL OR digest IS NOT NULL)"
+"""What is counted, in the order in which the file holds it: a lease has neither choice nor digest."""
+
+
+def _number(content: bytes | None) -> int:
+    """Return a key or a digest as the number that is combined with others; 0 where there is none."""
+    return int.from_bytes(content or b"", "big")
+
+
+class DigestSum(NamedTuple):
+    """How many answers a ledger holds, and the XOR of their digests."""
+
+    keys: int = 0
+    """Keys that lead to an answer."""
+    keys_xor: int = 0
+    """Of these keys and of their digests."""
+    answers: int = 0
+    """Responses."""
+    answers_xor: int = 0
+    """Of their digests."""
+    unverified_up_to: int = 0
+    """The last call that an older bonwise made, whose answer has no digest."""
+
+    def with_key(self, key: bytes, digest: bytes | None, count: int = 1) -> DigestSum:
+        """Return the sum with one more key, or with one less (`count` -1)."""
+        xor = self.keys_xor ^ _number(key) ^ _number(digest)
+        return DigestSum(self.keys + count, xor, self.answers, self.answers_xor, self.unverified_up_to)
+
+    def with_answer(self, digest: bytes | None, count: int = 1) -> DigestSum:
+        """Return the sum with one more response, or with one less (`count` -1)."""
+        xor = self.answers_xor ^ _number(digest)
+        return DigestSum(self.keys, self.keys_xor, self.answers + count, xor, self.unverified_up_to)
+
+    def plus(self, other: DigestSum) -> DigestSum:
+        """Return both together."""
+        return DigestSum(
+            self.keys + other.keys,
+            self.keys_xor ^ other.keys_xor,
+            self.answers + other.answers,
+            self.answers_xor ^ other.answers_xor,
+            max(self.unverified_up_to, other.unverified_up_to),
+        )
+
+
+def read_sum(connection: sqlite3.Connection) -> DigestSum | None:
+    """Read the row; None where it is gone or is not what was written."""
+    row = connection.execute(
+        "SELECT keys, keys_xor, answers, answers_xor, unverified_up_to, digest FROM digest_sum WHERE id = 1"
+    ).fetchone()
+    if row is None or not isinstance(row[1], bytes) or not isinstance(row[3], bytes):
+        return None
+    keys, keys_xor, answers, answers_xor, up_to, digest = row
+    found = DigestSum(keys, _number(keys_xor), answers, _number(answers_xor), up_to)
+    return found if _digest_of(found) == digest else None
+
+
+def write_sum(connection: sqlite3.Connection, found: DigestSum) -> None:
+    """Write the row."""
+    keys_xor, answers_xor = found.keys_xor.to_bytes(KEY, "big"), found.answers_xor.to_bytes(SIZE, "big")
+    connection.execute(
+        "INSERT OR REPLACE INTO digest_sum (id, keys, keys_xor, answers, answers_xor, unverified_up_to, digest) "
+        "VALUES (1, ?, ?, ?, ?, ?, ?)",
+        (found.keys, keys_xor, found.answers, answers_xor, found.unverified_up_to, _digest_of(found)),
+    )
+
+
+def _digest_of(found: DigestSum) -> bytes:
+    values = (found.keys, found.keys_xor, found.answers, found.answers_xor, found.unverified_up_to)
+    return key_digest(repr(values).encode(), 0, None)
+
+
+_SAMPLES = """
+    SELECT s.key, s.call, s.choice, c.provider, c.base_url, c.api_version, c.endpoint, q.body
+    FROM sample s JOIN call c ON c.id = s.call LEFT JOIN request q ON q.call = c.id
+    WHERE s.choice IS NOT NULL OR c.state = 'rejected' ORDER BY s.call
+"""
+_MOST_SAMPLES = 64
+_MOST_REASKS = 2
+
+
+def add_digests(connection: sqlite3.Connection) -> None:
+    """Give a digest to each key that its call's request still leads to, and write down count and sum.
+
+    The answers themselves get none: nobody can tell any more whether they are what the server sent.
+    """
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM call").fetchone()[0]
+    found = DigestSum(unverified_up_to=last)
+    call, stems = None, []
+    for key, of, choice, *where, body in connection.execute(_SAMPLES).fetchall():
+        if of != call:
+            call, stems = of, list(_stems(where, body))
+        digest = key_digest(key, of, choice) if _leads_to(stems, key) else None
+        if digest is not None:
+            connection.execute("UPDATE sample SET digest = ? WHERE key = ?", (digest, key))
+        if digest is not None or choice is not None:
+            found = found.with_key(key, digest)
+    (responses,) = connection.execute("SELECT count(*) FROM response").fetchone()
+    write_sum(connection, found.plus(DigestSum(answers=responses)))
+
+
+def _stems(where: list[Any], body: Any) -> Iterator[Any]:
+    """Yield what the keys of a request begin with; the number of answers that was asked for is in none."""
+    if not isinstance(body, str):
+        return
+    place = encoded([KEY_VERSION, *where])
+    yield hashlib.sha256(place + body.encode())
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(fields, dict) and "n" in fields:
+        del fields["n"]
+        yield hashlib.sha256(place + encoded(fields))
+
+
+def _leads_to(stems: list[Any], key: bytes) -> bool:
+    for reask in range(_MOST_REASKS):
+        for sample in range(_MOST_SAMPLES):
+            for stem in stems:
+                whole = stem.copy()
+                whole.update(f"\0{sample}\0{reask}".encode())
+                if whole.digest() == key:
+                    return True
+    return False
+
 
 Step = str | Callable[[sqlite3.Connection], None]
 """A statement, or what takes more than one."""
@@ -164,3 +353,117 @@ def _version(connection: sqlite3.Connection, current: int) -> int:
 
 def _figure(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+ANSWER_COLUMNS = """
+    c.state, c.answered_at, c.status, c.request_id, c.answered_model, c.fingerprint,
+    c.uncached, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.output, c.reasoning,
+    c.cost, c.price_version, c.attempts, c.lost_attempts, c.effective, c.note
+"""
+"""What stands beside an answer and is in its digest, in the order in which it is recorded."""
+
+STORED = f"""
+    SELECT s.call, s.choice, s.reading, s.digest, r.raw, r.digest,
+           CASE WHEN s.digest IS NULL OR r.digest IS NULL THEN (SELECT unverified_up_to FROM digest_sum) END, c.id,
+           {ANSWER_COLUMNS}
+    FROM sample s LEFT JOIN call c ON c.id = s.call LEFT JOIN response r ON r.call = s.call
+    WHERE s.key = ? AND (s.choice IS NOT NULL OR s.digest IS NOT NULL OR c.state = 'rejected')
+"""  # noqa: S608 - columns that are named here
+
+DAMAGED = "bonwise ledger check RUN lists all damage; bonwise ledger repair RUN drops it, and the next run asks again"
+
+
+def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
+    """Read a row of `STORED`.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        It is not what was written; the call is named.
+    """
+    call, choice, reading, of_key, raw, of_answer, up_to, found = row[:8]
+    columns = row[8:]
+    because = "" if found == call else "the call is missing"
+    because = (
+        because
+        or key_trouble(key, call, choice, of_key, up_to)
+        or answer_trouble(call, columns, raw, of_answer, up_to)
+    )
+    if because:
+        raise LedgerError(f"call {call} is damaged: {because}", hint=DAMAGED)
+    _, _, status, _, model, fingerprint, *rest = columns
+    *counts, cost, _, _, _, effective, note = rest
+    sent = effective_from(effective, call)
+    return Stored(call, choice, raw, status, reading, model, fingerprint, usage_from(counts), cost, sent, note)
+
+
+def key_trouble(key: Any, call: Any, choice: Any, digest: Any, up_to: Any) -> str:
+    """Say why a key does not lead to what it was written for, empty where it does or where nobody can tell."""
+    if digest is None:
+        return "" if _may_lack_a_digest(call, up_to) else "the digest of a key is missing"
+    right = _is_digest(digest, key_digest, key, call, choice)
+    return "" if right else "a key does not lead to the answer that was written for it"
+
+
+def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any, up_to: Any) -> str:
+    """Say why an answer is not what was written, empty where it is or where nobody can tell."""
+    if raw is None:
+        return "its answer is missing"
+    if digest is None:
+        return "" if _may_lack_a_digest(call, up_to) else "the digest of its answer is missing"
+    right = _is_digest(digest, answer_digest, call, columns, raw)
+    return "" if right else "its answer is not what was written"
+
+
+def json_from(text: Any, call: int, column: str) -> Any:
+    """Read a column that holds JSON; NaN and infinity, which JSON has no number for, come as their names.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        It holds something else; the call is named.
+
+    Examples
+    --------
+    >>> json_from('{"temperature": 0.5}', 7, "effective"), json_from("NaN", 7, "reading")
+    ({'temperature': 0.5}, 'NaN')
+    """
+    try:
+        return json.loads(text, parse_constant=str)
+    except (TypeError, ValueError, RecursionError):
+        raise _damaged(call, column) from None
+
+
+def effective_from(text: Any, call: int) -> dict[str, Any]:
+    """Read the parameters that were sent.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        They are no JSON object; the call is named.
+    """
+    found = json_from(text, call, "effective")
+    if not isinstance(found, dict):
+        raise _damaged(call, "effective")
+    return found
+
+
+def usage_from(counts: Sequence[int | None]) -> Usage | None:
+    """Read the columns of a usage; None where the server counted nothing."""
+    return None if counts[0] is None else Usage(*(count or 0 for count in counts))
+
+
+def _is_digest(digest: Any, make: Callable[..., bytes], *values: Any) -> bool:
+    """Tell whether a digest is that of some values, which may be of any type where the file is damaged."""
+    try:
+        return bool(make(*values) == digest)
+    except (TypeError, ValueError):
+        return False
+
+
+def _may_lack_a_digest(call: Any, up_to: Any) -> bool:
+    return isinstance(call, int) and isinstance(up_to, int) and call <= up_to
+
+
+def _damaged(call: int, column: str) -> LedgerError:
+    return LedgerError(f"call {call} is damaged: its column {column!r} is not what was written", hint=DAMAGED)

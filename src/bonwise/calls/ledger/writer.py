@@ -12,9 +12,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from bonwise.calls.ledger.checking import explain
-from bonwise.calls.ledger.forks import watch
-from bonwise.calls.ledger.place import UNREADABLE
+from bonwise.calls.ledger.damage import explain
+from bonwise.calls.ledger.place import UNREADABLE, watch
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.errors import BonwiseError, LedgerError
 
@@ -113,7 +112,7 @@ class Writer:
             thread.join()
 
     def pause(self) -> None:
-        """Close the connection between two commits; see `bonwise.calls.ledger.forks`."""
+        """Close the connection between two commits; see `bonwise.calls.ledger.place`."""
         self._door.acquire()
         self._turn.acquire()
         self._hang_up()

@@ -1,1 +1,1 @@
-"""What differs between the services that run models."""
+"""Clients of services, one module each."""

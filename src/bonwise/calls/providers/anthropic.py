@@ -7,15 +7,13 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Model
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.failure import Problem
-from bonwise.calls.providers.failures import problem_of
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service, custom_headers
 from bonwise.calls.providers.supplied import SuppliedClient
-from bonwise.calls.providers.wire import count_of, counts, loaded, usages
-from bonwise.calls.reply import Choice, Finish, Reply
+from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
+from bonwise.calls.rate_limits import anthropic_limits
+from bonwise.calls.reply import Choice, Finish, Problem, Reply
 from bonwise.calls.request import Request
-from bonwise.calls.waiting import anthropic_limits
 
 __all__ = ["Anthropic"]
 

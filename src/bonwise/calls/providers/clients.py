@@ -1,27 +1,181 @@
-"""How an official SDK's client is made and used: one attempt per call, bytes out, bytes back."""
+"""How an official SDK's client is made and used.
+
+One attempt per call, bytes out, bytes back, without the secrets that a server repeats.
+"""
 
 from __future__ import annotations
 
+import json
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from anyio import EndOfStream
 
-from bonwise.calls.failure import AttemptError, Kind, Problem
-from bonwise.calls.providers.http import http_library
-from bonwise.calls.providers.protocol import Connection, Response
-from bonwise.calls.providers.redaction import one_line
-from bonwise.calls.providers.repeated_request import RepeatedRequest
-from bonwise.calls.providers.secret_scrubber import SecretScrubber
+from bonwise.calls.providers.protocol import Connection, Response, http_library
+from bonwise.calls.providers.secrets import SHORTEST_SECRET, as_a_word, one_line
 from bonwise.calls.providers.service import Address, CustomHeaders, version_alone
+from bonwise.calls.reply import AttemptError, Kind, Problem
 from bonwise.calls.request import Request
 
-__all__ = ["LARGEST", "SdkClient", "cap", "connecting", "no_response", "too_large"]
+__all__ = [
+    "LARGEST",
+    "RepeatedRequest",
+    "SdkClient",
+    "SecretScrubber",
+    "cap",
+    "connecting",
+    "no_response",
+    "too_large",
+]
+
+_Header = tuple[bytes, bytes]
+
+_OF_ONE_REQUEST = frozenset({b"content-length", b"cookie"})
+"""Headers that are made for each request anew."""
+
+
+class RepeatedRequest:
+    """What an SDK's requests to one address have in common.
+
+    Putting a request together takes an SDK longer than sending it takes the HTTP library. All requests of one client
+    have the same headers; that they do is seen in the first two, whose bodies differ. An SDK whose headers differ
+    from request to request goes on making them itself.
+
+    Parameters
+    ----------
+    http : module
+        The HTTP library that the SDK stands on.
+    client : httpx.AsyncClient or httpx2.AsyncClient
+        Sends; its cookies go along.
+    """
+
+    def __init__(self, http: ModuleType, client: Any) -> None:
+        self._http, self._client = http, client
+        self._url: Any = None
+        self._where: tuple[str, str, str] | None = None
+        self._headers: list[_Header] = []
+        self._lengths: set[int] = set()
+        self._differ = False
+
+    def learn(self, request: Request, sent: Any) -> None:
+        """Take note of a request that the SDK has made.
+
+        Parameters
+        ----------
+        request : Request
+            What was to be sent.
+        sent : httpx.Request or httpx2.Request
+            What the SDK made of it.
+        """
+        headers = [(name, value) for name, value in sent.headers.raw if name.lower() not in _OF_ONE_REQUEST]
+        if self._where != _where(request):
+            self._where, self._headers, self._lengths = _where(request), headers, set()
+            self._url = self._http.URL(request.base_url + request.endpoint)
+        self._differ = self._differ or headers != self._headers
+        self._lengths.add(len(request.content))
+
+    def made(self, request: Request) -> Any:
+        """Return the request that the SDK would make; None while that is not known, or known to differ."""
+        # Bodies of two lengths: whatever is reckoned from a body would have differed.
+        if self._differ or len(self._lengths) < 2 or self._where != _where(request):
+            return None
+        length = b"%d" % len(request.content)
+        headers = self._http.Headers([*self._headers, (b"Content-Length", length)])
+        headers.encoding = "ascii"  # else it is found out by trying, at each look at a header
+        made = self._http.Request(
+            "POST",
+            self._url,
+            headers=headers,
+            cookies=self._client.cookies or None,
+            stream=self._http.ByteStream(request.content),
+        )
+        made.read()
+        return made
+
+
+def _where(request: Request) -> tuple[str, str, str]:
+    return request.base_url, request.endpoint, request.api_version
+
+
+_HIDDEN = "[key]"
+SHORTEST_IN_ANSWERS = 12
+"""Keys of services are longer than this."""
+
+
+class SecretScrubber:
+    r"""Looks for secrets in responses.
+
+    Parameters
+    ----------
+    secrets : collection of str
+        Those of fewer than 4 characters are not looked for, and those of fewer than 6 only as words of their own.
+
+    Examples
+    --------
+    >>> SecretScrubber(["canary/1"]).hidden(b'{"sent": "canary/1", "again": "canary\\/1 canary%2F1"}')
+    b'{"sent": "[key]", "again": "[key] [key]"}'
+    """
+
+    def __init__(self, secrets: Collection[str]) -> None:
+        spelt = {one for secret in secrets if len(secret) >= SHORTEST_SECRET for one in _spellings(secret)}
+        # The longest first: a shorter one may be a part of it.
+        self._texts = sorted(spelt, key=len, reverse=True)
+        self._bytes = [text.encode(errors="surrogateescape") for text in self._texts]
+        self._words = [as_a_word(text) for text in self._texts]
+        self._byte_words = [as_a_word(text) for text in self._bytes]
+
+    def __repr__(self) -> str:
+        return f"SecretScrubber({len(self._texts)} spellings)"
+
+    def hidden(self, content: bytes, *, answer: bool = False) -> bytes:
+        """Return the content without secrets, and untouched where it holds none.
+
+        Parameters
+        ----------
+        content : bytes
+        answer : bool
+            Whether it is a paid answer, in which a placeholder such as ``ollama`` is a word like any other.
+        """
+        shortest = SHORTEST_IN_ANSWERS if answer else 0
+        for secret, word in zip(self._bytes, self._byte_words, strict=True):
+            if len(secret) >= shortest and secret in content:
+                content = word.sub(_HIDDEN.encode(), content)
+        return content
+
+    def response(self, received: Any) -> Response:
+        """Return what a response of an HTTP library holds, without secrets.
+
+        Parameters
+        ----------
+        received : httpx.Response or httpx2.Response
+        """
+        # Looked up one by one, as `dict` would, each header is searched among all.
+        headers = self._hidden_in_headers(dict(received.headers.items()))
+        return Response(received.status_code, headers, self.hidden(received.content, answer=received.is_success))
+
+    def _hidden_in_headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        whole = "\n".join(headers.values())
+        if not any(secret in whole for secret in self._texts):
+            return headers
+        return {name: self._hidden_text(value) for name, value in headers.items()}
+
+    def _hidden_text(self, text: str) -> str:
+        for word in self._words:
+            text = word.sub(_HIDDEN, text)
+        return text
+
+
+def _spellings(secret: str) -> set[str]:
+    """Return how addresses and JSON write a secret."""
+    in_json = json.dumps(secret)[1:-1]
+    as_is = json.dumps(secret, ensure_ascii=False)[1:-1]
+    in_address = {way(secret, safe="", errors="surrogateescape") for way in (quote, quote_plus)}
+    return {secret, in_json, as_is, in_json.replace("/", "\\/"), *in_address}
 
 
 LARGEST = 32 * 2**20
@@ -76,7 +230,7 @@ class SdkClient:
 
         Raises
         ------
-        bonwise.calls.failure.AttemptError
+        bonwise.calls.reply.AttemptError
             Nothing came back, or more than anyone needs.
         """
         made = self._repeated.made(request)
@@ -242,7 +396,7 @@ async def cap(response: Any) -> None:
     Examples
     --------
     >>> import asyncio, openai
-    >>> from bonwise.calls.providers.http import http_library
+    >>> from bonwise.calls.providers.protocol import http_library
     >>> response = http_library(openai).Response(200, content=b"short")
     >>> asyncio.run(cap(response))
     >>> asyncio.run(response.aread())

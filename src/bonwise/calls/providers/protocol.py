@@ -1,23 +1,97 @@
-"""The contract of a provider, on one screen."""
+"""The contract of a provider, the installed ones by name, and what their clients stand on.
+
+HTTP library and event loop.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
 
-from bonwise.calls.failure import Problem
-from bonwise.calls.providers.http import AsyncTransport
+from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.rate_limits import RateLimits
-from bonwise.calls.reply import Reply
+from bonwise.calls.reply import Problem, Reply
 from bonwise.calls.request import Request
 from bonwise.errors import UsageError
 from bonwise.extras import FAST
+from bonwise.plugins import load_plugin, what_failed
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask, Model
 
-__all__ = ["USUAL_TIMEOUT", "Capabilities", "Client", "Connection", "Provider", "Response"]
+__all__ = [
+    "USUAL_TIMEOUT",
+    "AsyncTransport",
+    "Capabilities",
+    "Client",
+    "Connection",
+    "Provider",
+    "Response",
+    "http_library",
+    "is_portal_loop",
+    "known",
+    "library_of",
+    "note_portal_loop",
+    "provider",
+]
+
+_LIBRARIES = frozenset({"httpx", "httpx2"})
+
+
+class AsyncTransport(Protocol):
+    """What carries requests instead of the network: an asynchronous transport of the SDK's own HTTP library."""
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Answer one request with a response of the same library."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+@cache
+def http_library(sdk: ModuleType) -> ModuleType:
+    """Return the HTTP library that an SDK sends with.
+
+    openai 2 and anthropic before 1.0 stand on httpx, later ones on httpx2. Both SDKs and both libraries may be
+    installed at once, in any combination: each SDK is asked for its own.
+
+    Parameters
+    ----------
+    sdk : module
+        ``openai`` or ``anthropic``.
+
+    Examples
+    --------
+    >>> import openai
+    >>> http_library(openai).__name__ in {"httpx", "httpx2"}
+    True
+    """
+    return library_of(sdk.DefaultAsyncHttpxClient)
+
+
+def library_of(kind: type) -> ModuleType:
+    """Return the HTTP library that a class comes from, or that the class it extends comes from.
+
+    Raises
+    ------
+    LookupError
+        It comes from neither.
+    """
+    packages = (parent.__module__.partition(".")[0] for parent in kind.__mro__)
+    name = next((package for package in packages if package in _LIBRARIES), None)
+    if name is None:
+        raise LookupError(f"{kind.__qualname__} is of no known HTTP library")
+    return import_module(name)
+
 
 USUAL_TIMEOUT = 600.0
 """Seconds for an attempt, without a byte and in all, where nothing is said."""
@@ -97,7 +171,7 @@ class Client(Protocol):
 
         Raises
         ------
-        bonwise.calls.failure.AttemptError
+        bonwise.calls.reply.AttemptError
             Nothing came back: ``broken`` or ``timeout``; or more than anyone reads: ``oversized``.
         """
         ...
@@ -155,3 +229,87 @@ class Provider(Protocol):
     def rate_limits(self, headers: Mapping[str, str], now: float) -> RateLimits:
         """Read the allowances a response names."""
         ...
+
+
+_PORTAL_LOOPS: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+
+
+def note_portal_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Remember that a loop serves synchronous callers."""
+    _PORTAL_LOOPS.add(loop)
+
+
+def is_portal_loop(loop: asyncio.AbstractEventLoop) -> bool:
+    """Tell whether a loop serves synchronous callers, and none of the user's own asynchronous code."""
+    return loop in _PORTAL_LOOPS
+
+
+GROUP = "bonwise.providers"
+
+_MEMBERS = ("name", "capabilities", "request", "account", "client", "reply", "problem", "rate_limits")
+
+
+@cache
+def provider(name: str) -> Provider:
+    """Return the provider of that name, made once.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No such provider, two of that name, or a plug-in that cannot be loaded.
+
+    Examples
+    --------
+    >>> provider("openai").name
+    'openai'
+    """
+    installed = _installed()
+    if name not in installed:
+        raise UsageError(f"no provider {name!r}", hint=f"the providers are {', '.join(installed)}")
+    return _make(name, installed[name])
+
+
+def known() -> dict[str, str]:
+    """Return every installed provider's name and what is wrong with it, empty where nothing is.
+
+    Examples
+    --------
+    >>> known()["openai"]
+    ''
+    """
+    return {name: _fault(name) for name in _installed()}
+
+
+def _installed() -> dict[str, list[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        same = found.setdefault(entry.name, [])
+        if all(entry.value != other.value for other in same):
+            same.append(entry)
+    return found
+
+
+def _make(name: str, entries: list[EntryPoint]) -> Provider:
+    if len(entries) > 1:
+        places = " and ".join(entry.value for entry in entries)
+        raise UsageError(f"two plug-ins call themselves {name!r}: {places}", hint="uninstall one of them")
+    hint = f"mend or uninstall {entries[0].value}"
+    try:
+        made: Provider = load_plugin(entries[0])()
+        absent = [member for member in _MEMBERS if not hasattr(made, member)]
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may raise anything
+        fault = one_line(what_failed(error))
+    else:
+        if not absent:
+            return made
+        fault = f"it lacks {', '.join(absent)}"
+    # Raised outside the handler: one line, no traceback of somebody else's code.
+    raise UsageError(f"the plug-in behind provider {name!r} failed: {fault}", hint=hint)
+
+
+def _fault(name: str) -> str:
+    try:
+        provider(name)
+    except UsageError as error:
+        return str(error)
+    return ""

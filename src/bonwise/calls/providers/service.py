@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
-from bonwise.calls.providers.secret_names import is_secret, is_secret_in_query, shown_in_query
+from bonwise.calls.providers.secrets import is_secret, is_secret_in_query, shown_in_query
 from bonwise.errors import CallError, UsageError
 
 if TYPE_CHECKING:

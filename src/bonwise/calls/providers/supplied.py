@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from bonwise.calls.providers.client_secrets import account_of, held_secrets
+from bonwise.calls.providers.secrets import account_of, held_secrets
 from bonwise.calls.providers.service import Address, CustomHeaders, client_version, read_address
 from bonwise.errors import UsageError
 

@@ -13,15 +13,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bonwise.calls.failure import AttemptError, Problem
-from bonwise.calls.portal_loops import is_portal_loop
-from bonwise.calls.providers.client_secrets import sent_secrets
-from bonwise.calls.providers.clients import LARGEST, no_response, too_large
-from bonwise.calls.providers.http import http_library, library_of
-from bonwise.calls.providers.protocol import Connection, Response
-from bonwise.calls.providers.redaction import one_line
-from bonwise.calls.providers.secret_scrubber import SecretScrubber
+from bonwise.calls.providers.clients import LARGEST, SecretScrubber, no_response, too_large
+from bonwise.calls.providers.protocol import Connection, Response, http_library, is_portal_loop, library_of
+from bonwise.calls.providers.secrets import one_line, sent_secrets
 from bonwise.calls.providers.service import version_alone
+from bonwise.calls.reply import AttemptError, Problem
 from bonwise.calls.request import Request
 from bonwise.errors import UsageError
 
@@ -76,7 +72,7 @@ class SuppliedSender:
 
         Raises
         ------
-        bonwise.calls.failure.AttemptError
+        bonwise.calls.reply.AttemptError
             Nothing came back, or more than anyone needs.
         bonwise.errors.UsageError
             An asynchronous client has begun to work in another event loop.

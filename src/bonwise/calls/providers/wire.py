@@ -1,15 +1,112 @@
-"""JSON as it comes over the wire."""
+"""What comes over the wire: JSON, what a server complains of in it, and what an unsuccessful response means."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.providers.complaint import read_complaint
-from bonwise.calls.providers.redaction import one_line
+from bonwise.calls.providers.protocol import Response
+from bonwise.calls.providers.secrets import one_line
+from bonwise.calls.rate_limits import retry_after
+from bonwise.calls.reply import Kind, Problem
 
-__all__ = ["count_of", "counts", "loaded", "usages"]
+__all__ = [
+    "EXTRA_FIELD",
+    "Complaint",
+    "count_of",
+    "counts",
+    "loaded",
+    "problem_of",
+    "read_complaint",
+    "unsupported",
+    "usages",
+]
+
+EXTRA_FIELD = "extra_forbidden"
+"""What validators call a field that they do not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """The content of an unsuccessful response."""
+
+    message: str = ""
+    """The server's words, not yet fit to be shown."""
+    codes: frozenset[str] = frozenset()
+    """Its codes and types of error."""
+    parameter: str = ""
+    """The field of the request that it names."""
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether it is an error as services write one; a firewall's or a proxy's page is none."""
+        return bool(self.message or self.codes)
+
+
+def read_complaint(content: bytes) -> Complaint:
+    """Read the content of an unsuccessful response; a page for people says nothing.
+
+    Examples
+    --------
+    >>> read_complaint(b'{"error": {"message": "too long", "code": "context_length_exceeded", "param": "messages"}}')
+    Complaint(message='too long', codes=frozenset({'context_length_exceeded'}), parameter='messages')
+    >>> read_complaint(b"<html>Bad gateway</html>")
+    Complaint(message='', codes=frozenset(), parameter='')
+    """
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return Complaint()
+    if isinstance(body, list) and body:
+        body = body[0]
+    if not isinstance(body, dict):
+        return Complaint()
+    error = body.get("error", body)
+    if not isinstance(error, dict):
+        return Complaint(error if isinstance(error, str) else "", _codes(body))
+    parameter = error.get("param")
+    if parameter is None and (extra := _extra_field(error.get("detail"))):
+        return Complaint(_message(error), _codes(error) | {EXTRA_FIELD}, extra)
+    return Complaint(_message(error), _codes(error), parameter if isinstance(parameter, str) else "")
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    for name in ("message", "detail"):
+        words = error.get(name)
+        if isinstance(words, str):
+            return words
+        if isinstance(words, list):
+            return "; ".join(_validation_errors(words))
+    return ""
+
+
+def _validation_errors(items: list[Any]) -> Iterator[str]:
+    # These quote the request beside the message, so only place and message are taken.
+    for item in items:
+        if isinstance(item, dict) and isinstance(item.get("msg"), str):
+            place = item.get("loc")
+            parts = [str(part) for part in place if part != "body"] if isinstance(place, list) else []
+            yield f"'{'.'.join(parts)}': {item['msg']}" if parts else item["msg"]
+
+
+def _extra_field(items: object) -> str:
+    for item in items if isinstance(items, list) else ():
+        place = item.get("loc") if isinstance(item, dict) and item.get("type") == EXTRA_FIELD else None
+        if isinstance(place, list):
+            return ".".join(str(part) for part in place if part != "body")
+    return ""
+
+
+def _codes(error: Mapping[str, Any]) -> frozenset[str]:
+    details = error.get("details")
+    inner = details if isinstance(details, dict) else {}
+    named = (error.get("code"), error.get("type"), error.get("status"), inner.get("error_code"))
+    return frozenset(code for code in named if isinstance(code, str))
+
 
 _MOST = 2**53
 
@@ -83,3 +180,181 @@ def _json(content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return None
+
+
+_CODES = frozenset(
+    {"unsupported_value", "unsupported_parameter", "unknown_parameter", "not_supported_error", EXTRA_FIELD}
+)
+_WORDS = re.compile(
+    r"unsupported|(?:not|n't|no longer) (?:be )?(?:support|permitted|allowed|available|accept|implemented)"
+    r"|unrecogni[sz]ed|unavailable|extra (?:inputs|fields)|deprecated"
+    r"|un(?:known|expected) (?:name|field|key|parameter|argument)|must be 1\b|at most 1\b",
+    re.IGNORECASE,
+)
+# Longer than any parameter's name, or with a blank in it: that is somebody's text.
+_QUOTED_TEXT = re.compile(
+    r"""(?<!\w)(?P<mark>['"`])(?![\w.\[\]-]{0,40}(?P=mark)).*?(?:(?P=mark)(?!\w)|$)""", re.DOTALL
+)
+
+_X = r"""[\[{(]?['"`]?(?P<x>structured outputs?|output format|[\w.\[\]]{1,40})['"`]?"""
+_MODEL = r"""(?:this model|(?:the |your )?(?:model )?['"`]?[\w.:/-]{1,80}['"`]?)"""
+_THING = r"(?:(?:parameter|argument|field|key|name|option|value|feature|setting)(?:s|\(s\))?|property)"
+_TAKEN = r"(?:supported|permitted|allowed|available|accepted|implemented|recogni[sz]ed)"
+_UNKNOWN = r"(?:unsupported|unrecogni[sz]ed|unknown|unexpected)"
+_NOT = rf"(?:is|are) (?:currently )?(?:(?:not|no longer) {_TAKEN}|deprecated|unavailable|{_UNKNOWN})\b"
+_TAKES_NOT = r"(?:does not|do not|doesn't|don't) (?:support|accept|allow)"
+# The name of an exception or a word about the payload may stand before the sentence.
+_BEFORE = r"(?:[\w.]{1,80}(?:Error|Exception)(?:: | - )){0,3}(?:invalid json payload received\. )?"
+_FORMS = tuple(
+    re.compile(_BEFORE + form, re.IGNORECASE)
+    for form in (
+        rf"{_UNKNOWN} (?:request )?{_THING}(?: supplied| in the request| provided)?:? {_X}",
+        rf"{_THING} (?:is |are )?not {_TAKEN}(?: (?:on|by|with|for|in) this model)?: {_X}",
+        rf"invalid {_THING}:? {_X} (?:of type ['\"`]?\w{{1,40}}['\"`]? )?{_NOT}",
+        rf"(?:the |this )?(?:{_THING} )?{_X}:? (?:{_THING} |type )?{_NOT}",
+        rf"(?:the |this )?(?:{_THING} )?{_X} {_TAKES_NOT}\b",
+        rf"(?:[\w.]{{1,80}}: )?{_MODEL} {_TAKES_NOT} (?:the |this )?(?:{_THING}:? )?{_X}",
+        rf"{_X}: extra (?:inputs|fields) (?:are )?not permitted",
+        rf"extra (?:inputs|fields) (?:are )?not permitted, field: {_X}",
+        rf"(?:\d+ validation errors?:?\s*)?\[?\{{'type': '{EXTRA_FIELD}', 'loc': \('body', {_X}",
+        rf"you are not allowed to (?:request|use|set) {_X}",
+        rf"{_X} ?:? (?:number )?must be (?:1\b|at most 1\b)",
+    )
+)
+
+
+def unsupported(complaint: Complaint, names: Mapping[str, str]) -> str:
+    """Return which of our parameters a server does not take, empty where it is none of them.
+
+    A code or a named parameter says so, or else a sentence that servers use, at the start of the message.
+    Words found anywhere else may be those of a prompt that the server repeats, and would teach us nonsense.
+
+    Parameters
+    ----------
+    complaint : Complaint
+    names : mapping of str to str
+        The parameters a request can do without, each with a pattern of what servers call it.
+
+    Examples
+    --------
+    >>> names = {"temperature": "temperature"}
+    >>> unsupported(Complaint("`temperature` is deprecated for this model."), names)
+    'temperature'
+    >>> unsupported(Complaint("Your prompt was flagged: 'temperature is not supported'"), names)
+    ''
+    """
+    own_words = _QUOTED_TEXT.sub("''", complaint.message)
+    has_code = bool(complaint.codes & _CODES)
+    if complaint.parameter:
+        return _ours(complaint.parameter, names) if has_code or _WORDS.search(own_words) else ""
+    for form in _FORMS:
+        found = form.match(complaint.message.lstrip())
+        if found and (name := _ours(found["x"], names)):
+            return name
+    return _first(own_words, names) if has_code else ""
+
+
+def _ours(named: str, names: Mapping[str, str]) -> str:
+    field = re.split(r"[.\[]", named, maxsplit=1)[0]
+    return next((name for name, pattern in names.items() if re.search(pattern, f"'{field}'", re.IGNORECASE)), "")
+
+
+def _first(words: str, names: Mapping[str, str]) -> str:
+    found = {name: re.search(pattern, words) for name, pattern in names.items()}
+    # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead": the first is meant.
+    places = [(match.start(), name) for name, match in found.items() if match]
+    return min(places)[1] if places else ""
+
+
+_QUOTA_CODES = frozenset(
+    {
+        "insufficient_quota",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "billing_error",
+        "contract_spend_limit_reached",
+        "enforced_spend_limit_reached",
+        "linked_organization_spend_limit_reached",
+    }
+)
+_QUOTA_WORDS = re.compile(
+    r"credit balance is too low|insufficient (?:balance|credits|funds)"
+    r"|reached your specified (?:\w+ )?usage limits|billing hard limit",
+    re.IGNORECASE,
+)
+_DENIED_CODES = frozenset(
+    {"invalid_api_key", "authentication_error", "permission_error", "model_not_found", "not_found_error"}
+)
+_CONTENT_WORDS = re.compile(r"flagged|moderation|content[ _](?:filter|policy)", re.IGNORECASE)
+
+_NAMING_STATUS = frozenset({400, 403, 422, 501})
+_ANYBODYS_STATUS = frozenset({400, 422})
+"""What firewalls and proxies answer as well. Of 413 it does not matter who says it: the request stays as large."""
+_DENIED_STATUS = frozenset({401, 403, 404, 405, 407, 410})
+_OVERLOADED_STATUS = frozenset({408, 409})
+_LOST_BEHIND_A_GATEWAY = frozenset({504, 524})
+
+
+def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Problem:
+    """Say what an unsuccessful response means.
+
+    The header ``x-should-retry: false`` changes nothing: all that is not asked again is final here, and a
+    server that advises against a second try has not said that the request can never be answered. The number
+    of attempts is bounded anyway.
+
+    Parameters
+    ----------
+    response : Response
+    now : float
+        The wall clock, in seconds since 1970.
+    names : mapping of str to str
+        The parameters a request can do without, each with a pattern of what servers call it.
+    """
+    complaint = read_complaint(response.content)
+    parameter = unsupported(complaint, names) if response.status in _NAMING_STATUS else ""
+    kind = _kind(response.status, complaint, parameter)
+    if kind == "unsupported":
+        message = f"the server does not take {parameter} (HTTP {response.status})"
+    else:
+        words = one_line(complaint.message)
+        message = f"the server answered HTTP {response.status}" + (f": {words}" if words else "")
+    return Problem(
+        kind,
+        message,
+        status=response.status,
+        parameter=parameter if kind == "unsupported" else "",
+        retry_after=retry_after(response.headers, now),
+        # Behind a gateway that gave up waiting the answer may have been made, and billed.
+        sent=kind == "broken" or response.status in _LOST_BEHIND_A_GATEWAY,
+    )
+
+
+def _kind(status: int, complaint: Complaint, parameter: str) -> Kind:
+    if _is_quota(status, complaint):
+        return "quota"
+    if status == 429:
+        return "throttled"
+    if parameter:
+        return "unsupported"
+    if status in _OVERLOADED_STATUS or status >= 500:
+        return "overloaded"
+    return _final(status, complaint)
+
+
+def _final(status: int, complaint: Complaint) -> Kind:
+    if status < 300:
+        return "broken"
+    if status == 403 and _CONTENT_WORDS.search(complaint.message):
+        # A gateway's moderation refuses one request, not the account.
+        return "rejected"
+    if status < 400 or status in _DENIED_STATUS or complaint.codes & _DENIED_CODES:
+        return "denied"
+    if status in _ANYBODYS_STATUS and not complaint.is_stated:
+        return "denied"
+    return "rejected"
+
+
+def _is_quota(status: int, complaint: Complaint) -> bool:
+    if status == 402 or complaint.codes & _QUOTA_CODES:
+        return True
+    return status in {400, 403, 429} and bool(_QUOTA_WORDS.search(complaint.message))

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 
 from bonwise.report.amounts import brief
 from bonwise.report.blocks import Drawing, Value
-from bonwise.report.figures.colours import COLOURS, SIZE
-from bonwise.report.figures.hover import tell
-from bonwise.report.figures.legend import legend_below
-from bonwise.report.figures.line_names import LineEnd, names_at_ends
-from bonwise.report.figures.names import told_apart
+from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
+from bonwise.report.figures.names import LineEnd, names_at_ends, told_apart
 from bonwise.report.numbers import Ends, Unit, number, with_interval
 
 if TYPE_CHECKING:
@@ -43,7 +40,7 @@ class Curve:
     high: Sequence[float | None] = ()
     """Ends of a band; empty for none."""
     role: str = "judge"
-    """Of `bonwise.report.figures.colours.COLOURS`."""
+    """Of `bonwise.report.figures.axes.COLOURS`."""
     points: bool = False
     """Mark the points: between them nothing was computed."""
     dashed: bool = False

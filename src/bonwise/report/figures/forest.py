@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from bonwise.report.blocks import Drawing, Value
-from bonwise.report.figures.colours import COLOURS, SIZE, TEXT
-from bonwise.report.figures.hover import tell
-from bonwise.report.figures.legend import legend_below
+from bonwise.report.figures.axes import COLOURS, SIZE, TEXT, legend_below, tell
 from bonwise.report.figures.names import told_apart
 from bonwise.report.numbers import Ends, Unit, count, number, with_interval
 
@@ -50,7 +48,7 @@ class ReferenceMark:
     row: int
     at: float
     role: str
-    """Of `bonwise.report.figures.colours.COLOURS`."""
+    """Of `bonwise.report.figures.axes.COLOURS`."""
     word: str
     """For the legend."""
 

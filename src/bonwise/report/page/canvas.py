@@ -17,8 +17,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from bonwise.printable import printable
-from bonwise.report.figures.colours import COLOURS, SIZE, STAND_INS, TEXT, with_stand_ins
-from bonwise.report.figures.hover import ValuePlace, collected_places
+from bonwise.report.figures.axes import COLOURS, SIZE, STAND_INS, TEXT, ValuePlace, collected_places, with_stand_ins
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Drawing
@@ -73,7 +72,7 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
     Parameters
     ----------
     paint : callable
-        Draws on the axes, in the colours of `bonwise.report.figures.colours.COLOURS`. Names from files go through
+        Draws on the axes, in the colours of `bonwise.report.figures.axes.COLOURS`. Names from files go through
         `bonwise.printable` first. Dense scatters are given ``rasterized=True``; they need a colour that reads on
         light and dark paper, such as ``#7f8fa6``, for a picture in a picture follows no style sheet.
     key : str
@@ -88,7 +87,7 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
 
     Examples
     --------
-    >>> from bonwise.report.figures.colours import COLOURS
+    >>> from bonwise.report.figures.axes import COLOURS
     >>> markup = drawn(lambda axes: axes.plot([0, 1], [0, 1], color=COLOURS["judge"]), key="line")
     >>> markup.startswith("<svg"), "var(--judge)" in markup
     (True, True)

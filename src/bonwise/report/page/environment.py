@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Cards, Part, Said
-from bonwise.report.figures.colours import LIGHT
+from bonwise.report.figures.axes import LIGHT
 
 __all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MARKUP", "MOST_BYTES", "environment", "page_bytes", "visible"]
 

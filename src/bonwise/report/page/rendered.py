@@ -1,20 +1,154 @@
-"""Blocks as a page for a browser, and as a part of a notebook."""
+"""A described document as one HTML page, or as part of a notebook."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from itertools import count
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from itertools import count, islice
 
 from bonwise.release import release
-from bonwise.report.blocks import Part
+from bonwise.report.blocks import Bar, Block, Drawing, Part, Said, Stepped, Table, decisive_first, drawings_of
 from bonwise.report.page.defined import with_definitions
 from bonwise.report.page.environment import environment
-from bonwise.report.page.few import few
-from bonwise.report.page.made_on import made_on
 from bonwise.report.page.view import page_view
 
-__all__ = ["fragment", "whole_page"]
+__all__ = ["few", "fragment", "made_on", "whole_page"]
+
+_DRAWINGS = 2
+"""Drawings side by side."""
+
+_ROOM = 560
+"""Pixels for what is open, below the title; a cell with a few lines more than estimated stays below 700."""
+
+_LINE, _ROW, _DRAWN, _BAR, _TILES, _TITLE = 27, 28, 310, 96, 96, 50
+"""Pixels of a line of words, a row of a table, a drawing with its caption, a bar, tiles, and a title."""
+
+_LETTERS = 95
+"""Of a line."""
+
+_FOLDED = "Tables and notes"
+
+
+def few(described: Part) -> Part:
+    """Return the verdict, its tiles, the outcomes of gates and two drawings; what does not fit is folded.
+
+    Parameters
+    ----------
+    described : Part
+        Parts that are there for a finder, and sliders, are left out: they need the script of a page.
+    """
+    blocks = list(_without_scripted(decisive_first(described, above_all=True).blocks))
+    decisive = [one for one in blocks if isinstance(one, Part) and one.role in {"verdict", "outcomes"}]
+    drawings = list(islice(drawings_of(blocks), _DRAWINGS))
+    shown: list[Block] = [*map(_in_brief, decisive), *drawings]
+    room = _ROOM - sum(_height(one) for one in shown if isinstance(one, Part)) - (_DRAWN if drawings else 0)
+    rest = [one for one in blocks if one not in decisive and not _is_facts(one)]
+    lines = list(_without_drawings(rest))
+    fitting = 0
+    for block in lines:
+        room -= _height(block)
+        if room < 0:
+            break
+        fitting += 1
+    folded = list(map(_unfolded, [*(more for one in decisive for more in _beyond(one)), *lines[fitting:]]))
+    before = [one for one in lines[:fitting] if not isinstance(one, Part)]
+    after = [one for one in lines[:fitting] if isinstance(one, Part)]
+    found: list[Block] = [*shown[: len(decisive)], *before, *drawings, *after]
+    if folded:
+        found.append(Part("", folded, folded=_FOLDED, anchor="more"))
+    return replace(described, blocks=found)
+
+
+def _in_brief(part: Part) -> Part:
+    if part.role != "verdict":
+        return part
+    return replace(part, blocks=[one for one in part.blocks if _is_first(one)])
+
+
+def _beyond(part: Part) -> Iterator[Block]:
+    if part.role == "verdict":
+        yield from (one for one in part.blocks if not _is_first(one))
+
+
+def _unfolded(block: Block) -> Block:
+    """Return a block without a fold of its own: one is enough."""
+    if not isinstance(block, Part):
+        return block
+    return replace(block, blocks=[_unfolded(one) for one in block.blocks], folded="")
+
+
+def _is_first(block: Block) -> bool:
+    """Tell whether a block of a verdict is read first: a sentence, the bar, the tiles."""
+    return isinstance(block, Said | Bar) or (isinstance(block, Table) and block.role == "headlines")
+
+
+def _without_scripted(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if not isinstance(block, Part):
+            if not isinstance(block, Stepped):
+                yield block
+        elif not any(isinstance(one, Table) and one.role == "finder" for one in block.blocks):
+            yield replace(block, blocks=list(_without_scripted(block.blocks)))
+
+
+def _without_drawings(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if isinstance(block, Part):
+            # What was there for its drawings alone has no place without them.
+            if left := list(_without_drawings(block.blocks)):
+                yield replace(block, blocks=left)
+        elif not isinstance(block, Drawing):
+            yield block
+
+
+def _is_facts(block: Block) -> bool:
+    return isinstance(block, Table) and block.role == "facts"
+
+
+def _height(block: Block) -> int:
+    """Return about how many pixels a block takes in a cell that is 800 wide."""
+    if isinstance(block, Said):
+        return _LINE * (1 + len(block.text) // _LETTERS) + 7
+    if isinstance(block, Bar):
+        return _BAR
+    if isinstance(block, Drawing):
+        return _DRAWN
+    if isinstance(block, Table):
+        return _TILES if block.role == "headlines" else _TITLE + _ROW * sum(_lines(row.cells) for row in block.rows)
+    if isinstance(block, Stepped) or not block.blocks:
+        return 0
+    return _LINE if block.folded else _TITLE + sum(map(_height, block.blocks))
+
+
+def _lines(cells: Sequence[str]) -> int:
+    return 1 + sum(map(len, cells)) // _LETTERS
+
+
+def made_on(seconds: str | None = None, today: date | None = None) -> str:
+    """Return the date as ISO writes it.
+
+    Parameters
+    ----------
+    seconds : str, optional
+        Since 1970, in place of what SOURCE_DATE_EPOCH says.
+    today : datetime.date, optional
+        In place of the computer's own.
+
+    Examples
+    --------
+    >>> made_on("0"), made_on("", date(2026, 11, 28))
+    ('1970-01-01', '2026-11-28')
+    """
+    said = os.getenv("SOURCE_DATE_EPOCH", "") if seconds is None else seconds
+    try:
+        return datetime.fromtimestamp(int(said), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return (today or datetime.now().astimezone().date()).isoformat()
+
 
 _SHOWN = count(1)
 """Outputs of this process: a notebook may show one result in two places."""

@@ -1,19 +1,39 @@
-"""What the templates of a page go through: sections with levels, addresses that differ, and drawings painted."""
+"""What a page shows, ready for its templates."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 from typing import Literal
 
-from bonwise.documents.csv_rows import rows_as_csv
 from bonwise.report.blocks import Bar, Block, Drawing, FigureData, Part, Role, Said, Stepped, Table, decisive_first
 from bonwise.report.page.canvas import drawn
+from bonwise.table.writing import csv_text
 
-__all__ = ["Figure", "PagePart", "PageView", "SectionView", "page_view"]
+__all__ = ["Figure", "PagePart", "PageView", "SectionView", "page_view", "rows_as_csv"]
+
+
+def rows_as_csv(rows: Iterable[Mapping[str, str | float | int | bool | None]]) -> str:
+    """Return rows as CSV that a spreadsheet runs nothing of; what a row lacks is a blank cell.
+
+    Examples
+    --------
+    >>> print(rows_as_csv([{"row": "=1+1", "estimate": 0.5}, {"row": "b", "estimate": None, "low": 0.1}]), end="")
+    row,estimate,low
+    '=1+1,0.5,
+    b,,0.1
+    """
+    every = list(rows)
+    columns = list(dict.fromkeys(name for row in every for name in row))
+    return csv_text(columns, ([_cell(row.get(name)) for name in columns] for row in every))
+
+
+def _cell(value: object) -> object:
+    return "" if value is None else value
+
 
 _IN_FULL, _SHOWN = 3, 12
 """Parts listed with their sections, and parts listed at all: a list must stay shorter than what it leads to."""

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bonwise.data.checks import check_number, check_whole
-from bonwise.data.verdicts import Score, Verdict
 from bonwise.errors import UsageError
 from bonwise.judges.asking import checked_temperature
-from bonwise.judges.wrapping import calls_of
+from bonwise.judges.calling import calls_of
+from bonwise.selection.draw_model import assumed_model, load_model
 from bonwise.selection.draws import OWED, Draws, calls_of_a_draw
-from bonwise.selection.pilot import assumed_model, load_model
+from bonwise.selection.learnt_draws import DrawModel
 from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
-from bonwise.selection.spec import StrategySpec
-from bonwise.stats.beliefs import Beliefs
-from bonwise.stats.best import best_of_normals
-from bonwise.stats.draw_model import DrawModel
+from bonwise.selection.registry import StrategySpec
+from bonwise.stats.beliefs import Beliefs, best_of_normals
 from bonwise.stats.redraws import CallPrice
+from bonwise.table.checks import check_number, check_whole
+from bonwise.table.verdicts import Score, Verdict
 
 if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
@@ -72,7 +71,7 @@ class ValueOfInformation:
 
     Examples
     --------
-    >>> from bonwise.data.verdicts import Score
+    >>> from bonwise.table.verdicts import Score
     >>> contest = ValueOfInformation(mean_calls=6).contest(Entrants(3, order=(2, 0, 1)))
     >>> for question, value in zip(contest.next(), [0.5, 0.85, 0.85], strict=True):
     ...     contest.hear(question, Score(value))

@@ -1,21 +1,40 @@
-"""Predictions of what labels would say of a prompt, each by a model that never saw the prompt's own labels."""
+"""Models of the labels of a prompt that never saw its own labels.
+
+Which one, what it predicts, and how far it is trusted.
+"""
 
 from __future__ import annotations
 
 import copy
 import inspect
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.errors import UsageError
+from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.partial.label_features import OUTCOMES, LabelFeatures
-from bonwise.stats.partial.scaled_sample import ScaledSample
+from bonwise.stats.partial.label_sample import ScaledSample, fold_of
 from bonwise.stats.sums import Floats
 
-__all__ = ["FOLDS", "OutcomeModel", "Ridge", "cross_fit"]
+__all__ = [
+    "FOLDS",
+    "LABELS_ONLY",
+    "STAND_IN",
+    "ModelChoice",
+    "OutcomeModel",
+    "Ridge",
+    "choose_model",
+    "cluster_folds",
+    "cross_fit",
+    "power_tuning",
+    "predictions",
+    "prompt_folds",
+    "share_explained",
+]
 
 FOLDS = 5
 
@@ -130,3 +149,211 @@ def _by_fold(model: OutcomeModel, X: Floats, y: Floats, draw: ScaledSample, fold
         if held.size:
             out[held] = fitted.predict(X[held])
     return out
+
+
+LABELS_ONLY = "labels only"
+STAND_IN = "stand-in"
+
+_FEWEST_TO_FIT = 30
+_FEWEST_FOR_ALL = 100
+_FEWEST_FOR_CALLERS = 2 * FOLDS
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """Which model of the labels an estimate rests on."""
+
+    name: str
+    """``labels only``, ``stand-in`` (the further judges' scores as they are), ``ridge``, or the class of a model that
+    the caller gave.
+    """
+    covariates: tuple[str, ...]
+    """What it looks at; the models of top-1 and hit also see what these would be if the further judges' scores were
+    the labels. Empty where labels are used alone.
+    """
+    reason: str
+    """Why this one with this number of labels, in plain words."""
+    regressor: OutcomeModel | None = field(default=None, repr=False, compare=False)
+    """What is cross-fitted, None where nothing is."""
+    brief: bool = field(default=False, repr=False)
+    """Whether it sees the few covariates only."""
+
+
+def choose_model(features: LabelFeatures, labels: int, model: OutcomeModel | None = None) -> ModelChoice:
+    """Choose the model by the number of labelled prompts, and say why.
+
+    Parameters
+    ----------
+    features : LabelFeatures
+    labels : int
+        Labelled prompts.
+    model : OutcomeModel, optional
+        Of the caller: taken with 10 labelled prompts or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bonwise.stats.partial.label_features import label_features
+    >>> features = label_features(np.array([.9, .1]), np.array([2]))
+    >>> choose_model(features, 40).reason
+    '40 labelled prompts, fewer than 100, and no further judge: the labels are used alone, weighted'
+    """
+    if model is not None and labels >= _FEWEST_FOR_CALLERS:
+        return _callers(features, labels, model)
+    chosen = _with_further(features, labels) if features.further else _by_labels(features, labels)
+    if model is None:
+        return chosen
+    unused = f"; {type(model).__name__} would need {_FEWEST_FOR_CALLERS}"
+    return replace(chosen, reason=chosen.reason + unused)
+
+
+def _callers(features: LabelFeatures, labels: int, model: OutcomeModel) -> ModelChoice:
+    name = type(model).__name__
+    why = f"{labels} labelled prompts, and the caller gave a model: {name}, cross-fitted"
+    return ModelChoice(name, features.names("random", brief=False), why, model)
+
+
+def _by_labels(features: LabelFeatures, labels: int) -> ModelChoice:
+    if labels < _FEWEST_FOR_ALL:
+        why = f"{_fewer(labels, _FEWEST_FOR_ALL)}, and no further judge: the labels are used alone, weighted"
+        return ModelChoice(LABELS_ONLY, (), why)
+    names = features.names("random", brief=False)
+    why = (
+        f"{_enough(labels)}, and no further judge: a ridge regression on the {len(names)} features of its own scores"
+    )
+    return ModelChoice("ridge", names, why, Ridge())
+
+
+def _with_further(features: LabelFeatures, labels: int) -> ModelChoice:
+    if labels < _FEWEST_TO_FIT:
+        why = f"{_fewer(labels, _FEWEST_TO_FIT)}: nothing is fitted, the further judges' scores replace labels"
+        return ModelChoice(STAND_IN, ("further_pick", "further_best", "further_mean"), why)
+    brief = labels < _FEWEST_FOR_ALL
+    names = features.names("random", brief=brief)
+    whose = "of the further judges" if brief else "of all judges"
+    lead = _fewer(labels, _FEWEST_FOR_ALL) if brief else _enough(labels)
+    why = f"{lead}: a ridge regression on {len(names)} covariates {whose}"
+    return ModelChoice("ridge", names, why, Ridge(), brief)
+
+
+def _fewer(labels: int, than: int) -> str:
+    return f"{labels} labelled prompt{'s' * (labels != 1)}, fewer than {than}"
+
+
+def _enough(labels: int) -> str:
+    return f"{labels} labelled prompts, at least {_FEWEST_FOR_ALL}"
+
+
+def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats:
+    """Return the weight of the model for every outcome; Y1 and Y2 share the one that suits recovery.
+
+    ``lam = 1 + sum (q - 1)(m - mbar) q (e - ebar) / sum ((q - 1)(m - mbar))^2`` with e = Y - m, cut to [0, 1]; for Y1
+    and Y2 with phi = Y1 - rho Y2 and the same contrast of the predictions. It estimates the lam of smallest variance,
+    ``sum (q - 1)(m - mbar) q (Y - Ybar) / sum ((q - 1)(m - mbar))^2``, from residuals: a model that is right keeps
+    its full weight also where propensities are wrong, so that the estimate stays doubly robust.
+
+    Parameters
+    ----------
+    m : ndarray of float64, shape (prompts, 5)
+        Predicted `OUTCOMES`.
+    Y : ndarray of float64, shape (labelled prompts, 5)
+    draw : ScaledSample
+    rho : float
+        First guess of recovery.
+
+    Returns
+    -------
+    ndarray of float64, shape (5,)
+    """
+    directions = np.eye(len(OUTCOMES))
+    directions[1:3] = 0.0, 1.0, -rho, 0.0, 0.0
+    predicted, seen = m @ directions.T, Y @ directions.T
+    pull = (draw.q - 1)[:, None] * (predicted - predicted.mean(axis=0))
+    left = seen - predicted[draw.rows]
+    around = draw.weight[:, None] * (left - draw.mean(left))
+    scale = np.einsum("xk,xk->k", pull, pull)
+    cross = scale + np.einsum("xk,xk->k", pull[draw.rows], around)
+    # What is left of constant predictions after their mean is rounding, and its direction means nothing; so is what
+    # is left where the two gains cancel.
+    size = np.max(np.abs(m) @ np.abs(directions).T, axis=0)
+    noise = 1e-24 * np.sum((draw.q - 1) ** 2) * size**2
+    lam: Floats = np.clip(np.divide(cross, scale, out=np.zeros(len(scale)), where=scale > noise), 0.0, 1.0)
+    return lam
+
+
+def share_explained(m: Floats, Y: Floats, draw: ScaledSample, direction: Floats) -> float | None:
+    """Return the share of the variance of a contrast of outcomes that predictions explain, at least 0.
+
+    Parameters
+    ----------
+    m, Y : ndarray of float64, shape (labelled prompts, outcomes)
+        Predictions and what was seen.
+    draw : ScaledSample
+        Prompts count by their weights.
+    direction : ndarray of float64, shape (outcomes,)
+
+    Returns
+    -------
+    float or None
+        1 - variance of the residuals / variance of what was seen; None where that does not vary.
+    """
+    seen, left = Y @ direction, (Y - m) @ direction
+    spread, rest = (float(draw.mean((values - draw.mean(values)) ** 2)) for values in (seen, left))
+    return max(0.0, 1 - rest / spread) if spread > 1e-12 * float(draw.mean(seen**2)) else None
+
+
+def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: int) -> _Ints:
+    """Assign prompts to folds by their features, weights and labels, shape (prompts,).
+
+    Parameters
+    ----------
+    features : LabelFeatures
+    draw : ScaledSample
+    Y : ndarray of float64, shape (labelled prompts, outcomes)
+    seed : int
+    """
+    seen = np.zeros((Y.shape[1], len(draw.q)))
+    seen[:, draw.rows] = Y.T
+    return fold_of(np.array([*features.identity(), draw.q, *seen]), draw.rows, FOLDS, seed)
+
+
+def cluster_folds(clusters: _Ints, seed: int) -> _Ints:
+    """Assign prompts to folds, those of one cluster together.
+
+    Examples
+    --------
+    >>> folds = cluster_folds(np.array([3, 1, 3, 2]), 0)
+    >>> bool(folds[0] == folds[2]), len(set(folds.tolist()))
+    (True, 3)
+    """
+    codes, count = cluster_codes(clusters)
+    found: _Ints = (np.random.default_rng(seed).permutation(count) % FOLDS)[codes]
+    return found
+
+
+def predictions(
+    choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: _Ints
+) -> Floats | None:
+    """Return cross-fitted predictions, what is known without labels in their place; None where labels are used alone.
+
+    Parameters
+    ----------
+    choice : ModelChoice
+    features : LabelFeatures
+    draw : ScaledSample
+    Y : ndarray of float64, shape (labelled prompts, outcomes)
+    folds : ndarray of int64, shape (prompts,)
+        As `prompt_folds` gives them.
+
+    Returns
+    -------
+    ndarray of float64, shape (prompts, outcomes), or None
+    """
+    if choice.name == LABELS_ONLY:
+        return None
+    values = features.stand_ins
+    if choice.regressor is not None:
+        values = cross_fit(choice.regressor, features, draw, Y, folds, brief=choice.brief)
+    known = features.known()
+    found: Floats = np.where(np.isnan(known), np.asarray(values), known)
+    return found

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.studies.calibration import study_calibration
 from bonwise.report.blocks import Part, Table, drawings_of
 from bonwise.report.numbers import count, estimate, with_interval
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
+from bonwise.studies.calibration.front import study_calibration
 from documents.round_trips import read_back, refusal
 from report.described.readers import HOSTILE, harmless, lost, words
 

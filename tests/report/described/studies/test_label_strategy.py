@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 
 from auditing.studies.pairwise_judges import verdicts
-from bonwise.auditing.studies.label_strategy.draw import draw_pairs
-from bonwise.auditing.studies.label_strategy.study import study_label_strategy
-from bonwise.auditing.studies.label_strategy.verdict_study import study_verdicts
 from bonwise.report.blocks import Part, Table
 from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
+from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
+from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.testing import simulate
 from documents.round_trips import read_back, refusal
 from report.described.readers import HOSTILE, harmless, lost, words

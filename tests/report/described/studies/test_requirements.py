@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.documents.studies.requirements import RequirementsDocument
 from bonwise.report.blocks import Part
 from bonwise.report.show import describe, text
+from bonwise.studies.requirements.result import RequirementsDocument
 from documents.studied import result
 
 

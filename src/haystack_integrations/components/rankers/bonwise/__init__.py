@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from bonwise.hosts import HOSTS
+from bonwise.hosts.adapters import place_of
 from bonwise.hosts.reranking import DocumentRanker
-from bonwise.hosts.trail import place_of
 from bonwise.selection.ranked_candidates import RankedCandidates
 
 HOSTS["haystack"].require("bonwise.hosts.haystack")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.end_laws import EffectiveShare
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
+from bonwise.stats.laws import EffectiveShare
 from bonwise.stats.sums import Floats
 
 __all__ = ["shortlist_recall"]

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.auditing.studies.registration import Flag, Study, WithAudit
-from bonwise.data.checks import CONFIDENCE
-from bonwise.data.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.documented import DocumentedResult
-from bonwise.documents.estimate import EstimateRecord
-from bonwise.documents.judge_counts import JudgeCounts
 from bonwise.documents.studies.shortlist import ShortlistDocument, ShortlistJudge, ShortlistSettings
+from bonwise.estimates import EstimateRecord
 from bonwise.stats.shortlist import shortlist_recall
+from bonwise.studies.labelled_panels import LabelledPanels, open_judged
+from bonwise.studies.registration import Flag, Study, WithAudit
+from bonwise.table.checks import CONFIDENCE
+from bonwise.table.facts import JudgeCounts
+from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def study_shortlist(
     confidence : float
         Of the two-sided intervals, in [0.5, 1).
     **reading
-        How the table is opened, see `bonwise.data.reading_options.ReadingOptions`.
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
     """
     options = ReadingOptions.of(study_shortlist, reading)
     settings = Settings(confidence=confidence, exclude=options.exclude, shape=options.shape)

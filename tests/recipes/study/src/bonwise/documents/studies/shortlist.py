@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bonwise.documents.document import FrameRow
-from bonwise.documents.estimate import EstimateRecord
-from bonwise.documents.judge_counts import JudgeCounts
-from bonwise.documents.study import StudyDocument, StudyJudge
-from bonwise.documents.study_settings import StudySettings
+from bonwise.estimates import EstimateRecord
+from bonwise.results import FrameRow
+from bonwise.studies.result import StudyDocument, StudyJudge
+from bonwise.table.facts import JudgeCounts, StudySettings
 
 __all__ = ["MODEL", "ShortlistDocument", "ShortlistJudge", "ShortlistSettings"]
 

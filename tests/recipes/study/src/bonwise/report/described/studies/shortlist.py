@@ -5,8 +5,8 @@ from __future__ import annotations
 from bonwise.documents.studies.shortlist import ShortlistDocument, ShortlistJudge
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Part, Said, Table
-from bonwise.report.described.studied.described_study import DescribedStudy
 from bonwise.report.numbers import counted, estimate, interval, interval_title
+from bonwise.studies.description import DescribedStudy
 
 __all__ = ["described"]
 

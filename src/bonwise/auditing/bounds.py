@@ -1,0 +1,227 @@
+"""Worst-case bounds when some prompts, or some cells, carry no labels and nobody knows why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.auditing.cell_table import CellTable, PoolBlock
+from bonwise.stats.sums import Floats
+
+__all__ = ["Unlabelled", "cell_bounds", "recovery_bounds", "value_bounds"]
+
+_Ints = npt.NDArray[np.int64]
+
+
+class Unlabelled(NamedTuple):
+    """Prompts without labels: how many candidates, how many of them the judge ties at the top."""
+
+    sizes: Floats  # K, shape (prompts,)
+    tied: Floats  # |A|, shape (prompts,)
+
+
+def value_bounds(known: Floats, missing: int, label_range: tuple[float, float]) -> tuple[float, float]:
+    """Bound the mean of a value over all prompts, `missing` of them unknown.
+
+    Examples
+    --------
+    >>> value_bounds(np.array([0.5, 0.7]), 2, (0.0, 1.0))
+    (0.3, 0.8)
+    """
+    total, count = float(known.sum()), len(known) + missing
+    return (total + missing * label_range[0]) / count, (total + missing * label_range[1]) / count
+
+
+def recovery_bounds(
+    gain: float, possible: float, missing: Unlabelled, label_range: tuple[float, float]
+) -> tuple[float, float]:
+    """Bound recovery over all prompts.
+
+    Parameters
+    ----------
+    gain, possible : float
+        Sums over labelled prompts of J - R and of M - R.
+    missing : Unlabelled
+        At least one prompt.
+    label_range : tuple of float
+
+    Notes
+    -----
+    The bounds solve a linear fractional program: the extreme labels of a prompt lie at the ends of the
+    scale, with a few of them high. Where t of the a top-scored and m of the other candidates are high,
+    ``J - R = w (t/a - (t + m)/K)`` and ``M - R = w (1 - (t + m)/K)`` on a scale of width w; both are
+    linear in t and m, so only the corners count.
+    """
+    vertices = _vertices(missing, label_range[1] - label_range[0])
+    return _extreme_of_corners(gain, possible, *vertices, sign=-1.0), _extreme_of_corners(
+        gain, possible, *vertices, sign=1.0
+    )
+
+
+def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
+    """Return J - R and M - R of each prompt at each corner, shapes (corners, prompts)."""
+    K, a = missing
+    none, one = np.zeros_like(K), np.ones_like(K)
+    corners = ((one, none), (a, none), (none, np.minimum(K - a, 1)), (none, K - a), (none, none))
+    gains = [t / a - (t + m) / K for t, m in corners]
+    possibles = [((t + m) > 0) - (t + m) / K for t, m in corners]
+    return width * np.array(gains), width * np.array(possibles)
+
+
+def _extreme_of_corners(gain: float, possible: float, gains: Floats, possibles: Floats, *, sign: float) -> float:
+    """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration."""
+    prompts = np.arange(gains.shape[1])
+    choice = np.zeros_like(prompts)  # one high label per prompt: the denominator is positive
+    rho = (gain + float(gains[choice, prompts].sum())) / (possible + float(possibles[choice, prompts].sum()))
+    while True:
+        choice = (sign * (gains - rho * possibles)).argmax(axis=0)
+        numerator = gain + float(gains[choice, prompts].sum())
+        denominator = possible + float(possibles[choice, prompts].sum())
+        # Each step improves until the optimum is reached; from there on only rounding moves.
+        if denominator <= 0 or sign * (numerator / denominator - rho) <= 1e-12 * max(1.0, abs(rho)):
+            return rho
+        rho = numerator / denominator
+
+
+_STEPS = 200  # Dinkelbach's iteration ends within a dozen; this only guards against rounding
+
+
+def cell_bounds(table: CellTable, label_range: tuple[float, float]) -> dict[str, tuple[float, float]]:
+    """Bound figures of the table over all that its missing labels could be.
+
+    Parameters
+    ----------
+    table : CellTable
+    label_range : tuple of float
+        Lowest and highest label; infinite ends leave infinite bounds wherever a label is missing.
+
+    Returns
+    -------
+    dict of str to tuple of float
+        ``value_random``, ``value_judge``, ``value_oracle``, ``gain``, ``recovery``. The last is left out where no
+        labels make it defined, and where the scale has no ends but labels are missing.
+
+    Notes
+    -----
+    A figure that is linear in the labels is lowest where every missing label stands at the end of the scale that its
+    coefficient's sign says. Recovery is a ratio of two sums, which Dinkelbach's iteration maximises: for a given
+    ratio r a prompt contributes ``sum c_i O_i - r max O`` with ``c_i = w_i - (1 - r) / K``, w_i the judge's weights.
+    Where the largest label M of the prompt is given, missing labels with c_i > 0 stand at M and others at lo; the
+    contribution is linear in M, so that M is the largest label seen, or hi.
+
+    Examples
+    --------
+    >>> table = CellTable(np.array([2]), np.array([.9, .1]), np.array([1., np.nan]))
+    >>> bounds = cell_bounds(table, (0.0, 1.0))
+    >>> bounds["gain"], bounds["value_oracle"]
+    ((0.0, 0.5), (1.0, 1.0))
+    """
+    low, high = label_range
+    n = table.prompts
+    random = [_linear(block, np.full(block.S.shape, 1 / block.K), label_range) for block in table.blocks]
+    judge = [_linear(block, block.contrast + 1 / block.K, label_range) for block in table.blocks]
+    gain = [_linear(block, block.contrast, label_range) for block in table.blocks]
+    oracle = [_largest(block, label_range) for block in table.blocks]
+    found = {
+        name: (sum(one[0] for one in parts) / n, sum(one[1] for one in parts) / n)
+        for name, parts in (
+            ("value_random", random),
+            ("value_judge", judge),
+            ("value_oracle", oracle),
+            ("gain", gain),
+        )
+    }
+    complete = bool(table.labelled.all())
+    if complete or np.isfinite([low, high]).all():
+        ends = _recovery(table.blocks, *((0.0, 0.0) if complete else (low, high)))
+        if ends is not None:
+            found["recovery"] = ends
+    return found
+
+
+def _linear(block: PoolBlock, c: Floats, label_range: tuple[float, float]) -> tuple[float, float]:
+    """Return the least and the greatest sum over prompts of ``sum c_i O_i``."""
+    seen = float(np.sum(c * block.O))
+    c = c[~block.L]
+    up, down = float(c[c > 0].sum()), float(c[c < 0].sum())
+    low, high = label_range
+
+    def at(end: float, other: float) -> float:
+        return seen + (up * end if up else 0.0) + (down * other if down else 0.0)
+
+    return at(low, high), at(high, low)
+
+
+def _largest(block: PoolBlock, label_range: tuple[float, float]) -> tuple[float, float]:
+    """Return the least and the greatest sum over prompts of the largest label."""
+    low, high = label_range
+    seen = np.where(block.L, block.O, -np.inf).max(axis=1)
+    at_most = np.where(block.complete, seen, np.maximum(seen, high))
+    at_least = np.where(block.complete, seen, np.maximum(seen, low))
+    return float(at_least.sum()), float(at_most.sum())
+
+
+def _recovery(blocks: tuple[PoolBlock, ...], low: float, high: float) -> tuple[float, float] | None:
+    least = _extreme_of_blocks(blocks, low, high, sign=-1.0)
+    most = _extreme_of_blocks(blocks, low, high, sign=1.0)
+    return None if least is None or most is None else (least, most)
+
+
+def _extreme_of_blocks(blocks: tuple[PoolBlock, ...], low: float, high: float, *, sign: float) -> float | None:
+    """Minimise or maximise the sum of J - R over that of M - R; None where the latter can only be 0."""
+    gain = possible = 0.0
+    for block in blocks:
+        parts = _start(block, low, high)
+        gain, possible = gain + parts[0].sum(), possible + parts[1].sum()
+    scale = sum(float(np.abs(block.O).sum()) for block in blocks) + abs(low) + abs(high)
+    if not possible > 1e-12 * scale:
+        return None
+    r = gain / possible
+    for _ in range(_STEPS):
+        gain = possible = 0.0
+        for block in blocks:
+            parts = _best(block, r, low, high, sign)
+            gain, possible = gain + parts[0].sum(), possible + parts[1].sum()
+        # Each step improves until the optimum is reached; from there on only rounding moves.
+        if possible <= 1e-12 * scale or sign * (gain / possible - r) <= 1e-13 * max(1.0, abs(r)):
+            break
+        r = gain / possible
+    return float(r)
+
+
+def _start(block: PoolBlock, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return J - R and M - R of each prompt under labels that differ if they can: the ratio is defined there."""
+    O = np.where(block.L, block.O, low)
+    gains, possibles = _parts(block, O)
+    some = np.flatnonzero(~block.complete)
+    O[some, (~block.L).argmax(axis=1)[some]] = high
+    raised = _parts(block, O)
+    apart = raised[1] > possibles
+    return np.where(apart, raised[0], gains), np.where(apart, raised[1], possibles)
+
+
+def _best(block: PoolBlock, r: float, low: float, high: float, sign: float) -> tuple[Floats, Floats]:
+    """Return J - R and M - R of each prompt under the labels that make ``sign (J - R - r (M - R))`` greatest."""
+    c = sign * (block.contrast + 1 / block.K - (1 - r) / block.K)
+    missing = ~block.L
+    seen = np.maximum(np.where(block.L, block.O, -np.inf).max(axis=1, keepdims=True), low)
+    helping = missing & (c > 0)
+    at_low = np.where(block.L, block.O, low)
+    at_seen, at_high = np.where(helping, seen, at_low), np.where(helping, high, at_low)
+    raised = at_high.copy()
+    cheapest = np.where(missing, c, -np.inf).argmax(axis=1)
+    some = np.flatnonzero(~block.complete)
+    raised[some, cheapest[some]] = high
+    gains, possibles = _parts(block, at_seen)
+    for labels in (at_high, raised):
+        others = _parts(block, labels)
+        better = sign * (others[0] - r * others[1]) > sign * (gains - r * possibles)
+        gains, possibles = np.where(better, others[0], gains), np.where(better, others[1], possibles)
+    return gains, possibles
+
+
+def _parts(block: PoolBlock, O: Floats) -> tuple[Floats, Floats]:
+    gains: Floats = np.einsum("xi,xi->x", block.contrast, O)
+    return gains, O.max(axis=1) - O.mean(axis=1)

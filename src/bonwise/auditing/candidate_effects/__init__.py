@@ -1,1 +1,0 @@
-"""Length, family and place of candidates: what a judge prefers at equal label."""

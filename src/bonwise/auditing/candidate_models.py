@@ -1,0 +1,269 @@
+"""Labels of single candidates, and a linear model in the place of those that are lacking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.partial.label_features import mean_of_judges
+from bonwise.stats.partial.label_sample import LabelSample, ScaledSample, fold_of
+from bonwise.stats.partial.outcome_model import FOLDS
+from bonwise.stats.sums import Floats
+
+__all__ = ["CandidateDraw", "Measured", "Modelled", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What was measured of each prompt, and what a measurement of it is expected to be."""
+
+    outcome: Floats = field(repr=False)
+    """Y, taken where a prompt is labelled."""
+    seen: Floats = field(repr=False)
+    """X, taken where a prompt is labelled."""
+    expected: Floats = field(repr=False)
+    """EX, of all prompts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Modelled:
+    """Predictions of all prompts, and outcomes of the labelled ones with what the draw added set right."""
+
+    predictions: Floats = field(repr=False)
+    """EX b."""
+    outcomes: Floats = field(repr=False)
+    """Y - X b + EX b: less its prediction it is the residual of what was measured."""
+
+
+def modelled(measured: Measured, draw: ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:
+    """Predict every prompt by a regression of Y on X that never saw its labels.
+
+    The mean of ``EX b + q (Y - X b)`` is right whatever b is: X is measured on the very candidates that Y is, and
+    its mean over their draw is known.
+
+    Parameters
+    ----------
+    measured : Measured
+    draw : ScaledSample
+    origin : bool
+        Whether the fit goes through the origin, as that of a contrast does.
+    fit : bool
+        Whether b is fitted, cross-fitted on 5 folds of prompts; otherwise it is 1, for a covariate that stands in
+        for the label as it is.
+    seed : int
+        Of the folds.
+
+    Examples
+    --------
+    >>> from bonwise.stats.partial.label_sample import LabelSample
+    >>> sample = LabelSample.uniform(np.array([True, True, False]))
+    >>> T = np.array([[.3], [.5], [.4]])
+    >>> measured = Measured(np.array([.2, .6, 0.]), T, T)
+    >>> modelled(measured, ScaledSample.of(sample), origin=False, fit=False, seed=0).predictions.tolist()
+    [0.3, 0.5, 0.4]
+    """
+    rows, Y, X = draw.rows, measured.outcome[draw.rows], measured.seen[draw.rows]
+    if not fit or not X.shape[1]:
+        predictions: Floats = measured.expected.sum(axis=1)
+        return Modelled(predictions, Y - X.sum(axis=1) + predictions[rows])
+    numbers = np.vstack([measured.expected.T, draw.q, np.where(draw.q > 0, measured.outcome, 0.0)])
+    folds = fold_of(numbers, rows, FOLDS, seed)
+    predictions, seen = np.empty(len(draw.q)), np.empty(len(rows))
+    for fold in range(FOLDS):
+        train, held = folds[rows] != fold, folds == fold
+        b = _slope(X[train], Y[train], draw.weight[train], origin=origin)
+        predictions[held], seen[~train] = measured.expected[held] @ b, X[~train] @ b
+    return Modelled(predictions, Y - seen + predictions[rows])
+
+
+def _slope(X: Floats, y: Floats, weight: Floats, *, origin: bool) -> Floats:
+    """Fit a weighted ridge regression on columns scaled to mean square 1, with penalty ``1 + .001 m``."""
+    rows, w = len(X), weight / weight.mean()
+    if not origin:
+        X, y = X - w @ X / rows, y - w @ y / rows
+    size = np.sqrt(w @ X**2 / rows)
+    scale = np.where(size > 1e-12, size, 1.0)
+    Z = X / scale
+    weighted = (Z * w[:, None]).T
+    penalty = (1 + 0.001 * rows) * np.eye(X.shape[1])
+    slope: Floats = np.linalg.solve(weighted @ Z + penalty, weighted @ y) / scale
+    return slope
+
+
+def tuning(covariance: Floats) -> float:
+    """Return the share of the model, in [0, 1], with which the variance is least.
+
+    Parameters
+    ----------
+    covariance : ndarray of float64, shape (2, 2)
+        Of the mean by labels alone and of that by the model.
+
+    Examples
+    --------
+    >>> tuning(np.array([[4.0, 1.0], [1.0, 2.0]]))
+    0.75
+    """
+    (alone, both), (_, model) = covariance.tolist()
+    gap = alone + model - 2 * both
+    return float(np.clip((alone - both) / gap, 0.0, 1.0)) if gap > 1e-12 * alone else 0.0
+
+
+FEWEST_TO_FIT = 30
+"""Labelled prompts from which a model is fitted."""
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateDraw:
+    """Which candidates were drawn and labelled."""
+
+    sizes: _Ints = field(repr=False)
+    """K."""
+    top: _Mask = field(repr=False)
+    """A: cells with the highest score of their prompt."""
+    picks: _Ints = field(repr=False)
+    """i: cell of the labelled pick, -1 where none is."""
+    others: _Ints | None = field(default=None, repr=False)
+    """j: cell of the labelled other candidate, -1 where none is. None where picks alone were drawn."""
+
+    @property
+    def tied(self) -> Floats:
+        """Return a, shape (prompts,)."""
+        return self._sum(self.top.astype(float))
+
+    @property
+    def all_tied(self) -> _Mask:
+        """Whether the judge ties all candidates, so that no other candidate exists."""
+        tied: _Mask = self.tied == self.sizes
+        return tied
+
+    @property
+    def labelled(self) -> _Mask:
+        """Whether a prompt has the labels of all that was drawn of it."""
+        return (self.picks >= 0) if self.others is None else (self.picks >= 0) & (self.others >= 0)
+
+    def measured(self, values: Floats) -> Floats:
+        """Return what the drawn candidates measure, 0 where nothing is labelled.
+
+        The pick alone: ``v_i``. A pair: ``c (v_i - v_j)`` with c = 1 - a/K.
+        """
+        if self.others is None:
+            return np.where(self.labelled, values[self.picks], 0.0)
+        c = 1 - self.tied / self.sizes
+        return np.where(self.labelled, c * (values[self.picks] - values[self.others]), 0.0)
+
+    def expected(self, values: Floats) -> Floats:
+        """Return the mean of `measured` over the draw of candidates.
+
+        The pick alone: ``mean of v over A``. A pair: that less the mean of v over all, exactly 0 where all tie.
+        """
+        best = self._sum(np.where(self.top, values, 0.0)) / self.tied
+        if self.others is None:
+            return best
+        return np.where(self.all_tied, 0.0, best - self._sum(values) / self.sizes)
+
+    def _sum(self, values: Floats) -> Floats:
+        total: Floats = np.add.reduceat(values, np.cumsum(self.sizes) - self.sizes)
+        return total
+
+
+def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) -> tuple[Floats, Floats | None]:
+    """Return what is known of every candidate: columns, shape (cells, covariates), and T where there is one.
+
+    Pairs: S, and with further judges ``T, T sd T, (T - Tbar)^2``. The pick alone: S, its mean and spread over the
+    prompt, and with further judges T, its mean and its spread.
+
+    Parameters
+    ----------
+    draw : CandidateDraw
+    scores : ndarray of float64, shape (cells,)
+    others : sequence of ndarray of float64, shape (cells,)
+        Scores of further judges, NaN where one did not score: T of a prompt is over those that scored all of it, and
+        the mean over the other prompts where none did.
+    """
+    T = _stand_in(others, draw.sizes)
+    paired = draw.others is not None
+    columns = [scores] if paired else [scores, *_level(scores, draw.sizes)]
+    if T is not None:
+        mean, spread = _level(T, draw.sizes)
+        columns += [T, T * spread, (T - mean) ** 2] if paired else [T, mean, spread]
+    return np.column_stack(columns), T
+
+
+def _level(values: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation (ddof 0) of each cell's prompt."""
+    starts = np.cumsum(sizes) - sizes
+    mean = np.repeat(np.add.reduceat(values, starts) / sizes, sizes)
+    spread = np.sqrt(np.add.reduceat((values - mean) ** 2, starts) / sizes)
+    return mean, np.repeat(spread, sizes)
+
+
+def _stand_in(others: Sequence[Floats], sizes: _Ints) -> Floats | None:
+    T, scored = mean_of_judges(others, sizes)
+    cells = np.repeat(scored, sizes)
+    return np.where(cells, T, T[cells].mean()) if scored.any() else None
+
+
+def model_of(
+    draw: CandidateDraw, labels: Floats, scores: Floats, others: Sequence[Floats], sample: LabelSample, *, seed: int
+) -> Modelled:
+    """Model what the drawn candidates measure: value_judge from picks, gain from pairs.
+
+    Y = O_i is worth the judge's pick on average. ``Y = c (O_i - O_j)`` has the mean ``sum_i (w_i - 1/K) O_i`` of the
+    prompt, w_i = 1/a on A: what the pick is worth beyond a random pick. The model is fitted to such contrasts
+    themselves, so that the level of a prompt cancels; it is 0 where all candidates tie, as Y is.
+
+    Parameters
+    ----------
+    draw : CandidateDraw
+    labels : ndarray of float64, shape (cells,)
+        Read at the drawn cells only.
+    scores : ndarray of float64, shape (cells,)
+    others : sequence of ndarray of float64, shape (cells,)
+        Scores of further judges.
+    sample : LabelSample
+        Of all prompts; for pairs the prompts that the judge ties entirely are labelled with probability 1, for their
+        outcome is known to be 0.
+    seed : int
+        Of the folds.
+
+    Notes
+    -----
+    Below 30 labelled prompts nothing is fitted: T stands in for the label as it is; without further judges the
+    labels are used alone.
+    """
+    Z, T = covariates(draw, scores, others)
+    fit = int(draw.labelled.sum()) >= FEWEST_TO_FIT
+    columns = list(Z.T) if fit else [T] if T is not None else []
+    none = np.empty((len(draw.sizes), 0))
+    measured = Measured(
+        draw.measured(labels),
+        np.column_stack([draw.measured(column) for column in columns]) if columns else none,
+        np.column_stack([draw.expected(column) for column in columns]) if columns else none,
+    )
+    return modelled(measured, ScaledSample.of(sample), origin=draw.others is not None, fit=fit, seed=seed)
+
+
+def known_of_pairs(draw: CandidateDraw, labels: Floats) -> tuple[Floats, Floats]:
+    """Return the best of the labelled candidates, and what they say of the mean label, 0 where nothing is labelled.
+
+    The best of a pair is at most the best label M of the pool. ``(a O_i + (K - a) O_j) / K`` has the mean label of
+    the prompt as its mean over the draw.
+
+    Parameters
+    ----------
+    draw : CandidateDraw
+        Of pairs.
+    labels : ndarray of float64, shape (cells,)
+    """
+    if draw.others is None:
+        raise ValueError("picks alone say nothing of the others")
+    picked, other = labels[draw.picks], labels[draw.others]
+    share = draw.tied / draw.sizes
+    best = np.where(draw.labelled, np.maximum(picked, other), 0.0)
+    return best, np.where(draw.labelled, share * picked + (1 - share) * other, 0.0)

@@ -1,0 +1,391 @@
+"""Every metric of a judge from every labelled cell: how much stands behind each, and which the labels cannot bear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from bonwise.auditing.cell_gains import gain_contributions, gain_refused, random_contributions, random_refused
+from bonwise.auditing.cell_intervals import CellCounts, ContributedIntervals, LabelledCellFigures, limits_of
+from bonwise.auditing.cell_maxima import OUTCOMES, complete_weights, maxima, maxima_refused
+from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
+from bonwise.auditing.cell_pairs import (
+    OVER_CELLS,
+    OVER_PAIRS,
+    PairInfluence,
+    pair_influences,
+    pair_totals,
+    tau_influence,
+)
+from bonwise.auditing.cell_table import CellTable, Ints, PoolBlock
+from bonwise.stats.catalog import ESTIMANDS, METRICS
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import IntervalRule, estimate
+from bonwise.stats.jackknife import kurtosis_df
+from bonwise.stats.level_bias import FOLDS, LargestOf, calibrated, recurring_names
+from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+
+__all__ = ["FEW_COMPLETE", "LEAST_ESS", "cell_counts", "cell_figures", "cell_level_bias", "notes", "refusals"]
+
+
+def cell_level_bias(table: CellTable, rates: Floats | None, folds: Ints, confidence: float) -> Estimate:
+    """Estimate ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur.
+
+    f is an isotonic fit of labels on scores over the labelled cells of the other folds; cells weigh 1 / pi.
+
+    Parameters
+    ----------
+    table : CellTable
+    rates : ndarray of float64, shape (cells,), or None
+    folds : ndarray of int64, shape (prompts,)
+    confidence : float
+    """
+    some = table.labelled
+    pools = len(np.unique(table.owners[some]))
+    if table.names is None or not (recurring := recurring_names(table.names, table.prompts)).size:
+        return Estimate.undefined("undefined: candidate names do not recur across prompts", pools)
+    names, units = table.names[some], table.units[table.owners[some]]
+    if len(np.unique(units)) < 2 * FOLDS:
+        return Estimate.undefined(
+            f"undefined: {FOLDS} folds need {2 * FOLDS} prompts or clusters with a label", pools
+        )
+    w = np.ones(len(names)) if rates is None else 1 / rates[some]
+    labels = table.labels[some]
+    residuals = calibrated(np.round(table.scores[some], TIE_DECIMALS), labels, w, folds[table.owners[some]]) - labels
+    found = [_mean(residuals[names == c], w[names == c], units[names == c]) for c in recurring.tolist()]
+    if any(one is None for one in found):
+        return Estimate.undefined("undefined: a candidate that recurs has labels on fewer than two prompts", pools)
+    biases, errors, df = np.array([one for one in found if one is not None]).T
+    worst = int(np.abs(biases).argmax())
+    size = float(abs(biases[worst]))
+    if errors.max() <= 1e-12:
+        return Estimate(size, None, None, 0.0, pools, None, reason="no interval: all prompts are off by the same")
+    law = LargestOf(biases, errors, df)
+    return Estimate.under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
+
+
+def _mean(residuals: Floats, w: Floats, units: Ints) -> tuple[float, float, float] | None:
+    """Return a weighted mean, its standard error over units, and the degrees of freedom."""
+    known, codes = np.unique(units, return_inverse=True)
+    if len(known) < 2:
+        return None
+    mean = float(w @ residuals / w.sum())
+    pull = np.bincount(codes, weights=w * (residuals - mean)) / w.sum()
+    se = float(np.sqrt(len(known) / (len(known) - 1) * np.sum(pull**2)))
+    return mean, se, kurtosis_df(pull)
+
+
+_GAIN = ("gain", "value_judge", "recovery")
+_FROM_COMPLETE_POOLS = ("value_oracle", "recovery", "hit_rate", "top1_accuracy")
+_CELLS = ("value_random", "global_r", "level_bias")
+
+
+def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, CellCounts]:
+    """Count behind every metric of the catalogue.
+
+    Pairs are pairs of labelled cells of a prompt; of the gain those of a top-scored candidate and another, in prompts
+    where not all have the highest score. Figures of the best label count complete pools, and all labelled cells,
+    which correct them.
+    """
+    blocks = [one.block for group in groups for one in group.blocks]
+    cells = sum(int(block.labelled.sum()) for block in blocks)
+    some = sum(int(np.count_nonzero(block.labelled)) for block in blocks)
+    complete = sum(int(block.complete.sum()) for block in blocks)
+    of_gain = _sum([_gain(block) for block in blocks])
+    of_pairs = _sum([_pairs(block) for block in blocks])
+    whole = sum(int(block.complete.sum()) * block.K for block in blocks)
+    whole_pairs = sum(int(block.complete.sum()) * block.K * (block.K - 1) // 2 for block in blocks)
+    found = {metric.name: of_pairs for metric in METRICS}
+    for name in _CELLS:
+        found[name] = CellCounts(cells, some, 0)
+    found["gain"] = of_gain
+    found["value_judge"] = CellCounts(cells, some, of_gain.pairs)
+    for name in _FROM_COMPLETE_POOLS:
+        found[name] = CellCounts(cells, complete, of_gain.pairs if name in _GAIN else 0)
+    found["kendall_tau"] = CellCounts(whole, complete, whole_pairs)
+    return found
+
+
+def _sum(counts: list[CellCounts]) -> CellCounts:
+    return CellCounts(*(int(sum(column)) for column in zip(CellCounts(0, 0, 0), *counts, strict=True)))
+
+
+def _gain(block: PoolBlock) -> CellCounts:
+    tops, others = (block.L & block.A).sum(axis=1), (block.L & ~block.A).sum(axis=1)
+    usable = (tops > 0) & (others > 0)
+    cells, pairs = int(block.labelled[usable].sum()), int(np.sum(tops * others))
+    return CellCounts(cells, int(np.count_nonzero(usable)), pairs)
+
+
+def _pairs(block: PoolBlock) -> CellCounts:
+    l = block.labelled
+    return CellCounts(int(l[l > 1].sum()), int(np.count_nonzero(l > 1)), int(np.sum(l * (l - 1)) // 2))
+
+
+LEAST_ESS = 30.0
+"""Effective complete pools below which figures of the best label are refused where chances of a label differ."""
+
+FEW_COMPLETE = 20
+"""Complete pools of a frequent size below which a note says that they are few."""
+
+
+def refusals(table: CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, ess: float) -> Mapping[str, str]:
+    """Return why figures are refused, by kind: ``random``, ``gain``, ``best``, ``pairs``; empty where they are not.
+
+    Parameters
+    ----------
+    table : CellTable
+    groups : tuple of SizeGroup
+    rates : ndarray of float64, shape (cells,), or None
+    ess : float
+        Effective complete pools.
+    """
+    n = table.prompts
+    random, gain = random_refused(groups, n), gain_refused(groups, n)
+    if rates is not None and not table.fitted:
+        gain = gain or _rare(groups, contrasts=True)
+        random = random or _rare(groups, contrasts=False)
+    best = maxima_refused(groups, n)
+    if rates is not None and ess < LEAST_ESS:
+        best = best or (
+            f"the complete pools are worth {ess:.0f} of equal chance to be complete, and {LEAST_ESS:.0f} are needed"
+        )
+    return {"random": random, "gain": gain, "best": best, "pairs": _without_pairs(groups, n)}
+
+
+def notes(table: CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, why: Mapping[str, str]) -> list[str]:
+    """Return sentences on figures that are given and that the labels bear less well."""
+    if why["best"]:
+        return []
+    found = []
+    frequent = [
+        int(one.block.complete.sum())
+        for group in groups
+        for one in group.blocks
+        if len(one.block.prompts) >= FREQUENT * table.prompts
+    ]
+    fewest = min(frequent, default=0)
+    if frequent and fewest < FEW_COMPLETE:
+        found.append(
+            f"Few complete pools: {fewest} of a size are labelled whole, and below {FEW_COMPLETE} the intervals of "
+            "value_oracle, recovery, hit_rate and top1_accuracy may be too narrow."
+        )
+    if rates is not None:
+        found.append("hit_rate and top1_accuracy are approximate: cells had different chances of a label.")
+    return found
+
+
+def _rare(groups: tuple[SizeGroup, ...], *, contrasts: bool) -> str:
+    for group in groups:
+        for one in group.blocks:
+            if one.pi is None:
+                continue
+            counts = one.block.contrast != 0 if contrasts else np.ones(one.pi.shape, dtype=bool)
+            if bool((one.pi[counts] < LEAST_RATE).any()):
+                return f"some cells that count had a chance of a label below {LEAST_RATE:g}"
+    return ""
+
+
+def _without_pairs(groups: tuple[SizeGroup, ...], prompts: int) -> str:
+    every = [one.block for group in groups for one in group.blocks]
+    for block in every:
+        if len(block.prompts) >= FREQUENT * prompts and not (block.labelled > 1).any():
+            return f"no pool of {block.K} candidates has two labels"
+    return "" if any((block.labelled > 1).any() for block in every) else "no pool has two labels"
+
+
+_OF_BEST_LABELS = ("value_oracle", "recovery", "hit_rate", "top1_accuracy", "kendall_tau")
+
+
+def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> LabelledCellFigures:
+    """Estimate every metric from every labelled cell.
+
+    The population is the one that the prompts of the table were drawn from, as where all cells are labelled.
+
+    Parameters
+    ----------
+    table : CellTable
+    rule : IntervalRule
+        Its confidence and label range. Intervals are by prompt, or by cluster of the table, also where it asks for a
+        bootstrap.
+    seed : int
+        Deals prompts into folds, and draws patterns of labels for pools of more than 6 candidates.
+
+    Returns
+    -------
+    LabelledCellFigures
+        Metrics carry the method "cells"; those of the scores alone come from all prompts and carry "complete".
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> labels = rng.random((200, 4)).round(1)
+    >>> scores = (labels + rng.normal(0, .3, (200, 4))).round(1)
+    >>> hidden = np.where(rng.random((200, 4)) < .7, labels, np.nan)
+    >>> table = CellTable(np.full(200, 4), scores.ravel(), hidden.ravel())
+    >>> found = cell_figures(table, IntervalRule())
+    >>> found.metrics["gain"].method, found.counts["recovery"].pools == int((~np.isnan(hidden)).all(1).sum())
+    ('cells', True)
+    """
+    rule = replace(rule, kind="default", clusters=table.clusters)
+    zero = np.zeros(len(table.scores))
+    sums = prompt_sums(table.scores, zero, table.sizes)
+    of_scores = estimate([e for e in ESTIMANDS if not e.on_labels], sums, rule)
+    if not table.labelled.any():
+        return _without_labels(table, of_scores, sums)
+    work = _CellWork(table, rule, seed)
+    found = {**of_scores, **work.estimates()}
+    counts = cell_counts(work.groups)
+    return LabelledCellFigures(
+        metrics={metric.name: found[metric.name] for metric in METRICS},
+        counts={metric.name: counts[metric.name] for metric in METRICS},
+        gain_parts=work.contributions.get("gain"),
+        oracle_parts=work.contributions.get("oracle_gain"),
+        ess=work.ess,
+        notes=tuple(notes(table, work.groups, work.rates, work.why)),
+        contributions=work.contributions,
+        units=table.units,
+        score_sums=sums,
+    )
+
+
+def _without_labels(table: CellTable, of_scores: Mapping[str, Estimate], sums: Floats) -> LabelledCellFigures:
+    nothing = Estimate.undefined("undefined: no cell is labelled", 0).with_method("cells")
+    counts = cell_counts(())
+    return LabelledCellFigures(
+        metrics={metric.name: of_scores.get(metric.name, nothing) for metric in METRICS},
+        counts={metric.name: counts[metric.name] for metric in METRICS},
+        gain_parts=None,
+        oracle_parts=None,
+        ess=0.0,
+        notes=(),
+        contributions={},
+        units=table.units,
+        score_sums=sums,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _CellWork:
+    """What the figures of a table are made of, each computed once."""
+
+    table: CellTable
+    rule: IntervalRule
+    seed: int
+
+    @cached_property
+    def rates(self) -> Floats | None:
+        return label_rates(self.table)
+
+    @cached_property
+    def folds(self) -> Ints:
+        return prompt_folds(self.table, self.seed)
+
+    @cached_property
+    def origin(self) -> float:
+        return _middle(self.table.labels[self.table.labelled])
+
+    @cached_property
+    def groups(self) -> tuple[SizeGroup, ...]:
+        return modelled(self.table, self.rates, self.folds, self.origin)
+
+    @cached_property
+    def ess(self) -> float:
+        weights = complete_weights(self.groups)
+        square = float(np.sum(weights * weights))
+        return float(weights.sum()) ** 2 / square if square > 0 else 0.0
+
+    @cached_property
+    def why(self) -> Mapping[str, str]:
+        return refusals(self.table, self.groups, self.rates, self.ess)
+
+    @cached_property
+    def pairs(self) -> dict[str, PairInfluence | None]:
+        blocks = [one for group in self.groups for one in group.blocks]
+        totals = pair_totals(blocks, self.table.prompts, _middle(self.table.scores))
+        return {**pair_influences(totals), "kendall_tau": tau_influence(blocks, self.table.prompts)}
+
+    @cached_property
+    def contributions(self) -> dict[str, Floats]:
+        """What each prompt contributes to each figure that is not refused; ``oracle_gain`` is M - R."""
+        n, why = self.table.prompts, self.why
+        found: dict[str, Floats] = {}
+        if not why["random"]:
+            found["value_random"] = random_contributions(self.groups, n) + self.origin
+        if not why["gain"]:
+            found["gain"] = gain_contributions(self.groups, n)
+        if "gain" in found and "value_random" in found:
+            found["value_judge"] = found["value_random"] + found["gain"]
+        if not why["best"]:
+            found.update(zip(OUTCOMES, maxima(self.groups, n, self.seed), strict=True))
+            if "value_random" in found:
+                found["value_oracle"] = found["value_random"] + found["oracle_gain"]
+        for name, influence in self.pairs.items():
+            if influence is not None and not self.refused(name):
+                found[name] = influence.contributions
+        return found
+
+    def refused(self, name: str) -> str:
+        """Why a figure is refused; empty where it is not."""
+        why = self.why
+        return {
+            "value_random": why["random"],
+            "gain": why["gain"],
+            "value_judge": why["random"] or why["gain"],
+            "value_oracle": why["best"] or why["random"],
+            "recovery": why["best"] or why["gain"],
+            **dict.fromkeys(("hit_rate", "top1_accuracy", "kendall_tau"), why["best"]),
+            **dict.fromkeys((*OVER_PAIRS, "inflation"), why["pairs"]),
+            **dict.fromkeys(OVER_CELLS, ""),
+        }[name]
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Return every metric that needs labels."""
+        counts = cell_counts(self.groups)
+        intervals = ContributedIntervals(self.table.units, self.rule)
+        found = {}
+        for e in ESTIMANDS:
+            if not e.on_labels:
+                continue
+            n, refused = counts[e.name].pools, self.refused(e.name)
+            if refused:
+                one = Estimate.undefined(f"refused: {refused}", n)
+            elif e.name == "recovery":
+                one = self._recovery(intervals, n)
+            elif e.name == "inflation":
+                one = self._inflation(intervals, n)
+            elif e.name not in self.contributions:
+                one = Estimate.undefined(f"undefined: needs {e.needs}", n)
+            else:
+                average = e.average_over is not None
+                one = intervals.mean(
+                    self.contributions[e.name],
+                    n,
+                    limits_of(e, self.rule),
+                    bounded=average and not e.contrast,
+                    alike=average,
+                )
+            weighed = self.rates is not None and e.name in _OF_BEST_LABELS and one.estimate is not None
+            found[e.name] = replace(one, method="cells", ess=self.ess if weighed else None)
+        level = cell_level_bias(self.table, self.rates, self.folds, self.rule.confidence)
+        return {**found, "level_bias": level.with_method("cells")}
+
+    def _recovery(self, intervals: ContributedIntervals, n: int) -> Estimate:
+        above, below = self.contributions["gain"], self.contributions["oracle_gain"]
+        if not below.mean() > 1e-12 * float(np.abs(below).max()):
+            return Estimate.undefined("undefined: needs a prompt where labels differ", n)
+        return intervals.ratio(above, below, n, recovery=True)
+
+    def _inflation(self, intervals: ContributedIntervals, n: int) -> Estimate:
+        within, overall = self.pairs["within_r"], self.pairs["global_r"]
+        if within is None or overall is None:
+            return Estimate.undefined("undefined: needs a global_r other than 0 and a defined within_r", n)
+        return intervals.lost(within.contributions, overall.contributions, n)
+
+
+def _middle(values: Floats) -> float:
+    # Centring at a value of the data, not at the mean, leaves a constant column exactly 0.
+    return float(values[np.abs(values - values.mean()).argmin()])

@@ -1,0 +1,284 @@
+"""The gain from whichever cells are labelled: what each prompt contributes, and whether there is any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bonwise.auditing.cell_models import FREQUENT, ModelledBlock, SizeGroup
+from bonwise.auditing.cell_table import Bools, CellTable, Ints, PoolBlock
+from bonwise.stats.no_gain import Dealt, DealtLabels, dealt, z_of_dealt
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "LEAST_USABLE",
+    "CellDifferences",
+    "DealtCells",
+    "dealt_cells",
+    "gain_contributions",
+    "gain_refused",
+    "random_contributions",
+    "random_refused",
+    "stratified",
+]
+
+LEAST_USABLE = 3
+"""Pools with a mean difference below which a stratum joins the one next to it."""
+
+
+class CellDifferences(NamedTuple):
+    """One a prompt: the difference or mean that its labels give, its weight, and whether it has one."""
+
+    D: Floats
+    weights: Floats
+    usable: Bools
+
+    def keep(self, some: Bools) -> CellDifferences:
+        """Return those of some prompts."""
+        return CellDifferences(self.D[some], self.weights[some], self.usable[some])
+
+
+def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
+    """Return what each prompt contributes to the mean of J - R, shape (prompts,).
+
+    A prompt with labels on a top-scored candidate and on another gives the difference of what the predictions leave
+    of the two; differences are averaged within prompts of one size and one number of top-scored candidates. At one
+    rate the weight of a difference follows from counts of labels alone, hence no bias; at several rates pairs are
+    weighted by 1 / (pi_i pi_j).
+
+    Parameters
+    ----------
+    groups : tuple of SizeGroup
+    prompts : int
+    """
+    found = np.zeros(prompts)
+    for group in groups:
+        parts = [
+            _pair_differences(one) if one.pi is not None else _mean_differences(one, group) for one in group.blocks
+        ]
+        every = _together(parts)
+        if group.blocks[0].pi is None:
+            every = every._replace(weights=_inverse_variances(every, group.within))
+        sizes = np.concatenate([np.full(len(one.block.prompts), one.block.K) for one in group.blocks])
+        tops = np.concatenate([one.block.tops for one in group.blocks])
+        some = tops < sizes
+        means = stratified(every.keep(some), sizes[some], tops[some])
+        modelled = np.concatenate([np.sum(one.block.contrast * one.f, axis=1) for one in group.blocks])
+        where = group.prompts
+        found[where] = modelled
+        found[where[some]] += (1 - tops[some] / sizes[some]) * means
+    return found
+
+
+def gain_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
+    """Return why the gain cannot be estimated; empty where it can."""
+    most = []
+    for group in groups:
+        for one in group.blocks:
+            block = one.block
+            apart = block.tops < block.K
+            usable = np.bincount(block.tops[apart & _usable(one)], minlength=1).max()
+            most.append(int(usable))
+            if len(block.prompts) >= FREQUENT * prompts and apart.any() and usable < LEAST_USABLE:
+                return (
+                    f"too few pools of {block.K} candidates have a label on a top-scored candidate and on another: "
+                    f"{LEAST_USABLE} with equally many top-scored candidates are needed"
+                )
+    if max(most, default=0) >= LEAST_USABLE:
+        return ""
+    return f"fewer than {LEAST_USABLE} pools have a label on a top-scored candidate and on another"
+
+
+def random_refused(groups: tuple[SizeGroup, ...], prompts: int) -> str:
+    """Return why the value of a random pick cannot be estimated; empty where it can."""
+    for group in groups:
+        for one in group.blocks:
+            some = int(np.count_nonzero(one.block.labelled))
+            if some < LEAST_USABLE and len(one.block.prompts) >= FREQUENT * prompts:
+                return f"{some} pools of {one.block.K} candidates have a label, and {LEAST_USABLE} are needed"
+    return ""
+
+
+def random_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
+    """Return what each prompt contributes to the mean of R, shape (prompts,)."""
+    found = np.zeros(prompts)
+    for group in groups:
+        parts = [_mean_residuals(one, group) for one in group.blocks]
+        sizes = np.concatenate([np.full(len(one.block.prompts), one.block.K) for one in group.blocks])
+        modelled = np.concatenate([one.f.mean(axis=1) for one in group.blocks])
+        found[group.prompts] = modelled + stratified(_together(parts), sizes, np.zeros_like(sizes))
+    return found
+
+
+def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
+    """Return contributions to means by stratum, put end to end.
+
+    ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of a
+    stratum of N_h prompts; the term beside mu_h is that of the usable prompts. A stratum with fewer than 3 joins
+    the one of the nearest size, and of these the one with the nearest number of top-scored candidates.
+
+    Parameters
+    ----------
+    values : CellDifferences
+        Of n prompts.
+    sizes, tops : ndarray of int64, shape (n,)
+        Prompts with both in common are a stratum.
+
+    Examples
+    --------
+    >>> values = CellDifferences(np.array([1., 2., 3., 9.]), np.ones(4), np.array([True, True, True, False]))
+    >>> round(float(stratified(values, np.full(4, 4), np.ones(4, int)).mean()), 12)
+    2.0
+    """
+    D, weights, usable = values
+    found = np.zeros(len(D))
+    if not usable.any():
+        return found
+    strata = _joined(usable, sizes, tops)
+    for h in np.unique(strata).tolist():
+        mine = strata == h
+        some = mine & usable
+        w, k = weights[some], int(some.sum())
+        mean = float(w @ D[some] / w.sum())
+        found[mine] = mean
+        if k > 1:
+            found[some] += mine.sum() / w.sum() * w * (D[some] - mean) * np.sqrt(k / (k - 1))
+    return found
+
+
+def _together(parts: list[CellDifferences]) -> CellDifferences:
+    return CellDifferences(
+        np.concatenate([one.D for one in parts]),
+        np.concatenate([one.weights for one in parts]),
+        np.concatenate([one.usable for one in parts]),
+    )
+
+
+def _joined(usable: Bools, sizes: Ints, tops: Ints) -> Ints:
+    """Return a code of the stratum of each prompt, thin strata joined to the nearest that is not."""
+    keys, codes = np.unique(np.stack((sizes, tops)), axis=1, return_inverse=True)
+    codes = codes.reshape(-1)
+    counts = np.bincount(codes, weights=usable)
+    thick = np.flatnonzero(counts >= LEAST_USABLE)
+    if not thick.size:
+        return np.zeros(len(codes), dtype=np.int64)
+    nearest = np.arange(len(counts))
+    for h in np.flatnonzero(counts < LEAST_USABLE).tolist():
+        apart = np.abs(keys[:, thick] - keys[:, [h]])
+        nearest[h] = thick[np.lexsort((apart[1], apart[0]))[0]]
+    found: Ints = nearest[codes]
+    return found
+
+
+def _usable(one: ModelledBlock) -> Bools:
+    block = one.block
+    return np.asarray((block.L & block.A).any(axis=1) & (block.L & ~block.A).any(axis=1))
+
+
+def _mean_differences(one: ModelledBlock, group: SizeGroup) -> CellDifferences:
+    """Return mean residual of labelled tops less that of labelled others; as weight the variance by counts, q."""
+    block = one.block
+    K, a = block.K, block.tops
+    lt, ln = (block.A & block.L).sum(axis=1), (~block.A & block.L).sum(axis=1)
+    top, other = np.maximum(lt, 1), np.maximum(ln, 1)
+    D = (block.A * one.e).sum(axis=1) / top - (~block.A * one.e).sum(axis=1) / other
+    q = group.within * (1 / top - 1 / a + 1 / other - 1 / np.maximum(K - a, 1))
+    return CellDifferences(D, q, (lt > 0) & (ln > 0))
+
+
+def _inverse_variances(every: CellDifferences, within: float) -> Floats:
+    D, q = every.D[every.usable], every.weights[every.usable]
+    between = float(np.mean((D - D.mean()) ** 2 - q)) if len(D) else 0.0
+    return 1 / (max(between, 0.3 * within) + every.weights)
+
+
+def _pair_differences(one: ModelledBlock) -> CellDifferences:
+    """Return the weighted mean of ``e_i - e_j`` over pairs of a labelled top and a labelled other."""
+    block = one.block
+    K, a = block.K, block.tops
+    tops, others = one.weights * block.A, one.weights * ~block.A
+    by_top, by_other = tops.sum(axis=1), others.sum(axis=1)
+    usable = np.asarray((by_top > 0) & (by_other > 0))
+    safe_top, safe_other = np.where(by_top > 0, by_top, 1.0), np.where(by_other > 0, by_other, 1.0)
+    D = (tops * one.e).sum(axis=1) / safe_top - (others * one.e).sum(axis=1) / safe_other
+    return CellDifferences(D, by_top * by_other / np.maximum(a * (K - a), 1), usable)
+
+
+def _mean_residuals(one: ModelledBlock, group: SizeGroup) -> CellDifferences:
+    block = one.block
+    usable = np.asarray(block.labelled > 0)
+    total = one.weights.sum(axis=1)
+    D = (one.weights * one.e).sum(axis=1) / np.where(usable, total, 1.0)
+    if one.pi is not None:
+        return CellDifferences(D, total / block.K, usable)
+    variance = group.between + group.within * (1 / np.maximum(block.labelled, 1) - 1 / block.K)
+    return CellDifferences(D, 1 / variance, usable)
+
+
+_BETWEEN = 0.5  # variance of a contrast between prompts, in units of that within: only the power depends on it
+
+
+@dataclass(frozen=True, eq=False)
+class DealtCells(DealtLabels):
+    """The test of no gain on labelled cells, made when it is asked for.
+
+    The parameters are those of `bonwise.stats.no_gain.DealtLabels`; a label is NaN where there is none.
+    """
+
+    @cached_property
+    def z(self) -> float | None:
+        """The gain in standard deviations of dealt labels; None where no prompt has a top and another label."""
+        found, prompts = dealt_cells(CellTable(self.sizes, self.scores, self.labels))
+        if not len(prompts):
+            return None
+        return z_of_dealt(found, None if self.clusters is None else self.clusters[prompts])
+
+
+def dealt_cells(table: CellTable) -> tuple[Dealt, Ints]:
+    """Return the moments of every prompt's contrast when its labels are dealt to its labelled candidates at random.
+
+    The contrast D of a prompt is the mean label of the labelled candidates with the top score less that of the other
+    labelled ones. It counts by ``(1 - a/K) / (1/2 + 1/lt - 1/a + 1/ln - 1/(K - a))``, a function of counts alone: K
+    candidates, a of them at the top, lt and ln labelled there and elsewhere.
+
+    Parameters
+    ----------
+    table : CellTable
+
+    Returns
+    -------
+    moments : Dealt
+    prompts : ndarray of int64
+        Those with a label at the top and one elsewhere.
+
+    Examples
+    --------
+    >>> table = CellTable(np.array([3]), np.array([.9, .1, .1]), np.array([1., np.nan, 0.]))
+    >>> found, prompts = dealt_cells(table)
+    >>> [round(float(one[0]), 4) for one in found]  # D is 1 or -1, and counts 2/3
+    [0.6667, 0.4444, 0.0]
+    """
+    parts = [_of_block(block) for block in table.blocks]
+    gain, variance, third = (np.concatenate([part[0][at] for part in parts]) for at in range(3))
+    return Dealt(gain, variance, third), np.concatenate([part[1] for part in parts])
+
+
+def _of_block(block: PoolBlock) -> tuple[Dealt, Ints]:
+    tops, others = (block.A & block.L).sum(axis=1), (~block.A & block.L).sum(axis=1)
+    used = np.flatnonzero((tops > 0) & (others > 0))
+    L, labelled = block.L[used], block.labelled[used]
+    if not used.size:
+        return Dealt(np.zeros(0), np.zeros(0), np.zeros(0)), block.prompts[used]
+    found = dealt(block.S[used][L], block.O[used][L], labelled)
+    # That is of the mean at the top less that of all labelled candidates, which is ln / l of the contrast.
+    k: Floats = _weights(block, used, tops[used], others[used]) * labelled / others[used]
+    return Dealt(k * found.gain, k**2 * found.variance, k**3 * found.third), block.prompts[used]
+
+
+def _weights(block: PoolBlock, used: Ints, tops: Ints, others: Ints) -> Floats:
+    a, K = block.tops[used].astype(np.float64), float(block.K)
+    found: Floats = (1 - a / K) / (_BETWEEN + 1 / tops - 1 / a + 1 / others - 1 / (K - a))
+    return found

@@ -1,0 +1,290 @@
+"""A judge's scores with labels on some of the cells.
+
+Whether those labels look as if every cell had the same chance of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = [
+    "CONTRADICTS",
+    "Bools",
+    "CellTable",
+    "Ints",
+    "LabelDiagnostics",
+    "LabelledShare",
+    "PoolBlock",
+    "PoolsByLabels",
+    "label_diagnostics",
+]
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class PoolBlock:
+    """The prompts with one number of candidates, K."""
+
+    prompts: Ints
+    """Their positions in the table."""
+    cells: Ints
+    """Positions of their cells."""
+    S: Floats
+    """Scores, and labels with 0 where there is none."""
+    O: Floats
+    """Scores, and labels with 0 where there is none."""
+    L: Bools
+    """Whether a cell is labelled; whether its score is the highest of its prompt."""
+    A: Bools
+    """Whether a cell is labelled; whether its score is the highest of its prompt."""
+
+    @property
+    def K(self) -> int:  # noqa: N802 - the letter of the paper
+        """Candidates of each prompt."""
+        return int(self.S.shape[1])
+
+    @cached_property
+    def labelled(self) -> Ints:
+        """Number of labelled cells of each prompt."""
+        found: Ints = self.L.sum(axis=1)
+        return found
+
+    @cached_property
+    def tops(self) -> Ints:
+        """Number of candidates with the highest score of each prompt."""
+        found: Ints = self.A.sum(axis=1)
+        return found
+
+    @cached_property
+    def complete(self) -> Bools:
+        """Whether all cells of a prompt are labelled."""
+        found: Bools = self.labelled == self.K
+        return found
+
+    @cached_property
+    def contrast(self) -> Floats:
+        """Weights c that make J - R of the labels of a prompt; exactly 0 where the judge ties all candidates."""
+        c: Floats = self.A / self.tops[:, None] - 1 / self.K
+        c[self.tops == self.K] = 0.0
+        return c
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """One judge's scores on prompts where it scored every candidate, and the labels of some cells.
+
+    Examples
+    --------
+    >>> table = CellTable(np.array([2, 2]), np.array([.9, .1, .5, .5]), np.array([1., np.nan, 0., 1.]))
+    >>> [int(block.labelled.sum()) for block in table.blocks]
+    [3]
+    """
+
+    sizes: Ints
+    """Candidates of each prompt, 2 or more; cells lie end to end, prompt after prompt."""
+    scores: Floats
+    labels: Floats
+    """NaN where there is none."""
+    others: tuple[Floats, ...] = ()
+    """Scores of further judges, NaN where one did not score."""
+    names: Ints | None = None
+    """Code of each cell's candidate name, where candidates are named."""
+    propensities: Floats | None = None
+    """Probability with which a cell came to be labelled, independently of others; None where all cells had the same.
+
+    """
+    fitted: bool = False
+    """Whether propensities are to be fitted from scores and names."""
+    clusters: Ints | None = None
+    """Code of the cluster of each prompt."""
+
+    @property
+    def prompts(self) -> int:
+        """Number of prompts."""
+        return len(self.sizes)
+
+    @cached_property
+    def owners(self) -> Ints:
+        """Position of the prompt of each cell."""
+        return np.repeat(np.arange(self.prompts), self.sizes)
+
+    @cached_property
+    def labelled(self) -> Bools:
+        """Whether a cell is labelled, shape (cells,)."""
+        return ~np.isnan(self.labels)
+
+    @cached_property
+    def units(self) -> Ints:
+        """Code of the unit of each prompt, from 0 without gaps: its cluster, or the prompt itself."""
+        if self.clusters is None:
+            return np.arange(self.prompts)
+        return np.unique(self.clusters, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def blocks(self) -> tuple[PoolBlock, ...]:
+        """The prompts by number of candidates, the smallest first."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        scores, labels = np.round(self.scores, TIE_DECIMALS), np.round(self.labels, TIE_DECIMALS)
+        found = []
+        for size in np.unique(self.sizes).tolist():
+            prompts = np.flatnonzero(self.sizes == size)
+            cells = starts[prompts][:, None] + np.arange(size)
+            S, O = scores[cells], labels[cells]
+            L = ~np.isnan(O)
+            found.append(PoolBlock(prompts, cells, S, np.where(L, O, 0.0), L, S == S.max(axis=1, keepdims=True)))
+        return tuple(found)
+
+
+CONTRADICTS = 3.0
+"""A t beyond this, of either sign, contradicts the statement that cells were labelled at one rate, at random."""
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class LabelledShare:
+    """How large a share of some cells is labelled, compared with the other cells."""
+
+    group: str
+    """Which cells, in words."""
+    cells: int
+    share: float
+    """Labelled share of them."""
+    difference: float
+    """Their share less that of the others, and its standard error by prompt or cluster."""
+    se: float
+    """Their share less that of the others, and its standard error by prompt or cluster."""
+    t: float
+    """The difference in standard errors; infinite where it is the same in every prompt."""
+
+
+@dataclass(frozen=True)
+class PoolsByLabels:
+    """Pools of one size by their number of labels."""
+
+    size: int
+    """Candidates, K."""
+    pools: tuple[int, ...]
+    """Pools with 0, 1, ..., K labels."""
+    expected: tuple[float, ...]
+    """The same if every cell of these pools had been labelled with one probability, each on its own."""
+
+
+@dataclass(frozen=True)
+class LabelDiagnostics:
+    """What the pattern of labels says of how cells came to be labelled."""
+
+    share: float
+    """Labelled share of all cells."""
+    by_name: tuple[LabelledShare, ...]
+    """One a candidate name, where candidates are named."""
+    tops: LabelledShare | None
+    """Of the cells with the highest score, in prompts where not all have it."""
+    terciles: tuple[LabelledShare, ...]
+    """By thirds of the scores, the lowest first; cells of one score stand in one third."""
+    counts: tuple[PoolsByLabels, ...]
+    """Labels that come in bunches depart from what is expected and contradict nothing."""
+    contradicts: tuple[str, ...]
+    """The groups whose share differs beyond chance, ``|t| > 3``, in words."""
+
+
+def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None) -> LabelDiagnostics:
+    """Compare the labelled share of groups of cells.
+
+    Parameters
+    ----------
+    table : CellTable
+    candidates : sequence of str, optional
+        The name behind each code of `table.names`, for the words; without them the code stands for the name.
+
+    Examples
+    --------
+    >>> scores, labels = np.tile([.9, .1], 4), np.tile([1., np.nan], 4)
+    >>> found = label_diagnostics(CellTable(np.full(4, 2), scores, labels))
+    >>> found.tops.share, found.tops.difference, found.contradicts[0]
+    (1.0, 1.0, 'top-scored candidates')
+    """
+    every = np.ones(len(table.scores), dtype=bool)
+    by_name = []
+    if table.names is not None:
+        for code in np.unique(table.names).tolist():
+            word = str(code) if candidates is None else candidates[code]
+            by_name.append(_share(table, f"candidate {word}", table.names == code, every))
+    tops = _tops(table)
+    terciles = _terciles(table, every)
+    shares = [one for one in (*by_name, tops, *terciles) if one is not None]
+    return LabelDiagnostics(
+        share=float(table.labelled.mean()) if len(table.labels) else 0.0,
+        by_name=tuple(one for one in by_name if one is not None),
+        tops=tops,
+        terciles=terciles,
+        counts=_counts(table),
+        contradicts=tuple(one.group for one in shares if abs(one.t) > CONTRADICTS),
+    )
+
+
+def _tops(table: CellTable) -> LabelledShare | None:
+    top, among = np.zeros(len(table.scores), dtype=bool), np.zeros(len(table.scores), dtype=bool)
+    for block in table.blocks:
+        top[block.cells] = block.A
+        among[block.cells] = (block.tops < block.K)[:, None]
+    return _share(table, "top-scored candidates", top & among, among)
+
+
+def _terciles(table: CellTable, every: Bools) -> tuple[LabelledShare, ...]:
+    scores = np.round(table.scores, TIE_DECIMALS)
+    if not scores.size:
+        return ()
+    lower, upper = np.quantile(scores, (1 / 3, 2 / 3), method="inverted_cdf")
+    groups = (
+        ("the lowest third of scores", scores <= lower),
+        ("the middle third of scores", (scores > lower) & (scores <= upper)),
+        ("the highest third of scores", scores > upper),
+    )
+    found = (_share(table, word, some, every) for word, some in groups)
+    return tuple(one for one in found if one is not None)
+
+
+def _share(table: CellTable, group: str, some: Bools, among: Bools) -> LabelledShare | None:
+    """Compare the labelled share of some cells with that of the others among which they are."""
+    rest = among & ~some
+    inside, outside = int(some.sum()), int(rest.sum())
+    if not inside or not outside:
+        return None
+    labelled = table.labelled.astype(float)
+    share, other = float(labelled[some].mean()), float(labelled[rest].mean())
+    pull: Floats = np.where(some, (labelled - share) / inside, 0.0) - np.where(
+        rest, (labelled - other) / outside, 0.0
+    )
+    by_unit = np.bincount(table.units[table.owners], weights=pull)
+    units = len(by_unit)
+    se = float(np.sqrt(units / (units - 1) * np.sum(by_unit**2))) if units > 1 else 0.0
+    difference = share - other
+    return LabelledShare(group, inside, share, difference, se, _in_errors(difference, se))
+
+
+def _in_errors(difference: float, se: float) -> float:
+    if abs(difference) <= _ROUNDING:
+        return 0.0
+    return difference / se if se > _ROUNDING else float(np.copysign(np.inf, difference))
+
+
+def _counts(table: CellTable) -> tuple[PoolsByLabels, ...]:
+    found = []
+    for block in table.blocks:
+        K, n = block.K, len(block.prompts)
+        rate = float(block.L.mean())
+        pools = np.bincount(block.labelled, minlength=K + 1).tolist()
+        expected = tuple(n * comb(K, l) * rate**l * (1 - rate) ** (K - l) for l in range(K + 1))
+        found.append(PoolsByLabels(K, tuple(pools), expected))
+    return tuple(found)

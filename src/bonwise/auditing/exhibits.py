@@ -1,0 +1,309 @@
+"""What the page of an audit shows beyond its metrics.
+
+Differences within prompts, what lies between them, and more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.auditing.candidate_attributes import candidate_lengths
+from bonwise.auditing.gates import more_prompts
+from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.result_exhibits import (
+    Chance,
+    Differences,
+    DifferencesOf,
+    ExhibitsDocument,
+    JudgeExhibits,
+    LabelsToDecide,
+    Points,
+    Spread,
+    WhatIf,
+)
+from bonwise.auditing.strata import strata
+from bonwise.auditing.worst_prompts import prompt_rows
+from bonwise.results import given
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.top_of_scores import at_top
+from bonwise.table.panel import Panel
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.words import Words
+
+__all__ = ["differences", "exhibits", "spread"]
+
+_Ints = npt.NDArray[np.int64]
+
+_BINS_A_SIDE = 20
+_SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than looking at each pair
+
+
+def differences(values: Floats, sizes: _Ints) -> DifferencesOf | None:
+    """Count the differences between any two candidates of a prompt, exact ties apart.
+
+    A pair counts in both directions, so the histogram is symmetric about 0.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (cells,)
+        Scores or labels grouped by prompt, no NaN; they tie after rounding to nine decimals.
+    sizes : ndarray of int64, shape (prompts,)
+        Candidates per prompt.
+
+    Returns
+    -------
+    DifferencesOf or None
+        None without a prompt.
+
+    Examples
+    --------
+    >>> found = differences(np.array([.5, .5, .9]), np.array([3]))
+    >>> found.ties, found.pairs, sum(found.counts), found.largest
+    (1, 3, 4, 0.4)
+    """
+    if not len(sizes):
+        return None
+    values = np.round(values, TIE_DECIMALS)
+    starts = np.cumsum(sizes) - sizes
+    reach = float((np.maximum.reduceat(values, starts) - np.minimum.reduceat(values, starts)).max())
+    width = _nice(reach / _BINS_A_SIDE) if reach > 0 else 1 / _BINS_A_SIDE
+    side = _bin(np.array([reach]), width)[0]
+    large = sizes >= _SORTED_FROM
+    counts, ties = _single_counts(values[np.repeat(~large, sizes)], sizes[~large], width, side)
+    for start, size in zip(starts[large].tolist(), sizes[large].tolist(), strict=True):
+        more, tied = _sorted_counts(values[start : start + size], width, side)
+        counts, ties = counts + more, ties + tied
+    both = np.concatenate([counts[:0:-1], [2 * counts[0]], counts[1:]])
+    edges = (np.arange(-side, side + 2) - 0.5) * width
+    return DifferencesOf(
+        edges=np.round(edges, 12).tolist(),
+        counts=both.tolist(),
+        ties=int(ties),
+        pairs=int((sizes * (sizes - 1) // 2).sum()),
+        # 0.9 - 0.5 is not quite 0.4.
+        largest=round(reach, TIE_DECIMALS),
+    )
+
+
+def _single_counts(values: Floats, sizes: _Ints, width: float, side: int) -> tuple[_Ints, int]:
+    """Count untied pairs by bin, and ties, one pair after the other."""
+    counts, ties = np.zeros(side + 1, dtype=np.int64), 0
+    for apart in _apart(values, sizes):
+        untied = apart[apart > 0]
+        ties += len(apart) - len(untied)
+        counts += np.bincount(_bin(untied, width), minlength=side + 1)
+    return counts, ties
+
+
+def _sorted_counts(values: Floats, width: float, side: int) -> tuple[_Ints, int]:
+    """Count the same in one pool: in rising order the bins of a value with all later ones rise too."""
+    rising = np.sort(values)
+    here = np.arange(len(rising))
+    within = []
+    for most in range(side + 1):
+        # Bisection for the first that lies beyond a bin, in the very arithmetic that bins a single pair.
+        low, high = here + 1, np.full(len(rising), len(rising))
+        while (low < high).any():
+            middle = (low + high) // 2
+            near = (_bin(rising[np.minimum(middle, len(rising) - 1)] - rising, width) <= most) & (low < high)
+            low, high = np.where(near, middle + 1, low), np.where(near | (low >= high), high, middle)
+        within.append(int((low - here - 1).sum()))
+    alike = np.unique(rising, return_counts=True)[1]
+    ties = int((alike * (alike - 1) // 2).sum())
+    counts = np.diff([0, *within])
+    counts[0] -= ties
+    return counts, ties
+
+
+def _apart(values: Floats, sizes: _Ints) -> Iterator[Floats]:
+    """Yield the distances of candidates that stand d apart in their pool, for d = 1, 2 and so on."""
+    first = np.arange(len(values))
+    last = np.repeat(np.cumsum(sizes) - 1, sizes)
+    for d in range(1, int(sizes.max(initial=1))):
+        # What is too near the end of its pool for this distance is so for every greater one.
+        first = first[first + d <= last[first]]
+        yield np.abs(values[first + d] - values[first])
+
+
+def _bin(apart: Floats, width: float) -> _Ints:
+    # A difference on an edge, as 0.05 on bins of 0.02, falls outwards on both sides whatever the rounding.
+    return np.floor(apart / width + 0.5 + 1e-6).astype(np.int64)
+
+
+def _nice(width: float) -> float:
+    """Return the smallest of 1, 2 and 5 times a power of ten that is no smaller."""
+    unit = 10.0 ** np.floor(np.log10(width))
+    return float(next(step * unit for step in (1, 2, 5, 10) if step * unit >= width * (1 - 1e-9)))
+
+
+_MOST = 2000
+_DECIMALS = 6
+
+
+def spread(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed: int) -> Spread | None:
+    """Return points of two scatters, at most 2,000 each, drawn at random where there are more.
+
+    Parameters
+    ----------
+    scores, labels : ndarray of float64, shape (cells,)
+        Grouped by prompt, no NaN.
+    sizes : ndarray of int64, shape (prompts,)
+    seed : int
+
+    Returns
+    -------
+    Spread or None
+        None without a prompt.
+
+    Examples
+    --------
+    >>> spread(np.array([.2, .6]), np.array([0., 1.]), np.array([2]), seed=0).within.judge
+    [-0.2, 0.2]
+    """
+    if not len(sizes):
+        return None
+    chance = np.random.default_rng(seed)
+    starts = np.cumsum(sizes) - sizes
+    means = [np.add.reduceat(values, starts) / sizes for values in (scores, labels)]
+    around = [values - np.repeat(mean, sizes) for values, mean in zip((scores, labels), means, strict=True)]
+    prompts, cells = _places_shown(len(sizes), chance), _places_shown(len(scores), chance)
+    return Spread(
+        between=_points(means, prompts),
+        within=_points(around, cells),
+        prompts_shown=len(prompts),
+        prompts=len(sizes),
+        cells_shown=len(cells),
+        cells=len(scores),
+    )
+
+
+def _places_shown(of: int, chance: np.random.Generator) -> npt.NDArray[np.int64]:
+    return np.arange(of) if of <= _MOST else np.sort(chance.choice(of, _MOST, replace=False))
+
+
+def _points(pair: Sequence[Floats], shown: npt.NDArray[np.int64]) -> Points:
+    # Adding 0 turns a rounding error below 0 into a plain 0.
+    judge, oracle = ((np.round(values[shown], _DECIMALS) + 0.0).tolist() for values in pair)
+    return Points(judge=judge, oracle=oracle)
+
+
+def exhibits(
+    judges: Sequence[JudgeAudit],
+    table: ScoreTable | None,
+    words: Words | None,
+    *,
+    seed: int,
+    confidence: float = 0.95,
+    gate: tuple[str, float] | None = None,
+    what_if: WhatIf | None = None,
+) -> ExhibitsDocument:
+    """Return what is drawn of each judge, and the prompts to look into.
+
+    What needs labels rests on the completely labelled prompts; where single candidates were drawn for labelling there
+    are none to rest on.
+
+    Parameters
+    ----------
+    judges : sequence of JudgeAudit
+    table : ScoreTable or None
+        That was audited, for its strata.
+    words : Words or None
+        What is in the prompts and candidates.
+    seed : int
+        Of the points of scatters.
+    confidence : float
+        Of the intervals by stratum.
+    gate : tuple of str and float, optional
+        The metric that decides, and its gate.
+    what_if : WhatIf, optional
+        What would change the verdict.
+    """
+    shown = {
+        judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)
+        for judge in judges
+    }
+    return ExhibitsDocument(judges=shown, prompts=prompt_rows(judges, words), **given(what_if=what_if))
+
+
+def _exhibits_of_judge(
+    judge: JudgeAudit,
+    table: ScoreTable | None,
+    words: Words | None,
+    *,
+    seed: int,
+    confidence: float,
+    gate: tuple[str, float] | None,
+) -> JudgeExhibits:
+    whole, method = judge.labelling.panel, judge.labelling.method
+    labelled = _labelled(judge)
+    kinds, left_out = (
+        ([], [])
+        if table is None
+        else strata(
+            table,
+            labelled,
+            confidence=confidence,
+            method="complete" if method == "complete" else "labelled_only",
+            logged=judge.logged,
+            further={} if judge.logged else _mean_lengths(table, labelled, words),
+        )
+    )
+    return JudgeExhibits(
+        chance=_chance(labelled, whole if method in ("aipw", "cells") else labelled),
+        differences=None if judge.logged else _differences(whole, labelled),
+        spread=None if judge.logged else spread(labelled.scores, labelled.labels, labelled.sizes, seed=seed),
+        strata=kinds,
+        strata_left_out=left_out,
+        **given(to_decide=None if gate is None else _to_decide(judge, *gate)),
+    )
+
+
+def _to_decide(judge: JudgeAudit, metric: str, gate: float) -> LabelsToDecide | None:
+    """Return how many more labels take the interval of a metric off its gate; None where it is off, or cannot be."""
+    found = judge.metrics.get(metric)
+    if found is None or found.estimate is None or found.low is None or found.high is None:
+        return None
+    if not found.low <= gate <= found.high or found.method == "labelled_only":
+        return None
+    labelled = judge.labelled_for(metric)
+    more = more_prompts(found.estimate, labelled.prompts, (found.low, found.high), gate)
+    if more is None:
+        return LabelsToDecide(prompts=None, labels=None)
+    return LabelsToDecide(prompts=ceil(more), labels=ceil(more * labelled.labels_each))
+
+
+def _mean_lengths(table: ScoreTable, labelled: Panel, words: Words | None) -> Mapping[str, Floats]:
+    """Return the mean length of the candidates of each prompt; nothing where no length is known."""
+    lengths = candidate_lengths(table, labelled, None if words is None else words.pools)
+    if lengths is None or not len(labelled.sizes):
+        return {}
+    starts = np.cumsum(labelled.sizes) - labelled.sizes
+    return {"mean length of candidates": np.add.reduceat(lengths, starts) / labelled.sizes}
+
+
+def _differences(whole: Panel, labelled: Panel) -> Differences:
+    return Differences(
+        judge=differences(whole.scores, whole.sizes), oracle=differences(labelled.labels, labelled.sizes)
+    )
+
+
+def _labelled(judge: JudgeAudit) -> Panel:
+    """Return the completely labelled prompts; none where single candidates were drawn."""
+    chosen = judge.labelling.labelled
+    # Such a draw labels a whole pool only where the judge's own scores left few candidates in question.
+    return judge.labelling.panel.keep(chosen if judge.drawn is None else np.zeros_like(chosen))
+
+
+def _chance(labelled: Panel, described: Panel) -> Chance:
+    """Return what random picks reach: on the prompts that the audit describes, hit rates on those with labels."""
+    best = at_top(labelled.labels, labelled.sizes)
+    starts = np.cumsum(labelled.sizes) - labelled.sizes
+    shares = np.add.reduceat(best.astype(float), starts) / labelled.sizes if len(starts) else np.zeros(0)
+    return Chance(
+        top1_accuracy=float((1 / described.sizes).mean()) if len(described.sizes) else None,
+        hit_rate=float(shares.mean()) if len(shares) else None,
+    )

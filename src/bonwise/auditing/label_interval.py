@@ -1,0 +1,182 @@
+"""Covariance, degrees of freedom and intervals of means that models and labels estimate together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.clusters import cluster_sums
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.laws import Fieller, Student
+from bonwise.stats.partial.label_sample import ScaledSample
+from bonwise.stats.sums import Floats
+
+__all__ = ["Influence", "degrees_of_freedom", "fieller", "influence", "labels_carry", "student", "where_labels_carry"]
+
+_FEWEST_TO_CENTRE = 3
+_FLOOR_UP_TO = 50  # labels up to which the degrees of freedom have a floor
+_FEWEST_EFFECTIVE = 2  # labels drawn alike that say anything of their own scatter
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Influence:
+    """Means of outcomes under partial labels, and how much every label moves them."""
+
+    means: Floats
+    """Of ``A = m + q (Y - m)``, q = R / pi."""
+    covariance: Floats = field(repr=False)
+    """C, of the means."""
+    pulls: Floats = field(repr=False)
+    """``q (e - ebar_h) / n``, e = Y - m: what a label adds to the means beyond its stratum."""
+    spread: Floats = field(repr=False)
+    """A' less its mean."""
+
+    def variance(self, contrast: Floats) -> float:
+        """Return the variance of a contrast of the means."""
+        # From the values, not from C: what does not vary has then a variance of 0 to the last bits.
+        along = self.spread @ contrast
+        return float(along @ along) / max(len(along) - 1, 1) / len(along)
+
+
+def influence(m: Floats, Y: Floats, draw: ScaledSample, clusters: npt.NDArray[np.int64] | None = None) -> Influence:
+    """Combine predictions for all prompts with the labels of some.
+
+    ``A_k = m_k + q (Y_k - m_k)``, and for the variance ``A' = m + ebar_h + f_h q (e - ebar_h)``, which has the same
+    mean; C = cov(A') / n holds the part of the population and the part of the draw within strata. The factor
+    ``f_h^2 = 1 + (1 - n_h / N_h) / (n_h - 1)`` stands for the mean that was subtracted; it is n_h / (n_h - 1)
+    where few are labelled, and 1 where all are, so that C is then the complete-data covariance. A stratum with
+    fewer than 3 labels is centred at the overall mean of e and keeps f = 1: its spread counts in full.
+
+    Parameters
+    ----------
+    m : ndarray of float64, shape (prompts, outcomes)
+    Y : ndarray of float64, shape (labelled prompts, outcomes)
+    draw : ScaledSample
+    clusters : ndarray of int64, shape (prompts,), optional
+        Codes of clusters. What a cluster adds is G / n times the sum of what its prompts add.
+
+    Examples
+    --------
+    >>> from bonwise.stats.partial.label_sample import LabelSample
+    >>> draw = ScaledSample.of(LabelSample.uniform(np.array([True, True, True, False])))
+    >>> found = influence(np.zeros((4, 1)), np.array([[1.0], [2.0], [3.0]]), draw)
+    >>> found.means.tolist(), round(float(found.covariance[0, 0]), 9)  # the variance of a mean of three
+    ([2.0], 0.333333333)
+    """
+    prompts = len(draw.q)
+    e, weight = Y - m[draw.rows], draw.weight
+    centres, factor = _centres(e, draw)
+    of = draw.stratum[draw.rows]
+    pulls = weight[:, None] * (e - centres[of])
+    adjusted = m + (centres[draw.stratum] if len(centres) > 1 else centres)
+    adjusted[draw.rows] += factor[of, None] * pulls
+    adjusted -= adjusted.mean(axis=0)
+    pulls /= prompts
+    if clusters is not None:
+        adjusted = cluster_sums(adjusted.T, clusters).T
+        adjusted *= len(adjusted) / prompts
+        pulls = cluster_sums(pulls.T, clusters[draw.rows]).T
+    units = len(adjusted)
+    covariance = adjusted.T @ adjusted / max(units - 1, 1) / units
+    # The labels' mean, moved by how the labelled prompts are predicted to differ: to the last bit that mean where
+    # every prompt is predicted alike.
+    apart = m - m[draw.rows[0]]
+    means = draw.mean(Y) + apart.mean(axis=0) - draw.mean(apart[draw.rows])
+    return Influence(means, covariance, pulls, adjusted)
+
+
+def _centres(e: Floats, draw: ScaledSample) -> tuple[Floats, Floats]:
+    """Return of every stratum the mean of e, shape (strata, outcomes), and the factor f."""
+    drawn, weight, of = draw.drawn, draw.weight, draw.stratum[draw.rows]
+    own = (drawn >= _FEWEST_TO_CENTRE) | (len(drawn) == 1)
+    sums = [np.bincount(of, weights=weight * column) for column in e.T]
+    means = np.column_stack(sums) / np.bincount(of, weights=weight)[:, None]
+    centres = np.where(own[:, None], means, draw.mean(e))
+    lost = np.divide(1 - draw.share, drawn - 1, out=np.zeros(len(drawn)), where=own & (drawn > 1))
+    return centres, np.sqrt(1 + lost)
+
+
+def degrees_of_freedom(pulls: Floats, variance: float) -> float:
+    """Return the degrees of freedom that the spread of the labels' pulls allows (Satterthwaite, by kurtosis).
+
+    ``df = max(3, 3 (sum d^2)^2 / sum d^4 - 1)``, times ``max(1, (se^2 / sum d^2)^2)`` because models and unlabelled
+    prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less.
+
+    Parameters
+    ----------
+    pulls : ndarray of float64, shape (labelled prompts,)
+        d, what every label adds to the estimate.
+    variance : float
+        se^2 of the estimate.
+
+    Examples
+    --------
+    >>> degrees_of_freedom(np.array([1., -1., 1., -1., 1., -1., 1., -1.]), 8.0)
+    7.0
+    """
+    labels = len(pulls)
+    square = pulls * pulls
+    squares, fourths = float(square.sum()), float(square @ square)
+    found = labels - 1.0
+    if fourths > 0:
+        found = min(max(3.0, 3 * squares**2 / fourths - 1), found) * max(1.0, (variance / squares) ** 2)
+    if labels <= _FLOOR_UP_TO:
+        found = max(found, labels / 4)
+    return max(min(found, labels - 1.0), 1.0)
+
+
+def student(found: Influence, contrast: Floats, limits: tuple[float, float]) -> Student:
+    """Return the law of a contrast of the means."""
+    variance = found.variance(contrast)
+    df = degrees_of_freedom(found.pulls @ contrast, variance)
+    return Student(float(contrast @ found.means), float(np.sqrt(variance)), df, limits)
+
+
+def fieller(
+    found: Influence, numerator: Floats, denominator: Floats, limits: tuple[float, float]
+) -> tuple[Fieller, float]:
+    """Return the law of the ratio of two contrasts of the means, and the standard error of the ratio.
+
+    ``se^2 = (C11 - 2 rho C12 + rho^2 C22) / A2bar^2``
+
+    Parameters
+    ----------
+    found : Influence
+    numerator, denominator : ndarray of float64, shape (outcomes,)
+        The second one's mean must not be 0.
+    limits : tuple of float
+    """
+    a, b = float(numerator @ found.means), float(denominator @ found.means)
+    direction = (numerator - a / b * denominator) / b
+    variance = found.variance(direction)
+    df = degrees_of_freedom(found.pulls @ direction, variance)
+    C = found.covariance
+    caa, cab, cbb = (
+        float(left @ C @ right)
+        for left, right in ((numerator, numerator), (numerator, denominator), (denominator, denominator))
+    )
+    return Fieller(a, b, caa, cab, cbb, df, limits), float(np.sqrt(variance))
+
+
+def labels_carry(ess: float) -> bool:
+    """Tell whether weights are worth two labels or more, so that an interval can rest on their scatter."""
+    return ess > _FEWEST_EFFECTIVE - 1e-9
+
+
+def where_labels_carry(found: Estimate, ess: float) -> Estimate:
+    """Return an estimate, without its interval where its weights are worth fewer than two labels.
+
+    One heavy label then is the estimate, and the scatter of the light ones says nothing of it.
+
+    Parameters
+    ----------
+    found : Estimate
+    ess : float
+        Effective number of labelled prompts.
+    """
+    if found.low is None or labels_carry(ess):
+        return found
+    reason = f"no interval: the weights are worth {ess:.1f} labels drawn alike, and an interval needs 2"
+    return replace(found, low=None, high=None, se=None, interval=None, law=None, reason=reason)

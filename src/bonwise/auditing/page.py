@@ -1,0 +1,272 @@
+"""The page of an audit: its document, what is shown beside it, and the file of all prompts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from bonwise.auditing.exhibits import exhibits
+from bonwise.auditing.next_steps import next_in_python
+from bonwise.auditing.per_prompt import all_prompts_file, refuse_other_file
+from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result_exhibits import ExhibitsDocument, NoteDocument
+from bonwise.auditing.view import describe_with
+from bonwise.auditing.what_if import what_if
+from bonwise.documented import DocumentedResult
+from bonwise.errors import FileError, InputError, UsageError
+from bonwise.extras import PAGES
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Drawing, FigureData, Part, Said, Table, drawings_of
+from bonwise.report.show import describe
+from bonwise.results import Document
+from bonwise.studies.labelled_panels import LabelledPanels
+from bonwise.studies.registration import studies
+from bonwise.studies.result import StudyDocument
+from bonwise.studies.view import BesideAudit, beside_audit
+from bonwise.table.words import Words
+from bonwise.table.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
+
+if TYPE_CHECKING:
+    from bonwise.auditing.front import Audit
+
+__all__ = ["Note", "audit_page", "described_with", "page_drawings", "write_page"]
+
+
+@dataclass(frozen=True)
+class Note(DocumentedResult):
+    """Stands in for a study."""
+
+    title: str
+    """What was to be studied."""
+    reason: str
+    """Why it was not."""
+
+    def document(self) -> NoteDocument:
+        """Return the document of schema ``bonwise.note/1``."""
+        return NoteDocument(title=self.title, sentences=[f"Not studied: {self.reason}."])
+
+
+_DRAWINGS: WeakKeyDictionary[Audit, list[Drawing[FigureData]]] = WeakKeyDictionary()
+"""Of audits that are still in use."""
+
+
+def write_page(
+    audit: Audit,
+    path: str | Path,
+    *,
+    pools: str | Path | None = None,
+    gates: Mapping[str, float] | None = None,
+    also: Sequence[DocumentedResult] = (),
+    then: Sequence[Said] | None = None,
+) -> Path | None:
+    """Write the page; the parameters and errors are those of `Audit.to_html`.
+
+    A study in `also` stands in place of the one of its name that every page makes. `then` is what to type next:
+    calls of Python where it is None.
+
+    Returns
+    -------
+    pathlib.Path or None
+        The file beside the page that holds all prompts, where the page cannot show them all.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        The page, or the file with all prompts, would take the place of what the page is made from.
+    bonwise.errors.FileError
+        One of them cannot be written, or the second would take the place of a file of another kind.
+    """
+    results = _results(also)
+    others = _documents(results)
+    pools = audit.settings.pools if pools is None else pools
+    _check_target(Path(path), audit, pools)
+    document = audit.document(audit.check(gates) if gates else ())
+    shown = _exhibits(audit, document, pools, results)
+    beside = _documents_beside(audit, others)
+    then = next_in_python(document, gated=bool(gates)) if then is None else then
+    if len(shown.prompts.rows) == shown.prompts.of:
+        write_whole(Path(path), audit_page(document, shown, beside, then=then))
+        return None
+    if is_in_place(path):
+        raise FileError(f"{path}: not all prompts fit on the page, and no file is next to it", hint="name a file")
+    all_prompts, rows = all_prompts_file(path), csv_frame(audit.per_prompt())
+    _check_target(all_prompts, audit, pools)
+    refuse_other_file(all_prompts, rows.partition("\n")[0])
+    text = audit_page(document, shown, beside, all_prompts.name, then)
+    write_whole(Path(path), text)  # first: prompts beside no page would be no use
+    write_whole(all_prompts, rows)
+    return all_prompts
+
+
+def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
+    """Return the drawings of the page of an audit, in its order; nothing is painted, and studies are made once."""
+    if audit not in _DRAWINGS:
+        document = audit.document()
+        shown = _exhibits(audit, document, audit.settings.pools)
+        described = described_with(document, shown, _documents_beside(audit, ()))
+        _DRAWINGS[audit] = list(drawings_of(described.blocks))
+    return list(_DRAWINGS[audit])
+
+
+def _exhibits(
+    audit: Audit, document: AuditDocument, pools: str | Path | None, also: Iterable[object] = ()
+) -> ExhibitsDocument:
+    return exhibits(
+        tuple(audit.judges.values()),
+        audit.table,
+        None if audit.table is None else Words(audit.table, pools),
+        seed=audit.settings.seed,
+        confidence=audit.settings.confidence,
+        gate=document.settings.deciding,
+        what_if=what_if(audit.judges, audit.settings, source=audit.source, reference=audit.reference, also=also),
+    )
+
+
+def _documents_beside(audit: Audit, others: Sequence[Document]) -> list[Document]:
+    """Return what the page shows beside the audit: the studies that every page has, then what was given."""
+    return [*_studies(audit, {one["study"] for one in others if "study" in one}), *others]
+
+
+def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
+    """Refuse what cannot be written, or would take the place of what the page is made from."""
+    real = Path(os.path.realpath(target))
+    # The name of a frame is any text; no path holds this letter.
+    files = (source for source in _sources(audit, pools) if "\0" not in str(source))
+    if real in {Path(os.path.realpath(source)) for source in files}:
+        raise UsageError(f"{target} is read for the page, and would be overwritten", hint="name another file")
+    refuse_unwritable(target)
+
+
+def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
+    """Yield the files behind a page; a table that came from none goes by a name that is not a file's."""
+    yield audit.source
+    if audit.picks is not None:
+        yield audit.picks.source
+    if audit.table is not None and audit.table.label_rows is not None:
+        yield str(audit.table.label_rows.name)
+    if pools is not None:
+        yield pools
+
+
+def _results(also: Sequence[DocumentedResult]) -> list[DocumentedResult]:
+    hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
+    if isinstance(also, DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
+        raise UsageError(f"also={type(also).__name__} is not a list of results", hint=hint)
+    found = list(also)
+    for one in found:
+        if not isinstance(one, DocumentedResult):
+            raise UsageError(
+                f"also holds {printable(repr(one), longest=60)}, which is not a result with a page", hint=hint
+            )
+    return found
+
+
+def _documents(results: Sequence[DocumentedResult]) -> list[Document]:
+    documents = [one.document() for one in results]
+    if any(isinstance(one, AuditDocument) for one in documents):
+        raise UsageError(
+            "also holds an audit, which has a page of its own",
+            hint="call its to_html; also= takes studies, routes, comparisons and plans",
+        )
+    return documents
+
+
+def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
+    """Return the documents of the studies that every audit page shows where the data allow them, but for some."""
+    judged = _judged(audit)
+    if judged is None:
+        return []
+    found: list[Document] = []
+    for study in studies():
+        shown = study.with_audit
+        if shown is None or study.document.study_name() in given or not shown.when(audit.settings):
+            continue
+        try:
+            found.append(shown.study(judged).document())
+        except InputError as error:
+            found.append(Note(shown.title, error.message).document())
+    return found
+
+
+def _judged(audit: Audit) -> LabelledPanels | None:
+    """Return the audit's own panels for a study; None where picks hold no scores, or no pool is labelled whole."""
+    usable = {
+        name: judge.labelling
+        for name, judge in audit.judges.items()
+        if not judge.logged and judge.labelling.labelled.any()
+    }
+    if audit.table is None or not usable:
+        return None
+    return LabelledPanels(
+        audit.table,
+        {name: one.panel.keep(one.labelled) for name, one in usable.items()},
+        {name: len(one.panel.sizes) for name, one in usable.items()},
+        {name: "complete" if one.method == "complete" else "labelled_only" for name, one in usable.items()},
+        dict(audit.not_audited),
+        audit.settings,
+    )
+
+
+_LIMITS = "not-established"
+
+
+def audit_page(
+    audit: AuditDocument,
+    exhibits: ExhibitsDocument,
+    studies: Sequence[Document] = (),
+    more: str | None = None,
+    then: Sequence[Said] = (),
+) -> str:
+    """Return an audit as one HTML page.
+
+    Parameters
+    ----------
+    audit : AuditDocument
+    exhibits : ExhibitsDocument
+        What is drawn, and the prompts where judges lost most.
+    studies : sequence of Document
+        Studies, routing and notes made on the table of the audit.
+    more : str, optional
+        Name of the file beside the page that holds a row for each prompt.
+    then : sequence of Said
+        What to type next: sentences and commands.
+    """
+    PAGES.require("a page")
+    from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
+
+    return whole_page(described_with(audit, exhibits, studies, more, then))
+
+
+def described_with(
+    audit: AuditDocument,
+    exhibits: ExhibitsDocument,
+    studies: Sequence[Document] = (),
+    more: str | None = None,
+    then: Sequence[Said] = (),
+) -> Part:
+    """Return the description of the page; the parameters are those of `audit_page`."""
+    return describe_with(audit, exhibits, [_described_beside(one, audit) for one in studies], more, then)
+
+
+def _described_beside(document: Document, audit: AuditDocument) -> BesideAudit:
+    if isinstance(document, StudyDocument):
+        return beside_audit(document, audit)
+    described = describe(document)
+    # The head of the page says the settings already.
+    blocks = [one for one in described.blocks if not (isinstance(one, Table) and one.role == "facts")]
+    # The page has a verdict and limits of its own; the answer is said here, and in one sentence.
+    answers = [said for one in blocks if _is_verdict(one) for said in one.blocks if _leads(said)]  # type: ignore[union-attr]
+    blocks = [one for one in blocks if not _is_verdict(one) and not (isinstance(one, Part) and one.anchor == _LIMITS)]
+    return BesideAudit(whole=[Part(described.title, [*answers, *blocks])])
+
+
+def _is_verdict(block: Block) -> bool:
+    return isinstance(block, Part) and block.role == "verdict"
+
+
+def _leads(block: Block) -> bool:
+    return isinstance(block, Said) and block.role == "lead"

@@ -1,0 +1,157 @@
+"""What the figures of an audit mean, what keeps a verdict from being settled.
+
+The gates, as its document holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from bonwise.estimates import EstimateRecord
+from bonwise.results import Count, Number, Record, Share
+
+__all__ = [
+    "DECIDES",
+    "AuditSuspicion",
+    "Check",
+    "CheckState",
+    "Gate",
+    "GateState",
+    "Level",
+    "SuspicionKind",
+    "Target",
+    "Verdict",
+]
+
+GateState = Literal["met", "not met", "inconclusive"]
+
+
+class Gate(Record):
+    """Outcome of ``METRIC=VALUE``."""
+
+    judge: str
+    """Of what."""
+    metric: str
+    """Of what."""
+    value: Number
+    """What the metric must exceed."""
+    state: GateState
+    """Met when the one-sided 95 % lower bound exceeds the value, not met when the upper bound lies below it."""
+    low: Number | None
+    """The one-sided bounds."""
+    high: Number | None
+    """The one-sided bounds."""
+    more_labels: Count | None
+    """About how many more labels of candidates would decide, where that can be said; 0 for a metric without labels.
+
+    """
+    more_prompts: Count | None
+    """About how many more prompts these would be of."""
+    sentence: str
+    """What was found, in words."""
+
+
+SuspicionKind = Literal["easy candidate", "few pools", "missing labels"]
+
+
+class AuditSuspicion(Record):
+    """Why no verdict is ``useful`` and no gate is met, whatever the figures are."""
+
+    kind: SuspicionKind
+    """What was found."""
+    sentence: str
+    """In words, with the flags that settle it."""
+    candidate: str | None = None
+    """The easy candidate."""
+    lowest: Share | None = None
+    """Share of prompts in which no other candidate has a lower label, or a lower score where no prompt is labelled
+    completely.
+    """
+    metric: str | None = None
+    """The metric that the verdict rests on, with and without the candidate."""
+    with_candidate: EstimateRecord | None = None
+    """Its estimate with the easy candidate."""
+    without_candidate: EstimateRecord | None = None
+    """Its estimate without, as ``--control`` gives it."""
+
+
+Target = Literal["best-of-n", "system"]
+"""The decision that a verdict is about."""
+
+DECIDES: Mapping[Target, str] = {"best-of-n": "recovery", "system": "global_r"}
+"""The metric that answers for a target."""
+
+Level = Literal["useful", "weak", "harmful", "random", "inconclusive"]
+
+Check = Literal["correlation", "level", "directional", "decision"]
+
+CheckState = Literal["pass", "fail", "inconclusive", "undefined"]
+
+_CHECKS: Sequence[Check] = get_args(Check)
+
+_TOGETHER = 2
+"""Sentences on the checks where the first three have one together."""
+
+_MOST_OPENING = 2
+"""Sentences before those on the checks: the answer, and what the figures describe."""
+
+
+class Verdict(Record):
+    """What the figures mean for the decision at hand."""
+
+    target: Target
+    """The decision."""
+    level: Level
+    """``useful``, ``weak``, ``harmful``, ``random`` or ``inconclusive``, for the target."""
+    checks: dict[Check, CheckState]
+    """``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``, ``inconclusive`` or
+    ``undefined``.
+    """
+    sentences: Annotated[list[str], Field(min_length=2)]
+    """The verdict in words. The first is the answer; a second says what the figures describe, where that is not every
+    prompt. The last four say what each check rests on; where scores or whole pools are missing the last but one is
+    about the first three checks.
+    """
+    deciding: Count
+    """Which of the sentences, counted from 0, holds the figures that the level rests on; never the first, which is
+    the answer.
+    """
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not 1 <= self.deciding < len(self.sentences):
+            raise ValueError(f"deciding must be one of 1 to {len(self.sentences) - 1}, the sentences but the first")
+        return self
+
+    @property
+    def opening(self) -> list[str]:
+        """The sentences before those on the checks."""
+        return self.sentences[: len(self.sentences) - self._on_checks]
+
+    def of_checks(self) -> Mapping[Check, str]:
+        """Return what each check rests on; empty where the sentences are none that an audit writes.
+
+        Examples
+        --------
+        >>> checks = dict.fromkeys(("correlation", "level", "directional", "decision"), "undefined")
+        >>> said = ["What picked is weak.", "No scores.", "Recovery is 10%."]
+        >>> picks = Verdict(target="best-of-n", level="weak", checks=checks, sentences=said, deciding=2)
+        >>> picks.of_checks()["level"], picks.of_checks()["decision"], picks.opening
+        ('No scores.', 'Recovery is 10%.', ['What picked is weak.'])
+        """
+        last = self.sentences[len(self.opening) :]
+        if len(last) == _TOGETHER:
+            first, decision = last
+            last = [first, first, first, decision]
+        return dict(zip(_CHECKS, last, strict=True)) if last else {}
+
+    @property
+    def _on_checks(self) -> int:
+        """How many of the sentences are on the checks: each has its own, or the first three have one together."""
+        for many in (len(_CHECKS), _TOGETHER):
+            if 1 <= len(self.sentences) - many <= _MOST_OPENING:
+                return many
+        return 0

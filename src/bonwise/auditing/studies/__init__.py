@@ -1,1 +1,0 @@
-"""Studies of a table of scores and labels that decide between judges, and between ways of asking one."""

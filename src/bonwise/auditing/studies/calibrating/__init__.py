@@ -1,1 +1,0 @@
-"""The parts of the study of calibration: the maps, the covariates, what was found of a judge, and its words."""

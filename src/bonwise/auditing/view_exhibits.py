@@ -1,0 +1,468 @@
+"""What a page shows beyond the figures of an audit.
+
+Drawings of a judge, its worst prompts, and what would change the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from bonwise.auditing.figures import difference_figures, picks_figures, spread_figures, strata_figures
+from bonwise.auditing.result import JudgeFound
+from bonwise.auditing.result_exhibits import (
+    CandidateSeen,
+    ColumnLeftOut,
+    ExhibitsDocument,
+    GateStep,
+    GateSteps,
+    JudgeExhibits,
+    LabelsNeeded,
+    LabelStep,
+    LabelSteps,
+    NoteDocument,
+    PromptSeen,
+    ShareSteps,
+    Stratum,
+    WhatIf,
+    WorstPrompts,
+)
+from bonwise.auditing.result_verdict import Level
+from bonwise.metric_groups import unit_of
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Step, Stepped, Table
+from bonwise.report.numbers import (
+    NOTHING,
+    Ends,
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    named,
+    number,
+    percent,
+    setting,
+)
+
+__all__ = ["describe", "drawn", "what_would_change", "worst_prompts"]
+
+_DRAWN = 4
+"""Columns whose strata are drawn; drawings take time, and tables hold the same figures."""
+
+_OF_STRATA = ("recovery", "within_r", "tie_rate", "top1_accuracy")
+
+
+def drawn(judge: JudgeFound, exhibits: JudgeExhibits | None, prefix: str, reference: str | None) -> Iterator[Part]:
+    """Yield the parts that hold drawings; what cannot be drawn has none.
+
+    Parameters
+    ----------
+    judge : JudgeFound
+    exhibits : JudgeExhibits or None
+        Without them the metrics can still be drawn.
+    prefix : str
+        Of addresses and drawings; empty, or ending in a hyphen.
+    reference : str or None
+        What stands in for the oracle.
+    """
+    key = prefix or "a-"
+    chance = None if exhibits is None else exhibits.chance
+    picks = picks_figures(judge.metrics, chance, f"{key}picks", reference=reference)
+    yield from _part("What the picks are worth", picks, f"{prefix}picks")
+    if exhibits is None:
+        return
+    labelled = judge.data.labelled_prompts < judge.data.prompts
+    differences = difference_figures(exhibits.differences, f"{key}differences", reference=reference)
+    yield from _part("Differences and ties", differences, f"{prefix}ties")
+    spread = spread_figures(
+        exhibits.spread, f"{key}spread", metrics=judge.metrics, reference=reference, labelled=labelled
+    )
+    yield from _part("Between prompts and within them", spread, f"{prefix}spread")
+    strata = list(_strata(exhibits.strata, exhibits.strata_left_out, f"{key}strata", reference, labelled))
+    yield from _part("Strata", strata, f"{prefix}strata")
+
+
+def _part(title: str, blocks: Sequence[Block], anchor: str) -> Iterator[Part]:
+    if blocks:
+        yield Part(title, blocks, "detail", anchor=anchor)
+
+
+def _strata(
+    strata: Sequence[Stratum],
+    left_out: Sequence[ColumnLeftOut],
+    key: str,
+    reference: str | None,
+    labelled: bool,
+) -> Iterator[Block]:
+    if len(strata) > _DRAWN:
+        told = f"Of {count(len(strata))} columns the first {_DRAWN} are drawn; the others are tables alone."
+        yield Said("finding", told)
+    yield from strata_figures(strata[:_DRAWN], key, labelled=labelled)
+    yield from (_table(one, reference, labelled) for one in strata)
+    yield from (Said("note", f"{one.column}: not shown: {one.reason}") for one in left_out)
+
+
+def _table(stratum: Stratum, reference: str | None, labelled: bool) -> Table:
+    figures = [column for name in _OF_STRATA for column in (Column(named(name, reference)), Column("its interval"))]
+    rows = []
+    for row in stratum.rows:
+        found = [(row.metrics.get(name), unit_of(name)) for name in _OF_STRATA]
+        cells = [cell for one, unit in found for cell in (estimate(one, unit), interval(one, unit))]
+        rows.append((row.value, count(row.prompts), *cells))
+    columns = (Column(stratum.column, "name"), Column("labelled prompts" if labelled else "prompts"), *figures)
+    return Table.of(columns, rows, f"Metrics by {stratum.column}")
+
+
+_LONGEST_NAME = 60
+"""Letters of names in a row."""
+
+_EXCERPT = 140
+"""Letters of a prompt in its row."""
+
+_KEYS = "Arrow keys move from row to row, Enter opens one, and its address ends in #prompt-1, #prompt-2 and so on."
+
+
+def worst_prompts(
+    found: WorstPrompts, *, several: bool, reference: str | None, more: str | None = None
+) -> Iterator[Part]:
+    """Yield the prompts whose pick lost something, and how many lost nothing; nothing where there are none.
+
+    Parameters
+    ----------
+    found : WorstPrompts
+    several : bool
+        Whether rows of several judges stand together.
+    reference : str or None
+        What stands in for the oracle.
+    more : str, optional
+        Name of the file beside the page that holds a row for each prompt.
+    """
+    label = named("label", reference)
+    whose = "pair of a judge and a prompt" if several else "prompt"
+    if not found.rows:
+        if said := list(_left_out(found, whose)):
+            yield Part("Where the judge lost most", [Said("finding", " ".join(said))], "detail", anchor="prompts")
+        return
+    shown = "" if len(found.rows) == found.of else f", of which {count(len(found.rows))} are shown"
+    found_out = [
+        f"In {_plural(found.of, whose)} the pick lost something{shown}, the greatest loss first.",
+        *_left_out(found, whose),
+        f"The loss is the {label} of the best candidate minus the {label} of the pick, ties in expectation.",
+    ]
+    told = [
+        Said("finding", " ".join(found_out)),
+        Said("note", f"Each row opens to the pick beside the best candidate. {_KEYS}"),
+    ]
+    rest = [] if more is None else [Said("note", "All prompts, one a row:", file=more)]
+    columns = (
+        Column("prompt", "name"),
+        *((Column("judge", "words"),) if several else ()),
+        Column("lost", sorted=True),
+        Column("picked", "words"),
+        Column("best", "words"),
+        *(Column(title) for title in ("value of pick", "value of best", "tied at top", "margin")),
+    )
+    rows = [_row(one, label, several=several) for one in found.rows]
+    finder = Table(columns, rows, "Search prompts, candidates and the judge's words", role="finder")
+    yield Part("Where the judge lost most", [*told, *rest, finder], "detail", anchor="prompts")
+
+
+def _plural(many: int, noun: str) -> str:
+    """Write a count with its noun, of which the first word has the plural."""
+    first, *others = noun.split(" ", 1)
+    return " ".join([counted(many, first), *others])
+
+
+def _left_out(found: WorstPrompts, whose: str) -> Iterator[str]:
+    """Yield in how many the pick lost nothing, and of how many no loss is known."""
+    if found.without_loss:
+        who = "it" if found.rows else "the pick"
+        rows = "" if not found.rows else " These have no row."
+        yield f"In {_plural(found.without_loss, whose)} {who} lost nothing.{rows}"
+    if found.unknown_loss:
+        yield f"In {_plural(found.unknown_loss, whose)} the loss is not known, because labels are missing."
+
+
+def _row(one: PromptSeen, label: str, *, several: bool) -> Row:
+    judge = ((printable(one.judge, longest=_LONGEST_NAME), None),) if several else ()
+    cells: Sequence[tuple[str, float | None]] = (
+        (one.prompt_id, None),
+        *judge,
+        (number(one.gain_lost), one.gain_lost),
+        (_names(one.pick, one.pick_more), None),
+        (_names(one.best, one.best_more), None),
+        (number(one.value_pick), one.value_pick),
+        (number(one.value_best), one.value_best),
+        (count(one.tied), one.tied),
+        (number(one.margin), one.margin),
+    )
+    texts, values = zip(*cells, strict=True)
+    excerpt = "" if one.prompt is None else printable(" ".join(one.prompt[:_EXCERPT].split()), longest=_EXCERPT)
+    return Row(texts, values=values, inside=list(_inside(one, label)), excerpt=excerpt)
+
+
+def _names(shown: str, more: int) -> str:
+    return f"{printable(shown, longest=_LONGEST_NAME)} and {count(more)} more" if more else shown
+
+
+def _inside(one: PromptSeen, label: str) -> Iterator[Block | Cards]:
+    if one.prompt is not None:
+        yield Part("Prompt", list(_words(one.prompt, one.prompt_left_out)))
+    cards = [(each, _card(each, one, label)) for each in one.candidates]
+    beside = _beside(one.candidates)
+    pair = sorted((one for one in cards if one[0] in beside), key=lambda card: not card[0].picked)
+    others = [card for each, card in cards if each not in beside]
+    yield Cards([card for _, card in pair])
+    if others:
+        yield Cards(others, folded=f"{counted(len(others), 'other candidate')}")
+    if one.candidates_left_out:
+        are = "is" if one.candidates_left_out == 1 else "are"
+        yield Said("note", f"{counted(one.candidates_left_out, 'more candidate')} {are} not shown here.")
+    if one.words_left_out:
+        yield Said("note", "Texts of this prompt are left out to keep the page small.")
+
+
+def _beside(candidates: Sequence[CandidateSeen]) -> Sequence[CandidateSeen]:
+    """Return what stands side by side: the pick, of tied ones the first that is not best, and the best one."""
+    picked = [one for one in candidates if one.picked and not one.best][:1]
+    return [*picked, *[one for one in candidates if one.best][:1]]
+
+
+def _card(one: CandidateSeen, prompt: PromptSeen, label: str) -> Card:
+    tied = f", one of {count(prompt.tied)} tied" if prompt.tied > 1 else ""
+    marks = [
+        *([CardMark("picked", f"picked{tied}")] if one.picked else []),
+        *([CardMark("best", "best")] if one.best else []),
+    ]
+    blocks: list[Said | Part] = [] if one.text is None else list(_words(one.text, one.text_left_out))
+    if one.raw is not None:
+        blocks.append(Part("The judge's words", list(_words(one.raw, one.raw_left_out))))
+    return Card(one.id, marks, (("score", number(one.score)), (label, number(one.label))), blocks=blocks)
+
+
+def _words(text: str, left_out: int) -> Iterator[Said]:
+    yield Said("quoted", text)
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        yield Said("note", f"{counted(left_out, 'more character')} {are} not shown here.")
+
+
+_STATES: Mapping[Level, Literal["good", "bad", "open"]] = {
+    "useful": "good",
+    "weak": "bad",
+    "harmful": "bad",
+    "random": "bad",
+    "inconclusive": "open",
+}
+
+_BOUNDS = "one-sided 95% bounds"
+
+_LONGEST_SENTENCE = 700
+"""Characters of a sentence."""
+
+_COMPUTED = "Every outcome was computed with the audit, by the rules of its verdict and its gates."
+
+
+def what_would_change(exhibits: ExhibitsDocument | None, reference: str | None) -> Iterator[Part]:
+    """Yield the section with the sliders; nothing where the exhibits hold none.
+
+    Parameters
+    ----------
+    exhibits : ExhibitsDocument or None
+    reference : str or None
+        What stands in for the oracle.
+    """
+    found = None if exhibits is None else exhibits.what_if
+    if exhibits is None or found is None:
+        return
+    blocks: list[Block] = []
+    if len(exhibits.judges) > 1:
+        whose = printable(found.judge, longest=60)
+        blocks.append(Said("finding", f"This is about {whose}, the judge with the largest recovery."))
+    blocks.append(Said("note", _COMPUTED))
+    inside = [_gate(found, found.gate, reference)]
+    if found.share is not None:
+        inside.append(_share(found, found.share, reference))
+    if found.labels is not None:
+        inside.append(_labels(found, found.labels))
+    yield Part("What would change the verdict", [*blocks, *inside], "detail", anchor="what-if")
+
+
+def _gate(found: WhatIf, gate: GateSteps, reference: str | None) -> Part:
+    steps = [
+        Step(
+            setting(one.gate, "share"),
+            one.level,
+            _STATES[one.level],
+            [one.state, *_figures(one.recovery, one.low, one.high, one.lower, one.upper)],
+            f"{_short(one.sentence)} Gate {_short(named(_outcome(one), reference))}",
+        )
+        for one in gate.steps
+    ]
+    slider = Stepped(
+        "gate-slider",
+        "Gate on recovery",
+        "gate",
+        "verdict",
+        ("--fail-under", *_titles(found)),
+        steps,
+        gate.current,
+        "this audit",
+    )
+    return Part("The gate", [Said("note", _at_the_gate(gate)), slider], anchor="what-if-gate")
+
+
+def _short(sentence: str) -> str:
+    """Shorten what holds a name of any length, as it is said at every step."""
+    return printable(sentence, longest=_LONGEST_SENTENCE)
+
+
+def _outcome(one: GateStep) -> str:
+    """Say the outcome of a gate, without the reason that the verdict has said already."""
+    what, of, reason = one.gate_sentence.partition(": inconclusive: ")
+    return (
+        f"{what}: inconclusive, for the same reason." if of and _begins(reason) in one.sentence else one.gate_sentence
+    )
+
+
+def _begins(reason: str) -> str:
+    return reason.split(". ", maxsplit=1)[0].removesuffix(".")
+
+
+def _at_the_gate(gate: GateSteps) -> str:
+    """Say where the verdict turns, and which figure decides what."""
+    one = gate.steps[gate.current]
+    ends, bounds = Ends(one.recovery, one.low, one.high), Ends(one.recovery, one.lower, one.upper)
+    return (
+        f"Recovery is {estimate(ends, 'share')} whatever the gate is. The verdict compares the gate with the "
+        f"two-sided interval {interval(ends, 'share')}, and --fail-under with the one-sided 95% bounds "
+        f"{interval(bounds, 'share')}."
+    )
+
+
+def _share(found: WhatIf, share: ShareSteps, reference: str | None) -> Part:
+    steps = [
+        Step(
+            percent(one.share),
+            one.level,
+            _STATES[one.level],
+            _figures(one.recovery, one.low, one.high, one.lower, one.upper),
+            _short(one.sentence),
+        )
+        for one in share.steps
+    ]
+    slider = Stepped(
+        "share-slider",
+        "Share of the prompts sent to a stronger judge",
+        "share sent",
+        "verdict",
+        _titles(found),
+        steps,
+        share.current,
+        "without routing",
+    )
+    stronger = "is taken never to err" if reference is None else "always picks as the reference does"
+    told = (
+        f"The stronger judge {stronger}. The prompts are chosen by the signal {share.signal}, as in the part on "
+        "routing."
+    )
+    own, first = found.gate.steps[0].recovery, share.steps[0].recovery
+    if own is not None and first is not None and abs(own - first) > 1e-9:
+        told = f"{told} Routing rests on the first score of each candidate, so recovery begins at another figure."
+    return Part("The share sent to a stronger judge", [Said("note", told), slider], anchor="what-if-share")
+
+
+def _labels(found: WhatIf, labels: LabelSteps) -> Part:
+    with_chance = any(one.chance is not None for one in labels.steps)
+    steps = [
+        Step(
+            count(one.prompts),
+            one.level,
+            _STATES[one.level],
+            [
+                count(one.labels),
+                *_figures(one.recovery, one.low, one.high, one.lower, one.upper),
+                _half_width(one),
+                *([_chance(one.chance)] if with_chance else []),
+            ],
+            _short(one.sentence),
+        )
+        for one in labels.steps
+    ]
+    titles = ("labels", *_titles(found), "half-width", *(["chance to settle"] if with_chance else []))
+    slider = Stepped(
+        "labels-slider",
+        "Labelled prompts",
+        "prompts",
+        "verdict",
+        titles,
+        steps,
+        labels.current,
+        "this audit",
+    )
+    notes = [Said("note", f"{_PROJECTION} {_GROW}" if labels.sampled else _PROJECTION), *_needed(labels.needed)]
+    return Part("The number of labels", [*notes, slider], anchor="what-if-labels")
+
+
+_PROJECTION = (
+    "A projection: it assumes that recovery stays as it is and that the prompts to come are like the labelled ones."
+)
+
+_GROW = "Prompts without labels are taken to grow in number as the labelled do."
+
+
+def _needed(needed: LabelsNeeded | None) -> Iterator[Said]:
+    if needed is None:
+        return
+    least, most = _prompts(needed.low), _prompts(needed.high)
+    between = {
+        (True, True): f" (95% interval {least} to {most})",
+        (True, False): f" (95% interval from {least}, with no upper end)",
+    }.get((needed.low is not None, needed.high is not None), "")
+    yield Said(
+        "finding",
+        f"If this recovery is the true one, {counted(_up(needed.prompts), 'labelled prompt')}{between} settle the "
+        f"verdict with a chance of {percent(needed.power)}.",
+    )
+
+
+def _up(value: float) -> int:
+    return -int(-value // 1)
+
+
+def _prompts(value: float | None) -> str:
+    return NOTHING if value is None else count(_up(value))
+
+
+def _titles(found: WhatIf) -> Sequence[str]:
+    return "recovery", interval_title(found.confidence), _BOUNDS
+
+
+def _figures(
+    recovery: float | None, low: float | None, high: float | None, lower: float | None, upper: float | None
+) -> Sequence[str]:
+    two_sided = Ends(recovery, low, high)
+    return (
+        estimate(two_sided, "share"),
+        interval(two_sided, "share"),
+        interval(Ends(recovery, lower, upper), "share"),
+    )
+
+
+def _half_width(one: LabelStep) -> str:
+    if one.low is None or one.high is None:
+        return NOTHING
+    return number((one.high - one.low) / 2, "points", like=Ends(None, one.low, one.high))
+
+
+def _chance(value: float | None) -> str:
+    """Write a chance in whole percent, never as certain."""
+    if value is None:
+        return NOTHING
+    return "over 99%" if value > 0.99 else "under 1%" if value < 0.01 else percent(round(value, 2))
+
+
+def describe(document: NoteDocument) -> Part:
+    """Describe what is in the place of a study."""
+    return Part(document.title, [Said("finding", sentence) for sentence in document.sentences])

@@ -1,0 +1,381 @@
+"""The metrics of a judge, and several judges side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bonwise.auditing.figures import judges_figures
+from bonwise.auditing.result import AuditDocument, AuditSettings, JudgeFound, JudgesCompared
+from bonwise.auditing.view_choice import best_of, differences_from_best, has_intervals, held_together
+from bonwise.auditing.view_labels import dropped_of
+from bonwise.estimates import EstimateRecord
+from bonwise.metric_groups import Metric, MetricGroup, groups_of, unit_of
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.figures.forest import Row as ForestRow
+from bonwise.report.figures.names import pair as two_judges
+from bonwise.report.numbers import (
+    all_named,
+    count,
+    counted,
+    counts,
+    estimate,
+    estimates,
+    interval,
+    interval_title,
+    intervals,
+    named,
+    setting,
+    unit_of_difference,
+)
+
+__all__ = [
+    "ALONE",
+    "MOST_DRAWN",
+    "by_recovery",
+    "dropped_prompts",
+    "first_figures",
+    "metrics",
+    "not_audited",
+    "side_by_side",
+    "summary",
+]
+
+MOST_DRAWN = 6
+"""Judges that have drawings of their own: a drawing takes a third of a second."""
+
+_ORDERED_BY = "recovery"
+
+_SUMMARY = {_ORDERED_BY: 0, "within_r": 0, "global_r": 5, "inflation": 2, "tie_rate": 3}
+"""Metrics of a summary, and when they are left out on a narrow terminal."""
+
+_DIFFERENCES = ("recovery", "within_r")
+
+_FEW = 3
+"""Judges of whom every pair is drawn."""
+
+_PAIRS, _AT_A_GLANCE = 100, 15
+"""Pairs of judges in a table, and rows that a terminal shows."""
+
+
+def side_by_side(document: AuditDocument) -> Iterator[Part]:
+    """Yield what compares the judges."""
+    judges = document.judges
+    reference = document.settings.reference
+    blocks: list[Block] = [
+        *_on_a_page(judges_figures(by_recovery(judges), document.settings.thresholds.recovery_useful, reference)),
+        Part("", [summary(document)], folded=f"A table of the {count(len(judges))} judges"),
+        *best_of(document.choice, "judges", reference),
+    ]
+    if len(judges) > MOST_DRAWN:
+        told = (
+            f"Of {count(len(judges))} judges each has tables below and no drawings: up to {MOST_DRAWN} judges are "
+            "drawn in full."
+        )
+        blocks.append(Part("", [Said("note", told)], "detail"))
+    yield Part("Judges side by side", blocks, anchor="judges")
+    yield from not_audited(document)
+    yield from differences_from_best(document.choice)
+    if document.comparisons:
+        yield _paired(document.comparisons, few=len(judges) <= _FEW)
+
+
+def _on_a_page(blocks: Iterable[Block]) -> Iterator[Part]:
+    yield Part("", list(blocks), "detail")
+
+
+def not_audited(document: AuditDocument) -> Iterator[Part]:
+    """Yield the judges that were not audited, and why; nothing where there are none."""
+    if document.not_audited:
+        columns = (Column("judge", "name"), Column("why", "words"))
+        yield Part("Not audited", [Table.of(columns, document.not_audited.items())], anchor="not-audited")
+
+
+def by_recovery(judges: Mapping[str, JudgeFound]) -> Mapping[str, JudgeFound]:
+    """Return judges with the largest recovery first, and last those where it is undefined."""
+    return dict(sorted(judges.items(), key=lambda one: _recovery(one[1])))
+
+
+def _recovery(judge: JudgeFound) -> tuple[bool, float]:
+    found = judge.metrics.get(_ORDERED_BY)
+    undefined = found is None or found.estimate is None
+    return undefined, 0.0 if found is None or found.estimate is None else -found.estimate
+
+
+def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
+    """Yield in one table what was dropped of each judge, where its own part is for pages alone."""
+    columns = (Column("judge", "name"), Column("prompts"), Column("why", "words"))
+    rows = [
+        Row((printable(name), count(len(judge.data.dropped)), dropped_of(judge.data.dropped)))
+        for name, judge in judges.items()
+        if judge.data.dropped
+    ]
+    if rows:
+        yield Part("Dropped prompts", [Table(columns, rows, at_a_glance=_AT_A_GLANCE)], anchor="dropped")
+
+
+def summary(document: AuditDocument) -> Table:
+    """Return one row per judge, the largest recovery first."""
+    first, *others = _SUMMARY
+    judges, reference, choice = document.judges, document.settings.reference, document.choice
+    together = [Column("simultaneous", spare=1)] if has_intervals(choice, first) else []
+    columns = (
+        Column("judge", "name"),
+        Column("verdict", "name"),
+        Column(named(first, reference)),
+        Column("its interval", spare=6),
+        *together,
+        *(Column(named(name, reference), spare=_SUMMARY[name]) for name in others),
+        Column("prompts", spare=4),
+    )
+    rows = [
+        (
+            printable(name),
+            judge.verdict.level,
+            estimate(judge.metrics.get(first), unit_of(first)),
+            interval(judge.metrics.get(first), unit_of(first)),
+            *(held_together(choice, first, name) for _ in together),
+            *(estimate(judge.metrics.get(metric), unit_of(metric)) for metric in others),
+            count(judge.data.labelled_prompts),
+        )
+        for name, judge in by_recovery(judges).items()
+    ]
+    held = "; simultaneous intervals hold together" if together else ""
+    return Table.of(columns, rows, f"Each judge on its complete prompts{held}")
+
+
+def _paired(pairs: Sequence[JudgesCompared], *, few: bool) -> Part:
+    """Return the differences of all pairs; of more than a few judges those from the best one are drawn alone."""
+    columns = (
+        Column("first", "name"),
+        Column("second", "name"),
+        Column("prompts", spare=3),
+        Column("recovery"),
+        Column("its interval"),
+        Column("within_r", spare=2),
+        Column("its interval", spare=1),
+    )
+    rows = [Row(_pair(one)) for one in pairs[:_PAIRS]]
+    more = len(pairs) - _PAIRS
+    told = f"{counted(more, 'more pair')} {'is' if more == 1 else 'are'} in the JSON document (--json FILE)."
+    return Part(
+        "Paired differences",
+        [
+            Said(
+                "finding", "First judge minus second, on the prompts that both scored completely, paired by prompt."
+            ),
+            *(_forest(pairs) if few else ()),
+            Table(columns, rows, "First minus second", at_a_glance=_AT_A_GLANCE),
+            *([Said("note", told)] if more > 0 else []),
+        ],
+        anchor="differences",
+        folded="" if few else f"All {counted(len(pairs), 'pair')} of judges",
+    )
+
+
+def _pair(pair: JudgesCompared) -> Sequence[str]:
+    found = [(pair.differences.get(name), unit_of_difference(unit_of(name))) for name in _DIFFERENCES]
+    figures = [
+        cell for one, unit in found for cell in (estimate(one, unit, sign=True), interval(one, unit, sign=True))
+    ]
+    return printable(pair.first), printable(pair.second), count(pair.prompts), *figures
+
+
+def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[Forest]]:
+    for name in _DIFFERENCES:
+        yield from forest_figure(
+            [_row(one, one.differences[name]) for one in pairs if name in one.differences],
+            f"paired-{name.replace('_', '-')}",
+            f"Difference of {name}",
+            f"{name} of the first judge minus that of the second; right of 0 the first does better.",
+            across=f"difference of {name}",
+            unit=unit_of_difference(unit_of(name)),
+            sign=True,
+        )
+
+
+def _row(pair: JudgesCompared, found: EstimateRecord) -> ForestRow:
+    return two_judges(pair.first, pair.second), found.estimate, found.low, found.high
+
+
+ALONE = "* from the completely labelled prompts alone"
+"""What a star beside a metric says."""
+
+_LABELS_ALONE, _WITH_CONTROL = "labels alone", "with control"
+
+_FIRST_OF_PICKS = ("recovery", "top1_accuracy", "within_r", "hit_rate", "gain", "value_judge")
+_FIRST_OF_SYSTEMS = ("global_r", "level_bias", "recovery", "within_r")
+"""Metrics to read first by what is decided; those that are undefined leave their place to the next ones."""
+
+_MOST_FIRST = 3
+
+_BRIEFLY: Mapping[str, str] = {
+    "top1_accuracy": "the pick is the best",
+    "hit_rate": "the pick is among the best",
+    "gain": "picks minus random picks",
+    "level_bias": "largest bias of a mean",
+}
+"""Meanings that leave room for the gate on 80 columns."""
+
+_RESTS_ON = ("cells", "pools", "pairs")
+"""Columns of what a figure rests on where candidates are labelled one by one."""
+
+
+def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
+    """Return every metric with its interval, its prompts and what it says.
+
+    Where single candidates were labelled the metrics that need whole pools have no row; of logged picks there are
+    the metrics of picks alone.
+    """
+    groups = _groups(judge, settings)
+    beside = [column.title for column in _beside(judge, groups)]
+    width = interval_title(settings.confidence)
+    without = f"; figures under {' and '.join(beside)} have none here" if beside else ""
+    starred = [Said("note", ALONE)] if judge.balance is not None else []
+    blocks: list[Block] = [
+        Part("", [Said("finding", f"Every estimate with its {width}, clustered by prompt{without}.")], "detail"),
+        _table(judge, settings, groups),
+        *(Said("note", f"{', '.join(names)}: {why}") for why, names in _reasons(judge, settings, groups).items()),
+        *starred,
+        Part("", [Said("note", f"Thresholds of the verdict: {_thresholds(settings)}.")], "detail"),
+    ]
+    many = sum(len(group.metrics) for group in groups)
+    return Part("Metrics", blocks, anchor=anchor, folded=f"{count(many)} metrics with their intervals")
+
+
+def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]:
+    """Yield the figures to read first as a table, each with its interval and the gate of the verdict on it."""
+    wanted = _FIRST_OF_SYSTEMS if settings.target == "system" else _FIRST_OF_PICKS
+    names = [name for name in wanted if name in judge.metrics]
+    known = [name for name in names if judge.metrics[name].estimate is not None]
+    # The verdict says why the first one is undefined where it is.
+    first = list(dict.fromkeys([*names[:1], *known]))[:_MOST_FIRST]
+    groups = groups_of(first)
+    found = {one.name: one for group in groups for one in group.metrics}
+    beside = _beside(judge, groups)
+    shown = [found[name] for name in first]
+    gates = _gates(settings)
+    columns = (
+        Column("metric", "metric"),
+        Column("estimate"),
+        Column(interval_title(settings.confidence)),
+        Column("gate"),
+        *(beside or (Column("what it says", "meaning", spare=1),)),
+    )
+    rows = []
+    for metric, (name, figure, ends, *others) in zip(
+        shown, _cells(shown, judge, settings.reference, beside), strict=True
+    ):
+        meaning = named(_BRIEFLY.get(metric.name, metric.meaning), settings.reference)
+        last = others[: len(beside)] or [meaning]
+        rows.append((name, figure, ends, gates.get(metric.name, ""), *last))
+    yield Table.of(columns, rows)
+    if judge.balance is not None:
+        yield Said("note", ALONE)
+
+
+def _gates(settings: AuditSettings) -> Mapping[str, str]:
+    """Return what the checks of a verdict compare with, by metric; the verdict itself says it of the level bias."""
+    limits = settings.thresholds
+    return {
+        "recovery": setting(limits.recovery_useful, "share"),
+        "within_r": setting(0.0),
+        "global_r": setting(limits.global_r),
+    }
+
+
+def _groups(judge: JudgeFound, settings: AuditSettings) -> Sequence[MetricGroup]:
+    groups = groups_of(judge.metrics)
+    # Logged picks hold no scores, so what is made of scores would be a page of dashes.
+    return groups if settings.picks is None else [group for group in groups if group.title == "Picks"]
+
+
+def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Table:
+    beside = _beside(judge, groups)
+    columns = (
+        Column("metric", "metric"),
+        Column("estimate"),
+        Column(interval_title(settings.confidence)),
+        *beside,
+        *_counts(judge),
+        Column("n", spare=4),
+        Column("what it says", "meaning", spare=1),
+    )
+    shown = [(group.title, [one for one in group.metrics if _has_row(judge, one)]) for group in groups]
+    cells = _cells([one for _, some in shown for one in some], judge, settings.reference, beside)
+    rows = [
+        Row(next(cells), metric.headline, "" if at else title)
+        for title, some in shown
+        for at, metric in enumerate(some)
+    ]
+    return Table(columns, rows)
+
+
+def _has_row(judge: JudgeFound, metric: Metric) -> bool:
+    drawn = judge.sampling
+    single = drawn is not None and (drawn.labels_a_prompt is not None or drawn.pairs is not None)
+    return not single or judge.metrics[metric.name].estimate is not None
+
+
+def _beside(judge: JudgeFound, groups: Sequence[MetricGroup]) -> Sequence[Column]:
+    """Return the columns of figures that stand beside the estimates."""
+    found = [judge.metrics[one.name] for group in groups for one in group.metrics]
+    sampled = any(one.labelled_only is not None for one in found)
+    return (
+        *((Column(_LABELS_ALONE, spare=2),) if sampled else ()),
+        *((Column(_WITH_CONTROL, spare=3),) if judge.with_control is not None else ()),
+    )
+
+
+def _counts(judge: JudgeFound) -> Sequence[Column]:
+    return () if judge.labelled_cells is None else [Column(title, spare=5) for title in _RESTS_ON]
+
+
+def _cells(
+    shown: Sequence[Metric], judge: JudgeFound, reference: str | None, beside: Sequence[Column]
+) -> Iterator[Sequence[str]]:
+    """Return the cells of each row, written column by column."""
+    found = [judge.metrics[one.name] for one in shown]
+    units = [one.unit for one in shown]
+    figures = list(zip(found, units, strict=True))
+    names = all_named((one.name for one in shown), reference)
+    starred = [f"{name} *" if one.method == "labelled_only" else name for name, one in zip(names, found, strict=True)]
+    written = [starred, estimates(figures), intervals(figures)]
+    for column in beside:
+        if column.title == _LABELS_ALONE:
+            alone = estimates((one.labelled_only, unit) for one, unit in figures)
+            written.append(
+                ["" if one.labelled_only is None else cell for one, cell in zip(found, alone, strict=True)]
+            )
+        else:
+            controlled: Mapping[str, EstimateRecord] = judge.with_control or {}
+            written.append(estimates((controlled.get(one.name), one.unit) for one in shown))
+    if judge.labelled_cells is not None:
+        behind = [judge.labelled_cells.counts.get(one.name) for one in shown]
+        written += [
+            ["" if one is None or not getattr(one, title) else count(getattr(one, title)) for one in behind]
+            for title in _RESTS_ON
+        ]
+    written += [counts(one.n for one in found), all_named((one.meaning for one in shown), reference)]
+    return zip(*written, strict=True)
+
+
+def _reasons(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Mapping[str, list[str]]:
+    """Return what is to be said below the table, and the metrics it is said of, each reason once."""
+    found: dict[str, list[str]] = {}
+    for metric in (one for group in groups for one in group.metrics):
+        for note in _notes(judge.metrics[metric.name]):
+            found.setdefault(note, []).append(named(metric.name, settings.reference))
+    return found
+
+
+def _notes(found: EstimateRecord) -> Iterator[str]:
+    if found.reason:
+        yield found.reason
+    if found.interval == "exact":
+        yield "all prompts alike: bound"
+
+
+def _thresholds(settings: AuditSettings) -> str:
+    return ", ".join(f"{name} {setting(value)}" for name, value in settings.thresholds.to_dict().items())

@@ -1,0 +1,486 @@
+"""What a judge's figures rest on.
+
+Counts, how labels were drawn, annotators, single candidates, and what is preferred at equal label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bonwise.auditing.result import Balance, CandidateEffect, CandidateEffects, JudgeFound
+from bonwise.auditing.result import Ends as Bounds
+from bonwise.auditing.result_labels import (
+    AgainstOthers,
+    Annotators,
+    AuditData,
+    JudgeAgainstOthers,
+    LabelledCells,
+    LabelledShareRecord,
+    OutcomeModelUsed,
+    PoolsByLabelsRecord,
+    Sampling,
+)
+from bonwise.estimates import EstimateRecord
+from bonwise.metric_groups import unit_of
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
+from bonwise.report.numbers import (
+    Ends,
+    Unit,
+    count,
+    counted,
+    estimate,
+    interval,
+    listed_counts,
+    named,
+    number,
+    setting,
+    with_interval,
+)
+from bonwise.table.facts import DroppedPrompt
+
+__all__ = [
+    "agreement_of_annotators",
+    "counts_of",
+    "data",
+    "dropped_of",
+    "missing_labels",
+    "preferences_at_equal_label",
+    "who_was_labelled",
+]
+
+_METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "number"), ("top1_accuracy", "share"))
+
+_SPLIT = {"majority": "tied between labels", "median": "with a median between two labels"}
+
+_DIFFERENCES = {
+    "nominal": "two labels are the same or not",
+    "ordinal": "two labels differ by their ranks",
+    "interval": "two labels differ by their distance",
+}
+
+_SHOWN = 12
+"""Judges of which a sentence compares each with an annotator."""
+
+
+def agreement_of_annotators(found: Annotators) -> Part:
+    """Return how far annotators agree, and what one of them recovers of the labels of the others.
+
+    Parameters
+    ----------
+    found : Annotators
+    """
+    blocks: list[Block] = [Said("finding", _labels(found)), Said("finding", _alpha(found))]
+    blocks += _against_others(found)
+    if found.one_annotator is not None:
+        rows = {"one annotator": found.one_annotator, **(found.judges or {})}
+        blocks.append(_table(rows, "Against the labels of the other annotators", "compared"))
+    alone = {one.annotator: one for one in found.each if one.pools}
+    if len(alone) > 1:
+        blocks.append(Part("", [_table(alone, "Each annotator against the others", "annotator")], "detail"))
+    return Part("Annotators", blocks, anchor="annotators")
+
+
+def _labels(found: Annotators) -> str:
+    gave = f"{counted(found.annotators, 'annotator')} gave {counted(found.labels, 'label')}"
+    asked = ", as you asked" if found.rule_stated else ""
+    said = (
+        f"{gave} of {counted(found.labelled_candidates, 'candidate')}; candidates with two labels or more: "
+        f"{count(found.several_labels)}. The label of a candidate is the {found.rule} of its labels ({found.kind}"
+        f"{asked})."
+    )
+    if found.split:
+        said += f" Candidates {_SPLIT[found.rule]}: {count(found.split)}; they have the mean of these labels."
+    return said
+
+
+def _alpha(found: Annotators) -> str:
+    if found.alpha.estimate is None:
+        return f"Their agreement cannot be told: {printable(found.alpha.reason or 'unknown')}."
+    why = f" ({printable(found.alpha.reason)})" if found.alpha.reason else ""
+    return (
+        f"The annotators agree with Krippendorff's alpha {with_interval(found.alpha)}{why}: 0 is chance, 1 is full "
+        f"agreement; {_DIFFERENCES[found.level]}."
+    )
+
+
+def _against_others(found: Annotators) -> Iterator[Said]:
+    """Yield what one annotator recovers, and how the judges compare with that."""
+    one = found.one_annotator
+    if one is None:
+        yield Said("caveat", f"What one annotator recovers cannot be told: {found.reason}.")
+        return
+    recovery = one.recovery
+    if recovery is None or recovery.estimate is None:
+        why = "unknown" if recovery is None else printable(recovery.reason or "unknown")
+        yield Said("caveat", f"What one annotator recovers cannot be told: {why}.")
+        return
+    yield Said(
+        "finding",
+        f"One annotator's labels recover {with_interval(recovery, 'share')} against the labels of the others. "
+        "A judge as good as one annotator reaches about that much when people like these check it; a better judge "
+        "may reach more.",
+    )
+    for name, judge in list((found.judges or {}).items())[:_SHOWN]:
+        if (said := _judge(name, judge)) is not None:
+            yield Said("finding", said)
+
+
+def _judge(name: str, judge: JudgeAgainstOthers) -> str | None:
+    own, difference = judge.recovery, judge.recovery_minus_annotator
+    if own is None or own.estimate is None:
+        return None
+    said = f"{printable(name)} recovers {with_interval(own, 'share')} against the same labels"
+    if difference is None or difference.estimate is None or difference.low is None or difference.high is None:
+        return f"{said}."
+    apart = with_interval(difference, "points", sign=True)
+    if difference.low > 0:
+        return f"{said}, more than one annotator: the difference is {apart}."
+    if difference.high < 0:
+        return f"{said}, less than one annotator: the difference is {apart}."
+    return f"{said}: it cannot be told apart from one annotator (difference {apart})."
+
+
+def _table(rows: Mapping[str, AgainstOthers], caption: str, first: str) -> Table:
+    columns = [Column(first, "name")]
+    for name, _ in _METRICS:
+        columns += [Column(name), Column("its interval")]
+    columns.append(Column("prompts", spare=1))
+    return Table(tuple(columns), [_row(name, one) for name, one in rows.items()], caption)
+
+
+def _row(name: str, one: AgainstOthers) -> Row:
+    cells = [printable(name, longest=60)]
+    for metric, unit in _METRICS:
+        found = getattr(one, metric)
+        cells += [estimate(found, unit), interval(found, unit)]
+    return Row((*cells, count(one.prompts)))
+
+
+_TITLES = {"length": "Length", "family": "Family", "position": "Place"}
+
+_ROWS: tuple[tuple[str, str, Unit], ...] = (
+    ("score", "effect on the score at equal label, sd", "number"),
+    ("score_unadjusted", "the same without the label, sd", "number"),
+    ("score_jointly", "the same at equal other attributes too, sd", "number"),
+    ("recovery_cost", "cost in recovery", "points"),
+    ("regret_cost", "cost in label points per pick", "number"),
+)
+
+
+def preferences_at_equal_label(found: CandidateEffects, anchor: str) -> Part:
+    """Return what a judge prefers at equal label.
+
+    Parameters
+    ----------
+    found : CandidateEffects
+    anchor : str
+    """
+    blocks: list[Block] = [Said("finding", " ".join(one.sentences)) for one in found.effects]
+    blocks += [Said("caveat", note) for note in found.notes]
+    blocks += _groups(found)
+    told = [one for one in found.effects if one.score is not None]
+    blocks += [Part("", [_figures(one), _manner(one)], "detail") for one in told]
+    return Part("What the judge prefers at equal label", blocks, anchor=anchor)
+
+
+def _groups(found: CandidateEffects) -> Iterator[Table]:
+    columns = (
+        Column("candidates", "name"),
+        Column("of picks"),
+        Column("of best labels"),
+        Column("difference"),
+        Column("its interval"),
+        Column("by chance", spare=2),
+        Column("prompts", spare=1),
+    )
+    rows = [
+        Row(
+            (
+                printable(group.group, longest=60),
+                estimate(group.picked, "share"),
+                estimate(group.best, "share"),
+                estimate(group.difference, "points", sign=True),
+                interval(group.difference, "points", sign=True),
+                number(group.chance, "share"),
+                count(group.prompts),
+            ),
+            group="" if at else _TITLES[one.attribute],
+        )
+        for one in found.effects
+        for at, group in enumerate(one.groups)
+    ]
+    if rows:
+        yield Table(columns, rows, "Picks by group, in prompts that hold the group and others", at_a_glance=_SHOWN)
+
+
+def _figures(one: CandidateEffect) -> Table:
+    columns = (Column(_TITLES[one.attribute], "name"), Column("estimate"), Column("its interval"), Column("prompts"))
+    rows = []
+    for key, title, unit in _ROWS:
+        found: EstimateRecord | None = getattr(one, key)
+        if found is not None:
+            rows.append((title, estimate(found, unit, sign=True), interval(found, unit, sign=True), count(found.n)))
+    return Table.of(columns, rows, f"{_TITLES[one.attribute]} ({printable(one.source)}): {one.contrast}")
+
+
+def _manner(one: CandidateEffect) -> Said:
+    how = (
+        "an indicator for each of its levels"
+        if one.adjusted_for == "levels"
+        else "straight pieces that join at its quintiles"
+    )
+    return Said(
+        "note",
+        f"The label is adjusted for with {how}, within prompts. A cost compares the picks with those of scores "
+        "without the effect, which is estimated on other prompts; candidates that the judge ties stay tied.",
+    )
+
+
+_GROUPS = {"name": "By name", "top": "By place", "score": "By score"}
+
+_BY_SCORE = "--design cells-by-score fits the chances of being labelled to scores and names instead."
+
+
+def who_was_labelled(found: LabelledCells, anchor: str) -> Part:
+    """Return how many are labelled of each group of candidates, which a statement on them is judged by.
+
+    Parameters
+    ----------
+    found : LabelledCells
+    anchor : str
+    """
+    blocks: list[Block] = [Said("finding", _used(found))]
+    if found.contradictions:
+        against = "; ".join(found.contradictions)
+        offered = f" {_BY_SCORE}" if found.statement == "at random" else ""
+        blocks.append(Said("caveat", f"The labels contradict what is stated: {against}.{offered}"))
+    blocks += [Said("caveat", f"note: {note}") for note in found.notes]
+    blocks.append(_shares(found.shares))
+    blocks += _pools(found.pools)
+    return Part("Who was labelled", blocks, anchor=anchor)
+
+
+def _used(found: LabelledCells) -> str:
+    before = "none of them in a prompt that is labelled whole"
+    if found.whole_prompts:
+        whole = counted(found.whole_prompts, "prompt")
+        before = f"{count(found.labels_of_whole_prompts)} of them in {whole} labelled whole"
+    return f"Figures rest on {counted(found.labels, 'label')} of {count(found.cells)} candidates, {before}."
+
+
+def _shares(shares: Sequence[LabelledShareRecord]) -> Table:
+    columns = (
+        Column("candidates", "name"),
+        Column("labelled"),
+        Column("minus the others", spare=2),
+        Column("t", spare=1),
+    )
+    rows, before = [], ""
+    for one in shares:
+        group = _GROUPS[one.by] if one.by != before else ""
+        cells = (
+            printable(one.group, longest=60),
+            number(one.share, "share"),
+            number(one.difference, "points", sign=True),
+            number(one.t, sign=True),
+        )
+        rows.append(Row(cells, group=group))
+        before = one.by
+    return Table(columns, rows, "Share of candidates that are labelled", at_a_glance=_SHOWN)
+
+
+def _pools(pools: Sequence[PoolsByLabelsRecord]) -> Iterator[Block]:
+    columns = (Column("candidates"), Column("labels"), Column("prompts"), Column("at one rate"))
+    rows = [(count(one.candidates), count(one.labels), count(one.pools), number(one.expected)) for one in pools]
+    told = Said("note", "Labels may come in bunches: the figures hold then too.")
+    yield Part("", [Table.of(columns, rows, "Prompts by their number of labels"), told], "detail")
+
+
+_REASONS, _EXAMPLES, _OF_A_REASON = 5, 5, 8
+"""Reasons of dropped prompts in a sentence, prompts named there, and prompts named of each reason."""
+
+_TOLD = 0.005
+"""A smaller share is not worth a word."""
+
+_LONGEST = 40
+
+_WORST_CASE = "Worst case over the missing labels"
+
+_NO_VALUES = "they need the scale of the labels (--label-scale), and two labelled prompts"
+
+
+def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None = None) -> Part:
+    """Return the counts behind a judge's figures, its dropped prompts by reason, and how labels were drawn.
+
+    Parameters
+    ----------
+    judge : JudgeFound
+    anchor : str
+    name : str
+        Of the judge, where no heading says it.
+    reference : str, optional
+        The judge that stands in for labels.
+    """
+    told = counts_of(judge.data)
+    blocks: list[Block] = [Said("finding", f"{printable(name)}: {told}" if name else told)]
+    if judge.data.pools is not None and judge.data.pools_without_pick:
+        without, pools = count(judge.data.pools_without_pick), count(judge.data.pools)
+        blocks.append(Said("note", f"Of {pools} pools {without} have no pick."))
+    blocks += _two_scales(judge.data, reference)
+    blocks += _dropped(judge.data.dropped)
+    blocks += _clusters(judge.data)
+    if judge.sampling is not None:
+        blocks += _sampling(judge.sampling)
+    if judge.unused_labels is not None:
+        blocks.append(Said("caveat", judge.unused_labels.sentence))
+    return Part("Data", blocks, anchor=anchor)
+
+
+def _clusters(found: AuditData) -> Iterator[Said]:
+    """Say how many clusters the prompts come in, and what these leave uncertain."""
+    if found.clusters is None:
+        return
+    clusters, largest = counted(found.clusters.clusters, "cluster"), counted(found.clusters.largest, "prompt")
+    yield Said(
+        "note", f"The prompts come in {clusters}, the largest of {largest}: clusters are the units of intervals."
+    )
+    yield from (Said("caveat", note) for note in found.clusters.notes)
+
+
+def _two_scales(found: AuditData, reference: str | None) -> Iterator[Said]:
+    """Say in which units figures are where scores and labels are on two scales."""
+    if found.score_range is None or found.label_range is None:
+        return
+    of_scores, of_labels = (
+        " to ".join(setting(end) for end in ends) for ends in (found.score_range, found.label_range)
+    )
+    labels, points, point = "labels", "label points", "label point"
+    if reference is not None:
+        judge = printable(reference)
+        labels, points, point = f"the scores of {judge}", f"points of {judge}", f"point of {judge}"
+    yield Said(
+        "note",
+        f"Scores run from {of_scores} and {labels} from {of_labels}: both stay as they are. Values, gain and the "
+        f"level bias are in {points}; attenuation is in score points per {point}.",
+    )
+
+
+def counts_of(found: AuditData) -> str:
+    """Return the counts in words.
+
+    Examples
+    --------
+    >>> counts_of(
+    ...     AuditData(
+    ...         prompts=99, candidates=4, rows=396, labelled_prompts=20, partly_labelled_prompts=1, dropped=[]
+    ...     )
+    ... )
+    '99 prompts x 4 candidates, 396 rows; 20 prompts labelled, 1 in part'
+    """
+    if found.candidates is None:
+        width = f"{count(found.candidates_min)} to {count(found.candidates_max)} candidates"
+    else:
+        width = counted(found.candidates, "candidate")
+    told = f"{counted(found.prompts, 'prompt')} x {width}, {counted(found.rows, 'row')}"
+    if found.labelled_prompts < found.prompts:
+        told += (
+            f"; {counted(found.labelled_prompts, 'prompt')} labelled, {count(found.partly_labelled_prompts)} in part"
+        )
+    return told
+
+
+def missing_labels(judge: JudgeFound, reference: str | None, anchor: str) -> Iterator[Part]:
+    """Yield what is known of missing labels: how labelled prompts differ, and worst cases."""
+    blocks: list[Block] = []
+    if judge.balance is not None:
+        blocks.append(_balance(judge.balance))
+    if judge.bounds is not None:
+        if judge.bounds:
+            blocks += [Said("caveat", f"{_WORST_CASE}, all prompts:"), _bounds(judge.bounds, reference)]
+        if "value_random" not in judge.bounds and judge.labelled_cells is None:
+            blocks.append(Said("caveat", f"{_WORST_CASE}, of values unknown: {_NO_VALUES}"))
+    if blocks:
+        yield Part("Missing labels", blocks, anchor=anchor)
+
+
+def _balance(rows: Sequence[Balance]) -> Table:
+    columns = (
+        Column("feature of the scores", "name"),
+        Column("labelled", spare=1),
+        Column("unlabelled", spare=2),
+        Column("difference"),
+        Column("interval"),
+    )
+    return Table.of(columns, (_balanced(row) for row in rows), "Labelled against unlabelled prompts")
+
+
+def _balanced(row: Balance) -> tuple[str, ...]:
+    found = Ends(row.difference, row.low, row.high)
+    sides = (number(side, like=found) for side in (row.labelled, row.unlabelled))
+    return row.feature, *sides, estimate(found), interval(found)
+
+
+def _bounds(bounds: dict[str, Bounds], reference: str | None) -> Table:
+    columns = (Column("metric", "metric"), Column("at least"), Column("at most"))
+    rows = [
+        (named(name, reference), number(low, unit_of(name)), number(high, unit_of(name)))
+        for name, (low, high) in bounds.items()
+    ]
+    return Table.of(columns, rows)
+
+
+def _dropped(dropped: Sequence[DroppedPrompt]) -> Iterator[Block]:
+    if not dropped:
+        return
+    named_ones = _such_as([one.prompt_id for one in dropped], _EXAMPLES)
+    yield Said("caveat", f"dropped {counted(len(dropped), 'prompt')}: {dropped_of(dropped)}: {named_ones}")
+    columns = (Column("why", "words"), Column("prompts"), Column("such as", "words"))
+    rows = [(reason, count(len(prompts)), _such_as(prompts, _OF_A_REASON)) for reason, prompts in _by_reason(dropped)]
+    yield Part("", [Table.of(columns, rows, "Dropped prompts")], "detail")
+
+
+def dropped_of(dropped: Sequence[DroppedPrompt]) -> str:
+    """Return the most frequent reasons with how often each holds."""
+    reasons = _by_reason(dropped)
+    told = listed_counts((printable(reason), len(prompts)) for reason, prompts in reasons[:_REASONS])
+    return f"{told}{', ...' if len(reasons) > _REASONS else ''}"
+
+
+def _by_reason(dropped: Sequence[DroppedPrompt]) -> list[tuple[str, list[str]]]:
+    found: dict[str, list[str]] = {}
+    for one in dropped:
+        found.setdefault(one.reason, []).append(one.prompt_id)
+    return sorted(found.items(), key=lambda reason: -len(reason[1]))
+
+
+def _such_as(prompts: Sequence[str], most: int) -> str:
+    shown = ", ".join(printable(one, longest=_LONGEST) for one in prompts[:most])
+    return f"{shown}{', ...' if len(prompts) > most else ''}"
+
+
+def _sampling(sampling: Sampling) -> Iterator[Said]:
+    size = None if sampling.ess is None else counted(round(sampling.ess), "label")
+    worth = "" if size is None else f"; equivalent to {size} drawn at random (effective sample size)"
+    yield Said("note", f"labels: {sampling.how}{worth}")
+    if sampling.model is not None:
+        yield Said("note", f"outcome model: {_model(sampling.model, sampling.share_explained)}")
+    if sampling.further_judges:
+        yield Said("note", _further(sampling.further_judges, sampling.narrowed))
+    for note in sampling.notes or ():
+        yield Said("caveat", f"note: {note}")
+
+
+def _model(model: OutcomeModelUsed, explained: float | None) -> str:
+    share = explained or 0.0
+    told = f"; explains {number(share, 'share')} of the variance" if share >= _TOLD and model.covariates else ""
+    return f"{model.name}: {model.reason}{told}"
+
+
+def _further(judges: Sequence[str], narrowed: float | None) -> str:
+    names = ", ".join(printable(name) for name in judges)
+    share = narrowed or 0.0
+    if abs(share) < _TOLD:
+        return f"further judges as covariates: {names}"
+    told = f"{number(share, 'share')} narrower" if share > 0 else f"{number(-share, 'share')} wider"
+    return f"with {names} as covariates the interval of recovery is {told}"

@@ -1,1 +1,0 @@
-"""Production picks, period by period: what moved, and whether recovery fell."""

@@ -1,0 +1,392 @@
+"""What would change the verdict on the judge that leads: other gates, other numbers of labels, prompts sent on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, log10
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from bonwise.auditing.gates import ONE_SIDED, Labelled
+from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift, projected
+from bonwise.auditing.result_exhibits import (
+    FEWEST_STEPS,
+    GateStep,
+    GateSteps,
+    LabelsNeeded,
+    LabelStep,
+    LabelSteps,
+    ShareStep,
+    ShareSteps,
+    WhatIf,
+)
+from bonwise.auditing.result_verdict import Level
+from bonwise.auditing.settings import Settings
+from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools
+from bonwise.auditing.verdict import ORACLE, VerdictSentences, best_of_n_answer
+from bonwise.report.numbers import counted, percent, setting, with_interval
+from bonwise.results import given
+from bonwise.routing.result import RouteSettings
+from bonwise.stats.clusters import cluster_codes
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.pilot_effect import Shift
+from bonwise.stats.routing import RoutedRecovery
+from bonwise.stats.sums import Sums, prompt_sums
+
+__all__ = [
+    "RECOVERY",
+    "VerdictElsewhere",
+    "gate_steps",
+    "label_counts",
+    "label_steps",
+    "share_steps",
+    "step_figures",
+    "what_if",
+    "would_be",
+]
+
+RECOVERY = "recovery"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictElsewhere:
+    """What the verdict on one judge would be."""
+
+    judge: JudgeAudit
+    settings: Settings
+    against: str
+    """What the judge is compared with, as a noun."""
+
+    @property
+    def gate(self) -> float:
+        """The gate of the audit."""
+        return self.settings.thresholds.recovery_useful
+
+    @property
+    def recovery(self) -> Estimate:
+        """The recovery of the audit."""
+        return self.judge.metrics[RECOVERY]
+
+    @property
+    def who(self) -> str:
+        """What the verdict is on."""
+        return "what picked" if self.judge.logged else "this judge"
+
+    def answer(
+        self,
+        *,
+        gate: float | None = None,
+        recovery: Estimate | None = None,
+        suspected: Sequence[Suspected] | None = None,
+    ) -> tuple[Level, str]:
+        """Return the word and the first sentence of the verdict; what is not given is that of the audit."""
+        thresholds = self.settings.thresholds
+        metrics = self.judge.metrics
+        said = VerdictSentences(
+            metrics if recovery is None else {**metrics, RECOVERY: recovery},
+            thresholds if gate is None else replace(thresholds, recovery_useful=gate),
+            self.against,
+            who=self.who,
+        )
+        return best_of_n_answer(said, self.judge.suspected if suspected is None else suspected)
+
+
+def step_figures(found: Estimate) -> dict[str, Any]:
+    """Return recovery, its two-sided interval and the one-sided bounds, as every step of a slider holds them."""
+    lower, upper = found.bounds(2 * ONE_SIDED - 1) or (None, None)
+    if found.interval is not None and found.law is None:  # known without error, such as where all prompts are sent
+        lower, upper = found.low, found.high
+    return {"recovery": found.estimate, "low": found.low, "high": found.high, "lower": lower, "upper": upper}
+
+
+_BELOW, _ABOVE = 6, 15
+"""Steps below and above the number there is; three of them double it."""
+
+_FEWEST = 2
+
+
+def label_counts(now: int) -> list[int]:
+    """Return the labelled prompts that the slider steps through: from a quarter of those there are to 32 times.
+
+    Each is rounded to two digits, but for the number there is.
+
+    Examples
+    --------
+    >>> label_counts(99)[:8], label_counts(99)[-1], len(label_counts(99)), len(label_counts(2))
+    ([25, 31, 39, 50, 62, 79, 99, 120], 3200, 22, 21)
+    """
+    below = {_rounded(now * 2 ** (-step / 3)) for step in range(1, _BELOW + 1)}
+    found = {one for one in below if _FEWEST <= one < now} | {now}
+    step = 0
+    while step < _ABOVE or len(found) < FEWEST_STEPS:
+        step += 1
+        found.add(max(_rounded(now * 2 ** (step / 3)), now))
+    return sorted(found)
+
+
+def _rounded(value: float) -> int:
+    unit = 10 ** max(floor(log10(value)) - 1, 0) if value >= 1 else 1
+    return round(value / unit) * unit
+
+
+def label_steps(verdicts: VerdictElsewhere) -> LabelSteps | None:
+    """Return the verdict at each number of labelled prompts; None where the interval cannot be projected.
+
+    The projection is that of `bonwise.auditing.more_labels.projected`. The chance, and the number that it takes, are
+    those of `bonwise.auditing.more_labels.Settling`.
+    """
+    labelled, found = verdicts.judge.labelled_for(RECOVERY), verdicts.recovery
+    if labelled.prompts < _FEWEST or projected(found, 1.0, verdicts.settings.confidence) is None:
+        return None
+    settling = _settling(verdicts, labelled)
+    counts = label_counts(labelled.prompts)
+    steps = [_step(verdicts, labelled, settling, prompts) for prompts in counts]
+    return LabelSteps(
+        steps=steps,
+        current=counts.index(labelled.prompts),
+        sampled=not _labelled_whole(verdicts.judge),
+        **given(needed=_needed(verdicts, settling)),
+    )
+
+
+def _settling(verdicts: VerdictElsewhere, labelled: Labelled) -> Settling | None:
+    z = distance(verdicts.recovery, verdicts.gate)
+    if z is None:
+        return None
+    panel = verdicts.judge.labelling.panel
+    units = labelled.prompts
+    if panel.clusters is not None:
+        units = min(units, cluster_codes(panel.clusters[panel.labelled_cells > 0])[1])
+    return Settling(z, labelled.prompts, units, verdicts.settings.confidence)
+
+
+def _step(verdicts: VerdictElsewhere, labelled: Labelled, settling: Settling | None, prompts: int) -> LabelStep:
+    now, confidence = labelled.prompts, verdicts.settings.confidence
+    found = projected(verdicts.recovery, prompts / now, confidence)
+    if found is None:
+        raise AssertionError("what can be projected once can be projected again")
+    suspected = tuple(_suspected(verdicts.judge, prompts / now))
+    level, _ = verdicts.answer(recovery=found, suspected=suspected)
+    chance = None if settling is None or _stays_open(verdicts, suspected) else settling.chance(prompts)
+    labels = ceil(round(prompts * labelled.labels_each, 6))
+    return LabelStep(
+        **step_figures(found),
+        level=level,
+        sentence=" ".join(_sentences(verdicts, level, prompts, labels, chance, suspected, now=prompts == now)),
+        prompts=prompts,
+        labels=labels,
+        chance=chance,
+    )
+
+
+def _suspected(judge: JudgeAudit, ratio: float) -> Iterator[Suspected]:
+    """Yield what would still keep the verdict open on `ratio` times as many prompts."""
+    yield from (one for one in judge.suspected if one.kind != "few pools")
+    pools = _pools(judge) * ratio
+    if pools < FEWEST_POOLS:
+        yield few_pools(max(floor(pools), 1))
+
+
+def _pools(judge: JudgeAudit) -> int:
+    """Return the pools that a verdict needs twenty of."""
+    if judge.cells is not None:
+        counts = judge.cells.figures.counts.get(RECOVERY)
+        return 0 if counts is None else counts.pools
+    return judge.labelled_for(RECOVERY).prompts
+
+
+def _stays_open(verdicts: VerdictElsewhere, suspected: Sequence[Suspected]) -> bool:
+    estimate = verdicts.recovery.estimate
+    return bool(suspected) and estimate is not None and estimate >= verdicts.gate
+
+
+def _sentences(
+    verdicts: VerdictElsewhere,
+    level: Level,
+    prompts: int,
+    labels: int,
+    chance: float | None,
+    suspected: Sequence[Suspected],
+    *,
+    now: bool,
+) -> Iterator[str]:
+    with_labels = f"{counted(prompts, 'labelled prompt')} ({counted(labels, 'label')})"
+    if now:
+        yield f"The audit has {with_labels}."
+    else:
+        yield f"With {with_labels} and the same recovery, {would_be(level, verdicts.who)}."
+    if _stays_open(verdicts, suspected):
+        facts = "; ".join(one.fact for one in suspected)
+        yield (
+            f"More labels alone do not settle it: {facts}." if prompts >= FEWEST_POOLS else f"It stays open: {facts}."
+        )
+    elif chance is not None:
+        yield (
+            f"An audit of that size settles the verdict with a chance of {_chance(chance)}, if this recovery is the "
+            "true one."
+        )
+
+
+def would_be(level: Level, who: str) -> str:
+    """Return what a verdict would say, as a clause.
+
+    Examples
+    --------
+    >>> would_be("weak", "this judge"), would_be("inconclusive", "this judge")
+    ('this judge would be weak', 'it would not be settled whether this judge is useful')
+    """
+    if level == "inconclusive":
+        return f"it would not be settled whether {who} is useful"
+    return f"{who} would be {level}"
+
+
+def _chance(value: float) -> str:
+    """Write a chance in whole percent, never as certain."""
+    return "more than 99%" if value > 0.99 else "less than 1%" if value < 0.01 else percent(round(value, 2))
+
+
+def _needed(verdicts: VerdictElsewhere, settling: Settling | None) -> LabelsNeeded | None:
+    """Return the labelled prompts that settle the verdict; None where none do, or where labels are a sample."""
+    prompts = None if settling is None else settling.needed()
+    pilot = _pilot(verdicts)
+    many = tuple(_suspected(verdicts.judge, float("inf")))
+    if settling is None or prompts is None or pilot is None or _stays_open(verdicts, many):
+        return None
+    low, high = settling.needed_between(pilot)
+    return LabelsNeeded(power=POWER, prompts=prompts, low=low, high=high)
+
+
+def _pilot(verdicts: VerdictElsewhere) -> Shift | None:
+    """Return the distance to the gate with its standard error, from prompts that are labelled whole."""
+    judge = verdicts.judge
+    if not _labelled_whole(judge):
+        return None
+    panel = judge.labelling.panel.keep(judge.labelling.labelled)
+    t = Sums(*prompt_sums(panel.scores, panel.labels, panel.sizes))
+    return gate_shift(t.J - t.R, t.M - t.R, verdicts.gate, panel.clusters)
+
+
+def _labelled_whole(judge: JudgeAudit) -> bool:
+    """Tell whether the figures are those of prompts that are labelled whole, and nothing is estimated for others."""
+    return judge.labelling.method in ("complete", "labelled_only") and judge.drawn is None
+
+
+_GATES = tuple(step / 20 for step in range(21))
+
+
+class _Studied(NamedTuple):
+    """What tells whether two results are of the same table and candidates."""
+
+    source: str
+    left_out: frozenset[str]
+
+
+@runtime_checkable
+class _StudiesShares(Protocol):
+    """A result that knows what sending prompts to a stronger judge does to recovery, as a study of routing does."""
+
+    @property
+    def settings(self) -> RouteSettings: ...
+
+    def recovery_by_share(self) -> Mapping[str, RoutedRecovery]: ...
+
+
+def what_if(
+    judges: Mapping[str, JudgeAudit],
+    settings: Settings,
+    *,
+    source: str,
+    reference: str | None = None,
+    also: Iterable[object] = (),
+) -> WhatIf | None:
+    """Return what would change the verdict; of several judges on the one with the largest recovery.
+
+    Parameters
+    ----------
+    judges : mapping of str to JudgeAudit
+    settings : Settings
+    source : str
+        Where the scores came from.
+    reference : str, optional
+        The judge that stood in for oracle labels.
+    also : iterable
+        Results that the page shows too; a study of routing on the same candidates tells of shares.
+
+    Returns
+    -------
+    WhatIf or None
+        None where the verdict does not rest on a recovery with an interval.
+    """
+    judge = _leading(judges)
+    if judge is None or settings.target != "best-of-n":
+        return None
+    verdicts = VerdictElsewhere(judge, settings, reference or ORACLE)
+    own = _Studied(source, frozenset((*settings.exclude, *settings.control)))
+    return WhatIf(
+        judge=judge.judge,
+        confidence=settings.confidence,
+        gate_value=verdicts.gate,
+        gate=gate_steps(verdicts),
+        **given(share=_routed(verdicts, own, also), labels=label_steps(verdicts)),
+    )
+
+
+def _leading(judges: Mapping[str, JudgeAudit]) -> JudgeAudit | None:
+    """Return the judge with the largest recovery; None where none has one with an interval, or it ties every pair."""
+    known = [(one.metrics[RECOVERY], one) for one in judges.values()]
+    some = [(found.estimate, one) for found, one in known if found.estimate is not None and found.low is not None]
+    if not some:
+        return None
+    judge = max(some, key=lambda pair: pair[0])[1]
+    return None if judge.verdict.level == "random" else judge
+
+
+def gate_steps(verdicts: VerdictElsewhere) -> GateSteps:
+    """Return the verdict at each gate from 0 to 1, that of the audit among them."""
+    gates = sorted({*_GATES, verdicts.gate})
+    figures = step_figures(verdicts.recovery)
+    steps = []
+    for gate in gates:
+        level, sentence = verdicts.answer(gate=gate)
+        held = verdicts.judge.gate(RECOVERY, gate)
+        steps.append(
+            GateStep(
+                **figures, level=level, sentence=sentence, gate=gate, state=held.state, gate_sentence=held.sentence
+            )
+        )
+    return GateSteps(steps=steps, current=gates.index(verdicts.gate))
+
+
+def share_steps(verdicts: VerdictElsewhere, routed: RoutedRecovery) -> ShareSteps:
+    """Return the verdict at each share of the prompts that goes to a judge that never errs."""
+    steps = [
+        _share_step(verdicts, share, found) for share, found in zip(routed.shares, routed.recoveries, strict=True)
+    ]
+    return ShareSteps(signal=routed.signal, steps=steps, current=0)
+
+
+def _share_step(verdicts: VerdictElsewhere, share: float, found: Estimate) -> ShareStep:
+    level, _ = verdicts.answer(recovery=found)
+    sent = f"{percent(share)} of the prompts" if 0 < share < 1 else "all prompts" if share else "no prompt"
+    figure = "undefined" if found.estimate is None else with_interval(found, "share")
+    if share == 1:
+        figure = percent(1.0)
+    sentence = (
+        f"With {sent} sent to a judge that never errs, recovery {'would be' if share else 'is'} {figure} and the "
+        f"verdict {level}; the gate is {setting(verdicts.gate, 'share')}."
+    )
+    return ShareStep(**step_figures(found), level=level, sentence=sentence, share=share)
+
+
+def _routed(verdicts: VerdictElsewhere, own: _Studied, also: Iterable[object]) -> ShareSteps | None:
+    """Return the shares of the first study of routing that was made on the candidates of the audit."""
+    for one in also:
+        if not isinstance(one, _StudiesShares):
+            continue
+        if _Studied(one.settings.source, frozenset(one.settings.exclude)) != own:
+            continue
+        routed = one.recovery_by_share().get(verdicts.judge.judge)
+        if routed is not None and routed.recoveries[0].estimate is not None:
+            return share_steps(verdicts, routed)
+    return None

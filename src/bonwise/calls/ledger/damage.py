@@ -1,0 +1,452 @@
+"""Whether a ledger still holds what was written, which calls are damaged, and a new file without them."""
+
+from __future__ import annotations
+
+import operator
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bonwise.calls.ledger.place import (
+    OLDER,
+    UNREADABLE,
+    as_ledger_errors,
+    connect,
+    connect_leniently,
+    living_owners,
+    prepare,
+)
+from bonwise.calls.ledger.schema import (
+    ANSWER_COLUMNS,
+    DAMAGED,
+    STORED_KEYS,
+    DigestSum,
+    answer_trouble,
+    is_older,
+    key_trouble,
+    read_sum,
+    write_sum,
+)
+from bonwise.errors import LedgerError
+
+__all__ = [
+    "Damage",
+    "LedgerCheck",
+    "Repaired",
+    "check",
+    "check_file",
+    "explain",
+    "integrity",
+    "lenient",
+    "refuse_damage",
+    "repair",
+]
+
+KEYS = "SELECT key, call, choice, digest FROM sample NOT INDEXED WHERE choice IS NOT NULL OR digest IS NOT NULL"
+ANSWERS = f"""
+    SELECT r.call, r.raw, r.digest, c.id, {ANSWER_COLUMNS} FROM response r LEFT JOIN call c ON c.id = r.call
+"""  # noqa: S608 - columns that are named here
+T = TypeVar("T")
+
+NAMED = 10
+"""Calls that one sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One thing that is not what was written."""
+
+    call: int | None
+    """Whose answer it concerns; None where nobody can tell."""
+    what: str
+    """In one line."""
+
+    def __str__(self) -> str:
+        return self.what if self.call is None else f"call {self.call}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCheck:
+    """What a check of a ledger found."""
+
+    keys: int
+    """Keys that lead to an answer, damaged ones too."""
+    unverified: int
+    """Keys whose answer was stored by an older bonwise, so that nobody can tell whether it was changed since."""
+    missing: int
+    """Keys that were written and cannot be found; negative where there are more than were written."""
+    damage: tuple[Damage, ...]
+
+    @property
+    def calls(self) -> tuple[int, ...]:
+        """The damaged calls that are known by number."""
+        return tuple(sorted({one.call for one in self.damage if one.call is not None}))
+
+    def summary(self) -> str:
+        """Say in one line what is damaged, empty where nothing is."""
+        if not self.damage:
+            return ""
+        named = [f"call {call}" for call in self.calls]
+        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        others = [one.what for one in self.damage if one.call is None]
+        return "; ".join([", ".join(named[:NAMED]) + more] * bool(named) + others[:3])
+
+
+def check_file(file: Path, busy_timeout: float) -> LedgerCheck:
+    """Read all of a ledger and say what is damaged; see `bonwise.calls.ledger.ledger.Ledger.check`."""
+    with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as connection:
+        if is_older(connection):
+            raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
+        connection.execute("BEGIN")  # all of it from one moment
+        return check(connection)
+
+
+def integrity(file: Path, busy_timeout: float) -> str:
+    """Return SQLite's own verdict on a file, ``ok`` where nothing is wrong."""
+    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+        return "; ".join(line for (line,) in connection.execute("PRAGMA integrity_check"))
+
+
+def refuse_damage(connection: sqlite3.Connection, *, thorough: bool) -> None:
+    """Refuse a ledger from which answers are gone, or with `thorough` also one whose answers were changed.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        What is damaged.
+    """
+    if thorough or not _keys_are_whole(connection):
+        _refuse(check(connection))
+
+
+def explain(file: Path, busy_timeout: float, error: BaseException) -> None:
+    """Check a ledger of which a page could not be read, and refuse it by the calls that are damaged.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        What is damaged. Nothing is raised where the error says nothing of the file, or nothing of it can be read.
+    """
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_IOERR")) or not name:
+        try:
+            found = check_file(file, busy_timeout)
+        except LedgerError:
+            return
+        _refuse(found)
+
+
+@contextmanager
+def lenient(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read texts that are not UTF-8 all the same."""
+    before = connection.text_factory
+    connection.text_factory = lambda content: content.decode(errors="surrogateescape")
+    try:
+        yield
+    finally:
+        connection.text_factory = before
+
+
+def check(connection: sqlite3.Connection) -> LedgerCheck:
+    """Compare everything in a ledger with its digests, and these with their count and sum."""
+    damage: list[Damage] = []
+    with lenient(connection):
+        written = _tried(lambda: read_sum(connection), damage, "the row of count and sum")
+        up_to = 0 if written is None else written.unverified_up_to
+        answers, unverified = _check_answers(connection, up_to, damage)
+        keys, undigested = _check_keys(connection, up_to, answers.keys(), unverified, damage)
+        found = keys.plus(_sum_of(answers))
+        structure = _tried(lambda: _structure(connection), damage, "SQLite's own check") or []
+    damage += [Damage(None, line) for line in structure]
+    if written is None and not any("row of count" in one.what for one in damage):
+        damage.append(Damage(None, "the row of count and sum is missing"))
+    missing = 0
+    if written is not None:
+        missing = written.keys - found.keys
+        damage += _differences(written, found)
+    return LedgerCheck(found.keys, undigested, missing, tuple(damage))
+
+
+def _keys_are_whole(connection: sqlite3.Connection) -> bool:
+    """Tell whether every key that was written can be found; it takes about a second per million."""
+    try:
+        written = read_sum(connection)
+        rows = connection.execute(STORED_KEYS).fetchall()
+        keys = [row[0] for row in rows]
+        found = DigestSum()
+        for key, digest in rows:
+            found = found.with_key(key, digest)
+    except (*UNREADABLE, TypeError):
+        return False
+    # What is found by walking is found by its key only where the keys stand in order.
+    in_order = all(map(operator.lt, keys, keys[1:]))
+    return written is not None and in_order and (written.keys, written.keys_xor) == (found.keys, found.keys_xor)
+
+
+def _check_answers(
+    connection: sqlite3.Connection, up_to: int, damage: list[Damage]
+) -> tuple[dict[int, bytes | None], set[int]]:
+    """Return the digests of the answers that are there, by call, and the calls whose answer has none."""
+    digests: dict[int, bytes | None] = {}
+    unverified = set()
+    for call, raw, digest, found, *columns in _walked(connection, ANSWERS, "the answers", damage):
+        digests[call] = digest
+        trouble = "the call is missing" if found is None else answer_trouble(call, tuple(columns), raw, digest, up_to)
+        if trouble:
+            damage.append(Damage(call, trouble))
+        elif digest is None:
+            unverified.add(call)
+    return digests, unverified
+
+
+def _check_keys(
+    connection: sqlite3.Connection, up_to: int, answered: Any, unverified: set[int], damage: list[Damage]
+) -> tuple[DigestSum, int]:
+    found, undigested, last = DigestSum(), 0, b""
+    for key, call, choice, digest in _walked(connection, KEYS, "the keys", damage):
+        trouble = key_trouble(key, call, choice, digest, up_to)
+        if not trouble and call not in answered:
+            trouble = "its answer is missing"
+        if not isinstance(key, bytes) or not key > last:
+            trouble = trouble or "a key is out of place"
+        else:
+            last = key
+        if trouble:
+            damage.append(Damage(call if isinstance(call, int) else None, trouble))
+        undigested += call in unverified
+        found = found.with_key(_as_bytes(key), _as_bytes(digest))
+    return found, undigested
+
+
+def _sum_of(digests: dict[int, bytes | None]) -> DigestSum:
+    found = DigestSum()
+    for digest in digests.values():
+        found = found.with_answer(_as_bytes(digest))
+    return found
+
+
+def _differences(written: DigestSum, found: DigestSum) -> Iterator[Damage]:
+    for what, count, there in (("key", written.keys, found.keys), ("answer", written.answers, found.answers)):
+        if count > there:
+            yield Damage(None, f"{count - there:,} of {count:,} {what}s are missing")
+        elif count < there:
+            yield Damage(None, f"{there - count:,} {what}s more than were written")
+    if (written.keys, written.answers) == (found.keys, found.answers) and (
+        (written.keys_xor, written.answers_xor) != (found.keys_xor, found.answers_xor)
+    ):
+        yield Damage(None, "the sum of all digests is not what was written")
+
+
+def _as_bytes(content: Any) -> bytes:
+    return content if isinstance(content, bytes) else b""
+
+
+def _structure(connection: sqlite3.Connection) -> list[str]:
+    lines = [line for (line,) in connection.execute("PRAGMA integrity_check(5)")]
+    return [] if lines == ["ok"] else [f"SQLite says: {' '.join(line.split())}" for line in lines]
+
+
+def _walked(connection: sqlite3.Connection, statement: str, what: str, damage: list[Damage]) -> Iterator[Any]:
+    try:
+        yield from connection.execute(statement)
+    except UNREADABLE as error:
+        damage.append(Damage(None, f"{what} cannot be read to their end: {error}"))
+
+
+def _tried(work: Callable[[], T], damage: list[Damage], what: str) -> T | None:
+    try:
+        return work()
+    except UNREADABLE as error:
+        damage.append(Damage(None, f"{what} cannot be read: {error}"))
+        return None
+
+
+def _refuse(found: LedgerCheck) -> None:
+    if found.damage:
+        raise LedgerError(f"the ledger is damaged: {found.summary()}", hint=DAMAGED)
+
+
+TABLES = {
+    "call": "id",
+    "request": "call",
+    "response": "call",
+    "sample": "key",
+    "dropped": "base_url, model, parameter",
+}
+"""What is copied, by what each table is ordered."""
+
+_FORGOTTEN = "its answer was damaged and is dropped"
+_COLUMNS = ", ".join(column.strip().removeprefix("c.") for column in ANSWER_COLUMNS.split(","))
+_IN_USE = "end the programs that use this run folder, then run it again"
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What a repair has kept and dropped."""
+
+    kept: int
+    """Keys that lead to an answer as before."""
+    dropped: int
+    """Keys whose answers are dropped: the next run asks for them again."""
+    calls: tuple[int, ...]
+    """Whose answers were dropped, as far as they are known."""
+    before: Path
+    """The damaged file, which is kept under this name."""
+
+
+def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
+    """Put a ledger without damage in the place of a damaged one, and keep the old file beside it.
+
+    Raises
+    ------
+    bonwise.errors.LedgerError
+        A living process uses it, or nothing of it can be read.
+    """
+    new, before = file.with_name(f"{file.name}.repair"), _free_name(file)
+    with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as old:
+        with suppress(*UNREADABLE):
+            if living_owners(old):
+                raise LedgerError("in use by another process", hint=_IN_USE)
+        rows = {table: list(_salvaged(old, table, order)) for table, order in TABLES.items()}
+        written = _kept_sum(old)
+        if not rows["sample"] and (written is None or written.keys):
+            raise LedgerError("none of its keys can be read", hint=OLDER)
+        if any("digest" not in row.keys() for row in rows["sample"][:1]):  # noqa: SIM118 - a row is no mapping
+            raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
+    new.unlink(missing_ok=True)
+    prepare(new, busy_timeout)
+    with as_ledger_errors(new), closing(connect(new, busy_timeout)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        found, calls = _fill(connection, rows, written)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with as_ledger_errors(file):
+        _replace(file, new, before)
+    before_keys = found.keys if written is None else written.keys
+    lost = max(before_keys, len([row for row in rows["sample"] if _is_stored(row)])) - found.keys
+    return Repaired(found.keys, max(lost, 0), calls, before)
+
+
+def _salvaged(connection: sqlite3.Connection, table: str, order: str) -> Iterator[sqlite3.Row]:
+    """Yield the rows of a table once each, as far as they can be read from either end."""
+    seen = set()
+    key = [column.strip() for column in order.split(",")]
+    forward = f"SELECT * FROM {table} NOT INDEXED"  # noqa: S608 - the tables are named here
+    for statement in (forward, f"{forward} ORDER BY {', '.join(f'{column} DESC' for column in key)}"):
+        with lenient(connection), suppress(*UNREADABLE):
+            cursor = connection.cursor()
+            cursor.row_factory = sqlite3.Row
+            for row in cursor.execute(statement):
+                name = tuple(row[column] for column in key)
+                if name not in seen:
+                    seen.add(name)
+                    yield row
+            return
+
+
+def _fill(
+    connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]], written: DigestSum | None
+) -> tuple[DigestSum, tuple[int, ...]]:
+    """Copy what is whole; return the sum of it, and the calls whose answers are dropped."""
+    up_to = _unverified_up_to(rows["response"]) if written is None else written.unverified_up_to
+    calls = {row["id"]: row for row in rows["call"] if _insert(connection, "call", row)}
+    for row in rows["request"]:
+        if row["call"] in calls:
+            _insert(connection, "request", row)
+    for row in rows["dropped"]:
+        _insert(connection, "dropped", row)
+    answers = _fill_answers(connection, rows["response"], calls, up_to)
+    keys = _fill_keys(connection, rows["sample"], calls, answers, up_to)
+    found = DigestSum(unverified_up_to=up_to)
+    for digest in answers.values():
+        found = found.with_answer(digest)
+    for row in keys:
+        found = found.with_key(row["key"], row["digest"])
+    write_sum(connection, found)
+    # What such a call has cost stays in the sums, and its keys are free.
+    forget = "UPDATE call SET state = 'failed', note = ? WHERE state IN ('answered', 'rejected') AND id = ?"
+    connection.executemany(forget, [(_FORGOTTEN, call) for call in calls if call not in answers])
+    once = {row["call"] for row in rows["response"]} | {row["call"] for row in rows["sample"] if _is_stored(row)}
+    still = answers.keys() & {row["call"] for row in keys}
+    return found, tuple(sorted(call for call in once - still if isinstance(call, int)))
+
+
+def _fill_answers(
+    connection: sqlite3.Connection, rows: list[sqlite3.Row], calls: Mapping[int, sqlite3.Row], up_to: int
+) -> dict[int, bytes | None]:
+    """Copy the answers that are whole, and return their digests by call."""
+    digests = {}
+    for row in rows:
+        call = calls.get(row["call"])
+        if call is not None and not _answer_trouble(call, row, up_to) and _insert(connection, "response", row):
+            digests[row["call"]] = row["digest"]
+    return digests
+
+
+def _fill_keys(
+    connection: sqlite3.Connection,
+    rows: list[sqlite3.Row],
+    calls: Mapping[int, sqlite3.Row],
+    answers: Collection[int],
+    up_to: int,
+) -> list[sqlite3.Row]:
+    """Copy the keys that lead to an answer that is whole, and return them; leases are copied too."""
+    kept = []
+    for row in rows:
+        if not _is_stored(row):
+            if row["call"] in calls:
+                _insert(connection, "sample", row)
+        elif row["call"] in answers and not key_trouble(row["key"], row["call"], row["choice"], row["digest"], up_to):
+            kept += [row] if _insert(connection, "sample", row) else []
+    return kept
+
+
+def _answer_trouble(call: sqlite3.Row, response: sqlite3.Row, up_to: int) -> str:
+    columns = tuple(call[name.strip()] for name in _COLUMNS.split(","))
+    return answer_trouble(call["id"], columns, response["raw"], response["digest"], up_to)
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: sqlite3.Row) -> bool:
+    places = ", ".join("?" * len(row))
+    statement = f"INSERT OR IGNORE INTO {table} ({', '.join(row.keys())}) VALUES ({places})"  # noqa: S608 - as above
+    try:
+        return bool(connection.execute(statement, tuple(row)).rowcount)
+    except (sqlite3.Error, ValueError):  # a value that no ledger holds
+        return False
+
+
+def _is_stored(row: sqlite3.Row) -> bool:
+    return row["choice"] is not None or row["digest"] is not None
+
+
+def _unverified_up_to(responses: Sequence[Any]) -> int:
+    """Return the last call of an older bonwise, where the row that says it is gone: those after it have digests."""
+    digested = [row["call"] for row in responses if row["digest"] is not None]
+    return min(digested) - 1 if digested else max((row["call"] for row in responses), default=0)
+
+
+def _kept_sum(connection: sqlite3.Connection) -> DigestSum | None:
+    try:
+        return read_sum(connection)
+    except UNREADABLE:
+        return None
+
+
+def _free_name(file: Path) -> Path:
+    number = 1
+    while (name := file.with_name(f"{file.stem}.damaged-{number}{file.suffix}")).exists():
+        number += 1
+    return name
+
+
+def _replace(file: Path, new: Path, before: Path) -> None:
+    """Keep the old file with its log under another name, and give its name to the new one."""
+    file.rename(before)
+    for end in ("-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            Path(f"{file}{end}").rename(f"{before}{end}")
+        Path(f"{new}{end}").unlink(missing_ok=True)
+    new.replace(file)

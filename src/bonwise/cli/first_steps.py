@@ -1,0 +1,145 @@
+"""``bonwise demo``, ``doctor`` and ``convert``.
+
+See it work, look a file over, and bring it into the shape that every command reads.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bonwise.cli import arguments as given
+from bonwise.cli.arguments import Force, Seed
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, flags_of, shared_flags
+from bonwise.printable import printable
+from bonwise.table.checks import SEED
+from bonwise.table.reading_options import LabelledKeywords, RowKeywords
+
+if TYPE_CHECKING:
+    from bonwise.auditing.front import Audit
+    from bonwise.report.blocks import Said
+
+__all__ = ["convert", "demo", "doctor"]
+
+
+@shared_flags(NO_PROPENSITY)
+def convert(
+    *,
+    file: Annotated[
+        Path, typer.Argument(help="A table in any shape, a log or an export of another tool, or a folder.")
+    ],
+    out: Annotated[Path, typer.Option(help="Write the rows here, as CSV.", show_default=False)],
+    reading: Reading[RowKeywords],
+    output: JsonOutput,
+) -> int:
+    """Write the rows of a file of another tool as a table of scores.
+
+    Every row whose prompt and candidate can be told is written; what an audit still lacks is said.
+    """
+    output.refuse_overwriting(file, also=(out,))
+    from bonwise.cli.convert_account import ConvertCounts, ConvertDocument, said_of
+    from bonwise.printable import shell_path
+    from bonwise.release import release
+    from bonwise.report.blocks import Said
+    from bonwise.report.terminal import lines, show
+    from bonwise.table.sources import convert as converted
+    from bonwise.table.writing import csv_frame, write_whole
+
+    found = converted(file, **reading.keywords())
+    write_whole(out, csv_frame(found.frame))
+    document = ConvertDocument(
+        source=str(file),
+        out=str(out),
+        columns=[str(name) for name in found.frame.columns],
+        data=ConvertCounts(
+            rows=len(found.frame),
+            prompts=found.frame["prompt_id"].astype(str).nunique(),
+            left_out=found.left_out,
+        ),
+        read_as=found.said or None,
+        lacks=list(found.lacks),
+        version=release(),
+    )
+    then = (Said("note", "Next:"), Said("command", f"bonwise doctor {shell_path(out)}"))
+    if output.json == "-":
+        given.emit(document.to_json())
+    elif output.json is not None:
+        write_whole(Path(output.json), document.to_json())
+    show(lines([*said_of(document), *then]), sys.stderr if output.json == "-" else sys.stdout)
+    return 0
+
+
+_FOLDER = Path("bonwise-demo")
+
+
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Where the files go.")] = _FOLDER,
+    seed: Seed = SEED,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every step with its figures, and all commands.")
+    ] = False,
+    force: Force = False,
+) -> int:
+    """Judge, select and audit bundled tasks: no key, no network."""
+    from bonwise.demo.run import run_demo
+    from bonwise.demo.text import demo_in_short, demo_parts
+    from bonwise.report.terminal import show
+
+    made = run_demo(folder, seed=seed, force=force, then=lambda found: _next(found, folder))
+    given_flags = {"--out": None if folder == _FOLDER else folder, "--seed": None if seed == SEED else seed}
+    everything = " ".join(["bonwise demo", *flags_of({**given_flags, "--full": True})])
+    show(demo_parts(made) if full else demo_in_short(made, everything), sys.stdout)
+    return 0
+
+
+def _next(found: Audit, folder: Path) -> Sequence[Said]:
+    """Return what to type after the audit of the demo's files, as `bonwise audit` prints it."""
+    from bonwise.auditing.next_steps import next_steps
+    from bonwise.cli.audit import AuditCommand
+
+    labels = flags_of({"--labels": folder / "labels.csv"})
+    own = {"--pools": folder / "pools.jsonl"}
+    return next_steps(found.document(), AuditCommand(folder / "scores.csv", labels, own, shown=True))
+
+
+@shared_flags()
+def doctor(
+    *,
+    file: Annotated[
+        Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder of responses.", show_default=False)
+    ],
+    output: JsonOutput,
+    reading: Reading[LabelledKeywords],
+) -> int:
+    """Check a file before an audit, and say what to type next."""
+    output.refuse_overwriting(file, *reading.paths())
+    from bonwise.doctoring.front import doctor as look_over
+    from bonwise.errors import InputError
+
+    try:
+        document = look_over(file, **reading.keywords())
+    except InputError:
+        # Standard output belongs to the error where it goes there as JSON.
+        if output.json != "-":
+            _show_columns(file, reading.keywords().get("columns") or {})
+        raise
+    output.deliver(document)
+    return 0
+
+
+def _show_columns(file: Path, columns: Mapping[str, str]) -> None:
+    """Print what the columns hold of a file that cannot be read as a table of scores."""
+    from bonwise.doctoring.front import columns_of
+    from bonwise.doctoring.view import described_columns
+    from bonwise.errors import BonwiseError
+    from bonwise.report.blocks import Part
+    from bonwise.report.terminal import renderables, show
+
+    with suppress(BonwiseError):
+        part = Part(printable(str(file)), list(described_columns(columns_of(file, **columns))))
+        show(renderables(part), sys.stdout)

@@ -1,0 +1,123 @@
+"""What a ledger holds, as a document and as words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from bonwise.report.amounts import money
+from bonwise.report.blocks import Part, Said
+from bonwise.report.numbers import count, counted
+from bonwise.results import Count, Document, NonNegative, Record
+
+__all__ = ["CallState", "LedgerDocument", "ModelCalls", "RefusedParameter", "describe", "describe_with"]
+
+CallState = Literal["sent", "answered", "rejected", "failed", "unknown"]
+"""What became of a call."""
+
+
+class ModelCalls(Record):
+    """What one model was asked: a line of ``bonwise ledger stats``; the document holds the sums."""
+
+    name: str
+    """Provider and model."""
+    calls: dict[CallState, Count]
+    """How many there are, by what became of them."""
+    answers: Count
+    input_tokens: Count
+    output_tokens: Count
+    cost: NonNegative | None
+    """US dollars of the calls whose price is known, None where none is."""
+    unpriced: Count
+    """The other calls."""
+
+
+class RefusedParameter(Record):
+    """A parameter that a server was found not to take: a line of ``bonwise ledger stats``."""
+
+    model: str
+    base_url: str
+    parameter: str
+    since: str
+    """The day."""
+    message: str
+    """In the server's words."""
+
+
+class LedgerDocument(Document):
+    """The sums of a ledger."""
+
+    schema_: Literal["bonwise.ledger/1"] = Field(default="bonwise.ledger/1", alias="schema")
+    calls: dict[CallState, Count]
+    """How many there are, by what became of them."""
+    answers: Count
+    """Samples that were answered."""
+    input_tokens: Count
+    """As far as the servers counted them."""
+    output_tokens: Count
+    """As far as the servers counted them."""
+    cost: NonNegative
+    """US dollars of the calls whose price is known."""
+    calls_without_a_price: Count
+    """The other calls."""
+    lost_attempts: Count
+    """Attempts that were sent and never answered."""
+    integrity: str
+    """SQLite's own verdict on the file, ``ok`` where nothing is wrong."""
+
+
+def describe(document: LedgerDocument) -> Part:
+    """Describe a ledger by its sums."""
+    return describe_with(document)
+
+
+def describe_with(
+    document: LedgerDocument, models: Sequence[ModelCalls] = (), refused: Sequence[RefusedParameter] = ()
+) -> Part:
+    """Describe a ledger with what stands beside its sums.
+
+    Parameters
+    ----------
+    document : LedgerDocument
+    models : sequence of ModelCalls
+        They take the place of the sums.
+    refused : sequence of RefusedParameter
+    """
+    return Part("Ledger", list(_lines(document, models, refused)))
+
+
+def _lines(
+    document: LedgerDocument, models: Sequence[ModelCalls], refused: Sequence[RefusedParameter]
+) -> Iterator[Said]:
+    sums = ModelCalls(
+        name="all models",
+        calls=document.calls,
+        answers=document.answers,
+        input_tokens=document.input_tokens,
+        output_tokens=document.output_tokens,
+        cost=document.cost if document.cost or not document.calls_without_a_price else None,
+        unpriced=document.calls_without_a_price,
+    )
+    for one in models or [sums]:
+        yield Said("finding", _asked(one))
+    if document.lost_attempts:
+        lost = counted(document.lost_attempts, "attempt")
+        were = "was" if document.lost_attempts == 1 else "were"
+        yield Said("caveat", f"{lost} {were} sent and never answered; the servers may bill them")
+    for gone in refused:
+        taken = f"{gone.model} at {gone.base_url} does not take {gone.parameter}"
+        yield Said("note", f"{taken} (since {gone.since}): {gone.message}")
+    yield Said("good" if document.integrity == "ok" else "bad", f"integrity: {document.integrity}")
+
+
+def _asked(one: ModelCalls) -> str:
+    unpriced = f" and {counted(one.unpriced, 'call')} without a known price" if one.unpriced else ""
+    tokens = f"{count(one.input_tokens)} + {count(one.output_tokens)} tokens"
+    states = _states(one.calls) or "none"
+    return f"{one.name}: calls {states}; {counted(one.answers, 'answer')}, {tokens}, {money(one.cost)}{unpriced}"
+
+
+def _states(calls: Mapping[CallState, int]) -> str:
+    return ", ".join(f"{count(times)} {state}" for state, times in calls.items() if times)

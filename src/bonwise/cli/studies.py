@@ -1,0 +1,196 @@
+"""``bonwise study``.
+
+The studies that decide between judges and between ways of asking one, and the command of the one that no signature
+can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bonwise.cli import arguments as given
+from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, shared_flags
+from bonwise.errors import UsageError
+from bonwise.table.checks import CONFIDENCE, SEED
+from bonwise.table.reading_options import ReadingKeywords, ReadingOptions
+
+if TYPE_CHECKING:
+    from bonwise.report.blocks import Said
+
+__all__ = ["app_for", "label_strategy"]
+
+
+@shared_flags(NO_PROPENSITY)
+def label_strategy(
+    *,
+    file: Annotated[Path, typer.Argument(help="Scores; with --verdict-col a file of verdicts.", show_default=False)],
+    verdicts: Annotated[Path | None, typer.Option(help="Verdicts, of bonwise judge --pairs.")] = None,
+    reading: Reading[ReadingKeywords],
+    pairwise: Annotated[str | None, typer.Option(help="Whose verdicts, where there are several judges'.")] = None,
+    bins: Annotated[int | None, typer.Option(help="Of quantised scores; 20 if not given.")] = None,
+    edges: Annotated[
+        int | None, typer.Option(help="Pairs a prompt of the sparse comparison; as many as candidates if not given.")
+    ] = None,
+    drawn: Annotated[Path | None, typer.Option(help="Record of drawn pairs, which the verdicts are on.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Draw so many pairs to have judged, by gap; with --out.")] = None,
+    pools: Annotated[Path | None, typer.Option(help="The words of prompts and candidates, for --pairs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the drawn pairs go: a .jsonl of pools of two.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Whose scores --pairs goes by, where there are several.")] = None,
+    gap_groups: Annotated[int | None, typer.Option(help="Groups of gaps; 4 if not given.")] = None,
+    verdict_col: Annotated[
+        list[str] | None, typer.Option(help="Verdicts alone: their column; twice for two presentation orders.")
+    ] = None,
+    pair_col: Annotated[str | None, typer.Option(help="Verdicts alone: what tells a prompt's pairs apart.")] = None,
+    confidence: given.Confidence = CONFIDENCE,
+    seed: given.Seed = SEED,
+    output: Output,
+) -> int:
+    """Compare ways of asking; what the help says is in the document of the study."""
+    output.refuse_overwriting(file, verdicts, drawn, pools, *reading.paths(), also=(out,))
+    asked = {"bins": bins, "edges": edges, "gap_groups": gap_groups, "pairwise": pairwise, "drawn": drawn}
+    drawing = {"pools": pools, "out": out, "judge": judge}
+    if verdict_col:
+        said = dict(reading.values)
+        prompt, label, judged_by = (said.pop(flag, None) for flag in ("--prompt-col", "--label-col", "--judge-col"))
+        others = {**asked, **drawing, "verdicts": verdicts, "pairs": pairs, **said}
+        _refuse(others, "has no say over verdicts alone")
+        roles = {"prompt": prompt, "judge": judged_by, "pair": pair_col}
+        return _verdicts(file, verdict_col, label, roles, confidence, output)
+    _refuse({"pair_col": pair_col}, "is only for verdicts alone")
+    opened = {"seed": seed, **reading.keywords()}
+    if pairs is not None:
+        others = {name: value for name, value in asked.items() if name != "gap_groups"}
+        _refuse(
+            {**others, "verdicts": verdicts, "oracle": opened.get("oracle"), "html": output.html},
+            "has no say over a draw",
+        )
+        return _draw(file, pairs, drawing, {**opened, **_said({"gap_groups": gap_groups})}, output)
+    _refuse(drawing, "is only for a draw of --pairs")
+    return _strategies(file, verdicts, {**opened, **_said(asked), "confidence": confidence}, output)
+
+
+def _strategies(file: Path, verdicts: Path | None, settings: Mapping[str, Any], output: Output) -> int:
+    if verdicts is None:
+        raise UsageError(
+            "no verdicts on pairs to compare the scores with",
+            hint="add --verdicts FILE of bonwise judge --pairs, draw pairs with --pairs N, or name --verdict-col",
+        )
+    from bonwise.studies.label_strategy.front import study_label_strategy
+
+    document = study_label_strategy(file, verdicts=verdicts, **settings).document()
+    output.deliver(document)
+    return 0
+
+
+def _verdicts(
+    file: Path,
+    verdicts: list[str],
+    oracle: Sequence[str] | None,
+    roles: Mapping[str, str | None],
+    confidence: float,
+    output: Output,
+) -> int:
+    for flag, value in {"--label-col": oracle, "--prompt-col": roles["prompt"]}.items():
+        if not value:
+            raise UsageError(f"verdicts are studied with {flag}, and none was named", hint=f"add {flag} COLUMN")
+    if oracle and len(oracle) > 1:
+        raise UsageError("verdicts are studied with one --label-col", hint="name the column of the oracle's verdict")
+    from bonwise.studies.label_strategy.front import study_verdicts
+
+    named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
+    document = study_verdicts(
+        file, verdicts=verdicts, oracle=oracle[0] if oracle else "", confidence=confidence, **named
+    ).document()
+    output.deliver(document)
+    return 0
+
+
+def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], output: Output) -> int:
+    for name in ("pools", "out"):
+        if drawing[name] is None:
+            raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE")
+    from bonwise.studies.label_strategy.pair_draw import draw_pairs
+
+    found = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
+    record = found.write(drawing["out"])
+    output.deliver(found.document(), then=_next(file, drawing["out"], record, settings))
+    given.say(f"pairs in {drawing['out']}, their record in {record}")
+    return 0
+
+
+def _next(file: Path, drawn: Path, record: Path, settings: Mapping[str, Any]) -> list[Said]:
+    """Say what to type next: judge the pairs, then study what was said of them."""
+    from bonwise.printable import shell_path
+    from bonwise.report.blocks import Said
+
+    options = {one.name: settings[one.name] for one in fields(ReadingOptions) if one.name in settings}
+    study = ["bonwise study label-strategy", shell_path(file), "--verdicts verdicts.csv"]
+    study.append(f"--drawn {shell_path(record)}")
+    if settings.get("labels") is not None:
+        study.append(f"--labels {shell_path(settings['labels'])}")
+    return [
+        Said("note", "Next:"),
+        Said("command", f"bonwise judge {shell_path(drawn)} --judge pairwise:PROVIDER/MODEL --pairs verdicts.csv"),
+        Said("command", " ".join([*study, *ReadingOptions(**options).as_flags()])),
+    ]
+
+
+def _said(flags: Mapping[str, object]) -> dict[str, Any]:
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _refuse(flags: Mapping[str, object], message: str) -> None:
+    """Refuse a flag that would be passed over."""
+    for name, value in flags.items():
+        if value not in (None, (), []):
+            raise UsageError(f"--{name.removeprefix('--').replace('_', '-')} {message}", hint="leave it out")
+
+
+def app_for(arguments: Sequence[str] | None) -> typer.Typer:
+    """Return the group with the study that the arguments name, or with the names of all for the help.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        After ``study``; None where nothing is to be known of the studies but that there are some.
+    """
+    app = typer.Typer(
+        name="study",
+        help="Study a judge further: recovery, ways of asking, calibration.",
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        # A group of one command would be that command.
+        callback=_studies,
+    )
+    if arguments is None:
+        return app
+    from bonwise.studies.result import study_class, study_names
+
+    names = study_names()
+    asked = next((one for one in arguments if one != "--"), None)
+    for name in [asked] if asked in names else sorted(names, key=lambda one: (study_class(one).place, one)):
+        command = _command(name) if name == asked else _listed
+        app.command(name, help=study_class(name).about)(command)
+    return app
+
+
+def _studies() -> None:
+    """Do nothing: each study is a command."""
+
+
+def _listed() -> int:
+    raise AssertionError("a study that is only listed cannot run")
+
+
+def _command(name: str) -> Callable[..., int]:
+    if name == "label-strategy":
+        return label_strategy
+    from bonwise.cli.study_command import command_of
+    from bonwise.studies.registration import study_of
+
+    return command_of(study_of(name))

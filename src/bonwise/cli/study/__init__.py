@@ -1,1 +1,0 @@
-"""``bonwise study``: one module per study."""

@@ -1,0 +1,3 @@
+"""Which of several picks or judges is better."""
+
+DOCUMENTS = {"compare": ("result:CompareDocument", "view:describe")}

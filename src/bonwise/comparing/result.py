@@ -1,0 +1,106 @@
+"""Two sets of logged picks, paired by prompt: ``bonwise.compare/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.auditing.result import ChoiceRecord
+from bonwise.estimates import EstimateRecord
+from bonwise.results import Confidence, Count, Document, FrameRow, Record
+from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, UnusedLabels
+
+__all__ = ["COSTS", "WORTH", "CompareDocument", "CompareSettings", "SideRecord"]
+
+WORTH = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate")
+"""What the picks are worth."""
+
+COSTS = (
+    *("calls_per_prompt", "tokens_per_prompt", "gain_per_call", "gain_per_1000_tokens"),
+    *("recovery_per_call", "recovery_per_1000_tokens"),
+)
+"""What the picks took, and what they are worth for it."""
+
+
+class SideRecord(Record):
+    """One of two sets of picks, on the prompts that both share."""
+
+    source: str
+    """File."""
+    picks: PicksMade
+    calls: Count | None
+    """Sums over the compared prompts; None where unknown."""
+    tokens: Count | None
+    """Sums over the compared prompts; None where unknown."""
+    only_here: list[str]
+    """Prompts that the other set does not hold."""
+    metrics: dict[str, EstimateRecord]
+
+
+class CompareSettings(Record):
+    """What was asked for, and what the picks were taken for."""
+
+    confidence: Confidence
+    """Of the two-sided intervals, clustered by prompt."""
+    shape: Shape
+    version: str
+    """Of bonwise."""
+    labels_left_out: LabelsLeftOut | None = None
+
+
+class CompareDocument(Document):
+    """What two sets of picks are worth and what they took, on the same prompts."""
+
+    schema_: Literal["bonwise.compare/1"] = Field(default="bonwise.compare/1", alias="schema")
+    prompts: Count
+    """Behind all figures."""
+    first: SideRecord
+    second: SideRecord
+    differences: dict[str, EstimateRecord]
+    """First minus second, paired by prompt."""
+    dropped: list[DroppedPrompt]
+    """Prompts of both sets that could not be compared."""
+    settings: CompareSettings
+    unused_labels: UnusedLabels | None = None
+    """Labels of prompts that are labelled in part, where these count as unlabelled."""
+    choice: dict[str, ChoiceRecord] | None = None
+    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
+    together; absent where fewer than two are compared.
+    """
+
+    frame_columns = (
+        *("metric", "first", "first_low", "first_high", "second", "second_low", "second_high"),
+        *("difference", "difference_low", "difference_high", "difference_se", "n", "reason"),
+    )
+
+    @model_validator(mode="after")
+    def _has_each_metric_three_times(self) -> Self:
+        missing = [name for name in (*WORTH, *COSTS) if name not in self.differences]
+        if missing:
+            raise ValueError(f"differences lacks {missing[0]}")
+        for side, found in (("first", self.first), ("second", self.second)):
+            odd = sorted(found.metrics.keys() ^ self.differences.keys())
+            if odd:
+                raise ValueError(f"{odd[0]} is in one of {side}.metrics and differences, not in both")
+        return self
+
+    @property
+    def metrics(self) -> list[str]:
+        """Every metric: what the picks are worth, what else is known of them, what they took."""
+        others = [name for name in self.differences if name not in (*WORTH, *COSTS)]
+        return [*WORTH, *others, *COSTS]
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per metric: both sides, and first minus second."""
+        for metric, apart in self.differences.items():
+            sides = {
+                "first": self.first.metrics[metric],
+                "second": self.second.metrics[metric],
+                "difference": apart,
+            }
+            row: dict[str, object] = {"metric": metric}
+            for name, one in sides.items():
+                row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+            yield {**row, "difference_se": apart.se, "n": apart.n, "reason": apart.reason}

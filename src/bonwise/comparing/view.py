@@ -1,0 +1,250 @@
+"""Two sets of picks: what each is worth, what it took, and the differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+
+from bonwise.auditing.view_choice import best_of
+from bonwise.comparing.result import CompareDocument, SideRecord
+from bonwise.estimates import EstimateRecord
+from bonwise.metric_groups import unit_of
+from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict, verdict
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.figures.forest import Forest, Row, forest_figure
+from bonwise.report.figures.names import short
+from bonwise.report.limits import limits
+from bonwise.report.numbers import (
+    Unit,
+    count,
+    counted,
+    estimate,
+    interval,
+    percent,
+    unit_of_difference,
+    with_any_interval,
+)
+from bonwise.report.table_facts import labels_left_out
+
+__all__ = ["describe"]
+
+_RECOVERY, _GAIN = "recovery", "gain"
+_BY_CHANCE, _OF_PICKS, _OF_BEST = "value_random", "value_judge", "value_oracle"
+
+_SHARES = (("recovery", "recovery"), ("top1_accuracy", "top-1 accuracy"), ("hit_rate", "hit rate"))
+
+_Figures = Mapping[str, EstimateRecord]
+
+_MOST_NAMES, _MOST_REASONS = 5, 5
+"""Prompts of one set alone, and reasons for which prompts were dropped, that are named."""
+
+_MORE = (Said("finding", "To tell them apart label more prompts; bonwise plan says how many."),)
+_TAKE = (Said("finding", "Take the better set, and audit its judge on prompts of every kind that users ask."),)
+
+_PATH = 100
+"""Letters of a path in a sentence."""
+
+_SUMMED_UP = (
+    ("recovery", "Recovery"),
+    ("gain", "Gain"),
+    ("calls_per_prompt", "Calls per prompt"),
+    ("tokens_per_prompt", "Tokens per prompt"),
+)
+
+
+def describe(document: CompareDocument) -> Part:
+    """Describe two sets of picks on the same prompts."""
+    title = f"Picks of {printable(document.first.source)} against {printable(document.second.source)}"
+    return Part(title, list(_blocks(document)))
+
+
+def _blocks(document: CompareDocument) -> Iterator[Block]:
+    settings = document.settings
+    confidence = percent(settings.confidence)
+    yield Table.facts(
+        [
+            ("table", settings.shape),
+            ("intervals", f"{confidence}, clustered by prompt"),
+            ("bonwise", settings.version),
+        ]
+    )
+    yield Said(
+        "note", f"{counted(document.prompts, 'prompt')} in both; in brackets {confidence} intervals, paired by prompt"
+    )
+    yield _verdict(document)
+    yield from _left_out(document)
+    differences: list[Block] = [*_findings(document), *compare_forests(document)]
+    yield Part("First minus second", differences, "detail", anchor="differences")
+    chosen = best_of(document.choice, "sets of picks")
+    yield Part("", [_table(document), *chosen, *_notes(document)], anchor="sides")
+    yield limits("compare")
+
+
+def _verdict(document: CompareDocument) -> Part:
+    """Return which picks are better by recovery, or by gain where recovery is undefined."""
+    metric = next((one for one in (_RECOVERY, _GAIN) if document.differences[one].estimate is not None), None)
+    if metric is None:
+        told = "Neither recovery nor gain is defined for both sets of picks."
+        return Part("undefined", [Said("lead", told)], "verdict")
+    found, unit = document.differences[metric], unit_of(metric)
+    sides = [with_any_interval(side.metrics[metric], unit) for side in (document.first, document.second)]
+    points = unit_of_difference(unit)
+    size = estimate(found, points, sign=True)
+    figures = f"{metric} is {sides[0]} for the first and {sides[1]} for the second"
+    if found.low is None or found.high is None:
+        told = f"The difference has no interval: {figures}, {size} apart."
+        return Part("no interval", [Said("lead", told)], "verdict")
+    figures += f", a difference of {size} {interval(found, points, sign=True)}"
+    if found.low <= 0 <= found.high:
+        told = f"Neither set of picks is shown to be better: {figures}."
+        return verdict(StatedVerdict("no difference shown", "open", told), _MORE)
+    which = "first" if found.low > 0 else "second"
+    told = f"The {which} set of picks is better: {figures}."
+    return verdict(StatedVerdict(f"the {which} is better", "good", told), _TAKE)
+
+
+def _left_out(document: CompareDocument) -> Iterator[Said]:
+    for side in (document.first, document.second):
+        if side.only_here:
+            names = ", ".join(printable(name, longest=40) for name in side.only_here[:_MOST_NAMES])
+            more = ", ..." if len(side.only_here) > _MOST_NAMES else ""
+            yield Said("caveat", f"{count(len(side.only_here))} only in {printable(side.source)}: {names}{more}")
+    for reason, times in Counter(one.reason for one in document.dropped).most_common(_MOST_REASONS):
+        yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
+    yield from labels_left_out(document.settings.labels_left_out)
+    if document.unused_labels is not None:
+        yield Said("caveat", document.unused_labels.sentence)
+
+
+def _findings(document: CompareDocument) -> Iterator[Said]:
+    first, second = document.first, document.second
+    yield Said("finding", f"First: {short(first.source, _PATH)}. Second: {short(second.source, _PATH)}.")
+    for metric, words in _SUMMED_UP:
+        one, other = first.metrics[metric], second.metrics[metric]
+        if one.estimate is not None and other.estimate is not None:
+            unit = unit_of(metric)
+            apart = _difference(document.differences[metric], unit_of_difference(unit))
+            yield Said(
+                "finding",
+                f"{words}: first {with_any_interval(one, unit)}, second {with_any_interval(other, unit)}; {apart}.",
+            )
+
+
+def _difference(found: EstimateRecord, unit: Unit) -> str:
+    if found.estimate is None:
+        return "no difference can be computed"
+    size, ends = estimate(found, unit), interval(found, unit, sign=True)
+    figure = f"the first has {size.removeprefix('-')} {'less' if found.estimate < 0 else 'more'}"
+    if found.estimate == 0:
+        figure = "they do not differ"
+    if found.low is None or found.high is None:
+        return f"{figure} (no interval)"
+    apart = found.low > 0 or found.high < 0
+    return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
+
+
+def _table(document: CompareDocument) -> Table:
+    columns = (
+        Column("metric", "metric"),
+        Column("first"),
+        Column("[first]", spare=1),
+        Column("second"),
+        Column("[second]", spare=2),
+        Column("first - second"),
+        Column("[first - second]"),
+    )
+    rows = []
+    for metric in document.metrics:
+        found = document.differences[metric]
+        unit = unit_of(metric)
+        apart = unit_of_difference(unit)
+        both = (document.first.metrics[metric], document.second.metrics[metric])
+        star = " *" if found.method == "labelled_only" else ""
+        sides = [cell for one in both for cell in (estimate(one, unit), interval(one, unit))]
+        rows.append((metric + star, *sides, estimate(found, apart, sign=True), interval(found, apart, sign=True)))
+    return Table.of(columns, rows, "Worth and cost of both, and their differences")
+
+
+def _notes(document: CompareDocument) -> Iterator[Said]:
+    """Say why a figure is missing, each reason once, and what partial labels leave out."""
+    reasons: dict[str, list[str]] = {}
+    for metric in document.metrics:
+        for reason in dict.fromkeys(_reasons(metric, document.first, document.second)):
+            reasons.setdefault(reason, []).append(metric)
+    for metric in document.metrics:
+        found = document.differences[metric]
+        if found.estimate is not None and found.reason is not None:
+            why = found.reason.removeprefix("no interval: ")
+            reasons.setdefault(f"no interval of the difference: {why}", []).append(metric)
+    for reason, metrics in reasons.items():
+        yield Said("note", f"{', '.join(metrics)}: {printable(reason, longest=200)}")
+    if document.differences[_GAIN].method == "labelled_only":
+        yield Said("note", "* from the completely labelled prompts alone")
+
+
+def _reasons(metric: str, *sides: SideRecord) -> Iterator[str]:
+    for side in sides:
+        reason = side.metrics[metric].reason
+        if reason:
+            yield reason
+
+
+def compare_forests(document: CompareDocument) -> list[Drawing[Forest]]:
+    """Draw what the picks differ by, and their values."""
+    differences = document.differences
+    shares = {word: differences[key] for key, word in _SHARES}
+    gain = {_GAIN: differences[_GAIN]}
+    return [
+        *forest_figure(
+            _rows(shares),
+            "compare-shares",
+            "Differences of the picks",
+            f"First minus second, paired by prompt: {_in_words(shares, 'points', sign=True)}. Right of 0 the first "
+            "is better.",
+            across="first - second",
+            unit="points",
+        ),
+        *forest_figure(
+            _rows(gain),
+            "compare-gain",
+            "Difference of the gain",
+            f"First minus second, in the unit of the labels: {_in_words(gain, sign=True)}.",
+            across="first - second, in units of the label",
+            sign=True,
+        ),
+        *_values(document),
+    ]
+
+
+def _values(document: CompareDocument) -> list[Drawing[Forest]]:
+    first, second = document.first.metrics, document.second.metrics
+    values = [first[_BY_CHANCE], first[_OF_PICKS], second[_OF_PICKS], first[_OF_BEST]]
+    said = _in_words(dict(zip(("random pick", "first", "second", "best candidate"), values, strict=True)))
+    files = (f"first: {_file(document.first)}", f"second: {_file(document.second)}")
+    shown = dict(zip(("random pick", *files, "best candidate"), values, strict=True))
+    return forest_figure(
+        _rows(shown),
+        "compare-values",
+        "Value of the picks",
+        f"Mean label: {said}. How sure the difference is, the paired drawings say, not these two intervals.",
+        None,
+        across="mean label",
+        roles=("random", "judge", "other", "oracle"),
+    )
+
+
+def _file(side: SideRecord) -> str:
+    # A folder says less than the file in it.
+    return PurePath(side.source).name or side.source
+
+
+def _rows(found: _Figures) -> list[Row]:
+    return [(word, one.estimate, one.low, one.high) for word, one in found.items()]
+
+
+def _in_words(found: _Figures, unit: Unit = "number", *, sign: bool = False) -> str:
+    return "; ".join(
+        f"{word} {with_any_interval(one, unit, sign=sign)}" for word, one in found.items() if one.estimate is not None
+    )

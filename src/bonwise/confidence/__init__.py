@@ -1,0 +1,3 @@
+"""What stated probabilities are worth."""
+
+DOCUMENTS = {"confidence": ("result:ConfidenceDocument", "view:describe")}

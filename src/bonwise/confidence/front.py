@@ -1,0 +1,225 @@
+"""Audit what a judge says of its own confidence: probabilities, levels from 1 to 5, intervals around scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Unpack, get_args
+
+import numpy as np
+import pandas as pd
+
+from bonwise.confidence.result import (
+    BinRecord,
+    ConfidenceDocument,
+    ConfidenceSettings,
+    JudgeConfidence,
+    Level,
+    StatementCounts,
+)
+from bonwise.confidence.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
+from bonwise.documented import DocumentedResult
+from bonwise.errors import ColumnError, InputError, UsageError
+from bonwise.estimates import EstimateRecord, estimate_records
+from bonwise.release import release
+from bonwise.results import given
+from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
+from bonwise.stats.estimate import Estimate
+from bonwise.table.checks import CONFIDENCE, check_confidence
+from bonwise.table.facts import labels_left_out
+from bonwise.table.opening import open_table, refuse_clusters
+from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
+from bonwise.table.score_table import ScoreTable
+
+__all__ = ["ConfidenceAudit", "audit_confidence"]
+
+VERDICTS = "verdicts without a probability"
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceAudit(DocumentedResult):
+    """What an audit found of stated confidence."""
+
+    kind: Literal["statements", "pairs", "intervals"]
+    """What the file held."""
+    judges: Mapping[str, JudgeConfidence] = field(repr=False)
+    """For each judge ``data``, ``metrics`` and, where it stated such, ``bins`` and ``levels``."""
+    settings: ConfidenceSettings = field(repr=False)
+
+    def document(self) -> ConfidenceDocument:
+        """Return the document of schema ``bonwise.confidence/1``."""
+        return ConfidenceDocument(kind=self.kind, judges=dict(self.judges), settings=self.settings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per judge and metric; a judge without a statement to compare with a label has none.
+
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
+        ``method`` and ``reason``: why something is missing.
+        """
+        return super().to_frame()
+
+
+@opens_a_table
+def audit_confidence(
+    source: RowSource,
+    *,
+    ties: Ties = "exclude",
+    confidence: float = CONFIDENCE,
+    **reading: Unpack[LabelledKeywords],
+) -> ConfidenceAudit:
+    """Hold what judges state of their confidence against what was the case.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        A file of ``bonwise judge --pairs``; a table with ``probability`` and ``outcome``; or a table of scores with
+        the ends ``low`` and ``high`` of the intervals that the judge stated.
+    ties : {"exclude", "half"}
+        What becomes of statements on pairs with equal labels.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    **reading
+        How scores (with their intervals) and labels are read, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Returns
+    -------
+    ConfidenceAudit
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The file is none of the three, or nothing in it can be compared with a label.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"probability": [.9, .8, .1, .3], "outcome": [1, 1, 0, 1]})
+    >>> round(audit_confidence(frame).judges["judge"]["metrics"]["brier"]["estimate"], 4)
+    0.1375
+    """
+    check_confidence(confidence)
+    options = ReadingOptions.of(audit_confidence, reading)
+    if ties not in get_args(Ties):
+        raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
+    raw, name = open_rows(source)
+    if {"probability", "outcome"} <= set(raw.columns):
+        found = plain_statements(raw, name, ties)
+        settings = ConfidenceSettings(source=name, confidence=confidence, oracle_ties=ties, version=release())
+        return ConfidenceAudit("statements", _stated(found, confidence), settings)
+    if {"shown_first", "shown_second"} <= set(raw.columns):
+        if options.labels is None:
+            raise InputError(f"{name}: no oracle labels to compare the pairs with", hint="add --labels FILE")
+        found = pair_statements(raw, name, options.labels, options, ties)
+        settings = ConfidenceSettings(
+            source=name,
+            confidence=confidence,
+            oracle_ties=ties,
+            version=release(),
+            **given(labels_left_out=labels_left_out(found.labels_left_out)),
+        )
+        return ConfidenceAudit("pairs", _stated(found, confidence), settings)
+    table = _scores(source, name, raw, options)
+    settings = ConfidenceSettings(
+        source=name,
+        confidence=confidence,
+        version=release(),
+        **given(labels_left_out=labels_left_out(table.labels_left_out)),
+    )
+    return ConfidenceAudit("intervals", _coverage(table, confidence), settings)
+
+
+def _scores(source: RowSource, name: str, raw: pd.DataFrame, reading: ReadingOptions) -> ScoreTable:
+    if not {"low", "high"} <= set(raw.columns):
+        raise ColumnError(
+            f"{name}: no stated confidence: neither probability and outcome, nor pairs, nor low and high",
+            hint="see bonwise confidence --help",
+        )
+    table = open_table(source, reading)
+    refuse_clusters(table, "this study")
+    table.check_scales()
+    return table
+
+
+def _stated(found: Statements, confidence: float) -> dict[str, JudgeConfidence]:
+    return {
+        str(judge): _judge(found, np.asarray(found.judge == judge), str(judge), confidence)
+        for judge in found.judge.categories
+    }
+
+
+def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -> JudgeConfidence:
+    stated, outcome, prompt, level = (part[mine] for part in (found.stated, found.outcome, found.prompt, found.level))
+    prompts = len(np.unique(prompt))
+    data = StatementCounts(
+        statements=len(stated),
+        prompts=prompts,
+        oracle_ties_counted_half=found.tied[judge],
+        dropped=dict(found.dropped[judge]),
+    )
+    if not len(stated):
+        return JudgeConfidence(data=data, metrics={})
+    right = 1 - np.abs(np.where(stated == 0.5, 0.5, np.round(stated)) - outcome)
+    metrics = {"accuracy": clustered_mean(right, prompt, confidence, share=True)}
+    bins = None
+    if np.isin(stated, (0.0, 0.5, 1.0)).all():
+        summaries = ("brier", "mean_bin_error", "expected_calibration_error")
+        metrics |= {name: Estimate.undefined(VERDICTS, prompts) for name in summaries}
+    else:
+        calibrated = calibration(stated, outcome, prompt, confidence=confidence)
+        metrics["brier"] = calibrated.brier
+        metrics["mean_bin_error"] = calibrated.mean_bin_error
+        metrics["expected_calibration_error"] = calibrated.expected_calibration_error
+        bins = _bins(calibrated)
+    known = ~np.isnan(level)
+    levels = _levels(level[known].astype(np.int64), right[known], prompt[known], confidence) if known.any() else None
+    return JudgeConfidence(data=data, metrics=estimate_records(metrics), **given(bins=bins, levels=levels))
+
+
+def _bins(found: Calibration) -> list[BinRecord]:
+    return [
+        BinRecord(
+            low=one.low,
+            high=one.high,
+            statements=one.statements,
+            stated=one.stated,
+            observed=EstimateRecord.of(one.observed),
+            error=EstimateRecord.of(one.error),
+        )
+        for one in found.bins
+    ]
+
+
+def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence: float) -> list[Level]:
+    means = means_by_group(right, level - 1, prompt, LEVELS, confidence, share=True)
+    return [
+        Level(level=at, statements=int((level == at).sum()), accuracy=EstimateRecord.of(mean))
+        for at, mean in enumerate(means, start=1)
+    ]
+
+
+def _coverage(table: ScoreTable, confidence: float) -> dict[str, JudgeConfidence]:
+    frame = table.frame
+    found = {judge: _covered(frame[frame["judge"] == judge], confidence) for judge in table.judges}
+    if not any(one.metrics for one in found.values()):
+        raise InputError(f"{table.source}: no stated interval with a label", hint="check low, high and the labels")
+    return found
+
+
+def _covered(frame: pd.DataFrame, confidence: float) -> JudgeConfidence:
+    """Say how often the label lies within the stated interval, its ends included."""
+    low, high, label = (np.round(frame[name].to_numpy(), 9) for name in ("low", "high", "oracle_label"))
+    prompt = frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
+    stated, labelled = ~np.isnan(low) & ~np.isnan(high), ~np.isnan(label)
+    usable = stated & labelled
+    dropped = {"nothing stated": int((~stated).sum()), "no label": int((stated & ~labelled).sum())}
+    data = StatementCounts(
+        statements=int(usable.sum()),
+        prompts=len(np.unique(prompt[usable])),
+        dropped={reason: count for reason, count in dropped.items() if count},
+        **given(mean_width=float((high - low)[usable].mean()) if usable.any() else None),
+    )
+    if not usable.any():
+        return JudgeConfidence(data=data, metrics={})
+    within = ((low <= label) & (label <= high))[usable].astype(float)
+    covered = clustered_mean(within, prompt[usable], confidence, share=True)
+    return JudgeConfidence(data=data, metrics={"coverage": EstimateRecord.of(covered)})

@@ -1,0 +1,174 @@
+"""Stated confidence: bins, levels, and what sums them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bonwise.confidence.result import BinRecord, ConfidenceDocument, JudgeConfidence, Level
+from bonwise.estimates import EstimateRecord
+from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.figures.curves import Curve, Curves, curves_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import (
+    Unit,
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    listed_counts,
+    number,
+    percent,
+    setting,
+    with_interval,
+)
+from bonwise.report.table_facts import labels_left_out
+
+__all__ = ["describe"]
+
+_UNITS: dict[str, Unit] = {"accuracy": "share", "coverage": "share"}
+"""What is not a probability, as it was stated, or a score of such."""
+
+_ERROR = "mean_bin_error"
+
+_OFF = (Said("finding", "Rank by the stated probabilities, and do not read them as chances."),)
+_MORE = (Said("finding", "More statements with labels make the interval narrower."),)
+
+_TIES = {"exclude": "; oracle ties excluded", "half": "; oracle ties count half"}
+
+
+def describe(document: ConfidenceDocument) -> Part:
+    """Describe what judges stated: one part per judge."""
+    settings, answers = document.settings, _answers(document)
+    off = any(one.state == "bad" for one in answers.values())
+    ties = "" if settings.oracle_ties is None else _TIES[settings.oracle_ties]
+    return Part(
+        f"Stated confidence of {printable(settings.source)}",
+        [
+            Table.facts(
+                [
+                    ("scores", settings.source),
+                    ("judges", count(len(document.judges))),
+                    ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
+                    ("bonwise", settings.version),
+                ]
+            ),
+            Said("note", f"intervals at {percent(settings.confidence)}, clustered by prompt{ties}"),
+            *verdict_of_judges(answers, _OFF if off else _MORE),
+            *labels_left_out(settings.labels_left_out),
+            *(
+                Part(_title(name, judge), list(_judge(judge, settings.confidence, f"confidence-{at}")))
+                for at, (name, judge) in enumerate(document.judges.items(), start=1)
+            ),
+            limits("confidence"),
+        ],
+    )
+
+
+def _answers(document: ConfidenceDocument) -> dict[str, StatedVerdict]:
+    """Return whether stated probabilities are shown to be off; nothing of a judge that stated none."""
+    errors = {name: judge.metrics[_ERROR] for name, judge in document.judges.items() if _ERROR in judge.metrics}
+    return {name: _off(found) for name, found in errors.items() if found.estimate is not None}
+
+
+def _off(error: EstimateRecord) -> StatedVerdict:
+    figure = f"on average over the bins they differ from what was the case by {with_interval(error)}"
+    if outcome_of(error) == "above":
+        return StatedVerdict("probabilities are off", "bad", f"The stated probabilities are wrong: {figure}.")
+    return StatedVerdict("no error shown", "open", f"The stated probabilities are not shown to be wrong: {figure}.")
+
+
+def _title(name: str, judge: JudgeConfidence) -> str:
+    data = judge.data
+    return f"{printable(name)}: {counted(data.statements, 'statement')} on {counted(data.prompts, 'prompt')}"
+
+
+def _judge(judge: JudgeConfidence, confidence: float, key: str) -> Iterator[Block]:
+    if judge.data.dropped:
+        yield Said("caveat", f"left out: {listed_counts(judge.data.dropped.items())}")
+    ends = interval_title(confidence)
+    if judge.bins is not None:
+        yield from _drawn(judge.bins, key)
+        yield _bins(judge.bins, ends)
+    if judge.levels is not None:
+        yield _levels(judge.levels, ends)
+    if judge.metrics:
+        yield _summary(judge, ends)
+
+
+def _drawn(bins: Sequence[BinRecord], key: str) -> list[Drawing[Curves]]:
+    """Draw what was the case by what was stated, beside what a calibrated judge would show."""
+    there = [one for one in bins if one.stated is not None and one.observed.estimate is not None]
+    if not there:
+        return []
+    calibrated = Curve("calibrated", [0, 1], [0, 1], role="oracle", dashed=True)
+    judge = Curve(
+        "this judge",
+        [one.stated for one in there if one.stated is not None],
+        [one.observed.estimate for one in there],
+        [one.observed.low for one in there],
+        [one.observed.high for one in there],
+        points=True,
+    )
+    first, last = there[0], there[-1]
+    return curves_figure(
+        [calibrated, judge],
+        key,
+        "Stated and observed",
+        f"Where {number(first.stated)} was stated, the share is {with_interval(first.observed)}; where "
+        f"{number(last.stated)} was stated, {with_interval(last.observed)}.",
+        across="stated probability",
+        up="share that was the case",
+    )
+
+
+def _summary(judge: JudgeConfidence, ends: str) -> Table:
+    rows = [
+        (metric.replace("_", " "), estimate(found, unit), interval(found, unit), _note(found))
+        for metric, found in judge.metrics.items()
+        for unit in [_UNITS.get(metric, "number")]
+    ]
+    if judge.data.mean_width is not None:
+        rows.append(("mean width", number(judge.data.mean_width), "", ""))
+    columns = (Column("summary", "name"), Column("estimate"), Column(ends), Column("note", "meaning", spare=1))
+    return Table.of(columns, rows, "What sums it up")
+
+
+def _note(found: EstimateRecord) -> str:
+    """Say why there is no estimate or interval, or that an interval is of another kind than its neighbours."""
+    if found.reason is not None:
+        return found.reason
+    return "from the bins' intervals, which hold all at once" if found.interval == "bins" else ""
+
+
+def _bins(bins: Sequence[BinRecord], ends: str) -> Table:
+    columns = (
+        Column("stated", "name"),
+        Column("statements", spare=1),
+        *(Column(title) for title in ("mean", "observed", ends, "error")),
+        Column("of the error", spare=2),
+    )
+    rows = [
+        (
+            f"P in [{setting(one.low)}, {setting(one.high)}{']' if one is bins[-1] else ')'}",
+            count(one.statements),
+            number(one.stated),
+            estimate(one.observed),
+            interval(one.observed),
+            estimate(one.error),
+            interval(one.error),
+        )
+        for one in bins
+    ]
+    return Table.of(columns, rows, "Outcomes by stated probability")
+
+
+def _levels(levels: Sequence[Level], ends: str) -> Table:
+    columns = (Column("confidence", "name"), Column("statements"), Column("accuracy"), Column(ends))
+    rows = [
+        (str(one.level), count(one.statements), estimate(one.accuracy, "share"), interval(one.accuracy, "share"))
+        for one in levels
+    ]
+    return Table.of(columns, rows, "Accuracy by stated level")

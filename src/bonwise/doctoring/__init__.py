@@ -1,0 +1,3 @@
+"""What a file holds, what is wrong with it, what to type next."""
+
+DOCUMENTS = {"doctor": ("result:DoctorDocument", "view:describe")}

@@ -1,1 +1,0 @@
-"""The parts of an audit's document: data, figures, verdict, settings, gates, comparisons."""

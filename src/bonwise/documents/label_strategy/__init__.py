@@ -1,1 +1,0 @@
-"""The kinds of the study ``label-strategy``: strategies, verdicts alone, a draw of pairs."""

@@ -1,0 +1,59 @@
+"""An estimate with its interval, as documents hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bonwise.results import Count, NonNegative, Number, Record
+
+if TYPE_CHECKING:
+    from bonwise.stats.estimate import Estimate
+
+__all__ = ["EstimateRecord", "estimate_records"]
+
+
+class EstimateRecord(Record):
+    """One figure, its two-sided interval, and the number of prompts behind it."""
+
+    estimate: Number | None
+    """None where the figure is undefined on the data; `reason` says why."""
+    low: Number | None
+    """Ends of the interval, clustered by prompt."""
+    high: Number | None
+    """Ends of the interval, clustered by prompt."""
+    se: NonNegative | None
+    """Standard error, in the unit of the estimate."""
+    n: Count
+    """Prompts that contribute."""
+    interval: str | None
+    """How the interval was made."""
+    method: str
+    """``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``."""
+    reason: str | None = None
+    """Why there is no estimate, or no interval."""
+    ess: NonNegative | None = None
+    """Effective sample size of a weighted estimate."""
+    labelled_only: EstimateRecord | None = None
+    """The estimate from the labelled prompts alone, beside a weighted one."""
+
+    @classmethod
+    def of(cls, found: Estimate) -> EstimateRecord:
+        """Return the record of an estimate; optional keys only where they say something."""
+        labelled_only = None if found.labelled_only is None else cls.of(found.labelled_only)
+        optional: dict[str, Any] = {"reason": found.reason, "ess": found.ess, "labelled_only": labelled_only}
+        return cls(
+            estimate=found.estimate,
+            low=found.low,
+            high=found.high,
+            se=found.se,
+            n=found.n,
+            interval=found.interval,
+            method=found.method,
+            **{key: value for key, value in optional.items() if value is not None},
+        )
+
+
+def estimate_records(found: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
+    """Return the records of estimates by name."""
+    return {name: EstimateRecord.of(one) for name, one in found.items()}

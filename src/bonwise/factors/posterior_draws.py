@@ -1,0 +1,359 @@
+"""Draws of the factors: from their joint posterior, block by block, and around the fitted stages 1 and 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, stats
+
+from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.stage_one import CapabilityFactors
+from bonwise.factors.stage_two import HumanModel
+from bonwise.stats.ordinal_ratings import mirrored, score_and_information, slope_and_curvature
+from bonwise.stats.sums import Floats
+
+__all__ = ["BURN_IN", "DRAWS", "SWEEPS", "PluggedIn", "PosteriorDraws", "draw_posterior"]
+
+BURN_IN = 150
+SWEEPS = 300
+"""Sweeps before any is kept, and after that; every second one is kept."""
+
+_KEEP_EVERY = 2
+_HUMAN_VARIANCE = 4.0
+"""Of the human's row relative to the judges': people may heed a skill that judges hardly heed."""
+
+_CUTOFF_PRECISION = 0.01
+_TRIES = 20
+_LONGEST_STEP = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorDraws:
+    """Draws of what makes the human's capabilities, ``t[m, p] = sum_k models[m, k] prompts[p, k]``."""
+
+    models: Floats = field(repr=False)
+    """The human's row times the models' rows."""
+    prompts: Floats = field(repr=False)
+    """Columns of mean square 1."""
+    cutoffs: Floats = field(repr=False)
+    """Of the human."""
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def capabilities(self, prompts: npt.ArrayLike | None = None) -> Floats:
+        """Return the human's capabilities, shape (draws, models, prompts)."""
+        chosen = self.prompts if prompts is None else self.prompts[:, np.asarray(prompts)]
+        return np.asarray(np.einsum("dmk,dpk->dmp", self.models, chosen))
+
+    def differences(self, model: int, other: int) -> Floats:
+        """Return by how much a model is better than another on each prompt, shape (draws, prompts)."""
+        return np.asarray(np.einsum("dk,dpk->dp", self.models[:, model] - self.models[:, other], self.prompts))
+
+
+def draw_posterior(
+    data: RatingArrays,
+    start: CapabilityFactors,
+    human: tuple[Floats, Floats],
+    *,
+    seed: int = 0,
+    burn_in: int = BURN_IN,
+    sweeps: int = SWEEPS,
+    say: Callable[[str], None] | None = None,
+) -> PosteriorDraws:
+    """Draw from the posterior.
+
+    Parameters
+    ----------
+    data : RatingArrays
+        Ratings of all raters, the human's observed ones among them.
+    start : CapabilityFactors
+        Of the other raters, from stage 1.
+    human : tuple of ndarray
+        Weights of the skills, shape (rank,), and cutoffs, from stage 2.
+    seed : int
+    burn_in, sweeps : int
+        Sweeps left out, and further ones, of which every second is kept.
+    say : callable, optional
+        Called with a line now and then.
+
+    Returns
+    -------
+    PosteriorDraws
+    """
+    sampler = _Sampler(data.counted(), np.random.default_rng(seed), _State.starting(data, start, human))
+    models, prompts, cutoffs = [], [], []
+    for sweep in range(burn_in + sweeps):
+        sampler.sweep()
+        if say is not None and (sweep + 1) % 100 == 0:
+            say(f"interval: sweep {sweep + 1} of {burn_in + sweeps}")
+        if sweep >= burn_in and (sweep - burn_in) % _KEEP_EVERY == _KEEP_EVERY - 1:
+            state = sampler.state
+            models.append(state.raters[0] * state.models)
+            prompts.append(state.prompts.copy())
+            cutoffs.append(state.cutoffs[data.layout.spans[0][0]].copy())
+    return PosteriorDraws(np.array(models), np.array(prompts), np.array(cutoffs))
+
+
+@dataclass(eq=False, slots=True)
+class _State:
+    """Where the sampler stands."""
+
+    raters: Floats
+    prompts: Floats
+    models: Floats
+    cutoffs: Floats
+    centre: Floats
+    spread: Floats
+
+    @classmethod
+    def starting(cls, data: RatingArrays, start: CapabilityFactors, human: tuple[Floats, Floats]) -> _State:
+        weights, cutoffs = human
+        prompts = start.prompts.copy()
+        rated = np.unique(data.prompt)
+        centre = prompts[rated].mean(axis=0)
+        spread = np.atleast_2d(np.cov(prompts[rated].T)) + 0.05 * np.eye(prompts.shape[1])
+        raters = np.concatenate([weights[None], start.raters])
+        return cls(raters, prompts, start.models.copy(), np.concatenate([cutoffs, start.cutoffs]), centre, spread)
+
+
+@dataclass(eq=False)
+class _Sampler:
+    """Moves a state by sweeps."""
+
+    data: RatingArrays
+    rng: np.random.Generator
+    state: _State
+
+    def sweep(self) -> None:
+        self._draw_prompts()
+        self._draw_models()
+        self._rescale()
+        self._draw_raters()
+        self._draw_prior_of_prompts()
+
+    @cached_property
+    def _rows_of_rater(self) -> list[slice]:
+        # Counted rows are sorted by rater.
+        ends = np.searchsorted(self.data.rater, np.arange(self.data.raters + 1))
+        return [slice(int(first), int(last)) for first, last in pairwise(ends)]
+
+    @cached_property
+    def _pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Distinct pairs of model and opponent, and which each row is of."""
+        code = self.data.model * (self.data.models + 1) + self.data.opponent + 1
+        found, at = np.unique(code, return_inverse=True)
+        model, opponent = np.divmod(found, self.data.models + 1)
+        return model, opponent - 1, at
+
+    @cached_property
+    def _by_pair(self) -> sparse.csr_array:
+        model, _, at = self._pairs
+        return sparse.csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(len(model), len(at)))
+
+    def _derivatives(self, eta: Floats) -> tuple[Floats, Floats]:
+        data = self.data
+        upper, lower = data.layout.ends(self.state.cutoffs)
+        slope, bend = slope_and_curvature(eta, upper[data.category], lower[data.category])
+        return data.weight * slope, data.weight * bend
+
+    def _draw_prompts(self) -> None:
+        data, state = self.data, self.state
+        z = state.raters[data.rater] * data.differences(state.models)
+        precision = np.linalg.inv(state.spread)
+        for _ in range(2):
+            slope, bend = self._derivatives((z * state.prompts[data.prompt]).sum(axis=1))
+            gradient = data.by_prompt @ (slope[:, None] * z) - (state.prompts - state.centre) @ precision
+            information = _squares(data.by_prompt, bend, z) + precision
+            step = np.linalg.solve(information, gradient[..., None])[..., 0]
+            state.prompts = state.prompts + _shortened(step, ((step @ precision) * step).sum(axis=1)[:, None])
+        state.prompts = state.prompts + self._scatter(information)
+
+    def _draw_models(self) -> None:
+        data, state = self.data, self.state
+        z = state.raters[data.rater] * state.prompts[data.prompt]
+        model, opponent, _ = self._pairs
+        k, count = z.shape[1], data.models
+        for _ in range(2):
+            slope, bend = self._derivatives((z * data.differences(state.models)).sum(axis=1))
+            gradient = data.by_model @ (slope[:, None] * z) - state.models
+            information = np.zeros((count, k, count, k))
+            blocks = _squares(self._by_pair, bend, z)
+            for block, one, other in zip(blocks, model, opponent, strict=True):
+                information[one, :, one] += block
+                if other >= 0:
+                    information[other, :, other] += block
+                    information[one, :, other] -= block
+                    information[other, :, one] -= block
+            whole = information.reshape(count * k, count * k) + np.eye(count * k)
+            step: Floats = np.linalg.solve(whole, gradient.ravel()).reshape(count, k).astype(np.float64)
+            state.models = state.models + _shortened(step, (step**2).sum(axis=1, keepdims=True))
+        state.models = state.models + self._scatter(whole[None])[0].reshape(count, k)
+
+    def _rescale(self) -> None:
+        """Give the columns of models and prompts mean square 1; the raters take their scales, and t stays."""
+        state = self.state
+        of_models, of_prompts = (np.sqrt((part**2).mean(axis=0)) for part in (state.models, state.prompts))
+        state.models, state.prompts = state.models / of_models, state.prompts / of_prompts
+        state.raters = state.raters * of_models * of_prompts
+        state.centre = state.centre / of_prompts
+        state.spread = state.spread / np.outer(of_prompts, of_prompts)
+
+    def _draw_raters(self) -> None:
+        data, state = self.data, self.state
+        judges = state.raters[1:]
+        variance = ((judges**2).sum(axis=0) + 0.5) / self.rng.chisquare(len(judges) + 2, size=judges.shape[1])
+        x = state.prompts[data.prompt] * data.differences(state.models)
+        for rater, rows in enumerate(self._rows_of_rater):
+            precision = 1 / (variance * (_HUMAN_VARIANCE if rater == 0 else 1.0))
+            self._draw_rater(rater, x[rows], rows, precision)
+
+    def _draw_rater(self, rater: int, x: Floats, rows: slice, precision: Floats) -> None:
+        data, state = self.data, self.state
+        place = data.layout.spans[rater][0]
+        k, size = x.shape[1], data.layout.sizes[rater]
+        turn = mirrored(size) if data.layout.symmetric[rater] else np.eye(size - 1)
+        free = np.linalg.lstsq(turn, state.cutoffs[place], rcond=None)[0]
+        at = np.concatenate([state.raters[rater], free])
+        prior = np.concatenate([precision, np.full(turn.shape[1], _CUTOFF_PRECISION)])
+        map_ = np.zeros((k + size - 1, len(at)))
+        map_[:k, :k], map_[k:, k:] = np.eye(k), turn
+        information = np.eye(len(at))
+        for _ in range(2):
+            _, gradient, found = score_and_information(x, data.rating[rows], at[:k], turn @ at[k:], data.weight[rows])
+            information = map_.T @ found @ map_ + np.diag(prior)
+            step = np.linalg.solve(information, map_.T @ gradient - prior * at)
+            step = _shortened(step, np.asarray(prior @ step**2))
+            while not _increasing(turn @ (at + step)[k:]):
+                step = step / 2
+            at = at + step
+        for _ in range(_TRIES):
+            drawn = at + self._scatter(information[None])[0]
+            if _increasing(turn @ drawn[k:]):
+                at = drawn
+                break
+        state.raters[rater] = at[:k]
+        state.cutoffs[place] = turn @ at[k:]
+
+    def _draw_prior_of_prompts(self) -> None:
+        state = self.state
+        count, k = state.prompts.shape
+        mean = state.prompts.mean(axis=0)
+        off = state.prompts - mean
+        scale = 0.05 * np.eye(k) + off.T @ off
+        drawn = stats.invwishart.rvs(df=k + 2 + count - 1, scale=scale, random_state=self.rng)
+        state.spread = np.asarray(drawn, dtype=np.float64).reshape(k, k)
+        state.centre = mean + np.linalg.cholesky(state.spread / count) @ self.rng.standard_normal(k)
+
+    def _scatter(self, information: Floats) -> Floats:
+        """Draw from a Gaussian around 0 per matrix, of which it is the inverse covariance, shape (matrices, size)."""
+        upper = np.linalg.cholesky(information).transpose(0, 2, 1)
+        noise = self.rng.standard_normal((*upper.shape[:2], 1))
+        return np.asarray(np.linalg.solve(upper, noise)[..., 0])
+
+
+def _shortened(step: Floats, squared: Floats) -> Floats:
+    """Shorten steps longer than some prior standard deviations: far from the mode Newton's method overshoots."""
+    length = np.sqrt(squared)
+    return np.asarray(step * np.minimum(1.0, _LONGEST_STEP / np.maximum(length, _LONGEST_STEP / 2)))
+
+
+def _increasing(cutoffs: Floats) -> bool:
+    return bool((np.diff(cutoffs) > 0).all())
+
+
+def _squares(sums: sparse.csr_array, weight: Floats, z: Floats) -> Floats:
+    """Return ``sum w z z'`` over the rows that each row of `sums` adds up, shape (sums, columns, columns)."""
+    k = z.shape[1]
+    left, right = np.triu_indices(k)
+    found = np.empty((sums.shape[0], k, k))
+    parts = sums @ (weight[:, None] * z[:, left] * z[:, right])
+    found[:, left, right] = found[:, right, left] = parts
+    return found
+
+
+DRAWS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class PluggedIn:
+    """Intervals around the fitted stages 1 and 2, without further draws of the factors."""
+
+    capabilities: CapabilityFactors = field(repr=False)
+    """Stage 1."""
+    human: HumanModel = field(repr=False)
+    """Stage 2 on the block ``skills`` alone."""
+    information: Floats | None = field(repr=False)
+    """Of the prompts' factors in stage 1; None takes them as known."""
+
+    @classmethod
+    def of(
+        cls,
+        judges: RatingArrays,
+        capabilities: CapabilityFactors,
+        human: HumanModel,
+        *,
+        prior: float,
+        propagated: bool,
+    ) -> PluggedIn:
+        """Return the intervals; with `propagated` the error of the prompts' factors counts.
+
+        Parameters
+        ----------
+        judges : RatingArrays
+            Ratings of the judges alone.
+        capabilities : CapabilityFactors
+        human : HumanModel
+            Of the block ``skills``.
+        prior : float
+            Precision of the prior of stage 1.
+        propagated : bool
+        """
+        if not propagated:
+            return cls(capabilities, human, None)
+        counted = judges.counted()
+        z = capabilities.raters[counted.rater] * counted.differences(capabilities.models)
+        upper, lower = counted.layout.ends(capabilities.cutoffs)
+        eta = (z * capabilities.prompts[counted.prompt]).sum(axis=1)
+        bend = counted.weight * slope_and_curvature(eta, upper[counted.category], lower[counted.category])[1]
+        rank = capabilities.rank
+        products = (z[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+        information = (counted.by_prompt @ (bend[:, None] * products)).reshape(-1, rank, rank)
+        return cls(capabilities, human, information + prior * np.eye(rank))
+
+    @property
+    def _scales(self) -> Floats:
+        scales = self.human.design.scales
+        return np.ones(self.capabilities.rank) if scales is None else scales
+
+    @property
+    def _weights(self) -> Floats:
+        """Weight of each skill before features were scaled."""
+        return np.asarray(self.human.regression.coefficients / self._scales)
+
+    def draws(self, rng: np.random.Generator, count: int = DRAWS) -> PosteriorDraws:
+        """Draw the weights of the skills, and the prompts' factors where their error counts.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        count : int
+        """
+        regression = self.human.regression
+        root = np.linalg.cholesky(regression.covariance + 1e-12 * np.eye(len(regression.coefficients)))
+        weights = regression.coefficients + rng.standard_normal((count, len(root))) @ root.T
+        scales = np.ones(self.capabilities.rank) if self.human.design.scales is None else self.human.design.scales
+        models = (weights / scales)[:, None, :] * self.capabilities.models
+        prompts = np.broadcast_to(self.capabilities.prompts, (count, *self.capabilities.prompts.shape))
+        if self.information is not None:
+            upper = np.linalg.cholesky(self.information).transpose(0, 2, 1)
+            noise = rng.standard_normal((len(upper), upper.shape[1], count))
+            prompts = prompts + np.linalg.solve(upper, noise).transpose(2, 0, 1)
+        size = np.sqrt((prompts**2).mean(axis=1, keepdims=True))
+        cutoffs = np.broadcast_to(regression.cutoffs, (count, len(regression.cutoffs)))
+        return PosteriorDraws(models * size, prompts / size, np.array(cutoffs))

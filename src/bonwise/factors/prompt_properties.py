@@ -1,0 +1,142 @@
+"""What is known of every prompt, a tag, a category, a number or the length of its text.
+
+The tables that say it, one row per prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import ColumnError, InputError, RowError
+from bonwise.printable import quoted
+from bonwise.table.identifiers import as_categories, require_columns
+from bonwise.table.numbers import first_text_row, is_blank, parse_numbers
+from bonwise.table.reading import RowSource, open_rows
+
+__all__ = ["MOST_LEVELS", "TEXTS", "PromptProperty", "PropertyKind", "read_prompt_properties"]
+
+PropertyKind = Literal["tag", "category", "number", "length"]
+"""A ``tag`` is on or off, a ``category`` has a few names, a ``length`` is that of a text in characters."""
+
+
+@dataclass(frozen=True, eq=False)
+class PromptProperty:
+    """One column of a table of prompts."""
+
+    name: str
+    kind: PropertyKind
+    values: npt.NDArray[np.float64] = field(repr=False)
+    """1 or 0 of a tag, the place in `levels` of a category, characters of a length; NaN where there is none."""
+    levels: tuple[str, ...] = ()
+    """Names of a category, sorted; empty otherwise."""
+
+    @classmethod
+    def of_names(cls, name: str, names: Sequence[str]) -> PromptProperty:
+        """Return a category from one name per prompt, blank for none.
+
+        Examples
+        --------
+        >>> PromptProperty.of_names("topic", ["law", "", "art"]).values.tolist()
+        [1.0, nan, 0.0]
+        """
+        levels = tuple(sorted({one for one in names if one}))
+        place = {level: float(at) for at, level in enumerate(levels)}
+        return cls(name, "category", np.array([place.get(one, np.nan) for one in names]), levels)
+
+
+MOST_LEVELS = 40
+"""Different names that a column of text may have to be a category."""
+
+TEXTS = ("prompt", "text", "question", "instruction")
+"""Columns that hold the words of a prompt: their length counts."""
+
+_ON = {"1": 1.0, "1.0": 1.0, "true": 1.0, "yes": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "no": 0.0}
+
+
+def read_prompt_properties(
+    source: RowSource, prompts: Sequence[str], columns: Sequence[str] | None = None
+) -> list[PromptProperty]:
+    """Read what is known of each prompt.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        A column ``prompt_id``, and columns of 0 and 1 (or true and false, yes and no), of numbers, or of at most
+        `MOST_LEVELS` names. Of a column named as in `TEXTS` the number of characters counts. Rows of other prompts
+        are ignored.
+    prompts : sequence of str
+        Whose properties are wanted; a prompt without a row has none.
+    columns : sequence of str, optional
+        All but ``prompt_id`` where it is None.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A file that cannot be read, a column that is absent or holds too many names, a prompt with two rows, or no
+        row of any of the prompts.
+
+    Examples
+    --------
+    >>> rows = [{"prompt_id": "p1", "maths": 1, "prompt": "2 + 2?"}, {"prompt_id": "p2", "maths": 0, "prompt": "Hi"}]
+    >>> [(one.name, one.kind, one.values.tolist()) for one in read_prompt_properties(rows, ["p1", "p2"])]
+    [('maths', 'tag', [1.0, 0.0]), ('prompt', 'length', [6.0, 2.0])]
+    """
+    raw, name = open_rows(source, "prompts")
+    require_columns(raw, ("prompt_id", *(columns or ())), name)
+    ids = as_categories(raw["prompt_id"], role="prompt_id", source=name)
+    again = pd.Series(ids.codes).duplicated().to_numpy()
+    if again.any():
+        at = int(np.flatnonzero(again)[0])
+        raise RowError(
+            f"{name}, row {raw.index[at]}: prompt {quoted(raw['prompt_id'].iloc[at])} has a row already",
+            hint="give each prompt one row",
+        )
+    place = pd.Index(ids.astype(str)).get_indexer(pd.Index(list(prompts), dtype=object))
+    if (place < 0).all():
+        raise InputError(
+            f"{name}: no row is of a prompt of the fit",
+            hint=f"use the prompt_id of the ratings, such as {prompts[0]}",
+        )
+    wanted = [str(one) for one in raw.columns if one != "prompt_id"] if columns is None else list(columns)
+    if not wanted:
+        raise ColumnError(f"{name}: no column beside prompt_id", hint="add columns of tags, categories or numbers")
+    found = (_property(raw[one], one, name) for one in wanted)
+    return [
+        PromptProperty(one.name, one.kind, np.append(one.values, np.nan)[place], one.levels)
+        for one in found
+        if one is not None
+    ]
+
+
+def _property(column: pd.Series, name: str, source: str) -> PromptProperty | None:
+    """Return what a column holds, None where all of it is blank."""
+    blank = is_blank(column)
+    if blank.all():
+        return None
+    stated = column[~blank]
+    if name.strip().lower() in TEXTS:
+        lengths = np.full(len(column), np.nan)
+        lengths[~blank] = [len(str(cell)) for cell in stated]
+        return PromptProperty(name, "length", lengths)
+    on = stated.astype(str).str.strip().str.lower().map(_ON)
+    if on.notna().all():
+        values = np.full(len(column), np.nan)
+        values[~blank] = on.to_numpy(dtype=np.float64)
+        return PromptProperty(name, "tag", values)
+    if first_text_row(column) is None:
+        return PromptProperty(name, "number", parse_numbers(column, role=name, source=source))
+    named = as_categories(stated, role=name, source=source)
+    if len(named.categories) > MOST_LEVELS:
+        raise ColumnError(
+            f"{source}: column {quoted(name)} has {len(named.categories)} different names, too many for a category",
+            hint="name the columns to use with --tags, or tags=",
+        )
+    values = np.full(len(column), np.nan)
+    values[~blank] = named.codes
+    return PromptProperty(name, "category", values, tuple(str(one) for one in named.categories))

@@ -1,0 +1,288 @@
+"""Rows of ratings made from other tables: scores with labels, votes, pair verdicts, results of BiGGen-Bench."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bonwise.errors import ColumnError, RowError, UsageError
+from bonwise.printable import listed, quoted
+from bonwise.table.cells import draw_columns
+from bonwise.table.identifiers import joined_names, require_columns
+from bonwise.table.numbers import parse_numbers
+from bonwise.table.opening import ScoreSource, open_scores
+from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.vote_columns import NamedVoteColumns
+from bonwise.table.vote_rows import VoteRows, check_verdict_map, one_verdict
+
+__all__ = ["ratings_of_biggen", "ratings_of_pairs", "ratings_of_scores", "ratings_of_votes"]
+
+_VERDICTS = {1.0: "model", 0.5: "tie", 0.0: "opponent"}
+
+
+def ratings_of_scores(source: ScoreSource, *, human: str = "human", category: str | None = None) -> pd.DataFrame:
+    """Return a judge's scores and the oracle labels as ratings of candidates.
+
+    Each judge is a rater, each of its draws a replicate, and the oracle is the rater `human`. Candidates are the
+    models, so their names should recur across prompts.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+    human : str
+        How to name the oracle.
+    category : str, optional
+        Column that says the category of a prompt.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A table that `RatingTable.read` takes.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A table that cannot be read, a judge of that name, or no such column.
+
+    Examples
+    --------
+    >>> scores = [{"prompt_id": "p", "candidate": "a", "judge_score": 3, "oracle_label": 1}]
+    >>> ratings_of_scores(scores)[["model", "rater", "rating"]].values.tolist()
+    [['a', 'judge', 3.0], ['a', 'human', 1.0]]
+    """
+    table = open_scores(source)
+    if human in table.judges:
+        raise UsageError(
+            f"{table.source}: a judge is named {quoted(human)}, like the human rater",
+            hint="give the human rater another name",
+        )
+    if category is not None and category not in table.strata:
+        raise ColumnError(
+            f"{table.source}: no column {quoted(category)} that says something of prompts",
+            hint=f"the columns are {listed(table.strata) or 'none'}",
+        )
+    frame = table.frame
+    rows = pd.DataFrame(
+        {
+            "prompt_id": frame["prompt_id"].astype(object),
+            "model": frame["candidate"].astype(object),
+            "category": frame[category].astype(object) if category else "",
+        }
+    )
+    wide = list(draw_columns(frame.columns))
+    if wide:
+        draws = [_scored(rows, frame, column, str(at)) for at, column in enumerate(wide)]
+    else:
+        replicate = frame["draw"].astype(object) if "draw" in frame.columns else "0"
+        draws = [_scored(rows, frame, "judge_score", replicate)]
+    labels = rows.assign(rater=human, rating=frame["oracle_label"], replicate="0")
+    labelled = labels[labels["rating"].notna()].drop_duplicates(["prompt_id", "model"])
+    scored = pd.concat(draws, ignore_index=True)
+    return pd.concat([scored[scored["rating"].notna()], labelled], ignore_index=True)
+
+
+def _scored(rows: pd.DataFrame, frame: pd.DataFrame, column: str, replicate: pd.Series | str) -> pd.DataFrame:
+    return rows.assign(rater=frame["judge"].astype(object), rating=frame[column], replicate=replicate)
+
+
+def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source named
+    source: RowSource,
+    *,
+    verdict: str | None = None,
+    pair: Sequence[str] | None = None,
+    prompt: Sequence[str] | None = None,
+    rater: str | None = None,
+    name: str = "human",
+    category: str | None = None,
+    verdict_map: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Return votes on pairs of models as side-by-side ratings.
+
+    Columns that are not named are found, and verdicts are read, as `study_preferences` does.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+    verdict : str, optional
+        Column that says which model won.
+    pair : sequence of str, optional
+        The two columns that name the models.
+    prompt : sequence of str, optional
+        Columns that together name the prompt.
+    rater : str, optional
+        Column that names the rater. Without it all votes are those of the rater `name`, and several votes on one pair
+        are replicates.
+    name : str
+    category : str, optional
+        Column that says the category of a prompt.
+    verdict_map : mapping of str to str, optional
+        What verdicts say: ``first``, ``second``, ``tie`` or ``none``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A table that `RatingTable.read` takes.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A column that is absent, or a verdict that is none.
+
+    Examples
+    --------
+    >>> vote = [{"q": 7, "a": "x", "b": "y", "won": "model_b"}]
+    >>> ratings_of_votes(vote, verdict="won", pair=["a", "b"], prompt=["q"]).to_dict("records")
+    [{'prompt_id': '7', 'model': 'x', 'opponent': 'y', 'rater': 'human', 'rating': 'opponent', 'category': ''}]
+    """
+    raw, where = open_rows(source)
+    if pair is not None and len(pair) != 2:
+        raise UsageError(
+            f"{where}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
+            hint="such as pair=['model_a', 'model_b']",
+        )
+    if prompt is not None and not prompt:
+        raise UsageError(f"{where}: no column names the prompt", hint="such as prompt=['question_id', 'turn']")
+    named = NamedVoteColumns(
+        verdicts=None if verdict is None else (verdict,),
+        pair=None if pair is None else tuple(pair),
+        prompt=None if prompt is None else tuple(prompt),
+        judge=(),
+    )
+    needed = ("verdicts", "pair", "prompt")
+    rows = VoteRows.of(raw, where, named, needed=needed, verdict_map=check_verdict_map(verdict_map))
+    frame, columns = rows.frame, rows.columns
+    require_columns(frame, [column for column in (rater, category) if column is not None], where)
+    won = pd.Series(one_verdict(rows.worth), index=frame.index)
+    return pd.DataFrame(
+        {
+            "prompt_id": joined_names(frame, columns.prompt, "prompt_id", where).astype(object),
+            "model": frame[columns.pair[0]].astype(object),
+            "opponent": frame[columns.pair[1]].astype(object),
+            "rater": name if rater is None else frame[rater].astype(object),
+            "rating": won.map(_VERDICTS),
+            "category": "" if category is None else frame[category].astype(object),
+        }
+    )
+
+
+def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.DataFrame:
+    """Return the verdicts that ``bonwise judge --pairs`` writes as side-by-side ratings.
+
+    What a candidate earned, from 0 to 1, less 1/2 is the rating; each presentation order is a replicate.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        Columns ``prompt_id``, ``judge``, ``a``, ``b``, ``shown_first`` and ``shown_second``.
+    category : str, optional
+        Column that says the category of a prompt.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A table that `RatingTable.read` takes.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A column that is absent, or a value that is not a number.
+
+    Examples
+    --------
+    >>> pair = {"prompt_id": "p", "judge": "j", "a": "x", "b": "y", "shown_first": 1, "shown_second": 0.25}
+    >>> ratings_of_pairs([pair])["rating"].tolist()
+    [0.5, -0.25]
+    """
+    raw, where = open_rows(source)
+    orders = ("shown_first", "shown_second")
+    require_columns(raw, ["prompt_id", "judge", "a", "b", *orders, *([category] if category else [])], where)
+    parts = [
+        pd.DataFrame(
+            {
+                "prompt_id": raw["prompt_id"],
+                "model": raw["a"],
+                "opponent": raw["b"],
+                "rater": raw["judge"],
+                "rating": parse_numbers(raw[order], role=order, source=where) - 0.5,
+                "replicate": order,
+                "category": "" if category is None else raw[category],
+            }
+        )
+        for order in orders
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def ratings_of_biggen(source: RowSource, *, human: str = "human") -> pd.DataFrame:
+    """Return results in the schema of BiGGen-Bench as ratings of one model each.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        Columns ``id``, ``model_name``, ``human_score``, a column ``NAME_score`` per judge, and optionally
+        ``capability``, which becomes the category. A judge's cell is a score or a list of scores, which are
+        replicates; None in it is left out, and so is a human score of -1.
+    human : str
+        How to name the human rater.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A table that `RatingTable.read` takes.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A column that is absent, or a cell that is neither a score nor a list of scores.
+
+    Examples
+    --------
+    >>> row = {"id": "plan_1", "model_name": "m", "human_score": 4, "gpt4_score": [5, None, 3]}
+    >>> ratings_of_biggen([row])[["rater", "rating", "replicate"]].values.tolist()
+    [['human', 4, '0'], ['gpt4', 5, '0'], ['gpt4', 3, '2']]
+    """
+    raw, where = open_rows(source)
+    require_columns(raw, ["id", "model_name", "human_score"], where)
+    judges = [str(c) for c in raw.columns if str(c).endswith("_score") and c != "human_score"]
+    names = {column: column.removesuffix("_score") for column in judges}
+    if human in names.values():
+        raise UsageError(
+            f"{where}: a judge is named {quoted(human)}, like the human rater",
+            hint="give the human rater another name",
+        )
+    rows = []
+    for column in ("human_score", *judges):
+        for row, cell in zip(raw.index, raw[column], strict=True):
+            rows += [
+                (row, names.get(column, human), score, str(at)) for at, score in _scores(cell, column, row, where)
+            ]
+    at = pd.Index([row for row, *_ in rows])
+    return pd.DataFrame(
+        {
+            "prompt_id": raw["id"].loc[at].to_numpy(dtype=object),
+            "model": raw["model_name"].loc[at].to_numpy(dtype=object),
+            "rater": [name for _, name, *_ in rows],
+            "rating": pd.Series([score for _, _, score, _ in rows], dtype=object),
+            "replicate": [replicate for *_, replicate in rows],
+            "category": raw["capability"].loc[at].to_numpy(dtype=object) if "capability" in raw.columns else "",
+        }
+    )
+
+
+def _scores(cell: Any, column: str, row: object, source: str) -> list[tuple[int, Any]]:
+    """Return the scores of a cell, numbered; a human score of -1 is none."""
+    if isinstance(cell, str) and cell.strip().startswith("["):
+        try:
+            cell = json.loads(cell.replace("None", "null").replace("nan", "null"))
+        except ValueError:
+            raise RowError(
+                f"{source}, row {row}: {column} is {quoted(cell)}, which is neither a score nor a list of scores",
+                hint="write a number, or a list such as [4, 5, null]",
+            ) from None
+    found = list(cell) if isinstance(cell, list | tuple | np.ndarray) else [cell]
+    kept = [(at, one) for at, one in enumerate(found) if not pd.isna(one) and str(one).strip() != ""]
+    return [(at, one) for at, one in kept if column != "human_score" or str(one).removesuffix(".0") != "-1"]

@@ -1,0 +1,330 @@
+"""The documents on the models of a fit: leaderboard, comparison, explanation of gaps, prediction, strengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Record, Share
+
+__all__ = [
+    "AdvantageRecord",
+    "CohesionRecord",
+    "FactorComparisonDocument",
+    "FactorExplanationDocument",
+    "FactorLeaderboardDocument",
+    "FactorPredictionDocument",
+    "FactorStrengthsDocument",
+    "GapCoefficient",
+    "GapRecord",
+    "GroupAdvantage",
+    "LeaderboardRow",
+    "PredictedModel",
+    "PromptAdvantage",
+    "PromptDifference",
+]
+
+
+class PromptDifference(Record):
+    """By how much the model is better than the other on a prompt."""
+
+    prompt_id: str
+    category: str
+    """Blank for none."""
+    estimate: Number
+    se: NonNegative
+    low: Number
+    """Ends of the pointwise interval."""
+    high: Number
+    """Ends of the pointwise interval."""
+    band_low: Number
+    """Ends of the simultaneous interval: those of all prompts hold together."""
+    band_high: Number
+    """Ends of the simultaneous interval: those of all prompts hold together."""
+    verdict: Literal["better", "worse", "open"]
+    """By the simultaneous interval."""
+
+
+class GapRecord(Record):
+    """The mean difference on the prompts of a category, or on all."""
+
+    category: str
+    """Blank for all prompts."""
+    prompts: Count
+    estimate: Number
+    se: NonNegative
+    low: Number
+    high: Number
+    explained: Share | None = None
+    """Of all prompts: the share of the variance between prompts that categories explain, by least squares."""
+
+
+class FactorComparisonDocument(Document):
+    """A model beside another on every prompt, as the human rater would say."""
+
+    schema_: Literal["bonwise.factor_comparison/1"] = Field(default="bonwise.factor_comparison/1", alias="schema")
+    model: str
+    other: str
+    prompts: Annotated[list[PromptDifference], Field(min_length=1)]
+    """Largest difference first."""
+    gaps: Annotated[list[GapRecord], Field(min_length=1)]
+    """All prompts first, then categories."""
+    confidence: Confidence
+    notes: list[str]
+    human: str
+    source: str
+    version: str
+
+    frame_columns = ("prompt_id", "category", "estimate", "se", "low", "high", "band_low", "band_high", "verdict")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per prompt."""
+        for one in self.prompts:
+            yield one.to_dict()
+
+
+class GapCoefficient(Record):
+    """What a property of a prompt adds to the gap between two models."""
+
+    column: str
+    """Of the table of prompts; blank for the constant."""
+    level: str
+    """Of a category; blank otherwise."""
+    kind: Literal["constant", "tag", "category", "number", "length"]
+    unit: str
+    """What the coefficient is per."""
+    prompts: Count
+    """With the tag or in the category; all prompts of a number."""
+    estimate: Number
+    se: NonNegative
+    low: Number
+    """Ends of the pointwise interval."""
+    high: Number
+    """Ends of the pointwise interval."""
+    band_low: Number
+    """Ends of the simultaneous interval: those of all coefficients hold together."""
+    band_high: Number
+    """Ends of the simultaneous interval: those of all coefficients hold together."""
+
+
+class FactorExplanationDocument(Document):
+    """Gaps between two models, regressed on properties of the prompts by least squares."""
+
+    schema_: Literal["bonwise.factor_explanation/1"] = Field(default="bonwise.factor_explanation/1", alias="schema")
+    model: str
+    other: str
+    prompts: Count
+    """Prompts that count."""
+    left_out: dict[str, Count]
+    """Prompts that do not count, by reason."""
+    constant: GapCoefficient
+    coefficients: Annotated[list[GapCoefficient], Field(min_length=1)]
+    """In the order of the columns."""
+    explained: Share
+    """Adjusted share of the variance of the gaps between prompts."""
+    explained_low: Share
+    explained_high: Share
+    confidence: Confidence
+    notes: list[str]
+    human: str
+    source: str
+    version: str
+
+    frame_columns = (
+        *("column", "level", "kind", "unit", "prompts", "estimate"),
+        *("se", "low", "high", "band_low", "band_high"),
+    )
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per coefficient, the constant first."""
+        for one in (self.constant, *self.coefficients):
+            yield one.to_dict()
+
+
+class LeaderboardRow(Record):
+    """A model's capability, less the mean of all models."""
+
+    model: str
+    estimate: Number
+    se: NonNegative
+    low: Number
+    """Ends of the pointwise interval."""
+    high: Number
+    """Ends of the pointwise interval."""
+    band_low: Number
+    """Ends of the simultaneous interval: those of all models hold together."""
+    band_high: Number
+    """Ends of the simultaneous interval: those of all models hold together."""
+    human_ratings: Count
+    """Ratings that a human gave the model."""
+
+
+class CohesionRecord(Record):
+    """How far one skill drives the prompts of a category."""
+
+    share: Share
+    """Largest eigenvalue of the sum of ``P_p P_p'`` over all eigenvalues, mean over draws."""
+    low: Share
+    high: Share
+    p: Share
+    """Share of random sets of as many prompts that are as cohesive, this one counted."""
+    permutations: Count
+
+
+class FactorLeaderboardDocument(Document):
+    """Models ranked by what the human rater would say."""
+
+    schema_: Literal["bonwise.factor_leaderboard/1"] = Field(default="bonwise.factor_leaderboard/1", alias="schema")
+    scope: Literal["all", "category", "prompt"]
+    name: str | None
+    """Of the category or the prompt."""
+    prompts: Count
+    """Prompts behind the ranking."""
+    models: Annotated[list[LeaderboardRow], Field(min_length=2)]
+    """Best first."""
+    cohesion: CohesionRecord | None = None
+    """Of a category."""
+    confidence: Confidence
+    notes: list[str]
+    human: str
+    source: str
+    version: str
+
+    frame_columns = ("model", "estimate", "se", "low", "high", "band_low", "band_high", "human_ratings")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per model."""
+        for one in self.models:
+            yield one.to_dict()
+
+
+class PredictedModel(Record):
+    """The average that a human would give a model."""
+
+    model: str
+    estimate: Number
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
+    se: NonNegative
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
+    low: Number
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
+    high: Number
+    """Mean rating over prompts; of a human who compares, wins less losses per comparison with every other model."""
+    human_ratings: Count
+    """0 for a model of which only judges have rated answers."""
+
+
+class FactorPredictionDocument(Document):
+    """Predicted average ratings, or win rates, of all models."""
+
+    schema_: Literal["bonwise.factor_prediction/1"] = Field(default="bonwise.factor_prediction/1", alias="schema")
+    quantity: Literal["mean_rating", "net_win_rate"]
+    prompts: Count
+    """Prompts behind each average."""
+    models: Annotated[list[PredictedModel], Field(min_length=1)]
+    """Best first."""
+    confidence: Confidence
+    notes: list[str]
+    human: str
+    source: str
+    version: str
+
+    frame_columns = ("model", "estimate", "se", "low", "high", "human_ratings")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per model."""
+        for one in self.models:
+            yield one.to_dict()
+
+
+_Verdict = Literal["strength", "weakness", "open"]
+
+
+class AdvantageRecord(Record):
+    """A model's capability less the mean of the other models, averaged over prompts."""
+
+    estimate: Number
+    se: NonNegative
+    low: Number
+    high: Number
+    prompts: Count
+
+
+class GroupAdvantage(Record):
+    """A model's advantage on a group of prompts."""
+
+    column: str
+    """The tag, or the column of the category."""
+    level: str
+    """The category; blank for a tag."""
+    prompts: Count
+    estimate: Number
+    """Mean advantage on the group."""
+    se: NonNegative
+    """Mean advantage on the group."""
+    low: Number
+    """Ends of its pointwise interval."""
+    high: Number
+    """Ends of its pointwise interval."""
+    difference: Number
+    """By how much that is more than the mean of all prompts of which it is known whether they are in the group."""
+    band_low: Number
+    """Ends of the simultaneous interval of the difference: those of all groups hold together."""
+    band_high: Number
+    """Ends of the simultaneous interval of the difference: those of all groups hold together."""
+    verdict: _Verdict
+    """By the simultaneous interval."""
+
+
+class PromptAdvantage(Record):
+    """A model's advantage on a prompt."""
+
+    prompt_id: str
+    category: str
+    """Blank for none."""
+    estimate: Number
+    se: NonNegative
+    low: Number
+    """Ends of the pointwise interval."""
+    high: Number
+    """Ends of the pointwise interval."""
+    difference: Number
+    """By how much that is more than the mean of all prompts."""
+    band_low: Number
+    """Ends of the simultaneous interval of the difference: those of all prompts hold together."""
+    band_high: Number
+    """Ends of the simultaneous interval of the difference: those of all prompts hold together."""
+    verdict: _Verdict
+    """By the simultaneous interval."""
+
+
+class FactorStrengthsDocument(Document):
+    """The groups of prompts, and the prompts, on which a model's advantage is largest and smallest."""
+
+    schema_: Literal["bonwise.factor_strengths/1"] = Field(default="bonwise.factor_strengths/1", alias="schema")
+    model: str
+    models: Annotated[int, Field(ge=2)]
+    """All models, this one too."""
+    advantage: AdvantageRecord
+    """On all prompts."""
+    groups: list[GroupAdvantage]
+    """Largest difference first; empty where nothing groups the prompts."""
+    prompts: Annotated[list[PromptAdvantage], Field(min_length=1)]
+    """Largest difference first."""
+    confidence: Confidence
+    notes: list[str]
+    human: str
+    source: str
+    version: str
+
+    frame_columns = (
+        *("prompt_id", "category", "estimate", "se", "low", "high"),
+        *("difference", "band_low", "band_high", "verdict"),
+    )
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per prompt."""
+        for one in self.prompts:
+            yield one.to_dict()

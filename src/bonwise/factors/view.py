@@ -1,0 +1,315 @@
+"""A fitted factor model.
+
+The models ranked, what predicts held-out human ratings, how it was chosen, and its pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bonwise.factors.figures import Places, axis_words, prompt_map_figure
+from bonwise.factors.result import (
+    CategoryCohesion,
+    FactorDocument,
+    JudgeInformation,
+    ModelCandidateRecord,
+    PromptMap,
+    RaterRecord,
+)
+from bonwise.factors.view_answers import after_fit, baseline_name, fit_answer
+from bonwise.printable import printable
+from bonwise.report.answers import verdict
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.figures.forest import Forest, ReferenceMark, forest_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import (
+    Ends,
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    number,
+    percent,
+    setting,
+    with_interval,
+)
+
+__all__ = ["cohesion_part", "describe", "information_part", "map_part"]
+
+_LONGEST = 32
+
+
+def cohesion_part(found: Sequence[CategoryCohesion]) -> Part:
+    """Describe how far one skill drives the prompts of each category."""
+    return Part("Cohesion of the categories", list(_cohesion(found)), "detail")
+
+
+def _cohesion(found: Sequence[CategoryCohesion]) -> Iterator[Block]:
+    yield Said(
+        "note",
+        "Cohesion is the share of what the prompts of a category ask for that is one skill. p is the share of random "
+        "sets of as many prompts that are as cohesive. Only a category with a small p is more than a set of prompts.",
+    )
+    few = sum(one.cohesion.p <= 0.05 for one in found)
+    by_chance = setting(round(0.05 * len(found), 1))
+    yield Said(
+        "finding",
+        f"Categories with p of at most 0.05: {count(few)} of {count(len(found))}. By chance it would be about "
+        f"{by_chance}.",
+    )
+    columns = (
+        Column("category", "name"),
+        Column("prompts"),
+        Column("cohesion", sorted=True),
+        Column("interval"),
+        Column("random sets"),
+        Column("p"),
+    )
+    rows = [
+        (
+            printable(one.category, longest=_LONGEST),
+            count(one.prompts),
+            estimate(_share(one), "share"),
+            interval(_share(one), "share"),
+            number(one.random, "share"),
+            _p(one),
+        )
+        for one in found
+    ]
+    best = found[0]
+    yield from forest_figure(
+        [(one.category, one.cohesion.share, one.cohesion.low, one.cohesion.high) for one in found],
+        "factor-cohesion",
+        "Cohesion of the categories",
+        f"Share of one skill by category, most cohesive first: {printable(best.category, longest=_LONGEST)}, "
+        f"{with_interval(_share(best), 'share')}, p = {_p(best)}.",
+        across="cohesion: share of one skill",
+        marks=[ReferenceMark(at, one.random, "random", "random sets of prompts") for at, one in enumerate(found)],
+        said=[f"{with_interval(_share(one), 'share')}, p = {_p(one)}" for one in found],
+        unit="share",
+        bars=True,
+    )
+    yield Table.of(columns, rows)
+
+
+def _share(one: CategoryCohesion) -> Ends:
+    return Ends(one.cohesion.share, one.cohesion.low, one.cohesion.high)
+
+
+def _p(one: CategoryCohesion) -> str:
+    return setting(round(one.cohesion.p, 3))
+
+
+def information_part(found: Sequence[JudgeInformation]) -> Part:
+    """Describe what is lost without each judge."""
+    return Part("What each judge adds", list(_information(found)), "detail")
+
+
+def _information(found: Sequence[JudgeInformation]) -> Iterator[Block]:
+    yield Said(
+        "note",
+        "By how much the variance of the human's gaps between models on a prompt would grow without the ratings of "
+        "the judge. The model takes judges' errors as independent: judges that err alike add less than this says.",
+    )
+    columns = (Column("judge", "name"), Column("variance without it", sorted=True), Column("interval"))
+    rows = [
+        (
+            printable(one.rater, longest=_LONGEST),
+            estimate(one.growth, "share", sign=True),
+            interval(one.growth, "share", sign=True),
+        )
+        for one in found
+    ]
+    first = found[0]
+    yield from forest_figure(
+        [(one.rater, one.growth.estimate, one.growth.low, one.growth.high) for one in found],
+        "factor-judges",
+        "What each judge adds",
+        "Growth of the variance of the human's gaps without each judge. Most: "
+        f"{printable(first.rater, longest=_LONGEST)}, {with_interval(first.growth, 'share', sign=True)}.",
+        across="growth of the variance without the judge, as a share",
+        said=[with_interval(one.growth, "share", sign=True) for one in found],
+        unit="share",
+        bars=True,
+    )
+    yield Table.of(columns, rows)
+
+
+def map_part(found: PromptMap) -> Part:
+    """Describe where the prompts stand."""
+    return Part("Map of the prompts", [_map_note(found), _map(found)], "detail")
+
+
+def _map_note(found: PromptMap) -> Said:
+    shares = f"{number(found.x.share, 'share')} and {number(found.y.share, 'share')}"
+    return Said(
+        "note",
+        "Prompts stand near each other where the same models are better. The axes are the principal axes of the "
+        f"human's capabilities of the models, less their mean on the prompt; they hold {shares} of the variance.",
+    )
+
+
+def _map(found: PromptMap) -> Drawing[Places]:
+    places = [(one.prompt_id, one.category, one.x, one.y) for one in found.prompts]
+    x, y = (
+        axis_words(at, number(axis.share, "share"), axis.high, up=at == 2)
+        for at, axis in ((1, found.x), (2, found.y))
+    )
+    coloured = len({one.category for one in found.prompts if one.category})
+    by = f", in the colours of {count(coloured)} categories" if coloured > 1 else ""
+    says = f"{counted(len(places), 'prompt')}{by}. {_ends(found)}"
+    return prompt_map_figure(Places(places, x, y), "factor-map", "Map of the prompts", says)
+
+
+def _ends(found: PromptMap) -> str:
+    right, left = (printable(one, longest=_LONGEST) for one in (found.x.high, found.x.low))
+    up, down = (printable(one, longest=_LONGEST) for one in (found.y.high, found.y.low))
+    return f"To the right {right} is better and {left} worse; upwards {up} is better and {down} worse."
+
+
+def describe(document: FactorDocument) -> Part:
+    """Describe the fit: first how well it predicts, then the models, then how it was chosen."""
+    return Part(f"Factor model of {printable(document.settings.source)}", list(_blocks(document)))
+
+
+def _blocks(document: FactorDocument) -> Iterator[Block]:
+    data, settings = document.data, document.settings
+    yield Table.facts(
+        [
+            ("ratings", settings.source),
+            ("human rater", settings.human),
+            ("intervals", f"{percent(settings.confidence)}, {settings.interval or 'none'}"),
+            ("bonwise", settings.version),
+        ]
+    )
+    yield Said(
+        "finding",
+        f"{counted(data.ratings, 'rating')} of {counted(data.models, 'model')} on "
+        f"{counted(data.prompts, 'prompt')} by {counted(len(document.raters), 'rater')}; "
+        f"{count(data.human_ratings)} of them by "
+        f"{printable(settings.human, longest=_LONGEST)}.",
+    )
+    answer = fit_answer(document)
+    yield verdict(answer, after_fit(answer, document))
+    if data.dropped:
+        left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())
+        yield Said("caveat", f"Rows left out: {left_out}.")
+    if data.repeats:
+        yield Said("note", f"{counted(data.repeats, 'rating')} repeat an earlier one and count as replicates.")
+    if document.leaderboard:
+        yield from _drawn(document)
+        yield _leaderboard(document)
+    if document.holdout is not None:
+        yield from _held_out(document)
+    for note in document.notes:
+        yield Said("caveat", printable(note))
+    if document.prompt_map is not None:
+        yield map_part(document.prompt_map)
+    if document.cohesion:
+        yield cohesion_part(document.cohesion)
+    if document.information:
+        yield information_part(document.information)
+    yield _chosen(document)
+    yield _raters(document.raters)
+    yield limits("factor")
+
+
+def _leaderboard(document: FactorDocument) -> Table:
+    columns = (
+        Column("model", "name"),
+        Column("capability", sorted=True),
+        Column(interval_title(document.settings.confidence)),
+        Column("human ratings", spare=1),
+    )
+    rows = [
+        (
+            printable(one.model, longest=_LONGEST),
+            estimate(one.capability, sign=True),
+            interval(one.capability),
+            count(one.human_ratings),
+        )
+        for one in document.leaderboard
+    ]
+    return Table.of(columns, rows, "Mean capability over prompts, less the mean of all models")
+
+
+def _drawn(document: FactorDocument) -> list[Drawing[Forest]]:
+    found = [(one.model, one.capability) for one in document.leaderboard]
+    best, capability = found[0]
+    return forest_figure(
+        [(model, one.estimate, one.low, one.high) for model, one in found],
+        "factor-models",
+        "Models",
+        f"Mean capability, less that of all models. Best: {printable(best)}, {with_interval(capability, sign=True)}.",
+        across="capability, less the mean",
+        said=[with_interval(one, sign=True) for _, one in found],
+    )
+
+
+def _held_out(document: FactorDocument) -> Iterator[Block]:
+    held = document.holdout
+    if held is None:
+        return
+    yield Said(
+        "finding",
+        f"{counted(held.fitted, 'human rating')} predict the {count(held.n)} held out with a cross-entropy of "
+        f"{setting(round(held.cross_entropy, 4))} nats per rating.",
+    )
+    losses = [setting(round(one.cross_entropy, 4)) for one in document.baselines.values()]
+    columns = (Column("baseline", "words"), *map(Column, ("cross-entropy", "more than the model", "interval")))
+    rows = [
+        (
+            baseline_name(name),
+            loss,
+            estimate(one.difference, sign=True),
+            interval(one.difference),
+        )
+        for (name, one), loss in zip(document.baselines.items(), losses, strict=True)
+    ]
+    yield Table.of(columns, rows, "Baselines on the same held-out ratings")
+
+
+def _chosen(document: FactorDocument) -> Part:
+    said = Said(
+        "note",
+        f"Rank {document.rank}, prior precision {setting(document.prior)}, columns {', '.join(document.columns)}, "
+        f"ridge {setting(document.ridge)}: the smallest cross-entropy of human ratings, cross-validated. The loss of "
+        "stage 1 falls with every further skill and chooses nothing.",
+    )
+    columns = tuple(map(Column, ("rank", "prior", "columns", "ridge", "cross-entropy", "se", "stage 1")))
+    ranked = sorted(document.candidates, key=lambda one: one.cross_entropy)
+    return Part("Choice of the model", [said, Table.of(columns, map(_candidate, ranked))], "detail")
+
+
+def _candidate(one: ModelCandidateRecord) -> tuple[str, ...]:
+    return (
+        count(one.rank),
+        setting(one.prior),
+        ", ".join(one.columns),
+        setting(one.ridge),
+        number(one.cross_entropy),
+        number(one.se),
+        number(one.stage_one_loss),
+    )
+
+
+def _raters(raters: list[RaterRecord]) -> Part:
+    columns = (
+        Column("rater", "name"),
+        Column("ratings"),
+        Column("rates", "words"),
+        Column("categories", "words"),
+        Column("read as", "words"),
+    )
+    rows = [
+        (
+            printable(one.rater, longest=_LONGEST),
+            count(one.ratings),
+            "two models" if one.side_by_side else "one model",
+            ", ".join(printable(word, longest=_LONGEST) for word in one.categories[:10]),
+            f"{count(one.distinct)} numbers in {len(one.categories)} bins" if one.rule == "bins" else one.rule,
+        )
+        for one in raters
+    ]
+    return Part("Raters", [Table.of(columns, rows)], "detail")

@@ -1,0 +1,364 @@
+"""What results of a factor model decide, with the figure and its interval, and what to do after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bonwise.estimates import EstimateRecord
+from bonwise.factors.result import BaselineRecord, FactorDocument, FactorSettings, FactorStudyDocument
+from bonwise.factors.result_models import (
+    FactorComparisonDocument,
+    FactorExplanationDocument,
+    FactorLeaderboardDocument,
+    FactorStrengthsDocument,
+    GapCoefficient,
+    GroupAdvantage,
+    LeaderboardRow,
+    PromptAdvantage,
+)
+from bonwise.printable import printable, shell_path, shell_word
+from bonwise.report.answers import State, StatedVerdict, outcome_of
+from bonwise.report.blocks import Said
+from bonwise.report.numbers import Bounded, Ends, count, counted, setting, with_interval
+
+__all__ = [
+    "BASELINE_WORDS",
+    "WITHOUT_JUDGES",
+    "after_comparison",
+    "after_explanation",
+    "after_fit",
+    "after_leaderboard",
+    "after_prediction",
+    "after_strengths",
+    "after_study",
+    "baseline_name",
+    "clear_coefficients",
+    "comparison_answer",
+    "explanation_answer",
+    "fit_answer",
+    "leaderboard_answer",
+    "strengths_answer",
+    "study_answer",
+]
+
+BASELINE_WORDS: Mapping[str, str] = {
+    "frequencies": "shares of the categories",
+    "constant": "strengths of the models",
+    "prompt_specific": "strengths, and each prompt's own",
+    "verdicts_only": "judges' verdicts alone",
+    "constant_and_verdict": "strengths and mean verdict",
+    "all_ratings": "strengths and every verdict",
+}
+
+WITHOUT_JUDGES = ("frequencies", "constant", "prompt_specific")
+"""Baselines that are fitted to human ratings alone."""
+
+
+def baseline_name(name: str) -> str:
+    """Return what a baseline is called.
+
+    Examples
+    --------
+    >>> baseline_name("constant"), baseline_name("mine")
+    ('strengths of the models', 'mine')
+    """
+    return BASELINE_WORDS.get(name, printable(name))
+
+
+_LONGEST = 32
+"""Characters of a name."""
+
+_MOST_NAMES = 3
+
+
+def fit_answer(document: FactorDocument) -> StatedVerdict:
+    """Return whether judges improve the prediction of human ratings that were held out.
+
+    The factor model is compared with the best baseline that uses no judge, which is chosen on the same ratings.
+
+    Parameters
+    ----------
+    document : FactorDocument
+    """
+    alone = {name: document.baselines[name] for name in WITHOUT_JUDGES if name in document.baselines}
+    if document.holdout is None or not alone:
+        told = "Nothing was held out, so it is not known whether the judges add to the human ratings."
+        return StatedVerdict("not tested", "open", told)
+    name, best = min(alone.items(), key=_loss)
+    found = best.difference
+    if found.estimate is None:
+        why = printable(found.reason or "no reason is known", longest=200)
+        return StatedVerdict("undefined", "open", f"Whether the judges add to the human ratings is undefined: {why}.")
+    figure = (
+        f"the advantage over the best baseline without judges ({baseline_name(name)}) is "
+        f"{with_interval(found, sign=True)} nats per rating, {count(document.holdout.n)} held out"
+    )
+    return {
+        "above": StatedVerdict("judges add", "good", f"The judges add to the human ratings: {figure}."),
+        "below": StatedVerdict("judges do not help", "bad", f"The judges make the prediction worse: {figure}."),
+        "open": StatedVerdict(
+            "no gain shown", "open", f"The judges are not shown to add to the human ratings: {figure}."
+        ),
+    }[outcome_of(found)]
+
+
+def _loss(named: tuple[str, BaselineRecord]) -> float:
+    return named[1].cross_entropy
+
+
+def study_answer(document: FactorStudyDocument) -> StatedVerdict:
+    """Return whether more human ratings, or more judges, predict human ratings better.
+
+    The smallest share is compared with the largest one.
+
+    Parameters
+    ----------
+    document : FactorStudyDocument
+    """
+    gains = {what: (told, found) for what, told, found in _gains(document)}
+    if not gains:
+        told = "One number of human ratings was fitted: it is not known what more of them would add."
+        return StatedVerdict("nothing to compare", "open", told)
+    changes = ", and ".join(
+        f"by {with_interval(_turned(found), sign=True)} nats with {told}" for told, found in gains.values()
+    )
+    figure = f"held-out cross-entropy changes {changes}"
+    helps = [what for what, (_, found) in gains.items() if outcome_of(found) == "above"]
+    hurts = [what for what, (_, found) in gains.items() if outcome_of(found) == "below"]
+    if helps:
+        state: State = "open" if hurts else "good"
+        return StatedVerdict(_both_or("help", helps), state, f"More {' and '.join(helps)} help: {figure}.")
+    if hurts:
+        return StatedVerdict(_both_or("hurt", hurts), "bad", f"More {' and '.join(hurts)} do not help: {figure}.")
+    return StatedVerdict("no gain shown", "open", f"No gain is shown: {figure}.")
+
+
+def _both_or(verb: str, found: Sequence[str]) -> str:
+    return f"both {verb}" if len(found) == 2 else f"more {found[0]} {verb}"
+
+
+def _gains(document: FactorStudyDocument) -> Iterator[tuple[str, str, EstimateRecord]]:
+    """Yield what there is more of, how much, and by how much the factor model then loses less."""
+    ratings, judges = document.by_labels, document.by_judges
+    fitted = [(round(one.fitted), one) for one in (ratings[0], ratings[-1])]
+    used = [(one.judges, one) for one in (judges[0], judges[-1])] if judges else []
+    for what, noun, ends in (("ratings", "human ratings", fitted), ("judges", "judges", used)):
+        if not ends:
+            continue
+        (fewest, first), (most, _) = ends
+        if fewest < most and first.more_than_largest.estimate is not None:
+            yield what, f"{count(most)} {noun} instead of {count(fewest)}", first.more_than_largest
+
+
+def leaderboard_answer(document: FactorLeaderboardDocument) -> StatedVerdict:
+    """Return whether the simultaneous interval of the first model lies above those of all others.
+
+    Parameters
+    ----------
+    document : FactorLeaderboardDocument
+    """
+    first, *others = document.models
+    name, figure = _name(first.model), with_interval(_band(first), sign=True)
+    told = f"{figure} above the mean of all models"
+    near = [one for one in others if one.band_high >= first.band_low]
+    if not near:
+        of = counted(len(document.models), "model")
+        says = f"{name} is the best of {of}: it is {told}, and no other interval reaches its own."
+        return StatedVerdict(f"{name} leads", "good", says)
+    them = _listed([one.model for one in near])
+    return StatedVerdict(
+        "no clear leader",
+        "open",
+        f"The best model is not settled: {name} is {told}, and its interval overlaps with that of {them}.",
+    )
+
+
+def comparison_answer(document: FactorComparisonDocument) -> StatedVerdict:
+    """Return which of two models is better on average over all prompts.
+
+    Parameters
+    ----------
+    document : FactorComparisonDocument
+    """
+    first, second = _name(document.model), _name(document.other)
+    whole = document.gaps[0]
+    found = Ends(whole.estimate, whole.low, whole.high)
+    over = f"the mean difference over {counted(whole.prompts, 'prompt')} is {with_interval(found, sign=True)}"
+    return {
+        "above": StatedVerdict(f"{first} is better", "good", f"{first} is better than {second}: {over}."),
+        "below": StatedVerdict(f"{second} is better", "good", f"{second} is better than {first}: {over}."),
+        "open": StatedVerdict("no difference shown", "open", f"Neither model is shown to be better: {over}."),
+    }[outcome_of(found)]
+
+
+def explanation_answer(document: FactorExplanationDocument) -> StatedVerdict:
+    """Return whether a property of the prompts goes with the gap, by intervals that hold together.
+
+    Parameters
+    ----------
+    document : FactorExplanationDocument
+    """
+    explained = Ends(document.explained, document.explained_low, document.explained_high)
+    share = f"together they explain {with_interval(explained, 'share')} of its variance"
+    of = f"of {count(len(document.coefficients))} coefficients"
+    clear = clear_coefficients(document)
+    if not clear:
+        told = f"No property is shown to be associated with the gap (0 {of} differ from 0): {share}."
+        return StatedVerdict("no association shown", "open", told)
+    differ = f"{count(len(clear))} {of} {'differs' if len(clear) == 1 else 'differ'} from 0"
+    told = f"Properties are associated with the gap ({differ}): {share}."
+    return StatedVerdict("association shown", "good", told)
+
+
+def clear_coefficients(document: FactorExplanationDocument) -> list[GapCoefficient]:
+    """Return the coefficients whose simultaneous interval excludes 0."""
+    return [
+        one for one in document.coefficients if outcome_of(Ends(one.estimate, one.band_low, one.band_high)) != "open"
+    ]
+
+
+def strengths_answer(document: FactorStrengthsDocument) -> StatedVerdict:
+    """Return which groups of prompts are strengths and weaknesses of a model; without groups, which prompts.
+
+    Parameters
+    ----------
+    document : FactorStrengthsDocument
+    """
+    rows: Sequence[GroupAdvantage | PromptAdvantage] = document.groups or document.prompts
+    what = f"{counted(len(rows), 'group')} of prompts" if document.groups else counted(len(rows), "prompt")
+    strong = [one for one in rows if one.verdict == "strength"]
+    weak = [one for one in reversed(rows) if one.verdict == "weakness"]
+    name = _name(document.model)
+    if not strong and not weak:
+        most = max(rows, key=lambda one: abs(one.difference))
+        says = (
+            f"Of {what} none is shown to be a strength or a weakness of {name}: the largest difference from its mean "
+            f"is {_apart(most)} ({_row_name(most)})."
+        )
+        return StatedVerdict("no difference shown", "open", says)
+    found: list[str] = []
+    if strong:
+        found.append(f"strong on {count(len(strong))} ({_examples(strong)})")
+    if weak:
+        found.append(f"weak on {count(len(weak))} ({_examples(weak)})")
+    says = f"Of {what} {name} is {' and '.join(found)}, compared with its own mean."
+    word, state = _word(strong=bool(strong), weak=bool(weak))
+    return StatedVerdict(word, state, says)
+
+
+def _word(*, strong: bool, weak: bool) -> tuple[str, State]:
+    if strong and weak:
+        return "strengths and weaknesses", "open"
+    return ("strengths shown", "good") if strong else ("weaknesses shown", "bad")
+
+
+def _examples(rows: Sequence[GroupAdvantage | PromptAdvantage]) -> str:
+    told = [f"{_row_name(one)} {_apart(one)}" for one in rows[:_MOST_NAMES]]
+    return ", ".join([*told, *(["..."] if len(rows) > _MOST_NAMES else [])])
+
+
+def _apart(one: GroupAdvantage | PromptAdvantage) -> str:
+    return with_interval(Ends(one.difference, one.band_low, one.band_high), sign=True)
+
+
+def _row_name(one: GroupAdvantage | PromptAdvantage) -> str:
+    if isinstance(one, PromptAdvantage):
+        return _name(one.prompt_id)
+    return f"{_name(one.column)} = {_name(one.level)}" if one.level else _name(one.column)
+
+
+def _band(one: LeaderboardRow) -> Ends:
+    return Ends(one.estimate, one.band_low, one.band_high)
+
+
+def _turned(found: Bounded) -> Ends:
+    """Return what is lost less as a change."""
+    low, high = (None if end is None else -end for end in (found.high, found.low))
+    return Ends(None if found.estimate is None else -found.estimate, low, high)
+
+
+def _name(text: str) -> str:
+    return printable(text, longest=_LONGEST)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(_name, names[:_MOST_NAMES]))
+    return f"{shown} and {count(len(names) - _MOST_NAMES)} more" if len(names) > _MOST_NAMES else shown
+
+
+_FIT, _PROMPTS = "FIT.json", "PROMPTS.csv"
+_SUFFIXES = (".csv", ".jsonl", ".parquet", ".gz")
+"""How the source of ratings ends where it is a file."""
+
+
+def after_fit(answer: StatedVerdict, document: FactorDocument, fit: str | None = None) -> Sequence[Said]:
+    """Hold out ratings where none were, rank the models where judges add, otherwise study what would help."""
+    if answer.word == "not tested":
+        return _then("Hold out human ratings to see what the judges add:", f"fit {_again(document)} --holdout 0.5")
+    if answer.state == "good":
+        why = f"Save the fit with --save {_FIT}, then rank the models:" if fit is None else "Rank the models:"
+        return _then(why, f"leaderboard {shell_path(fit or _FIT)}")
+    return _then("Study whether more human ratings or more judges would help:", f"study {_again(document)}")
+
+
+def _again(document: FactorDocument) -> str:
+    """Return the arguments that read the same ratings and choose the same model."""
+    settings = document.settings
+    ratings = settings.source if settings.source.endswith(_SUFFIXES) else "RATINGS.csv"
+    flags = [f"--human {shell_word(settings.human)}"]
+    flags += [f"--{name} {setting(value)}" for name, value in _chosen(settings) if value is not None]
+    words = [f"{one.rater}={','.join(one.categories)}" for one in document.raters if one.rule == "words"]
+    flags += [f"--categories {shell_word(one)}" for one in words]
+    return " ".join([shell_path(ratings), *flags])
+
+
+def _chosen(settings: FactorSettings) -> Iterator[tuple[str, float | None]]:
+    yield "rank", settings.rank
+    yield "prior", settings.prior
+
+
+def after_study(answer: StatedVerdict) -> Sequence[Said]:
+    """Collect what helps."""
+    if answer.state == "good":
+        return [Said("finding", "Collect more of what helps; choose the ratings to ask for at random.")]
+    return [Said("finding", "Compare more budgets and more splits before you pay for more ratings or judges.")]
+
+
+def after_leaderboard(first: str, second: str, fit: str = _FIT) -> Sequence[Said]:
+    """Compare the first two models prompt by prompt."""
+    return _then(
+        "Compare the first two models prompt by prompt:", f"compare {shell_path(fit)} {_both(first, second)}"
+    )
+
+
+def after_comparison(first: str, second: str, fit: str = _FIT) -> Sequence[Said]:
+    """Look for what is associated with the gap."""
+    asked = f"explain {shell_path(fit)} {_both(first, second)} --prompts {_PROMPTS}"
+    return _then("See which properties of the prompts are associated with the gap:", asked)
+
+
+def after_explanation(model: str, fit: str = _FIT, prompts: str = _PROMPTS) -> Sequence[Said]:
+    """Look for the groups on which the model is strong."""
+    asked = f"strengths {shell_path(fit)} {shell_word(model)} --prompts {shell_path(prompts)}"
+    return _then("See on which groups of prompts the first model is strong or weak:", asked)
+
+
+def after_strengths(answer: StatedVerdict, fit: str = _FIT) -> Sequence[Said]:
+    """Rank the models where they differ, otherwise ask for more ratings."""
+    if answer.word == "no difference shown":
+        return [Said("finding", "More human ratings make these intervals narrower.")]
+    return _then("Rank the models on a category of prompts:", f"leaderboard {shell_path(fit)} --category CATEGORY")
+
+
+def after_prediction(fit: str = _FIT) -> Sequence[Said]:
+    """Rank the models with intervals that hold together."""
+    why = "Each interval is of one model alone. To see whether a model leads, rank the models:"
+    return _then(why, f"leaderboard {shell_path(fit)}")
+
+
+def _both(first: str, second: str) -> str:
+    return f"{shell_word(first)} {shell_word(second)}"
+
+
+def _then(why: str, words: str) -> Sequence[Said]:
+    return [Said("finding", why), Said("command", f"bonwise factor {words}")]

@@ -1,0 +1,416 @@
+"""Models of a fit as a person reads them.
+
+Ranked, two compared, their gaps explained, averages predicted, strengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bonwise.factors.result_models import (
+    CohesionRecord,
+    FactorComparisonDocument,
+    FactorExplanationDocument,
+    FactorLeaderboardDocument,
+    FactorPredictionDocument,
+    FactorStrengthsDocument,
+    GapCoefficient,
+    GapRecord,
+    GroupAdvantage,
+    PromptAdvantage,
+    PromptDifference,
+)
+from bonwise.factors.view_answers import (
+    after_comparison,
+    after_explanation,
+    after_leaderboard,
+    after_prediction,
+    after_strengths,
+    clear_coefficients,
+    comparison_answer,
+    explanation_answer,
+    leaderboard_answer,
+    strengths_answer,
+)
+from bonwise.printable import printable
+from bonwise.report.answers import verdict
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.figures.forest import forest_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import Ends, count, counted, estimate, interval, number, percent, with_interval
+
+__all__ = [
+    "describe_comparison",
+    "describe_explanation",
+    "describe_leaderboard",
+    "describe_prediction",
+    "describe_strengths",
+]
+
+_LONGEST = 32
+_PROMPTS_AT_A_GLANCE = 12
+"""Prompts that a terminal shows."""
+
+
+def describe_comparison(document: FactorComparisonDocument) -> Part:
+    """Describe where each of two models is better."""
+    first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
+    return Part(f"{first} against {second}", list(_blocks_of_comparison(document, first, second)))
+
+
+def _blocks_of_comparison(document: FactorComparisonDocument, first: str, second: str) -> Iterator[Block]:
+    yield Table.facts(
+        [
+            ("ratings", document.source),
+            ("human rater", document.human),
+            ("intervals", percent(document.confidence)),
+            ("bonwise", document.version),
+        ]
+    )
+    yield verdict(comparison_answer(document), after_comparison(document.model, document.other))
+    better, worse = (sum(one.verdict == word for one in document.prompts) for word in ("better", "worse"))
+    total = len(document.prompts)
+    yield Said(
+        "finding",
+        f"Of {counted(total, 'prompt')} {first} is better on {count(better)} and {second} "
+        f"on {count(worse)}; {count(total - better - worse)} are open. These verdicts hold together.",
+    )
+    if len(document.gaps) > 1:
+        yield from forest_figure(
+            [(_category_name(one), one.estimate, one.low, one.high) for one in document.gaps],
+            "factor-gaps",
+            "Differences by category",
+            f"Mean difference, {first} less {second}.",
+            across="difference of capabilities",
+        )
+    yield _gaps(document.gaps)
+    explained = document.gaps[0].explained
+    if explained is not None:
+        share = number(explained, "share")
+        yield Said("note", f"Categories explain {share} of the variance of the differences between prompts.")
+    columns = (
+        Column("prompt", "name"),
+        Column("category", "words", spare=2),
+        Column("difference", sorted=True),
+        Column("interval", spare=1),
+        Column("simultaneous"),
+        Column("verdict", "words"),
+    )
+    rows = Table.of(columns, map(_prompt_row, document.prompts), f"{first} less {second}").rows
+    table = Table(columns, rows, f"{first} less {second}", at_a_glance=_PROMPTS_AT_A_GLANCE)
+    for note in document.notes:
+        yield Said("caveat", printable(note))
+    yield Part("Every prompt", [table], anchor="prompts", folded=f"A table of {counted(total, 'prompt')}")
+    yield limits("factor")
+
+
+def _category_name(one: GapRecord) -> str:
+    return printable(one.category, longest=_LONGEST) or "all prompts"
+
+
+def _gaps(gaps: list[GapRecord]) -> Table:
+    columns = (Column("category", "name"), Column("prompts"), Column("mean difference"), Column("interval"))
+    rows = []
+    for one in gaps:
+        ends = Ends(one.estimate, one.low, one.high)
+        rows.append((_category_name(one), count(one.prompts), estimate(ends, sign=True), interval(ends)))
+    return Table.of(columns, rows)
+
+
+def _prompt_row(one: PromptDifference) -> tuple[str, ...]:
+    ends = Ends(one.estimate, one.band_low, one.band_high)
+    return (
+        printable(one.prompt_id, longest=_LONGEST),
+        printable(one.category, longest=_LONGEST),
+        estimate(ends, sign=True),
+        interval(Ends(one.estimate, one.low, one.high)),
+        interval(ends),
+        one.verdict,
+    )
+
+
+def describe_explanation(document: FactorExplanationDocument) -> Part:
+    """Describe what goes with the gaps between two models."""
+    first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
+    return Part(
+        f"What explains the gap between {first} and {second}", list(_blocks_of_explanation(document, first, second))
+    )
+
+
+def _blocks_of_explanation(document: FactorExplanationDocument, first: str, second: str) -> Iterator[Block]:
+    yield Table.facts(
+        [
+            ("ratings", document.source),
+            ("human rater", document.human),
+            ("prompts", count(document.prompts)),
+            ("intervals", percent(document.confidence)),
+            ("bonwise", document.version),
+        ]
+    )
+    yield verdict(explanation_answer(document), after_explanation(document.model))
+    clear = clear_coefficients(document)
+    if clear:
+        largest = max(clear, key=lambda one: abs(one.estimate))
+        better = first if largest.estimate > 0 else second
+        yield Said("finding", f"Largest: {_column_name(largest)} favours {better}, {_coefficient_words(largest)}.")
+    columns = (
+        Column("prompts with", "name"),
+        Column("read as", "meaning", spare=2),
+        Column("prompts", spare=3),
+        Column("adds to the gap"),
+        Column("interval", spare=1),
+        Column("simultaneous"),
+    )
+    yield from forest_figure(
+        [(_column_name(one), one.estimate, one.band_low, one.band_high) for one in document.coefficients],
+        "factor-explanation",
+        "What adds to the gap",
+        f"What each property of a prompt adds to the gap, {first} less {second}, with simultaneous intervals.",
+        across="change of the gap between capabilities",
+    )
+    rows = [_coefficient_row(one) for one in (document.constant, *document.coefficients)]
+    yield Table.of(columns, rows, f"Gap: {first} less {second}")
+    yield Said("note", "Simultaneous intervals of all coefficients hold together with the stated confidence.")
+    if document.left_out:
+        left_out = ", ".join(f"{count(rows)} ({printable(why)})" for why, rows in document.left_out.items())
+        yield Said("caveat", f"Prompts left out: {left_out}.")
+    for note in document.notes:
+        yield Said("caveat", printable(note))
+    yield limits("factor")
+
+
+def _column_name(one: GapCoefficient) -> str:
+    if one.kind == "constant":
+        return "none of these"
+    column = printable(one.column, longest=_LONGEST)
+    return f"{column} = {printable(one.level, longest=_LONGEST)}" if one.level else column
+
+
+def _coefficient_words(one: GapCoefficient) -> str:
+    return with_interval(Ends(one.estimate, one.band_low, one.band_high), sign=True)
+
+
+def _coefficient_row(one: GapCoefficient) -> tuple[str, ...]:
+    ends = Ends(one.estimate, one.band_low, one.band_high)
+    return (
+        _column_name(one),
+        printable(one.unit, longest=60),
+        count(one.prompts),
+        estimate(ends, sign=True),
+        interval(Ends(one.estimate, one.low, one.high)),
+        interval(ends),
+    )
+
+
+def describe_leaderboard(document: FactorLeaderboardDocument) -> Part:
+    """Describe the ranking."""
+    scope = {"all": "all prompts", "category": "category", "prompt": "prompt"}[document.scope]
+    name = "" if document.name is None else f" {printable(document.name, longest=60)}"
+    return Part(f"Leaderboard on {scope}{name}", list(_blocks_of_leaderboard(document)))
+
+
+def _blocks_of_leaderboard(document: FactorLeaderboardDocument) -> Iterator[Block]:
+    yield Table.facts(
+        [
+            ("ratings", document.source),
+            ("human rater", document.human),
+            ("prompts", count(document.prompts)),
+            ("intervals", percent(document.confidence)),
+            ("bonwise", document.version),
+        ]
+    )
+    first, second = document.models[0].model, document.models[1].model
+    yield verdict(leaderboard_answer(document), after_leaderboard(first, second))
+    yield Said("finding", f"Capability on {counted(document.prompts, 'prompt')}, less the mean of all models.")
+    columns = (
+        Column("model", "name"),
+        Column("capability", sorted=True),
+        Column("interval", spare=2),
+        Column("simultaneous"),
+        Column("human ratings", spare=1),
+    )
+    rows = [
+        (
+            printable(one.model, longest=_LONGEST),
+            estimate(Ends(one.estimate, one.band_low, one.band_high), sign=True),
+            interval(Ends(one.estimate, one.low, one.high)),
+            interval(Ends(one.estimate, one.band_low, one.band_high)),
+            count(one.human_ratings),
+        )
+        for one in document.models
+    ]
+    yield from forest_figure(
+        [(one.model, one.estimate, one.band_low, one.band_high) for one in document.models],
+        "factor-leaderboard",
+        "Models",
+        "Capability less the mean of all models, with simultaneous intervals.",
+        across="capability, less the mean",
+    )
+    yield Table.of(columns, rows, "Models, the best first")
+    yield Said("note", "Simultaneous intervals of all models hold together with the stated confidence.")
+    if document.cohesion is not None:
+        yield Said("finding", _cohesion(document.cohesion))
+    for note in document.notes:
+        yield Said("caveat", printable(note))
+    yield limits("factor")
+
+
+def _cohesion(found: CohesionRecord) -> str:
+    ends = Ends(found.share, found.low, found.high)
+    return (
+        f"One skill carries {with_interval(ends, 'share')} of what the prompts of the category ask for; "
+        f"p = {number(found.p)} against {counted(found.permutations, 'random set')} of as many prompts."
+    )
+
+
+_WORDS_OF_PREDICTION = {"mean_rating": "mean rating", "net_win_rate": "wins less losses per comparison"}
+
+
+def describe_prediction(document: FactorPredictionDocument) -> Part:
+    """Describe the averages."""
+    return Part("Predicted averages", list(_blocks_of_prediction(document)))
+
+
+def _blocks_of_prediction(document: FactorPredictionDocument) -> Iterator[Block]:
+    words = _WORDS_OF_PREDICTION[document.quantity]
+    yield Table.facts(
+        [
+            ("ratings", document.source),
+            ("human rater", document.human),
+            ("intervals", percent(document.confidence)),
+            ("bonwise", document.version),
+        ]
+    )
+    best = document.models[0]
+    found = with_interval(Ends(best.estimate, best.low, best.high))
+    yield Said(
+        "lead",
+        f"Predicted {words} over {counted(document.prompts, 'prompt')}: {printable(best.model, longest=_LONGEST)} "
+        f"has the highest, {found}.",
+    )
+    columns = (Column("model", "name"), Column(words, sorted=True), Column("interval"), Column("human ratings"))
+    rows = []
+    for one in document.models:
+        ends = Ends(one.estimate, one.low, one.high)
+        name = printable(one.model, longest=_LONGEST)
+        rows.append((name, estimate(ends), interval(ends), count(one.human_ratings)))
+    yield from forest_figure(
+        [(one.model, one.estimate, one.low, one.high) for one in document.models],
+        "factor-averages",
+        "Predicted averages",
+        f"Predicted {words} of each model.",
+        None,
+        across=words,
+    )
+    yield Table.of(columns, rows, "Models, the best first")
+    for note in document.notes:
+        yield Said("caveat", printable(note))
+    yield Part("Next", list(after_prediction()), "next", anchor="next")
+    yield limits("factor")
+
+
+_ENDS = 10
+"""Prompts shown at each end of the order; a page lists all of them too."""
+
+_ENDS_AT_A_GLANCE = 5
+
+
+def describe_strengths(document: FactorStrengthsDocument) -> Part:
+    """Describe where the advantage of a model is largest and smallest."""
+    return Part(
+        f"Strengths and weaknesses of {printable(document.model, longest=_LONGEST)}",
+        list(_blocks_of_strengths(document)),
+    )
+
+
+def _blocks_of_strengths(document: FactorStrengthsDocument) -> Iterator[Block]:
+    yield Table.facts(
+        [
+            ("ratings", document.source),
+            ("human rater", document.human),
+            ("prompts", count(document.advantage.prompts)),
+            ("intervals", percent(document.confidence)),
+            ("bonwise", document.version),
+        ]
+    )
+    whole, answer = document.advantage, strengths_answer(document)
+    yield verdict(answer, after_strengths(answer))
+    yield Said(
+        "finding",
+        f"On {counted(whole.prompts, 'prompt')} the advantage over the mean of the other "
+        f"{counted(document.models - 1, 'model')} is "
+        f"{with_interval(Ends(whole.estimate, whole.low, whole.high), sign=True)} on average.",
+    )
+    if document.groups:
+        yield Said("finding", _verdicts(document.groups, "group"))
+        yield from forest_figure(
+            [(_group_name(one), one.difference, one.band_low, one.band_high) for one in document.groups],
+            "factor-strengths",
+            "Strengths and weaknesses",
+            "Advantage in each group less the model's mean advantage, with simultaneous intervals.",
+            across="advantage, less the mean of all prompts",
+        )
+        yield _groups(document.groups)
+    yield Said("finding", _verdicts(document.prompts, "prompt"))
+    top = document.prompts[:_ENDS]
+    yield _table_of_prompts(top, "Prompts with the largest advantage", glance=_ENDS_AT_A_GLANCE)
+    bottom = [one for one in reversed(document.prompts[-_ENDS:]) if one not in top]
+    if bottom:
+        yield _table_of_prompts(bottom, "Prompts with the smallest advantage", glance=_ENDS_AT_A_GLANCE)
+    yield Said(
+        "note",
+        "A strength is an advantage above the model's own mean, a weakness one below it. The verdicts on all groups "
+        "hold together with the stated confidence, and so do those on all prompts.",
+    )
+    for note in document.notes:
+        yield Said("caveat", printable(note))
+    folded = f"A table of {counted(len(document.prompts), 'prompt')}"
+    yield Part("Every prompt", [_table_of_prompts(document.prompts, "")], "detail", folded=folded)
+    yield limits("factor")
+
+
+def _verdicts(rows: Sequence[GroupAdvantage | PromptAdvantage], what: str) -> str:
+    strong, weak = (sum(one.verdict == word for one in rows) for word in ("strength", "weakness"))
+    rest = len(rows) - strong - weak
+    return f"Of {counted(len(rows), what)}: {count(strong)} strong, {count(weak)} weak, {count(rest)} open."
+
+
+def _group_name(one: GroupAdvantage) -> str:
+    column = printable(one.column, longest=_LONGEST)
+    return f"{column} = {printable(one.level, longest=_LONGEST)}" if one.level else column
+
+
+def _groups(groups: Sequence[GroupAdvantage]) -> Table:
+    columns = (
+        Column("group", "name"),
+        Column("prompts", spare=3),
+        Column("advantage", spare=2),
+        Column("interval", spare=1),
+        Column("less the mean", sorted=True),
+        Column("simultaneous"),
+        Column("verdict", "words"),
+    )
+    rows = []
+    for one in groups:
+        level, apart = Ends(one.estimate, one.low, one.high), Ends(one.difference, one.band_low, one.band_high)
+        figures = (estimate(level, sign=True), interval(level), estimate(apart, sign=True), interval(apart))
+        rows.append((_group_name(one), count(one.prompts), *figures, one.verdict))
+    return Table.of(columns, rows, "Advantage by group of prompts")
+
+
+def _table_of_prompts(prompts: Sequence[PromptAdvantage], title: str, glance: int = 0) -> Table:
+    columns = (
+        Column("prompt", "name"),
+        Column("category", "words", spare=2),
+        Column("advantage", spare=1),
+        Column("less the mean"),
+        Column("simultaneous"),
+        Column("verdict", "words"),
+    )
+    rows = []
+    for one in prompts:
+        level, apart = Ends(one.estimate, one.low, one.high), Ends(one.difference, one.band_low, one.band_high)
+        figures = (estimate(level, sign=True), estimate(apart, sign=True), interval(apart))
+        names = (printable(one.prompt_id, longest=_LONGEST), printable(one.category, longest=_LONGEST))
+        rows.append((*names, *figures, one.verdict))
+    return Table(columns, Table.of(columns, rows).rows, title, at_a_glance=glance)

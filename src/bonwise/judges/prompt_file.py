@@ -1,0 +1,230 @@
+"""A judge prompt: what it says, what answer it asks for, and how texts of unknown authors are enclosed in it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bonwise.errors import UsageError
+from bonwise.judges.prompt_sections import MODES, answer_schema
+from bonwise.printable import quoted
+
+__all__ = ["LONGEST", "VARIABLE", "Enclosed", "PromptFile", "Rendered", "all_enclosed", "boundary", "enclosed"]
+
+LONGEST = 60_000
+"""Characters of one text beyond which its middle is left out."""
+
+_HEX = 32
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """One text as it is sent."""
+
+    text: str
+    """The opening line, the text, the closing line."""
+    shortened: bool
+    """Whether its middle was left out."""
+    replaced: int
+    """Lone surrogates, which no UTF-8 can hold, that became U+FFFD."""
+
+
+def boundary(identity: str, texts: Sequence[str]) -> str:
+    """Return 32 hexadecimal digits that depend on every text of a call and occur in none of them.
+
+    Parameters
+    ----------
+    identity : str
+        Of the prompt file.
+    texts : sequence of str
+        All texts of the call, in a fixed order.
+
+    Examples
+    --------
+    >>> len(boundary("p@1", ["a", "b"])), boundary("p@1", ["a", "b"]) == boundary("p@1", ["ab", ""])
+    (32, False)
+    """
+    whole = hashlib.sha256()
+    for part in (identity, *texts):
+        # Each part after its length: no other list of parts gives the same bytes.
+        data = part.encode("utf-8", "surrogatepass")
+        whole.update(b"%d:" % len(data))
+        whole.update(data)
+    return _absent(whole.hexdigest()[:_HEX], texts)
+
+
+def all_enclosed(identity: str, texts: Mapping[str, str], *, longest: int = LONGEST) -> dict[str, Enclosed]:
+    """Put all texts of a call between their lines, which carry the same boundary.
+
+    Parameters
+    ----------
+    identity : str
+        Of the prompt file.
+    texts : mapping of str to str
+        By variable, in a fixed order.
+    longest : int
+        The most characters of each text that are kept.
+
+    Examples
+    --------
+    >>> print(all_enclosed("p@1", {"candidate_a": "hi"})["candidate_a"].text)
+    --- BEGIN CANDIDATE A da2601a404363658a51b028a070159dd ---
+    hi
+    --- END CANDIDATE A da2601a404363658a51b028a070159dd ---
+    """
+    mark = boundary(identity, tuple(texts.values()))
+    return {
+        variable: enclosed(variable.upper().replace("_", " "), text, mark, longest=longest)
+        for variable, text in texts.items()
+    }
+
+
+def enclosed(label: str, text: str, mark: str, *, longest: int = LONGEST) -> Enclosed:
+    """Put a text between its two lines; a longer one keeps its head and its tail, with a note between.
+
+    Parameters
+    ----------
+    label : str
+        What the text is, for the lines.
+    text : str
+        Sent as it is, control characters included, but for lone surrogates.
+    mark : str
+        The `boundary` of the call.
+    longest : int
+        The most characters of the text that are kept.
+
+    Examples
+    --------
+    >>> print(enclosed("PROMPT", "Say hi", "0f").text)
+    --- BEGIN PROMPT 0f ---
+    Say hi
+    --- END PROMPT 0f ---
+    """
+    left_out = len(text) - longest
+    kept = text
+    if left_out > 0:
+        head, tail = (longest + 1) // 2, longest // 2
+        note = f"--- CUT {label} {mark}: {left_out} characters left out here ---"
+        kept = f"{text[:head]}\n{note}\n{text[len(text) - tail :]}"
+    sent, replaced = _LONE_SURROGATE.subn(_REPLACEMENT, kept)
+    whole = f"--- BEGIN {label} {mark} ---\n{sent}\n--- END {label} {mark} ---"
+    return Enclosed(whole, shortened=left_out > 0, replaced=replaced)
+
+
+def _absent(mark: str, texts: Sequence[str]) -> str:
+    """Hash on until the mark occurs in no text: it never should, and this makes it a law."""
+    while any(mark in text for text in texts):
+        mark = hashlib.sha256(mark.encode()).hexdigest()[:_HEX]
+    return mark
+
+
+VARIABLE = re.compile(r"\{\{(?:(?P<name>[a-z][a-z0-9_]*)\}\})?")
+"""A variable of the user part; without a name where braces begin none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The words of one call."""
+
+    system: str
+    """The rubric: the same bytes whatever is judged."""
+    user: str
+    """What is judged, every text inside its fence."""
+    shortened: int
+    """How many texts were too long and lost their middle."""
+    replaced: int = 0
+    """How many lone surrogates were replaced, in all texts together."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """A prompt file that was read and found to be in order; see `bonwise.judges.prompt_loading.load`."""
+
+    name: str
+    version: int
+    mode: str
+    """One of `bonwise.judges.prompt_sections.MODES`."""
+    variables: tuple[str, ...]
+    """As the file declares them."""
+    system: str = field(repr=False)
+    """The two parts of the text; the second is a template."""
+    user: str = field(repr=False)
+    """The two parts of the text; the second is a template."""
+    answer: Mapping[str, Mapping[str, Any]] | None = field(repr=False, hash=False)
+    """Property to schema fragment, in the order in which they are to be answered; None for plain text."""
+    source: str
+    """Path of the file."""
+    digest: str
+    """The first 12 hexadecimal digits of the SHA-256 of its bytes."""
+    description: str = field(default="", repr=False)
+    """One line."""
+
+    @property
+    def identity(self) -> str:
+        """Name, version and digest: another text has another identity, whatever its author calls it."""
+        return f"{self.name}@{self.version} {self.digest}"
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """JSON schema of the answer, a new object each time; None for plain text."""
+        return None if self.answer is None else answer_schema(self.answer)
+
+    def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
+        r"""Return what is sent to judge these candidates.
+
+        Parameters
+        ----------
+        prompt : str
+        candidates : sequence of str
+            One, or two in the order in which they are to be shown, as the mode wants.
+        longest : int
+            The most characters of each text that are sent.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Another number of candidates, something that is not text, or a length below 1.
+
+        Examples
+        --------
+        >>> from bonwise.judges.prompt_loading import load
+        >>> rendered = load("pointwise").render("Say {{hi}}", ["{{prompt}}"])
+        >>> [line for line in rendered.user.split("\n") if "{{" in line]
+        ['Say {{hi}}', '{{prompt}}']
+        """
+        texts = self._texts(prompt, candidates)
+        if longest < 1:
+            raise UsageError(f"longest is {longest}", hint="keep at least one character of each text")
+        sent = all_enclosed(self.identity, texts, longest=longest)
+        user = _filled(self.user, {variable: one.text for variable, one in sent.items()})
+        shortened = sum(one.shortened for one in sent.values())
+        return Rendered(self.system, user, shortened, sum(one.replaced for one in sent.values()))
+
+    def _texts(self, prompt: str, candidates: Sequence[str]) -> dict[str, str]:
+        wanted = MODES[self.mode].candidates
+        # A text is a sequence of texts to Python: two letters would pass for two candidates.
+        if isinstance(candidates, str) or len(candidates) != wanted:
+            found = "one text" if isinstance(candidates, str) else f"{len(candidates)} candidates"
+            hint = f"give a list of {wanted}"
+            raise UsageError(f"mode {self.mode} judges {wanted} at a time, not {found}", hint=hint)
+        texts: tuple[object, ...] = (prompt, *candidates)
+        for one in texts:
+            if not isinstance(one, str):
+                raise UsageError(f"{quoted(one)} is not text", hint="give prompt and candidates as texts")
+        return dict(zip(MODES[self.mode].variables, (prompt, *candidates), strict=True))
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Put values where their variables stand; nothing inside a value is looked at.
+
+    Examples
+    --------
+    >>> _filled("{{prompt}} | {{candidate}}", {"prompt": "{{candidate}}", "candidate": "{{x}}"})
+    '{{candidate}} | {{x}}'
+    """
+    return VARIABLE.sub(lambda found: values[found["name"]], template)

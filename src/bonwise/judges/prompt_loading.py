@@ -1,0 +1,269 @@
+"""Prompt files by name or path.
+
+Where the built-in ones are, read, checked, and either used or refused with every reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bonwise.errors import FileError, InputError, RowError, UsageError
+from bonwise.judges.prompt_file import VARIABLE, PromptFile
+from bonwise.judges.prompt_sections import MODES, Section, Sections, answer_problems, problem, taken_apart
+from bonwise.printable import listed, quoted
+from bonwise.table.text_files import check_text, file_errors
+
+__all__ = ["builtin_names", "load", "problems", "prompt_path", "prompts_folder"]
+
+
+def prompts_folder() -> Path:
+    """Return the folder of the built-in prompt files.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The installation lacks them.
+
+    Examples
+    --------
+    >>> (prompts_folder() / "pointwise.md").is_file()
+    True
+    """
+    here = Path(__file__).resolve()
+    packaged, checkout = here.parent / "prompts", here.parents[3]
+    if packaged.is_dir():
+        return packaged
+    # An editable install runs from the checkout, where nothing was copied. Any folder may be called prompts:
+    # the project file beside it tells that this one is ours.
+    if (checkout / "pyproject.toml").is_file() and (checkout / "prompts").is_dir():
+        return checkout / "prompts"
+    raise FileError(f"{packaged}: this installation lacks its prompt files", hint="install bonwise again")
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Return the names of the built-in prompts, sorted.
+
+    Examples
+    --------
+    >>> "pairwise" in builtin_names()
+    True
+    """
+    return tuple(sorted(path.stem for path in prompts_folder().glob("*.md")))
+
+
+_REQUIRED = ("name", "version", "mode", "variables")
+_OPTIONAL = ("description", "answer")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_EXAMPLES = {
+    "name": 'write name = "my-prompt": small letters, digits and hyphens',
+    "version": "write version = 1, a whole number from 1",
+    "mode": f'write mode = "...", one of {", ".join(MODES)}',
+    "variables": 'write variables = ["prompt", "candidate"]',
+    "description": 'write description = "...", one line',
+    "answer": "write a table [answer] with a line for each property, or leave it out for plain text",
+}
+
+_SUFFIX = ".md"
+
+
+def load(name_or_path: str | Path) -> PromptFile:
+    """Read a prompt file.
+
+    Parameters
+    ----------
+    name_or_path : str or pathlib.Path
+        A plain word is the name of a built-in prompt and never a file of the current folder. A
+        `pathlib.Path`, or a text that ends in ``.md`` or holds a path separator, is a path.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Neither a built-in name nor a path.
+    bonwise.errors.FileError
+        The file cannot be read.
+    bonwise.errors.RowError
+        The first thing in it that is not in order, with its line.
+
+    Examples
+    --------
+    >>> prompt = load("pairwise")
+    >>> prompt.mode, list(prompt.schema["properties"])
+    ('pairwise', ['choice', 'confidence'])
+    """
+    path = prompt_path(name_or_path)
+    data = _bytes(path)
+    sections = taken_apart(_text(data, path), str(path))
+    front = front_matter(sections.front, str(path))
+    for error in _found(front, sections, str(path)):
+        raise error
+    return PromptFile(
+        name=front["name"],
+        version=front["version"],
+        mode=front["mode"],
+        variables=tuple(front["variables"]),
+        system=sections.system.text,
+        user=sections.user.text,
+        answer=front.get("answer"),
+        source=str(path),
+        digest=hashlib.sha256(data).hexdigest()[:12],
+        description=front.get("description", ""),
+    )
+
+
+def problems(path: Path) -> tuple[InputError, ...]:
+    """Return everything in a prompt file that is not in order, empty where it can be used."""
+    try:
+        sections = taken_apart(_text(_bytes(path), path), str(path))
+        front = front_matter(sections.front, str(path))
+    except InputError as error:
+        return (error,)
+    return tuple(_found(front, sections, str(path)))
+
+
+def prompt_path(name_or_path: str | Path) -> Path:
+    """Return the path of a built-in prompt, or the path that was given.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Neither.
+
+    Examples
+    --------
+    >>> prompt_path("pairwise").name, str(prompt_path("pairwise.md"))
+    ('pairwise.md', 'pairwise.md')
+    """
+    if isinstance(name_or_path, Path):
+        return name_or_path
+    if name_or_path.endswith(_SUFFIX) or any(one in name_or_path for one in ("/", os.sep)):
+        return Path(name_or_path)
+    if name_or_path not in builtin_names():
+        hint = f"name one of {', '.join(builtin_names())}, or give the path of a {_SUFFIX} file"
+        raise UsageError(f"no built-in prompt is called {name_or_path!r}", hint=hint)
+    return prompts_folder() / f"{name_or_path}{_SUFFIX}"
+
+
+def _bytes(path: Path) -> bytes:
+    check_text(path)
+    with file_errors(path):
+        return path.read_bytes()
+
+
+def _text(data: bytes, path: Path) -> str:
+    with file_errors(path):
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def _found(front: Mapping[str, Any], sections: Sections, source: str) -> Iterator[RowError]:
+    yield from front_matter_problems(front, sections.front, source)
+    mode, declared, answer = front.get("mode"), front.get("variables"), front.get("answer")
+    # What a mode demands can be told even where another key is wrong.
+    if isinstance(mode, str) and mode in MODES and (answer is None or isinstance(answer, dict)):
+        yield from answer_problems(answer, mode, sections, source)
+    if isinstance(declared, list) and all(isinstance(name, str) for name in declared):
+        yield from _template_problems(sections, declared, source)
+
+
+def _template_problems(sections: Sections, declared: Sequence[str], source: str) -> Iterator[RowError]:
+    """Yield what is wrong with the variables in the text."""
+    for found in VARIABLE.finditer(sections.system.text):
+        line = sections.system.line_at(found.start())
+        hint = "keep the system part the same for every call, and put variables under [user]"
+        yield problem(source, line, f"{quoted(found[0])} in the system part", hint)
+    yield from _misused(sections.user, declared, source)
+    used = [found["name"] for found in VARIABLE.finditer(sections.user.text)]
+    for name in declared:
+        if name not in used:
+            hint = f"put {{{{{name}}}}} on a line of its own, or take it out of variables"
+            yield problem(source, sections.user.line, f"{{{{{name}}}}} is declared and not used", hint)
+
+
+def _misused(user: Section, declared: Sequence[str], source: str) -> Iterator[RowError]:
+    seen: set[str] = set()
+    lines = user.text.split("\n")
+    for found in VARIABLE.finditer(user.text):
+        name, line = found["name"], user.line_at(found.start())
+        if name is None:
+            yield problem(source, line, "{{ begins no variable", "write {{name}}, or put a space between the braces")
+        elif name not in declared:
+            hint = f"the declared variables are {', '.join(declared)}" if declared else "declare it in variables"
+            yield problem(source, line, f"unknown variable {quoted(found[0])}", hint)
+        elif name in seen:
+            yield problem(source, line, f"{found[0]} is used twice", "use each variable once")
+        elif lines[line - user.line] != found[0]:
+            yield problem(source, line, f"{found[0]} shares its line", "put it on a line of its own, no spaces")
+        seen.add(name)
+
+
+def front_matter(section: Section, source: str) -> dict[str, Any]:
+    """Read the TOML.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With the line of the file where it is not TOML.
+    """
+    try:
+        return tomllib.loads(section.text)
+    except ValueError as error:  # includes integers with more digits than Python reads
+        said = str(error)
+        found = re.search(r"\(at line (\d+), column (\d+)\)", said)
+        line = section.line + int(found[1]) - 1 if found else section.line
+        what = said[: found.start()].strip() if found else said
+        raise problem(source, line, f"not TOML: {what}", 'write key = value, text in "quotes"') from error
+    except RecursionError as error:
+        raise problem(source, section.line, "front matter nested too deeply", "keep it flat") from error
+
+
+def front_matter_problems(found: Mapping[str, Any], section: Section, source: str) -> Iterator[RowError]:
+    """Yield what is wrong with the keys and their values."""
+    for key in found:
+        if key not in _EXAMPLES:
+            hint = f"the keys are {', '.join((*_REQUIRED, *_OPTIONAL))}"
+            yield problem(source, section.line_of(key), f"unknown key {quoted(key)}", hint)
+    for key in _REQUIRED:
+        if key not in found:
+            yield problem(source, section.line, f"the front matter has no {key}", _EXAMPLES[key])
+    for key, value in found.items():
+        if key in _EXAMPLES and not _fits(key, value):
+            yield problem(source, section.line_of(key), f"{key} is {quoted(value)}", _EXAMPLES[key])
+    yield from _variable_problems(found, section, source)
+
+
+def _fits(key: str, value: object) -> bool:
+    match key:
+        case "version":
+            return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        case "variables":
+            return isinstance(value, list) and all(isinstance(one, str) for one in value)
+        case "answer":
+            return isinstance(value, dict)
+        case "name":
+            return isinstance(value, str) and _NAME.fullmatch(value) is not None
+        case "mode":
+            return isinstance(value, str) and value in MODES
+        case _:
+            return isinstance(value, str) and "\n" not in value
+
+
+def _variable_problems(found: Mapping[str, Any], section: Section, source: str) -> Iterator[RowError]:
+    """Compare the declared variables with those of the mode, where both can be read."""
+    mode, declared = found.get("mode"), found.get("variables")
+    if not _fits("mode", mode) or not _fits("variables", declared):
+        return
+    wanted, line = MODES[str(mode)].variables, section.line_of("variables")
+    hint = f"mode {mode} has the variables {', '.join(wanted)}"
+    unknown = [name for name in declared or () if name not in wanted]
+    absent = [name for name in wanted if name not in (declared or ())]
+    if unknown:
+        yield problem(source, line, f"variables names {listed(unknown)}, which mode {mode} has not", hint)
+    if absent:
+        yield problem(source, line, f"variables lacks {listed(absent)}", hint)
+    if len(set(declared or ())) != len(declared or ()):
+        yield problem(source, line, "variables names one twice", hint)

@@ -1,0 +1,258 @@
+"""A prompt file taken apart.
+
+Its sections, what each kind of judge prompt is given, and the answer that it asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bonwise.errors import RowError
+from bonwise.printable import listed, quoted
+
+__all__ = [
+    "MODES",
+    "Field",
+    "Mode",
+    "Section",
+    "Sections",
+    "answer_problems",
+    "answer_schema",
+    "problem",
+    "taken_apart",
+]
+
+FieldType = Literal["string", "integer", "number", "boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a mode demands of one property of the answer."""
+
+    types: tuple[FieldType, ...]
+    """JSON types, any of which will do."""
+    values: tuple[str | int, ...] = ()
+    """The values that the property must list as its ``enum``; empty where it need not list any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One kind of judge prompt.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        The variables of a template, each of which it must use.
+
+    Examples
+    --------
+    >>> MODES["pairwise"].variables
+    ('prompt', 'candidate_a', 'candidate_b')
+    """
+
+    candidates: Literal[1, 2]
+    """How many candidates one call shows."""
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    """Properties that the answer must have; a prompt file may add others. Empty: the answer is plain text."""
+    variables: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        shown = ("candidate",) if self.candidates == 1 else ("candidate_a", "candidate_b")
+        object.__setattr__(self, "variables", ("prompt", *shown))
+
+
+_SCORE = Field(("integer", "number"))
+
+MODES: Mapping[str, Mode] = {
+    "pointwise": Mode(1, {"score": _SCORE}),
+    "pairwise": Mode(
+        2, {"choice": Field(("string",), ("A", "B", "TIE")), "confidence": Field(("integer",), (1, 2, 3, 4, 5))}
+    ),
+    "probability": Mode(2, {"probability": Field(("number",))}),
+    "interval": Mode(1, {"score": _SCORE, "low": _SCORE, "high": _SCORE}),
+    "logprob": Mode(1),
+    "logprob-pairwise": Mode(2),
+}
+
+
+_FENCE = "+++"
+_HEADINGS = ("[system]", "[user]")
+_SHAPE = "a prompt file is front matter between two +++ lines, then [system] and [user] on lines of their own"
+
+
+def problem(source: str, line: int, what: str, hint: str) -> RowError:
+    """Return the error for one line of a prompt file."""
+    return RowError(f"{source}, line {line}: {what}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Consecutive lines of a file."""
+
+    text: str
+    line: int
+    """Number of its first line in the file, counted from 1."""
+
+    def line_at(self, position: int) -> int:
+        """Return the number of the line that holds a position of the text."""
+        return self.line + self.text.count("\n", 0, position)
+
+    def line_of(self, key: str, table: str = "") -> int:
+        """Return the number of the line where TOML sets a key, the first line where it is not found."""
+        heading = re.search(rf"^\s*\[{re.escape(table)}\]", self.text, re.MULTILINE) if table else None
+        start = heading.start() if heading else 0
+        quoted = rf"""["']?{re.escape(key)}["']?"""
+        found = re.compile(rf"^\s*(?:\[{quoted}[\].]|{quoted}\s*[.=])", re.MULTILINE).search(self.text, start)
+        # White space before the key may begin on an earlier line.
+        return self.line_at(found.end() - 1) if found else self.line_of(table) if table else self.line
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The three parts of a prompt file."""
+
+    front: Section
+    system: Section
+    user: Section
+
+
+def taken_apart(text: str, source: str) -> Sections:
+    """Split the text of a prompt file.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A part that is missing, empty, repeated or out of place.
+    """
+    lines = text.split("\n")
+    close = _front_matter_end(lines, source)
+    system, user = _headings(lines, close, source)
+    for at in range(close + 1, system):
+        if lines[at].strip():
+            raise problem(source, at + 1, "text before [system]", _SHAPE)
+    return Sections(
+        Section("\n".join(lines[1:close]), 2),
+        _part(lines, system, user, source),
+        _part(lines, user, len(lines), source),
+    )
+
+
+def _front_matter_end(lines: Sequence[str], source: str) -> int:
+    if lines[0].rstrip() != _FENCE:
+        raise problem(source, 1, "no front matter: the first line is not +++", _SHAPE)
+    for at in range(1, len(lines)):
+        if lines[at].rstrip() == _FENCE:
+            return at
+    raise problem(source, 1, "the front matter has no end", "close it with a line +++")
+
+
+def _headings(lines: Sequence[str], close: int, source: str) -> tuple[int, int]:
+    where = {heading: [at for at in range(close + 1, len(lines)) if lines[at] == heading] for heading in _HEADINGS}
+    for heading, found in where.items():
+        if not found:
+            raise problem(source, len(lines), f"no line {heading}", _SHAPE)
+        if len(found) > 1:
+            raise problem(source, found[1] + 1, f"{heading} stands here again", f"keep one {heading}")
+    system, user = (found[0] for found in where.values())
+    if user < system:
+        raise problem(source, user + 1, "[user] before [system]", "put [system] first")
+    return system, user
+
+
+def _part(lines: Sequence[str], heading: int, end: int, source: str) -> Section:
+    """Return the lines after a heading, without blank ones at either end."""
+    filled = [at for at in range(heading + 1, end) if lines[at].strip()]
+    if not filled:
+        raise problem(source, heading + 1, f"nothing under {lines[heading]}", _SHAPE)
+    return Section("\n".join(lines[filled[0] : filled[-1] + 1]), filled[0] + 1)
+
+
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
+_KEYWORDS = ("type", "enum", "description")
+
+
+def answer_schema(answer: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the JSON schema of an object with exactly these properties, all required, in this order.
+
+    Examples
+    --------
+    >>> answer_schema({"score": {"type": "integer"}})["required"]
+    ['score']
+    """
+    return {
+        "type": "object",
+        "properties": {name: dict(fragment) for name, fragment in answer.items()},
+        "required": list(answer),
+        "additionalProperties": False,
+    }
+
+
+def answer_problems(
+    answer: Mapping[str, Any] | None, mode: str, sections: Sections, source: str
+) -> Iterator[RowError]:
+    """Yield what is wrong with the table ``[answer]``."""
+    front, wanted = sections.front, MODES[mode].fields
+    if not wanted:
+        if answer is not None:
+            line = front.line_of("answer")
+            yield problem(source, line, f"mode {mode} is answered in plain text", "leave [answer] out")
+        return
+    for name in wanted:
+        if name not in (answer or {}):
+            hint = f"mode {mode} needs {', '.join(wanted)} in the table [answer]"
+            yield problem(source, front.line_of("answer"), f"[answer] lacks {name}", hint)
+    for name, fragment in (answer or {}).items():
+        line = front.line_of(name, "answer")
+        yield from _fragment_problems(name, fragment, line, source)
+        if name in wanted and isinstance(fragment, dict):
+            yield from _misfits(name, fragment, wanted[name], line, source)
+        if f'"{name}"' not in sections.system.text + sections.user.text:
+            # A server without schema support gets the text alone.
+            hint = f'say in the text that the answer is a JSON object with the key "{name}"'
+            yield problem(source, line, f"the text does not ask for {quoted(name)}", hint)
+
+
+def _fragment_problems(name: str, fragment: object, line: int, source: str) -> Iterator[RowError]:
+    """Yield what no schema of ours may hold: not every server knows every keyword."""
+    if not isinstance(fragment, dict):
+        hint = f'write {name} = {{ type = "integer" }}'
+        yield problem(source, line, f"the schema of {quoted(name)} is {quoted(fragment)}, not a table", hint)
+        return
+    unknown = [key for key in fragment if key not in _KEYWORDS]
+    if unknown:
+        hint = f"use {', '.join(_KEYWORDS)}; state limits in words"
+        yield problem(source, line, f"the schema of {quoted(name)} uses {listed(unknown)}", hint)
+    kind, values = fragment.get("type"), fragment.get("enum")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        hint = f"type is one of {', '.join(_TYPES)}"
+        yield problem(source, line, f"the type of {quoted(name)} is {quoted(kind)}", hint)
+    elif values is not None and not _are_values(values, kind):
+        yield problem(source, line, f"the enum of {quoted(name)} is not a list of {kind} values", "mend the list")
+    if not isinstance(fragment.get("description", ""), str):
+        yield problem(source, line, f"the description of {quoted(name)} is not text", "write it in quotes")
+
+
+def _are_values(values: object, kind: str) -> bool:
+    if not isinstance(values, list) or not values:
+        return False
+    # To Python True is a whole number, to JSON it is none.
+    return all(isinstance(one, _TYPES[kind]) and isinstance(one, bool) == (kind == "boolean") for one in values)
+
+
+def _misfits(name: str, fragment: Mapping[str, Any], wanted: Field, line: int, source: str) -> Iterator[RowError]:
+    """Yield where a property that the mode reads is not what the mode reads."""
+    if isinstance(fragment.get("type"), str) and fragment["type"] in _TYPES and fragment["type"] not in wanted.types:
+        hint = f'write type = "{wanted.types[0]}"'
+        yield problem(source, line, f"the type of {quoted(name)} is {quoted(fragment['type'])}", hint)
+    values = fragment.get("enum")
+    if wanted.values and {repr(one) for one in values or ()} != {repr(one) for one in wanted.values}:
+        hint = f"write enum = {list(wanted.values)}".replace("'", '"')
+        yield problem(source, line, f"the enum of {quoted(name)} does not list its values", hint)

@@ -1,0 +1,317 @@
+"""Judges made of another judge: asked several times, or with scores rounded to few levels."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from bonwise.calls.ask import Answer, Answers, Ask
+from bonwise.errors import UsageError
+from bonwise.judges.asking import MISSING, ask_now, checked_temperature, most_common, options_text, owed_among
+from bonwise.judges.calling import as_asking, as_judge, called, calls_of
+from bonwise.judges.protocol import EMPTY, Conclusion, Judge, has_words, is_asking, is_listwise
+from bonwise.judges.registry import Spec
+from bonwise.table.checks import check_number, check_whole
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
+
+__all__ = ["Quantized", "Resampled"]
+
+QUANTIZED_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Another judge's scores, each rounded to the nearest of some equally spaced levels from 0 to 1.
+
+    Half-way scores are rounded up. The ends of an interval and the draws of a mean are rounded in the same way,
+    one by one, so the draws need not have the score as their mean; an end beyond the scale is rounded to the
+    levels continued. A score beyond the scale is unscored. Preferences stay as they are.
+
+    Parameters
+    ----------
+    of : Judge or callable
+        Any judge, or a function ``(prompt, text) -> number``.
+    bins : int
+        Number of levels, 0 and 1 among them; at least 2.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting that means nothing.
+
+    Examples
+    --------
+    >>> judge = Quantized(lambda prompt, text: len(text) / 10, bins=5)
+    >>> judge.judge("Say it", ["a", "abc", "abcdefghijk"])
+    (Score(value=0.0), Score(value=0.25), Unscored(reason='1.1 lies off [0, 1]', raw=''))
+    """
+
+    of: Judge
+    bins: int = 20
+
+    kind: ClassVar[str] = "quantized"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of", as_judge(self.of))
+        check_whole("bins", self.bins, least=2)
+
+    @cached_property
+    def name(self) -> str:
+        """What makes this judge on a command line."""
+        return str(Spec(self.kind, options_text(self, always=("bins",)), of=self.of.name))
+
+    @property
+    def version(self) -> str:
+        """The inner judge's, and this one's rule."""
+        return f"{self.of.version} quantized{QUANTIZED_VERSION}"
+
+    @property
+    def asking(self) -> bool:
+        """Whether the inner judge asks a model."""
+        return is_asking(self.of)
+
+    @property
+    def listwise(self) -> bool:
+        """Whether the inner judge's score of a candidate depends on the others."""
+        return is_listwise(self.of)
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
+        """Return the inner judge's questions."""
+        return as_asking(self.of).asks(prompt, candidates)
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Let the inner judge conclude, and round its scores."""
+        found = as_asking(self.of).conclude(prompt, candidates, answers)
+        return Conclusion(self._rounded(found.verdicts), found.preferences)
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Ask the model and wait, or call a judge that asks no model."""
+        if self.asking:
+            return ask_now(self, prompt, candidates)
+        return called(self.of, prompt, candidates, 1, lambda found: self._rounded(found[0]))
+
+    def calls(self, candidates: int) -> int:
+        """Return the inner judge's calls."""
+        return calls_of(self.of, candidates)
+
+    def _rounded(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+        return tuple(self._of(one) if isinstance(one, Score) else one for one in verdicts)
+
+    def _of(self, score: Score) -> Verdict:
+        if not 0 <= score.value <= 1:
+            return Unscored(f"{score.value:g} lies off [0, 1]")
+        low, high = (None if end is None else self._level(end) for end in (score.low, score.high))
+        draws = tuple(None if draw is None else self._level(draw) for draw in score.draws)
+        return Score(self._level(score.value), low=low, high=high, draws=draws, raw=score.raw)
+
+    def _level(self, value: float) -> float:
+        return math.floor(value * (self.bins - 1) + 0.5) / (self.bins - 1)
+
+
+RESAMPLED_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Several independent draws of another judge.
+
+    A candidate scores the mean of its draws that were scored; its interval is that of Student's t around the
+    mean, which may reach beyond the scale. `Score.draws` holds every draw, None where one is unscored. One
+    scored draw has no interval; an interval that the inner judge states plays no part. While a draw is owed, so
+    is the candidate's verdict.
+
+    Parameters
+    ----------
+    of : Judge or callable
+        Any judge but a resampled one, or a function ``(prompt, text) -> number``.
+    draws : int
+        At least 2.
+    temperature : float, optional
+        At which a model is asked, in place of the inner judge's; None leaves it to the server.
+    confidence : float
+        Of the interval.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A setting that means nothing.
+
+    Examples
+    --------
+    >>> from bonwise.judges.pointwise import Interval
+    >>> judge = Resampled(Interval("openai/gpt-5-mini"), draws=3)
+    >>> judge.name, judge.calls(candidates=4)
+    ('resampled,draws=3,of=interval:openai/gpt-5-mini', 12)
+    """
+
+    of: Judge
+    draws: int = 5
+    temperature: float | None = 1.0
+    confidence: float = 0.95
+
+    kind: ClassVar[str] = "resampled"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of", as_judge(self.of))
+        check_whole("draws", self.draws, least=2)
+        object.__setattr__(self, "temperature", checked_temperature(self.temperature))
+        check_number("confidence", self.confidence, low=0, high=1)
+        if self.confidence in (0, 1):
+            raise UsageError(f"confidence is {self.confidence}", hint="give a number between 0 and 1, such as 0.95")
+        if _resamples(self.of):
+            raise UsageError(f"{self.of.name} is resampled already", hint="state all its draws in one place")
+
+    @cached_property
+    def name(self) -> str:
+        """What makes this judge on a command line."""
+        return str(Spec(self.kind, options_text(self, always=("draws",)), of=self.of.name))
+
+    @property
+    def version(self) -> str:
+        """The inner judge's, and this one's rule."""
+        return f"{self.of.version} resampled{RESAMPLED_VERSION}"
+
+    @property
+    def asking(self) -> bool:
+        """Whether the inner judge asks a model."""
+        return is_asking(self.of)
+
+    @property
+    def listwise(self) -> bool:
+        """Whether the inner judge's score of a candidate depends on the others."""
+        return is_listwise(self.of)
+
+    @property
+    def varies_by(self) -> str:
+        """What makes the draws differ, in plain words."""
+        model = _model(self.of)
+        if model is None:
+            return "the judge itself"
+        # A provider is a plug-in: none is looked up before something is to be said of it.
+        from bonwise.calls.providers.protocol import provider  # noqa: PLC0415
+
+        capabilities = provider(model.partition("/")[0]).capabilities
+        if capabilities.temperature and self.temperature is not None:
+            return f"temperature {self.temperature:g}"
+        return capabilities.draws_differ_by
+
+    def varies_by_what_was_sent(self, effective: Iterable[Mapping[str, Any]]) -> str:
+        """Return what makes the draws differ, given the parameters that were really sent.
+
+        Parameters
+        ----------
+        effective : iterable of mapping
+            As in `bonwise.judges.protocol.Judgment`.
+        """
+        sent = list(effective)
+        if sent and self.varies_by.startswith("temperature") and not any("temperature" in one for one in sent):
+            return "the service's own sampling: it takes no temperature"
+        return self.varies_by
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return the inner judge's questions, each asked for several samples."""
+        asks = as_asking(self.of).asks(prompt, candidates)
+        return [replace(ask, samples=self.draws, temperature=self.temperature) for ask in asks]
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Let the inner judge conclude from each draw, and put these conclusions together."""
+        inner = as_asking(self.of)
+        found = [
+            inner.conclude(prompt, candidates, [_draw(one, number) for one in answers])
+            for number in range(self.draws)
+        ]
+        verdicts = self._together(candidates, [one.verdicts for one in found])
+        return Conclusion(verdicts, tuple(_preferences([one.preferences for one in found])))
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Ask the model and wait; a judge that asks no model is called once a draw."""
+        if self.asking:
+            return ask_now(self, prompt, candidates)
+        return called(self.of, prompt, candidates, self.draws, lambda found: self._together(candidates, found))
+
+    def calls(self, candidates: int) -> int:
+        """Return the inner judge's calls, once a draw."""
+        return calls_of(self.of, candidates) * self.draws
+
+    def _together(self, candidates: Sequence[str], found: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        by_candidate = zip(*found, strict=True)
+        return tuple(
+            self._mean(drawn) if has_words(text) else EMPTY
+            for text, drawn in zip(candidates, by_candidate, strict=True)
+        )
+
+    def _mean(self, drawn: Sequence[Verdict]) -> Verdict:
+        owed = owed_among(drawn)
+        if owed:
+            return owed
+        values = tuple(one.value if isinstance(one, Score) else None for one in drawn)
+        scored = [value for value in values if value is not None]
+        if not scored:
+            return most_common((one for one in drawn if isinstance(one, Unscored)), "draws")
+        mean, said = statistics.fmean(scored), _said(drawn)
+        if len(scored) < 2:
+            return Score(mean, draws=values, raw=said)
+        half = (
+            _quantile((1 + self.confidence) / 2, len(scored) - 1) * statistics.stdev(scored) / math.sqrt(len(scored))
+        )
+        return Score(mean, low=mean - half, high=mean + half, draws=values, raw=said)
+
+
+def _said(drawn: Sequence[Verdict]) -> str:
+    """Return what was said in all draws, one below the other."""
+    return kept("\n\n".join(filter(None, (one.raw for one in drawn))))
+
+
+def _draw(answers: Answers, number: int) -> Answers:
+    drawn = answers.answers[number] if number < len(answers.answers) else Answer(MISSING)
+    return replace(answers, answers=(drawn,))
+
+
+def _preferences(draws: Sequence[Sequence[Preference]]) -> Iterator[Preference]:
+    """Yield the mean of each comparison over the draws in which it was scored, and the median confidence."""
+    for same in zip(*draws, strict=True):
+        yield replace(
+            same[0],
+            shown_first=_side([one.shown_first for one in same]),
+            shown_second=_side([one.shown_second for one in same]),
+            confidence=(_sure([one.confidence[0] for one in same]), _sure([one.confidence[1] for one in same])),
+        )
+
+
+def _side(drawn: Sequence[float | Unscored | None]) -> float | Unscored | None:
+    owed = owed_among(drawn)
+    if owed:
+        return owed
+    scored = [one for one in drawn if isinstance(one, float)]
+    if scored:
+        return statistics.fmean(scored)
+    unscored = [one for one in drawn if isinstance(one, Unscored)]
+    return most_common(unscored, "draws") if unscored else None
+
+
+def _sure(stated: Sequence[int | None]) -> int | None:
+    # The low median is a confidence that was stated; a mean is none.
+    known = [one for one in stated if one is not None]
+    return statistics.median_low(known) if known else None
+
+
+def _quantile(probability: float, freedom: int) -> float:
+    # Loads a library that a command which only asks would load in vain.
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    return float(stdtrit(freedom, probability))
+
+
+def _model(judge: Any) -> str | None:
+    while (inner := getattr(judge, "of", None)) is not None:
+        judge = inner
+    model = getattr(judge, "model", None)
+    return model if isinstance(model, str) else None
+
+
+def _resamples(judge: Any) -> bool:
+    return isinstance(judge, Resampled) or ((inner := getattr(judge, "of", None)) is not None and _resamples(inner))

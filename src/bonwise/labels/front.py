@@ -1,0 +1,350 @@
+"""Drawing prompts, or candidates, for labelling: a table of scores in, a label design out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.documented import DocumentedResult
+from bonwise.errors import InputError, UsageError
+from bonwise.labels.blind_sheet import BlindSheet, SheetFile, kind_of_sheet, write_draw
+from bonwise.labels.cells import CellPhase, DrawnBy, drawn_by, with_chances
+from bonwise.labels.phase import LabelPhase, share_out
+from bonwise.labels.population import LabelPopulation, label_population
+from bonwise.labels.result import DrawCounts, DrawnClusters, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
+from bonwise.labels.rules import applied_rule, counted_prompts, known_rule, units_asked
+from bonwise.labels.sheet import drawn_cells, label_sheet, with_texts, with_words
+from bonwise.printable import quoted
+from bonwise.release import release
+from bonwise.results import given
+from bonwise.table.checks import SEED, check_text, checked_whole
+from bonwise.table.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
+from bonwise.table.reading_options import PoolKeywords, ReadingOptions, opens_a_table
+from bonwise.table.scales import parse_scale
+from bonwise.table.writing import csv_frame
+
+if TYPE_CHECKING:
+    from bonwise.table.opening import ScoreSource
+    from bonwise.table.reading import RowSource
+    from bonwise.table.score_table import ScoreTable
+
+__all__ = ["LabelDraw", "draw_labels"]
+
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDraw(DocumentedResult):
+    """Which prompts to label now, and how they were drawn."""
+
+    design: LabelDesign
+    """All phases up to this one."""
+    settings: DrawSettings
+    """All that was asked for; repeated in the document."""
+    counts: DrawCounts
+    """``prompts``, ``cells`` and ``dropped`` of the table; ``drawn`` prompts over all phases, ``drawn_now``, and
+    ``candidate_labels_now``.
+    """
+    strata: Sequence[DrawnStratum] = field(repr=False)
+    """Of each stratum: prompts, drawn before, drawn now, propensity and mean size."""
+    ess: float
+    """``(sum w)^2 / sum w^2`` with w = 1 / propensity: how many equally weighted labels weigh as unevenly."""
+    width: WidthRatio = field(repr=False)
+    """Width of the interval over that of as many labels drawn at random, to first order: ``estimate``, the share
+    ``explained`` by scores that it assumes, and the ``assumption`` or the ``reason`` why there is none.
+    """
+    sentences: tuple[str, ...] = field(repr=False)
+    """What was drawn, by what, and what to do next."""
+    sheet: pd.DataFrame = field(repr=False)
+    """``prompt_id, candidate, oracle_label``: what to label now, labels blank, after what was drawn in earlier
+    phases, with the labels that it has. Where the table itself holds labels, what to label now alone. Words of
+    prompts and candidates stand in further columns where they were asked for.
+    """
+
+    def __repr__(self) -> str:
+        return (
+            f"<LabelDraw by {self.design.rule}: {self.counts.drawn_now:,} of {counted_prompts(self.counts.prompts)}, "
+            f"phase {self.settings.phase}>"
+        )
+
+    def document(self) -> LabelsDocument:
+        """Return the document of schema ``bonwise.labels/1``."""
+        return LabelsDocument(
+            settings=self.settings,
+            data=self.counts,
+            strata=list(self.strata),
+            ess=self.ess,
+            width_ratio=self.width,
+            sentences=list(self.sentences),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows of the design, one a prompt, those to label first.
+
+        Columns: ``prompt_id``, ``phase`` (0 where it was not drawn), ``propensity``, ``stratum``, ``seed``, ``rule``,
+        ``judge`` and, where single candidates are drawn, ``pick`` and ``other``; by cell ``part`` (``whole`` or
+        ``pair``) and the probabilities ``propensity_top`` of each top candidate, ``propensity_other`` of each other
+        one and ``propensity_pair`` of two of them together.
+        """
+        return self.design.frame()
+
+    def write(self, path: str | Path, *, sheet: str | Path | None = None) -> None:
+        """Write the design, for ``bonwise audit --design`` to read, and the label sheet.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            Of the design.
+        sheet : str or pathlib.Path, optional
+            Of the sheet: ``.html`` is a page for a browser, ``.json`` holds tasks for Label Studio (the labeling
+            interface is written beside it as ``.xml``), any other is CSV, whose cells no spreadsheet runs. A page,
+            tasks, and a sheet of a draw with `pools` show words under keys; any other shows names.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Another design stands there, or a sheet with labels; nothing is written then.
+        bonwise.errors.InputError
+            A page or tasks are asked for, and the words are not known.
+        """
+        write_draw(self.design, Path(path), None if sheet is None else self._sheet_file(Path(sheet)))
+
+    def _sheet_file(self, path: Path) -> SheetFile:
+        if self.settings.pools is None and kind_of_sheet(path) == "csv":
+            return SheetFile(path, csv_frame(self.sheet))
+        scale = None if self.settings.label_scale is None else parse_scale(self.settings.label_scale)
+        blind = BlindSheet.of_frame(self.sheet, seed=self.settings.seed, phase=self.settings.phase, scale=scale)
+        return SheetFile(path, blind.text(path), blind.beside(path))
+
+
+@opens_a_table
+def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named
+    source: ScoreSource,
+    *,
+    labels: int,
+    design: str | None = None,
+    judge: str | None = None,
+    seed: int = SEED,
+    after: str | Path | LabelDesign | None = None,
+    label_file: RowSource | None = None,
+    texts: bool = False,
+    by: str | None = None,
+    for_: str | None = None,
+    pools: str | Path | None = None,
+    **reading: Unpack[PoolKeywords],
+) -> LabelDraw:
+    """Draw what to label.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+        Long table ``prompt_id, candidate, judge_score``. Its oracle labels are looked at in a second phase only.
+    labels : int
+        By a rule for prompts: prompts to label, each with all its candidates. By ``pick`` and ``pair``, and by cell:
+        candidates. With `after` the total over all phases.
+    design : {"rule", "uniform", "stratified", "neyman", "pick", "pair"}, optional
+        ``rule`` where nothing is named, or the rule of `after`.
+    judge : str, optional
+        The audited judge; needed where the table holds several. The spread of the others helps to choose.
+    seed : int
+        0 or more.
+    after : str, pathlib.Path or LabelDesign, optional
+        An earlier phase: what it drew stays drawn.
+    label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Labels of the earlier phases, where the table does not hold them; by cell also labels from before the first.
+    texts : bool
+        Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.
+    by : {"prompt", "cell"}, optional
+        Whether prompts are drawn, or cells: the candidates of a prompt. That of `after`, or prompts, where nothing is
+        said. Labels that drawn cells have already are used, and count among `labels`.
+    for_ : {"recovery", "gain"}, optional
+        What labels by cell are for. Recovery, the default, needs 8 candidates per prompt: some prompts are labelled
+        whole, and of others one candidate with the highest score and one other. For gain all labels go to such pairs.
+    pools : str or pathlib.Path, optional
+        Pools (JSONL) with the words of prompts and candidates. The sheet is then blind: it shows words under keys, in
+        random order.
+    **reading
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Returns
+    -------
+    LabelDraw
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: an unknown rule, fewer than two prompts, more than there are, several judges and none named, a
+        first phase of another table, rule or judge, an argument of the wrong kind.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> draw_labels(simulate("arena", n=300, seed=1).frame(), labels=60, seed=1)
+    <LabelDraw by rule: 60 of 300 prompts, phase 1>
+    """
+    earlier = _earlier(after)
+    labels, seed = checked_whole("labels", labels, -math.inf, "100"), checked_whole("seed", seed, 0, "1")
+    _refuse(labels, design, earlier)
+    asked = drawn_by(by, for_, design, earlier)
+    _refuse_labels(asked, earlier, label_file)
+    population = label_population(
+        source,
+        ReadingOptions.of(draw_labels, reading, labels=label_file),
+        judge=judge or (earlier.judge if earlier is not None else None),
+        with_labels=earlier is not None or asked.by_cell,
+    )
+    before = None if earlier is None else _placed(earlier, population)
+    phase, said = _phase(asked, population, labels, before)
+    drawn, now = phase.draw(seed)
+    if asked.by_cell and drawn.cells is None:
+        drawn = with_chances(drawn, population)
+    sheet = label_sheet(population, drawn, now)
+    cells = drawn_cells(drawn, population.panel, now)
+    already = int((cells & ~np.isnan(population.panel.labels)).sum()) if asked.by_cell else None
+    counts = DrawCounts(
+        prompts=len(population.panel.sizes),
+        cells=len(population.panel.scores),
+        dropped=population.dropped,
+        drawn=int(drawn.drawn.sum()),
+        drawn_now=int(now.sum()),
+        candidate_labels_now=int(cells.sum()) - (already or 0),
+        **given(labelled_already=already, clusters=_clusters(population, drawn, now)),
+    )
+    settings = DrawSettings(
+        **population.settings.to_dict(),
+        design=asked.rule,
+        labels=labels,
+        seed=seed,
+        phase=phase.number,
+        texts=bool(texts),
+        after=None if earlier is None else earlier.source,
+        version=release(),
+        **given(drawn_for=asked.purpose, pools=None if pools is None else str(pools)),
+    )
+    sentences = (*phase.said(counts, labels), *said, *_said_of_labels(already), *phase.said_of_the_next(labels))
+    return LabelDraw(
+        drawn,
+        settings,
+        counts,
+        phase.strata(),
+        phase.ess,
+        phase.width(),
+        sentences,
+        _with_words(sheet, source, population.table, texts=texts, pools=pools),
+    )
+
+
+def _with_words(
+    sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable, *, texts: bool, pools: str | Path | None
+) -> pd.DataFrame:
+    if pools is not None:
+        return with_words(sheet, table, pools)
+    return with_texts(sheet, source, table) if texts else sheet
+
+
+def _earlier(after: object) -> LabelDesign | None:
+    if after is None or isinstance(after, LabelDesign):
+        return after
+    if not isinstance(after, str | Path):
+        raise UsageError(f"after is an earlier draw, not {quoted(after)}", hint="give its file, or its LabelDesign")
+    return LabelDesign.read(after)
+
+
+def _refuse(labels: int, design: str | None, earlier: LabelDesign | None) -> None:
+    check_text("design", design, "design='rule'")
+    if design is not None:
+        known_rule(design)
+    if labels < 2:
+        raise UsageError(
+            f"{labels} labelled prompt{'' if labels == 1 else 's'} cannot show how much prompts differ",
+            hint="ask for at least 2, better 100 or more",
+        )
+    if design is not None and earlier is not None and earlier.rule != design:
+        raise UsageError(
+            f"{earlier.source} was drawn by {earlier.rule}, and {design} was asked for",
+            hint=f"continue with {earlier.rule}: a design has one rule",
+        )
+
+
+def _refuse_labels(asked: DrawnBy, earlier: LabelDesign | None, label_file: object | None) -> None:
+    if label_file is not None and earlier is None and not asked.by_cell:
+        raise UsageError(
+            "label_file was given, and a first draw looks at no label",
+            hint="leave it (--label-file) out, or name the earlier draw (--after)",
+        )
+
+
+def _phase(
+    asked: DrawnBy, population: LabelPopulation, labels: int, before: LabelDesign | None
+) -> tuple[LabelPhase | CellPhase, tuple[str, ...]]:
+    """Return the phase to draw, and what to say of the rule."""
+    if population.units.clustered and (asked.by_cell or asked.rule in BY_CANDIDATE):
+        raise UsageError(
+            f"{population.table.source}: prompts are in clusters, and candidates of single prompts were to be drawn",
+            hint="draw clusters, all their prompts with all candidates: design (--design) rule or uniform",
+        )
+    if asked.rule == WHOLE_AND_PAIR:
+        return CellPhase(population, labels, before), ()
+    taken = np.zeros(population.units.count, dtype=bool) if before is None else population.units.first(before.drawn)
+    wanted = units_asked(asked.rule, labels, population, 0 if before is None else int(before.drawn.sum()), taken)
+    rule, said = applied_rule(asked.rule, population, wanted, before)
+    counts = share_out(asked.rule, rule, wanted, taken, first=before is None)
+    return LabelPhase(asked.rule, population, rule, taken, counts, before), (*said, *rule.sentences)
+
+
+def _clusters(population: LabelPopulation, drawn: LabelDesign, now: _Mask) -> DrawnClusters | None:
+    units = population.units
+    if not units.clustered:
+        return None
+    taken, taken_now = (int(units.first(mask).sum()) for mask in (drawn.drawn, now))
+    return DrawnClusters(clusters=units.count, drawn=taken, drawn_now=taken_now)
+
+
+def _said_of_labels(already: int | None) -> tuple[str, ...]:
+    if not already:
+        return ()
+    have = "candidate drawn now has a label" if already == 1 else "candidates drawn now have labels"
+    return (f"{already:,} {have} already and need none.",)
+
+
+def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
+    """Return an earlier design in the order of the panel, refusing one of other prompts or of another judge."""
+    panel = population.panel
+    if earlier.judge != panel.judge:
+        raise InputError(
+            f"{earlier.source} was drawn for the audit of {quoted(earlier.judge)}, not of {quoted(panel.judge)}",
+            hint="name the same judge",
+        )
+    at = earlier.prompt_ids.get_indexer(panel.prompt_ids)
+    strange, gone = int((at < 0).sum()), len(earlier.prompt_ids) - int((at >= 0).sum())
+    if strange or gone:
+        raise InputError(
+            f"{earlier.source} and {population.table.source} differ: {strange:,} of the prompts in the table alone "
+            f"and {gone:,} in the design alone",
+            hint="draw from the same table with the same exclude (--exclude) and shape",
+        )
+    _, stratum = np.unique(earlier.stratum[at], return_inverse=True)
+    earlier.refuse_other_clusters(at, panel.clusters)
+    picks, others, clusters = (
+        [side[x] for x in at.tolist()] if len(side) else ()
+        for side in (earlier.picks, earlier.others, earlier.clusters)
+    )
+    return replace(
+        earlier,
+        prompt_ids=panel.prompt_ids,
+        phase=earlier.phase[at],
+        seeds=earlier.seeds[at],
+        propensity=earlier.propensity[at],
+        stratum=stratum.astype(np.int64),
+        picks=picks,
+        others=others,
+        clusters=clusters,
+        cells=None if earlier.cells is None else earlier.cells.at(at),
+    )

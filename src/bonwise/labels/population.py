@@ -1,0 +1,222 @@
+"""The prompts that could be labelled.
+
+One judge's pools, what further judges say of them, and what is drawn as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import UsageError
+from bonwise.labels.result import PopulationSettings
+from bonwise.printable import listed, quoted
+from bonwise.stats.clusters import cluster_codes
+from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
+from bonwise.stats.sums import Floats
+from bonwise.table.cell_scores import further_scores
+from bonwise.table.checks import check_text
+from bonwise.table.facts import DroppedPrompt
+from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores
+from bonwise.table.panel import Panel, lay_out
+from bonwise.table.reading import name_of
+from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.table.score_table import ScoreTable
+
+__all__ = ["DrawnUnits", "LabelPopulation", "label_population"]
+
+_Ints = npt.NDArray[np.int64]
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnUnits:
+    """The units of a draw, numbered from 0.
+
+    Examples
+    --------
+    >>> units = DrawnUnits.clusters(np.array([7, 3, 7]), ["", "", "", "b", "", "", "", "a"])
+    >>> units.of_prompts.tolist(), units.names, units.mean(np.array([1.0, 2.0, 3.0])).tolist()
+    ([1, 0, 1], ('b', 'a'), [2.0, 2.0])
+    """
+
+    of_prompts: _Ints = field(repr=False)
+    """The unit of each prompt."""
+    names: tuple[str, ...] = field(default=(), repr=False)
+    """Of clusters; empty where each prompt is a unit of its own."""
+
+    @classmethod
+    def prompts(cls, count: int) -> DrawnUnits:
+        """Return prompts drawn one by one."""
+        return cls(np.arange(count, dtype=np.int64))
+
+    @classmethod
+    def clusters(cls, of_prompts: _Ints, names: Sequence[str]) -> DrawnUnits:
+        """Return clusters that are drawn as a whole.
+
+        Parameters
+        ----------
+        of_prompts : ndarray of int64, shape (prompts,)
+            Any codes.
+        names : sequence of str
+            By code.
+        """
+        codes, _ = cluster_codes(of_prompts)
+        return cls(codes, tuple(str(names[code]) for code in np.unique(of_prompts).tolist()))
+
+    @property
+    def clustered(self) -> bool:
+        """Whether units are clusters."""
+        return bool(self.names)
+
+    @cached_property
+    def sizes(self) -> _Ints:
+        """Prompts of each unit."""
+        return np.bincount(self.of_prompts).astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return len(self.sizes)
+
+    def mean(self, values: Floats) -> Floats:
+        """Return the mean over the prompts of each unit."""
+        found: Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
+        return found
+
+    def first(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """Return what the first prompt of each unit has."""
+        found: npt.NDArray[_Number] = values[np.unique(self.of_prompts, return_index=True)[1]]
+        return found
+
+    def of(self, prompts: int) -> int:
+        """Return how many units of average size make that many prompts, at most."""
+        return prompts * self.count // len(self.of_prompts)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPopulation:
+    """All prompts of a table as a label design sees them."""
+
+    table: ScoreTable = field(repr=False)
+    panel: Panel = field(repr=False)
+    """Of the audited judge; labels are NaN where they were not asked for."""
+    further: Mapping[str, Floats] = field(repr=False)
+    """Scores that the other judges of the table gave the panel's cells, NaN where they gave none."""
+    settings: PopulationSettings = field(repr=False)
+    """How the table was read."""
+
+    @property
+    def second(self) -> Floats | None:
+        """Mean score of the further judges that scored all candidates of a prompt, NaN where none did."""
+        T, scored = mean_of_judges(tuple(self.further.values()), self.panel.sizes)
+        return np.where(np.repeat(scored, self.panel.sizes), T, np.nan) if scored.any() else None
+
+    def features(self) -> LabelFeatures:
+        """Return what scores say of every prompt; the audited judge is used in its placeself where it is alone."""
+        second = self.second
+        return label_features(self.panel.scores, self.panel.sizes, (self.panel.scores if second is None else second,))
+
+    @cached_property
+    def units(self) -> DrawnUnits:
+        """What is drawn as a whole: clusters where the table names them, else prompts."""
+        if self.panel.clusters is None:
+            return DrawnUnits.prompts(len(self.panel.sizes))
+        return DrawnUnits.clusters(self.panel.clusters, self.table.frame["cluster"].cat.categories.tolist())
+
+    @property
+    def complete(self) -> npt.NDArray[np.bool_]:
+        """Whether all candidates of each prompt are labelled, shape (prompts,)."""
+        done: npt.NDArray[np.bool_] = self.panel.labelled_cells == self.panel.sizes
+        return done
+
+    @property
+    def dropped(self) -> list[DroppedPrompt]:
+        """The prompts left out, each with its reason."""
+        return [DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.panel.dropped]
+
+
+def label_population(
+    source: ScoreSource,
+    reading: ReadingOptions = AS_IT_STANDS,
+    *,
+    judge: str | None = None,
+    with_labels: bool = False,
+) -> LabelPopulation:
+    """Lay out one judge's pools.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+    reading : ReadingOptions
+        Its labels are those of the label file.
+    judge : str, optional
+        The audited one; needed where the table holds several.
+    with_labels : bool
+        Otherwise the labels of the table are not looked at.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend; several judges and none named.
+    """
+    label_file = reading.labels
+    _refuse_kinds(source, label_file, judge)
+    table = open_scores(source, reading)
+    own = table.has_labels
+    if not with_labels:
+        table = replace(table, frame=table.frame.assign(oracle_label=np.nan))
+    elif label_file is not None:
+        table = join_labels(table, label_file, reading)
+    name = _audited(table, judge)
+    mine = next(
+        panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape) if panel.judge == name
+    )
+    further = further_scores(table, mine)
+    settings = PopulationSettings(
+        source=table.source,
+        judge=mine.judge,
+        further_judges=list(further),
+        shape=mine.shape,
+        labels_in_table=own,
+        label_file=None if label_file is None else name_of(label_file, "labels"),
+        exclude=list(reading.exclude),
+        shape_asked=reading.shape,
+        columns=dict(reading.named_columns),
+        judge_scale={whose: str(scale) for whose, scale in reading.judge_scales.items()},
+        label_scale=None if reading.label_scale is None else str(reading.label_scale),
+    )
+    return LabelPopulation(table, mine, MappingProxyType(further), settings)
+
+
+def _refuse_kinds(source: object, label_file: object, judge: object) -> None:
+    if not isinstance(source, str | Path | pd.DataFrame | list | tuple | HoldsScores | ScoreTable):
+        raise UsageError(f"scores are a file or a table, not {quoted(source)}", hint="such as 'scores.csv'")
+    if label_file is not None and not isinstance(label_file, str | Path | pd.DataFrame | list | tuple):
+        raise UsageError(
+            f"label_file is a file or a table, not {quoted(label_file)}", hint="such as label_file='labels.csv'"
+        )
+    check_text("judge", judge, "judge='first'")
+
+
+def _audited(table: ScoreTable, judge: str | None) -> str:
+    if judge is None and len(table.judges) == 1:
+        return table.judges[0]
+    if judge is None:
+        raise UsageError(
+            f"{table.source} holds {len(table.judges)} judges, and labels are drawn for the audit of one",
+            hint=f"name it with judge (--judge): {listed(table.judges)}; the others then help to choose the prompts",
+        )
+    if judge not in table.judges:
+        raise UsageError(
+            f"{table.source}: no judge named {quoted(judge)}", hint=f"the judges are {listed(table.judges)}"
+        )
+    return judge

@@ -1,0 +1,307 @@
+"""How much a way of drawing prompts for labelling makes an estimate of recovery vary.
+
+What scores leave of the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.partial.label_allocation import allocate, draw_within, shrunken_sd
+from bonwise.stats.partial.label_features import LabelFeatures
+from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
+from bonwise.stats.partial.outcome_model import choose_model, power_tuning, predictions, prompt_folds
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "Drawn",
+    "ScoreResiduals",
+    "VarianceRatio",
+    "by_strata",
+    "design_variance",
+    "drawn_recoveries",
+    "effective_sample_size",
+    "falling_with_rank",
+    "pilot_size",
+    "recovery_deviations",
+    "score_residuals",
+    "two_phase",
+    "variance_ratio",
+    "width_ratio",
+]
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+_BLOCK = 8192
+
+Drawn = tuple[_Mask, Floats]
+"""Which prompts were drawn, and 1 / propensity of every prompt."""
+
+
+class VarianceRatio(NamedTuple):
+    """Variance relative to labelling as many prompts at random, with its Monte-Carlo standard error."""
+
+    ratio: float
+    se: float
+
+
+def design_variance(phi: Floats, found: _Ints, counts: _Ints) -> float:
+    """Return the variance over draws of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``.
+
+    To first order this over the squared mean of Y2 is the variance of recovery about its value on all prompts.
+
+    Parameters
+    ----------
+    phi : ndarray of float64, shape (prompts,)
+        Or what a model leaves of it.
+    found : ndarray of int64, shape (prompts,)
+        Stratum of each prompt.
+    counts : ndarray of int64, shape (strata,)
+        n_h, 1 or more.
+
+    Examples
+    --------
+    >>> phi = np.array([1.0, -1.0, 3.0, -3.0])
+    >>> round(design_variance(phi, np.zeros(4, dtype=int), np.array([2])), 4)
+    1.6667
+    >>> design_variance(phi, np.array([0, 0, 1, 1]), np.array([1, 1]))
+    2.5
+    """
+    held = np.bincount(found, minlength=len(counts))
+    totals = np.bincount(found, weights=phi, minlength=len(counts))
+    around = phi - (totals / np.maximum(held, 1))[found]
+    spread = np.bincount(found, weights=around**2, minlength=len(counts)) / np.maximum(held - 1, 1)
+    return float(np.sum(held**2 * (1 / counts - 1 / held) * spread)) / len(phi) ** 2
+
+
+def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.0) -> float:
+    """Return the width of an interval over that of as many labels drawn at random, to first order.
+
+    ``sqrt(b + (1 - R2) (g - b))`` with b = m / N and ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, which
+    is ``(E sd)^2 / E sd^2`` where n_h is in proportion to N_h sd_h.
+
+    Parameters
+    ----------
+    prompts, counts : ndarray of int64, shape (strata,)
+        N_h and n_h; a stratum without a draw is left out.
+    sd : ndarray of float64, shape (strata,)
+        Standard deviation of phi in each stratum, in any unit.
+    explained : float
+        R2: share of the variance of phi that a model explains.
+
+    Examples
+    --------
+    >>> round(width_ratio(np.array([50, 50]), np.array([10, 10]), np.array([1.0, 1.0])), 6)
+    1.0
+    >>> round(width_ratio(np.array([50, 50]), np.array([1, 19]), np.array([0.0, 1.0])), 3)
+    0.725
+    """
+    drawn = counts > 0
+    N, n, spread = prompts[drawn], counts[drawn], sd[drawn] ** 2
+    b = float(n.sum() / N.sum())
+    g = float(n.sum() * np.sum(N**2 * spread / n) / (N.sum() * np.sum(N * spread)))
+    return float(np.sqrt(b + (1 - explained) * (g - b)))
+
+
+def effective_sample_size(prompts: _Ints, counts: _Ints) -> float:
+    """Return ``(sum w)^2 / sum w^2`` with w = N_h / n_h: how many equally weighted labels weigh as unevenly.
+
+    Examples
+    --------
+    >>> effective_sample_size(np.array([90, 10]), np.array([5, 5]))
+    6.097560975609756
+    """
+    drawn = counts > 0
+    return float(prompts[drawn].sum() ** 2 / np.sum(prompts[drawn] ** 2 / counts[drawn]))
+
+
+def falling_with_rank(values: Floats) -> Floats:
+    """Return sizes that fall with the rank of a value, from about 1.05 for the lowest to .05; ties share a rank.
+
+    Examples
+    --------
+    >>> falling_with_rank(np.array([0.0, 0.0, 0.3, 0.1])).round(3).tolist()
+    [0.8, 0.8, 0.175, 0.425]
+    """
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(counts) - counts / 2)[codes]
+    sizes: Floats = 1.05 - rank / len(values)
+    return sizes
+
+
+def pilot_size(labels: int) -> int:
+    """Return how many of the labels a pilot takes: a fifth, and at least 20."""
+    return min(labels, max(20, -(-labels // 5)))
+
+
+def by_strata(found: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Drawn]:
+    """Return what draws so many prompts of each stratum."""
+    weights = (np.bincount(found, minlength=len(counts)) / counts)[found]
+    return lambda rng: (draw_within(found, counts, rng), weights)
+
+
+def two_phase(outcomes: tuple[Floats, Floats], found: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
+    """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed.
+
+    Parameters
+    ----------
+    outcomes : tuple of ndarray of float64, shape (prompts,)
+        Y1 and Y2; of the prompts that are not drawn nothing is looked at.
+    found : ndarray of int64, shape (prompts,)
+    labels : int
+        In both phases; no more than the pilot takes are drawn at random.
+    """
+    if labels <= pilot_size(labels):
+        return by_strata(np.zeros(len(found), dtype=np.int64), np.array([labels]))
+    held = np.bincount(found)
+    Y1, Y2 = outcomes
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        pilot = draw_within(np.zeros(len(found), dtype=np.int64), np.array([pilot_size(labels)]), rng)
+        best = float(Y2[pilot].sum())
+        phi = Y1[pilot] - (float(Y1[pilot].sum()) / best if best > 0 else 0.0) * Y2[pilot]
+        prior = np.full(len(held), max(float(np.mean(phi**2)), 1e-12))
+        taken = np.bincount(found[pilot], minlength=len(held))
+        counts = allocate(held, held * shrunken_sd(phi, found[pilot], prior), labels, taken=taken)
+        return pilot | draw_within(found, counts - taken, rng, pilot), (held / counts)[found]
+
+    return draw
+
+
+def drawn_recoveries(
+    outcomes: tuple[Floats, Floats], draw: Callable[[np.random.Generator], Drawn], draws: int, seed: tuple[int, ...]
+) -> Floats:
+    """Return recovery from the labels of each of many draws: ``sum w Y1 / sum w Y2`` with w = 1 / propensity.
+
+    Parameters
+    ----------
+    outcomes : tuple of ndarray of float64, shape (prompts,)
+        Y1 and Y2 of every prompt.
+    draw : callable
+    draws : int
+    seed : tuple of int
+        Of the stream; each draw has its own.
+
+    Returns
+    -------
+    ndarray of float64, shape (draws,)
+        NaN where the drawn prompts had no label that differs from their mean.
+    """
+    Y1, Y2 = outcomes
+    found = np.full(draws, np.nan)
+    for at in range(draws):
+        mask, weights = draw(np.random.default_rng([*seed, at]))
+        taken = np.flatnonzero(mask)
+        w = weights[taken]
+        below = _dot(w, Y2[taken])
+        if below > 0:
+            found[at] = _dot(w, Y1[taken]) / below
+    return found
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    # OpenBLAS splits a longer product among threads, and waiting for them costs a hundred times the product.
+    blocks = (slice(at, at + _BLOCK) for at in range(0, len(a), _BLOCK))
+    return sum((float(a[some] @ b[some]) for some in blocks), start=0.0)
+
+
+def variance_ratio(found: Floats, uniform: Floats, truth: float) -> VarianceRatio | None:
+    """Compare mean squared errors over draws, NaN left out; None where there is nothing to compare.
+
+    Parameters
+    ----------
+    found, uniform : ndarray of float64, shape (draws,)
+        Estimates under the design, and under draws at random.
+    truth : float
+        The value on all prompts.
+
+    Examples
+    --------
+    >>> variance_ratio(np.array([1.0, -1.0, 1.0]), np.array([2.0, -2.0, 2.0]), 0.0)
+    VarianceRatio(ratio=0.25, se=0.0)
+    """
+    squares = [(one[~np.isnan(one)] - truth) ** 2 for one in (found, uniform)]
+    if min(map(len, squares)) < 2 or squares[1].mean() == 0:
+        return None
+    means = [float(one.mean()) for one in squares]
+    ratio = means[0] / means[1]
+    errors = [float(one.std(ddof=1)) / np.sqrt(len(one)) for one in squares]
+    se = float(np.hypot(errors[0], ratio * errors[1])) / means[1]
+    return VarianceRatio(ratio, se)
+
+
+class ScoreResiduals(NamedTuple):
+    """What is left of phi of every prompt, shape (prompts,), and the name of the model that took its part off."""
+
+    left: Floats
+    model: str
+
+
+def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
+    """Return recovery, and phi = Y1 - rho Y2 of every prompt.
+
+    Parameters
+    ----------
+    Y : ndarray of float64, shape (prompts, 5)
+        The outcomes; Y2 must not sum to 0.
+
+    Examples
+    --------
+    >>> rho, phi = recovery_deviations(np.array([[0.5, 0.1, 0.2, 1, 1], [0.5, 0.0, 0.2, 0, 0]]))
+    >>> rho, phi.round(3).tolist()
+    (0.25, [0.05, -0.05])
+    """
+    rho = float(Y[:, 1].sum() / Y[:, 2].sum())
+    return rho, Y[:, 1] - rho * Y[:, 2]
+
+
+def score_residuals(
+    Y: Floats, features: LabelFeatures, labelled: npt.NDArray[np.bool_], *, seed: int
+) -> ScoreResiduals:
+    """Return what is left of phi when a sample of the labels had taught the model that an estimate would rest on.
+
+    The model is the one that as many labels would get, cross-fitted on the labels of the sample alone and given the
+    weight that they would give it: ``phi - lam (m1 - rho m2)``, predictions about their mean.
+
+    Parameters
+    ----------
+    Y : ndarray of float64, shape (prompts, 5)
+        The outcomes of all prompts.
+    features : LabelFeatures
+        Of all prompts.
+    labelled : ndarray of bool, shape (prompts,)
+        The sample, drawn with equal chances; at least one.
+    seed : int
+        Of the folds.
+
+    Returns
+    -------
+    ScoreResiduals
+        phi itself where so few labels are used alone.
+    """
+    rho, phi = recovery_deviations(Y)
+    draw = ScaledSample.of(LabelSample.uniform(labelled))
+    seen = Y[draw.rows]
+    choice = choose_model(features, len(draw.rows))
+    m = predictions(choice, features, draw, seen, prompt_folds(features, draw, seen, seed))
+    if m is None:
+        return ScoreResiduals(phi, choice.name)
+    of_phi = m[:, 1] - rho * m[:, 2]
+    around = of_phi - of_phi.mean()
+    if draw.complete:
+        # Where nothing is unlabelled the weight has nothing to learn from; this is what it tends to.
+        spread = float(around @ around)
+        lam = min(max(float(around @ phi) / spread, 0.0), 1.0) if spread > 0 else 0.0
+    else:
+        lam = float(power_tuning(m, seen, draw, _first_guess(draw, seen))[1])
+    return ScoreResiduals(phi - lam * around, choice.name)
+
+
+def _first_guess(draw: ScaledSample, seen: Floats) -> float:
+    centre = draw.mean(seen)
+    return float(centre[1] / centre[2]) if centre[2] > 0 else 0.0

@@ -1,0 +1,192 @@
+"""What an annotator is given: the candidates to label, without a word of what any judge said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import InputError
+from bonwise.printable import quoted
+from bonwise.stats.sums import Floats
+from bonwise.stats.top_of_scores import at_top
+from bonwise.table.opening import HoldsScores
+from bonwise.table.reading import open_rows
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.words import PromptWords, Words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bonwise.labels.population import LabelPopulation
+    from bonwise.table.label_design import LabelDesign
+    from bonwise.table.opening import ScoreSource
+    from bonwise.table.panel import Panel
+    from bonwise.table.scales import Scale
+
+__all__ = ["drawn_cells", "drawn_pairs", "label_sheet", "with_texts", "with_words"]
+
+_TEXTS = ("prompt", "text", "response")
+"""Columns with the words of the prompt and of the candidate; what a judge said is not for the annotator's eyes."""
+
+_TYPED_DECIMALS = 9
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+def drawn_pairs(
+    rule: str, panel: Panel, now: _Mask, before: LabelDesign | None, rng: np.random.Generator
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Draw the pick among the candidates with the top score, and for ``pair`` one of the others, all alike.
+
+    Parameters
+    ----------
+    rule : str
+    panel : Panel
+        Of the audited judge.
+    now : ndarray of bool, shape (prompts,)
+    before : LabelDesign, optional
+        In the order of the panel; what it drew stays.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    picks, others : sequence of str, one a prompt
+        Empty strings where nothing was drawn; empty for the rules by prompt.
+    """
+    if rule not in ("pick", "pair"):
+        return (), ()
+    names = np.asarray(panel.candidates, dtype=object)[panel.names]
+    top = at_top(panel.scores, panel.sizes)
+    found = []
+    for mask, wanted, kept in (
+        (top, True, None if before is None else before.picks),
+        (~top, rule == "pair", None if before is None else before.others),
+    ):
+        drawn = np.full(len(now), "", dtype=object) if not kept else np.asarray(kept, dtype=object)
+        cells = _one_of(mask, panel.sizes, rng)
+        if wanted:
+            drawn[now] = names[cells[now]]
+        found.append(drawn.tolist())
+    return found[0], found[1]
+
+
+def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
+    """Return one marked cell of each prompt, each marked one with equal chance; any cell where none is marked."""
+    keys = np.where(mask, rng.random(len(mask)), -1.0)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((keys, owner))
+    return order[np.cumsum(sizes) - 1]
+
+
+def drawn_cells(design: LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
+    """Return which cells of some drawn prompts were drawn, shape (cells,).
+
+    Parameters
+    ----------
+    design : LabelDesign
+        In the order of the panel.
+    panel : Panel
+    prompts : ndarray of bool, shape (prompts,)
+    """
+    cells: _Mask = np.repeat(prompts, panel.sizes)
+    if design.by_candidate:
+        names = np.asarray(panel.candidates, dtype=object)[panel.names]
+        sides = [np.repeat(np.asarray(side, dtype=object), panel.sizes) for side in (design.picks, design.others)]
+        cells &= np.repeat(design.whole, panel.sizes) | (names == sides[0]) | (names == sides[1])
+    return cells
+
+
+def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) -> pd.DataFrame:
+    """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
+
+    A pick does not stand before the other candidate of its pair, because the order would give it away. Candidates of
+    earlier phases come first, with the labels that they have, so that one file holds the labels of all phases;
+    where the table itself holds labels, they stand there. Of a draw by cell, candidates drawn now may have labels
+    too: these stand in the sheet, or, where they stand in the table, do without a row.
+
+    Parameters
+    ----------
+    population : LabelPopulation
+    design : LabelDesign
+    now : ndarray of bool, shape (prompts,)
+        Prompts drawn in the last phase.
+    """
+    panel = population.panel
+    cells = drawn_cells(design, panel, now if population.settings.labels_in_table else design.drawn)
+    names = np.asarray(panel.candidates, dtype=object)[panel.names]
+    prompts = np.repeat(np.asarray(panel.prompt_ids, dtype=object), panel.sizes)
+    turn = np.repeat(np.argsort(design.order), panel.sizes)
+    given = _as_given(panel.labels, population.table.label_scale)
+    if design.cells is None:
+        given = np.where(np.repeat(now, panel.sizes), np.nan, given)
+    elif population.settings.labels_in_table:
+        cells &= np.isnan(given)
+    at = np.flatnonzero(cells)
+    at = at[np.argsort(turn[at], kind="stable")]
+    return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": given[at]})
+
+
+def _as_given(labels: Floats, scale: Scale | None) -> Floats:
+    """Return labels on the scale that they were declared on, as they were typed up to the last bits."""
+    if scale is None:
+        return labels
+    found: Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
+    return found
+
+
+def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> pd.DataFrame:
+    """Return the sheet with the columns of words that the source has; as it is where there are none.
+
+    Parameters
+    ----------
+    sheet : pandas.DataFrame
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+        What the table was read from; a ScoreTable holds no words.
+    table : ScoreTable
+    """
+    if isinstance(source, HoldsScores | ScoreTable):
+        return sheet
+    raw, _ = open_rows(source)
+    found = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
+    if not found:
+        return sheet
+    words = raw[found].astype(object).where(raw[found].notna(), "").set_axis(table.frame.index, axis=0)
+    keys = table.frame[["prompt_id", "candidate"]].astype(object)
+    first = pd.concat([keys, words], axis=1)[~pd.Series(table.cell_keys()).duplicated().to_numpy()]
+    return sheet.merge(first, on=["prompt_id", "candidate"], how="left")
+
+
+def with_words(sheet: pd.DataFrame, table: ScoreTable, pools: str | Path) -> pd.DataFrame:
+    """Return the sheet with the columns ``prompt`` and ``text``, from a file of pools.
+
+    Parameters
+    ----------
+    sheet : pandas.DataFrame
+    table : ScoreTable
+        Its columns of words count where the pools hold none.
+    pools : str or pathlib.Path
+        JSONL, a pool per line.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The file cannot be read, or lacks the words of a prompt or a candidate to label.
+    """
+    known = Words(table, pools).of(sheet["prompt_id"])
+    prompts, texts = [], []
+    for name, candidate in zip(sheet["prompt_id"], sheet["candidate"], strict=True):
+        words = known.get(name, PromptWords())
+        if words.prompt is None or candidate not in words.texts:
+            raise InputError(
+                f"{pools}: no words of the prompt {quoted(name)} and its candidate {quoted(candidate)}, which are to "
+                "be labelled",
+                hint="give the pools whose candidates the table scores, under the same ids",
+            )
+        prompts.append(words.prompt)
+        texts.append(words.texts[candidate])
+    return sheet.assign(prompt=prompts, text=texts)

@@ -1,0 +1,234 @@
+"""A draw of prompts to label, designs compared, and a sheet made from pools, put into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from bonwise.labels.result import (
+    ComparedDesign,
+    ComparedShare,
+    ComparisonSettings,
+    DesignName,
+    DrawnStratum,
+    DrawSettings,
+    LabelDesignsDocument,
+    LabelsDocument,
+    LabelSheetDocument,
+    ProxyLinkRecord,
+    WidthRatio,
+)
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Part, Said, Table
+from bonwise.report.numbers import Ends, count, counted, estimate, interval, interval_title, number, percent
+from bonwise.report.table_facts import table_facts
+from bonwise.table.facts import DroppedPrompt
+
+__all__ = ["cannot_be_drawn", "describe", "describe_label_designs", "describe_label_sheet"]
+
+_MOST = 3
+"""Reasons that are named."""
+
+
+def cannot_be_drawn(dropped: Sequence[DroppedPrompt]) -> Iterator[Said]:
+    """Yield how many prompts no draw can take, and some of the reasons; nothing where there are none."""
+    if not dropped:
+        return
+    reasons = sorted({printable(one.reason) for one in dropped})
+    more = ", ..." if len(reasons) > _MOST else ""
+    yield Said("caveat", f"cannot be drawn: {counted(len(dropped), 'prompt')} ({', '.join(reasons[:_MOST])}{more})")
+
+
+_UNIFORM: DesignName = "uniform"
+
+
+def describe_label_designs(document: LabelDesignsDocument) -> Part:
+    """Describe what each design would have cost or saved."""
+    settings = document.settings
+    return Part(
+        f"Label designs for the audit of {printable(settings.judge)} on {printable(settings.source)}",
+        list(_comparison_blocks(document)),
+    )
+
+
+def _comparison_blocks(document: LabelDesignsDocument) -> Iterator[Block]:
+    settings, data = document.settings, document.data
+    yield Table.facts(_comparison_facts(settings))
+    lacking = f"; {count(data.unlabelled)} without labels left out" if data.unlabelled else ""
+    yield Said(
+        "note",
+        f"{counted(data.prompts, 'labelled prompt')}, {count(data.all_tied)} of them all tied by the judge{lacking}; "
+        f"recovery {number(data.recovery, 'share')}",
+    )
+    yield from cannot_be_drawn(data.dropped)
+    yield Said("note", "Variance of recovery over that of as many labels alone drawn at random")
+    yield Said("note", "Labels alone, to first order:")
+    yield _shares(document, lambda one: number(one.labels_only))
+    models = sorted({one.model for one in document.designs[_UNIFORM].shares if one.with_scores is not None})
+    if models:
+        yield Said("note", f"With the scores as covariates, as an audit uses them ({', '.join(models)}):")
+        yield _shares(document, lambda one: number(one.with_scores))
+    yield Said(
+        "note",
+        f"Labels alone, by {count(settings.draws)} draws of each design (standard error of these draws in brackets):",
+    )
+    yield _shares(document, _with_se, drawn=True)
+    yield _meanings(document)
+    yield _chain(document)
+    for sentence in document.sentences:
+        yield Said("finding", printable(sentence, longest=1000))
+
+
+def _comparison_facts(settings: ComparisonSettings) -> Iterator[tuple[str, str]]:
+    yield "scores", settings.source
+    yield from table_facts(
+        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
+    )
+    yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _name(name: str, design: ComparedDesign) -> str:
+    return name if design.feasible else f"{name} *"
+
+
+def _shares(document: LabelDesignsDocument, figure: Callable[[ComparedShare], str], *, drawn: bool = False) -> Table:
+    """Return a column per share and a row per design; of draws none for random ones, the measure of the others."""
+    columns = (Column("design", "name"), *(Column(percent(share)) for share in document.settings.shares))
+    rows = [
+        (_name(name, design), *(figure(one) for one in design.shares))
+        for name, design in document.designs.items()
+        if not (drawn and name == _UNIFORM)
+    ]
+    return Table.of(columns, rows)
+
+
+def _with_se(one: ComparedShare) -> str:
+    if one.drawn is None or one.drawn_se is None:
+        return number(one.drawn)
+    known = Ends(one.drawn, one.drawn - one.drawn_se, one.drawn + one.drawn_se)
+    return f"{estimate(known)} ({number(one.drawn_se, like=known)})"
+
+
+def _meanings(document: LabelDesignsDocument) -> Table:
+    rows = [
+        (_name(name, one), one.meaning + ("" if one.feasible else "; needs labels that are not there yet"))
+        for name, one in document.designs.items()
+    ]
+    return Table.of((Column("design", "name"), Column("labels go to", "words")), rows)
+
+
+def _chain(document: LabelDesignsDocument) -> Table:
+    columns = (
+        Column("proxy", "name"),
+        Column("r"),
+        Column(interval_title(document.settings.confidence)),
+        Column("explained"),
+        Column("its interval", spare=2),
+        Column("n", spare=1),
+    )
+    return Table.of(columns, [_link(link) for link in document.proxy_chain], "What predicts what, per prompt")
+
+
+def _link(link: ProxyLinkRecord) -> tuple[str, ...]:
+    r, explained = link.correlation, Ends(link.explained, link.explained_low, link.explained_high)
+    return (
+        f"{link.from_} -> {link.to}",
+        estimate(r),
+        interval(r),
+        estimate(explained, "share"),
+        interval(explained, "share"),
+        count(r.n),
+    )
+
+
+def describe_label_sheet(document: LabelSheetDocument) -> Part:
+    """Describe what is to be labelled."""
+    settings, data = document.settings, document.data
+    chosen = "all of them" if data.prompts_to_label == data.prompts else "drawn uniformly at random"
+    blocks: list[Block] = [
+        Said(
+            "finding",
+            f"{count(data.prompts_to_label)} of {counted(data.prompts, 'prompt')} are to be labelled, {chosen}: "
+            f"{counted(data.responses_to_label, 'response')}.",
+        ),
+        Said("note", "The sheet shows no names; candidates stand in random order."),
+    ]
+    if data.single:
+        blocks.append(Said("caveat", f"{counted(data.single, 'prompt')} with fewer than 2 candidates left out."))
+    return Part(f"Label sheet for {printable(settings.pools)}, seed {settings.seed}", blocks)
+
+
+def describe(document: LabelsDocument) -> Part:
+    """Describe what was drawn."""
+    settings = document.settings
+    return Part(
+        f"Labels for the audit of {printable(settings.judge)} on {printable(settings.source)}, phase "
+        f"{settings.phase}, seed {settings.seed}",
+        list(_draw_blocks(document)),
+    )
+
+
+def _draw_blocks(document: LabelsDocument) -> Iterator[Block]:
+    yield Table.facts(_draw_facts(document.settings))
+    yield from cannot_be_drawn(document.data.dropped)
+    yield _strata(document.strata)
+    for sentence in document.sentences:
+        yield Said("finding", printable(sentence, longest=1000))
+    clusters = document.data.clusters
+    drawn = count(document.data.drawn) if clusters is None else counted(clusters.drawn, "cluster")
+    yield Said(
+        "note",
+        f"Effective sample size of the weights: {count(round(document.ess))} of {drawn}. It "
+        "counts how unevenly labels weigh, not what they are worth.",
+    )
+    yield Said("note", _width(document.width_ratio))
+
+
+def _draw_facts(settings: DrawSettings) -> Iterator[tuple[str, str]]:
+    yield "scores", settings.source
+    yield from table_facts(
+        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
+    )
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _strata(strata: Sequence[DrawnStratum]) -> Table:
+    sized = any(one.mean_size is not None for one in strata)
+    second = any(one.drawn_before for one in strata)
+    parted = any(one.pairs is not None for one in strata)
+    columns = (
+        Column("stratum", "name"),
+        Column("clusters" if any(one.unit for one in strata) else "prompts"),
+        *((Column("before"),) if second else ()),
+        Column("drawn"),
+        *((Column("whole"), Column("pairs")) if parted else ()),
+        Column("propensity"),
+        *((Column("mean size", spare=1),) if sized else ()),
+    )
+    return Table.of(columns, [tuple(_row(one, second=second, sized=sized)) for one in strata])
+
+
+def _row(one: DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
+    yield str(one.stratum)
+    yield count(one.prompts)
+    if second:
+        yield count(one.drawn_before)
+    yield count(one.drawn_now)
+    if one.whole_pools is not None and one.pairs is not None:
+        yield count(one.whole_pools)
+        yield count(one.pairs)
+    yield number(one.propensity, "share")
+    if sized:
+        yield number(one.mean_size)
+
+
+def _width(found: WidthRatio) -> str:
+    if found.estimate is None:
+        return f"Expected width: not known in advance ({found.reason})."
+    share = f", scores explaining {percent(round(found.explained, 2))} of it" if found.explained else ""
+    return (
+        f"Expected width, to first order: {number(found.estimate)} of the width of as many random labels, if "
+        f"{found.assumption}{share}."
+    )

@@ -1,0 +1,3 @@
+"""When to stop labelling."""
+
+DOCUMENTS = {"monitor": ("result:MonitorDocument", "view:describe")}

@@ -1,0 +1,268 @@
+"""The three rules that say when to stop labelling, each applied to all looks so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.monitoring.result import Look, MonitorVerdict
+from bonwise.stats.repeated_looks import (
+    EARLIEST,
+    EARLIEST_LOOK,
+    STEP,
+    TELLING,
+    log_wealth,
+    looks,
+    precision_limits,
+    sequence_limits,
+    share_limits,
+    sides,
+    vote_sides,
+)
+from bonwise.stats.running_ratio import RunningRatio
+from bonwise.stats.sums import Floats
+
+__all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
+
+_FARTHEST = 1_000_000
+
+CLOSE = "the estimate lies within one standard error of the reference"
+TOO_EARLY = "there was no look yet"
+_FAR = f"if nothing changes, the rule would not stop within {_FARTHEST:,}"
+
+_SHOWN = 12
+_TOP = 1.0  # a pick gains at most what the best candidate does
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """What a rule says."""
+
+    verdict: MonitorVerdict
+    now: Look
+    """After all labels."""
+    stopped: Look | None
+    """The first look at which the rule said stop; labels after it do not change the verdict."""
+    next_look: int | None
+    """Number of prompts at which the rule looks next; None where it has stopped."""
+    expected: Expected
+    """About how many more are to come until it stops, if things stay as they are."""
+    looks: tuple[Look, ...] = field(default=(), repr=False)
+    """Some of the looks so far, at most a dozen, the last one among them."""
+
+
+def watch_precision(running: RunningRatio, *, half_width: float, first: int, confidence: float) -> Watched:
+    """Stop at the first look whose half-width is small enough.
+
+    Parameters
+    ----------
+    running : RunningRatio
+        After each labelled prompt.
+    half_width : float
+        Above 0, in units of recovery.
+    first : int
+        Prompts before the first look.
+    confidence : float
+    """
+    prompts = len(running.prompts)
+    numbers = looks(first, running)
+    low, high = precision_limits(running.at(numbers), confidence)
+    narrow = (high - low) / 2 <= half_width
+    made = _looks_of_ratio(running.at(numbers), low, high)
+    now = _early(running, first, EARLIEST_LOOK, TELLING)
+    if numbers.size:
+        now = _looks_of_ratio(running, *precision_limits(running, confidence))(prompts - 1)
+    if narrow.any():
+        at = int(narrow.argmax())
+        return Watched("stop: precise enough", now, made(at), None, _STOPPED, _some(made, len(numbers), at))
+    upcoming = max(first, first + STEP * ((prompts - first) // STEP + 1))
+
+    def enough(upto: Floats) -> npt.NDArray[np.bool_]:
+        ends = precision_limits(running.projected(upto), confidence)
+        return np.asarray((ends[1] - ends[0]) / 2 <= half_width)
+
+    expected = expected_until(enough, upcoming, prompts) if numbers.size else _EARLY
+    return Watched("continue", now, None, upcoming, expected, _some(made, len(numbers)))
+
+
+def watch_significance(
+    running: RunningRatio, *, than: float, first: int, target: float, confidence: float
+) -> Watched:
+    """Stop at the first look whose confidence sequence leaves a recovery out.
+
+    Parameters
+    ----------
+    running : RunningRatio
+        After each labelled prompt.
+    than : float
+        The recovery to compare it with.
+    first : int
+        Prompts before the first look; every prompt from there on is one, once there are `EARLIEST` units.
+    target : float
+        Units after which the sequence is narrowest.
+    confidence : float
+    """
+    prompts = len(running.prompts)
+    numbers = np.arange(first, prompts + 1, dtype=np.int64)
+    numbers = numbers[running.at(numbers).count >= EARLIEST]
+    seen = running.at(numbers)
+    side = sides(seen, than, target, confidence)
+    made = _looks_of_ratio(seen, *sequence_limits(seen, target, confidence))
+    now = made(len(numbers) - 1) if numbers.size else _early(running, first, EARLIEST)
+    if side.any():
+        at = int(np.flatnonzero(side)[0])
+        return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(numbers), at))
+
+    def enough(upto: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray(sides(running.projected(upto), than, target, confidence) != 0)
+
+    upcoming = max(first, prompts + 1)
+    expected = _EARLY
+    if numbers.size:
+        mean, se = seen.gap(than)
+        close = abs(mean[-1]) <= se[-1]
+        expected = Expected(None, CLOSE) if close else expected_until(enough, upcoming, prompts)
+    return Watched("continue", now, None, upcoming, expected, _some(made, len(numbers)))
+
+
+def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
+    """Stop at the first vote after which the confidence sequence leaves a share out.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        1 for the first answer, 0 for the second, 1/2 for a tie.
+    than : float
+        The share to compare it with.
+    weight : float
+        a of the Beta(a, a) mixture.
+    confidence : float
+    """
+    votes, wins = np.arange(1.0, len(values) + 1), np.cumsum(values)
+    side = vote_sides(wins, votes, weight, than, confidence)
+
+    def made(at: int) -> Look:
+        low, high = share_limits(float(wins[at]), float(votes[at]), weight, confidence)
+        return _look(at + 1, float(wins[at] / votes[at]), (float(low), float(high)))
+
+    now = made(len(values) - 1) if len(values) else _nothing(0, None, "no votes yet")
+    if side.any():
+        at = int(np.flatnonzero(side)[0])
+        return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(values), at))
+
+    def enough(count: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray(log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
+
+    expected = _EARLY
+    if len(values):
+        share = float(np.mean(values))
+        # The spread at the reference: that of a few equal votes is 0 and says nothing.
+        close = abs(share - than) <= np.sqrt(than * (1 - than) / len(values))
+        expected = Expected(None, CLOSE) if close else expected_until(enough, len(values) + 1, len(values))
+    return Watched("continue", now, None, len(values) + 1, expected, _some(made, len(values)))
+
+
+def _side(side: float) -> MonitorVerdict:
+    return "stop: better" if side > 0 else "stop: not better"
+
+
+def _early(running: RunningRatio, first: int, units: int, telling: int = 0) -> Look:
+    """Return the estimate alone: an interval before the first look invites to stop at it."""
+    if not len(running.prompts):
+        return _nothing(0, None, "no prompt is completely labelled yet")
+    prompts, value = len(running.prompts), _or_none(running.estimate[-1])
+    if value is None:
+        return _nothing(prompts, None, _FLAT)
+    if prompts < first:
+        return _nothing(prompts, value, f"no interval before the first look at {first:,} labelled prompts")
+    count, told = int(running.count[-1]), int(running.telling[-1])
+    if count < units:
+        return _nothing(
+            prompts, value, f"no interval before there are {units:,} clusters: so far there are {count:,}"
+        )
+    kind = "prompts" if count == prompts else "clusters"
+    return _nothing(
+        prompts,
+        value,
+        f"no interval before the pick gains or loses against a random one in {telling:,} {kind}: so far it does in "
+        f"{told:,}",
+    )
+
+
+_FLAT = "all labels are equal so far: there was nothing to recover"
+_UNBOUNDED = "no interval: what there is to recover cannot be told from 0"
+_ALIKE = "no interval: all prompts recovered alike, so their spread is not known"
+
+
+def _looks_of_ratio(running: RunningRatio, low: Floats, high: Floats) -> Callable[[int], Look]:
+    estimate, varies = running.estimate, running.varies(running.estimate)
+
+    def made(at: int) -> Look:
+        n, value = int(running.prompts[at]), _or_none(estimate[at])
+        if value is None:
+            return _nothing(n, None, _FLAT)
+        if np.isnan(low[at]):
+            return _nothing(n, value, _UNBOUNDED if varies[at] else _ALIKE)
+        return _look(n, value, (float(low[at]), float(high[at])))
+
+    return made
+
+
+def _look(n: int, estimate: float, ends: tuple[float, float]) -> Look:
+    low, high = ends
+    return Look(n=n, estimate=estimate, low=low, high=min(high, _TOP), half_width=(high - low) / 2)
+
+
+def _nothing(n: int, estimate: float | None, reason: str) -> Look:
+    """Return a look without an interval."""
+    return Look(n=n, estimate=estimate, low=None, high=None, half_width=None, reason=reason)
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _some(made: Callable[[int], Look], count: int, stop: int | None = None) -> tuple[Look, ...]:
+    """Make at most a dozen looks, spread over all of them, with the last and the one that stopped among them."""
+    return tuple(made(at) for at in _spread(count, stop))
+
+
+def _spread(count: int, stop: int | None) -> Iterator[int]:
+    chosen = set(np.unique(np.linspace(0, count - 1, _SHOWN).round().astype(int)).tolist()) if count else set()
+    yield from sorted(chosen | ({stop} if stop is not None else set()))
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A number of further prompts or votes."""
+
+    more: int | None
+    """About how many are to come until the rule stops; None where no number can be named."""
+    reason: str | None = None
+    """Why not."""
+
+
+_STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
+
+
+def expected_until(enough: Callable[[Floats], npt.NDArray[np.bool_]], start: int, now: int) -> Expected:
+    """Return how many more there are to come until something is enough.
+
+    Parameters
+    ----------
+    enough : callable
+        Takes numbers of labels in all and tells which of them are enough.
+    start, now : int
+        Labels at the next look, and labels so far.
+
+    Examples
+    --------
+    >>> expected_until(lambda count: count >= 250, 101, 100).more
+    150
+    """
+    counts = np.unique(np.geomspace(start, max(_FARTHEST, 2 * start), 4000).round())
+    found = enough(counts)
+    return Expected(int(counts[found.argmax()]) - now) if found.any() else Expected(None, _FAR)

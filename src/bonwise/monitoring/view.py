@@ -1,0 +1,199 @@
+"""Labels as they come in: the verdict, and the looks that it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from bonwise.monitoring.result import LabelCounts, Look, MonitorDocument, RecoverySettings, VoteCounts
+from bonwise.printable import printable
+from bonwise.report.answers import State, StatedVerdict, verdict
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import (
+    NOTHING,
+    count,
+    counted,
+    estimate,
+    interval,
+    number,
+    percent,
+    setting,
+    with_any_interval,
+)
+from bonwise.report.table_facts import labels_left_out, table_facts
+from bonwise.table.facts import LabelsLeftOut
+
+__all__ = ["describe"]
+
+_MOST_REASONS = 5
+"""Reasons for which prompts were dropped that are told, the commonest first."""
+
+
+_MORE = (Said("finding", "Label on in random order, with the same settings, then run bonwise monitor again."),)
+_DESIGN = (
+    Said(
+        "finding",
+        "For a verdict on all prompts say how the labelled ones were drawn: --design uniform, or the record of it.",
+    ),
+)
+_EASY = (
+    Said(
+        "finding", "Name the easy candidate: --control leaves it out, --keep-easy counts it like any other candidate."
+    ),
+)
+_AUDIT = (Said("finding", "Stop labelling, and audit the judge on these labels with bonwise audit."),)
+
+
+def describe(document: MonitorDocument) -> Part:
+    """Describe whether the labels so far are enough."""
+    return Part(_title(document), list(_blocks(document)))
+
+
+def _title(document: MonitorDocument) -> str:
+    settings = document.settings
+    if not isinstance(settings, RecoverySettings):
+        first, second = (printable(side, longest=40) for side in settings.sides)
+        what = f"Votes for {first} over {second}, above {setting(settings.than)} or not"
+    elif settings.half_width is not None:
+        what = f"Recovery of {printable(settings.judge)}, to +-{setting(settings.half_width, 'points')}"
+    else:
+        what = f"Recovery of {printable(settings.judge)}, above {setting(settings.than or 0.0)} or not"
+    return f"{what}, at {percent(settings.confidence)}"
+
+
+def _blocks(document: MonitorDocument) -> Iterator[Block]:
+    yield Table.facts(_facts(document))
+    if isinstance(document.data, VoteCounts):
+        yield _votes(document.data)
+    else:
+        yield from _labels(document.data)
+    yield _verdict(document)
+    if document.looks:
+        yield from _course(document)
+        yield _looks(document)
+    now = document.now
+    if now.estimate is not None and not document.looks:
+        yield Said("finding", f"{_figure(document)} {estimate(now, 'share')} after {count(now.n)}")
+    if now.reason is not None:
+        yield Said("finding", now.reason)
+    for sentence in document.sentences:
+        yield Said("finding", sentence)
+    yield limits("monitor")
+
+
+def _facts(document: MonitorDocument) -> Iterator[tuple[str, str]]:
+    settings = document.settings
+    if isinstance(settings, RecoverySettings):
+        yield "scores", document.data.source
+        yield from table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale)
+    else:
+        yield "votes", document.data.source
+    yield "intervals", f"{percent(settings.confidence)}, which hold at all looks together"
+    yield "bonwise", settings.version
+
+
+def _votes(data: VoteCounts) -> Said:
+    return Said(
+        "note",
+        f"{counted(data.votes, 'vote')} of {printable(data.source)}; {counted(data.ties, 'tie')}; "
+        f"{count(data.blank)} blank",
+    )
+
+
+def _labels(data: LabelCounts) -> Iterator[Said]:
+    partly = data.partly_labelled_prompts
+    more = f", {count(partly)} partly and not counted yet" if partly else ""
+    if data.clusters is not None:
+        more = f", in {counted(data.clusters, 'cluster')}{more}"
+    yield Said(
+        "note",
+        f"{count(data.labelled_prompts)} of {counted(data.prompts, 'prompt')} completely labelled{more}",
+    )
+    for reason, times in Counter(one.reason for one in data.dropped).most_common(_MOST_REASONS):
+        yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
+    left_out = data.labels_left_out
+    yield from labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
+
+
+def _verdict(document: MonitorDocument) -> Part:
+    found, data, now = document.verdict, document.data, document.now
+    figure = (
+        "no figure yet"
+        if now.estimate is None
+        else f"{_figure(document)} {with_any_interval(now, 'share')} after {_of(document)}"
+    )
+    if found == "continue":
+        return verdict(StatedVerdict(found, "open", f"More labels are needed: {figure}."), _MORE)
+    if document.describes == "labelled prompts" and isinstance(data, LabelCounts):
+        about = f", for the {count(data.labelled_prompts)} labelled prompts"
+        told = StatedVerdict(f"{found}{about}", "open", f"The labels are enough: {figure}.")
+        return verdict(told, _DESIGN)
+    state: State = "bad" if found == "stop: not better" else "open" if document.suspicions else "good"
+    return verdict(StatedVerdict(found, state, f"The labels are enough: {figure}."), _then(document))
+
+
+def _then(document: MonitorDocument) -> Sequence[Said]:
+    if document.suspicions and document.verdict != "stop: not better":
+        return _EASY
+    return () if document.question == "preference" else _AUDIT
+
+
+def _of(document: MonitorDocument) -> str:
+    """Return what the labels so far are on, counted."""
+    return counted(document.now.n, "vote" if document.question == "preference" else "labelled prompt")
+
+
+def _course(document: MonitorDocument) -> list[Drawing[Curves]]:
+    """Draw the figure and its interval by the labels that were there, where the rule looked more than once."""
+    looks, what, than = document.looks, _figure(document), document.settings.than
+    if len(looks) < 2:
+        return []
+    line = Curve(
+        what,
+        [one.n for one in looks],
+        [one.estimate for one in looks],
+        [one.low for one in looks],
+        [one.high for one in looks],
+        points=True,
+    )
+    last = with_any_interval(looks[-1], "share")
+    says = f"{_upper(what)} and its interval at {counted(len(looks), 'look')}; at the last one, {last}."
+    return curves_figure(
+        [line],
+        "monitor-looks",
+        f"{_upper(what)} by labels",
+        says,
+        across="votes" if document.question == "preference" else "labelled prompts",
+        up=what,
+        guides=[] if than is None else [Guide(f"compared with {setting(than, 'share')}", y=than)],
+        units=("number", "share"),
+    )
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _figure(document: MonitorDocument) -> str:
+    return "share" if document.question == "preference" else "recovery"
+
+
+def _looks(document: MonitorDocument) -> Table:
+    stop = None if document.stopped is None else document.stopped.n
+    columns = (
+        Column("votes" if document.question == "preference" else "labelled", "name"),
+        Column(_figure(document)),
+        Column("interval"),
+        Column("half-width", spare=2),
+        *(() if stop is None else (Column("rule", "words", spare=1),)),
+    )
+    marks = [() if stop is None else ("stop" if look.n == stop else "",) for look in document.looks]
+    rows = [(*_row(look), *mark) for look, mark in zip(document.looks, marks, strict=True)]
+    return Table.of(columns, rows, "Figures at each look")
+
+
+def _row(look: Look) -> tuple[str, ...]:
+    width = NOTHING if look.low is None else number(look.half_width, "points", like=look)
+    return count(look.n), estimate(look, "share"), interval(look, "share"), width

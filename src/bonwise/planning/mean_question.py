@@ -1,0 +1,325 @@
+"""Questions about a mean over prompts.
+
+Is the gain above 0, also from a pilot drawn again, and do two judges' picks differ in worth?
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from bonwise.errors import InputError, UsageError
+from bonwise.planning.normal_picks import (
+    Contrast,
+    TwoPicks,
+    complete_contrast,
+    largest_of_normals,
+    two_label_contrast,
+    two_picks,
+)
+from bonwise.planning.pilot import ClusterEffect, GainPilot, RivalPilot
+from bonwise.planning.request import SMALLEST_EFFECT, PlanRequest
+from bonwise.planning.result import PlanDesign
+from bonwise.planning.sizing import RedrawnPilot, Sizing, times
+from bonwise.stats.pilot_effect import MOST_UNITS, Redrawn, Shift, redraw, small_sample_units
+from bonwise.stats.sample_size import critical_value, equal_mean_units, mean_power, mean_units
+
+__all__ = [
+    "NORMAL",
+    "equal_units",
+    "gain_from_pilot",
+    "gain_from_r",
+    "refuse_constant",
+    "rival_from_pilot",
+    "rivals_from_r",
+]
+
+NORMAL = (
+    "Assumed: score and label are jointly normal within a prompt and labels spread alike in all prompts; "
+    "a pilot needs neither."
+)
+
+_CONTRASTS = {"complete": complete_contrast, "two_label": two_label_contrast}
+_SMALLEST, _LARGEST = 1e-6, 1 - 1e-9
+
+
+def gain_from_r(request: PlanRequest, design: PlanDesign) -> Sizing:
+    """Size ``recovery>0`` from a within-prompt correlation."""
+    n, r = int(request.required("candidates")), float(request.required("within_r"))
+    contrast = _CONTRASTS[design]
+    found, none = contrast(n, r), contrast(n, 0.0)
+    theta = found.standardised
+
+    def reach(units: float) -> float | None:
+        def excess(one: float) -> float:
+            return mean_power(contrast(n, one).standardised, units, request.confidence, 1) - request.power
+
+        if units <= 0 or excess(_LARGEST) < 0:
+            return None
+        return float(optimize.brentq(excess, _SMALLEST, _LARGEST)) if excess(_SMALLEST) < 0 else _SMALLEST
+
+    return Sizing(
+        design=design,
+        sides=1,
+        n=mean_units(theta, request.power, request.confidence, 1),
+        at=lambda units: mean_power(theta, units, request.confidence, 1),
+        reach=reach,
+        reach_of="within_r",
+        effect={"within_r": r},
+        each=n if design == "complete" else 2,
+        scores=n,
+        equal=equal_mean_units(Contrast(found.mean, none.variance).standardised, request.power, request.confidence),
+        equal_to=f"the gain of a judge with within_r 0 lies within that of {r:g} on either side of 0",
+        sequential="significance" if design == "complete" else None,
+        notes=(NORMAL,),
+    )
+
+
+class _Rivals(NamedTuple):
+    picks: TwoPicks
+    contrast: Contrast
+    none: Contrast
+
+
+def _rivals(request: PlanRequest) -> _Rivals:
+    n, r_a, r_b = (request.required(name) for name in ("candidates", "within_r", "rival_r"))
+    errors = float(request.required("error_correlation"))
+    if r_a == r_b:
+        raise UsageError(
+            "both judges have the same within_r: there is no difference to find", hint="give another rival_r"
+        )
+    try:
+        found, alike = two_picks(n, r_a, r_b, errors), two_picks(n, r_b, r_b, errors)
+    except ValueError as error:
+        raise UsageError(str(error), hint="give judges or an error_correlation further apart") from error
+    e, v = largest_of_normals(n)
+    mean, square_a, square_b = (r_a - r_b) * e, _square(r_a, e, v), _square(r_b, e, v)
+    variance = square_a + square_b - 2 * found.product - mean**2
+    return _Rivals(found, Contrast(mean, variance), Contrast(mean, 2 * square_b - 2 * alike.product))
+
+
+def _square(r: float, e: float, v: float) -> float:
+    """Return the expectation of the pick's squared label."""
+    return r * r * (v + e * e) + 1 - r * r
+
+
+def rivals_from_r(request: PlanRequest) -> Sizing:
+    """Size judge A against judge B, each pick graded, from their within-prompt correlations."""
+    found = _rivals(request)
+    theta, share = found.contrast.standardised, found.picks.disagree
+    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 2))
+    spread = math.sqrt(found.contrast.variance)
+    equal = equal_mean_units(abs(found.none.standardised), request.power, request.confidence)
+    return Sizing(
+        design="discordant",
+        sides=2,
+        n=mean_units(abs(theta), request.power, request.confidence, 2) * share,
+        at=lambda units: mean_power(abs(theta), units / share, request.confidence, 2),
+        reach=lambda units: drift * spread / math.sqrt(units / share) if units > 0 else None,
+        reach_of="difference of mean label in within-prompt standard deviations",
+        effect={
+            "within_r": float(request.required("within_r")),
+            "rival_r": float(request.required("rival_r")),
+            "difference": found.contrast.mean,
+            "disagree": share,
+        },
+        share=share,
+        each=2,
+        scores=2 * float(request.required("candidates")),
+        equal=equal * share,
+        equal_to="two equally good judges differ by less than the planned difference",
+        notes=(NORMAL, f"The errors of the two judges are taken to correlate by {request.error_correlation:g}."),
+    )
+
+
+def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
+    """Size judge A against judge B, each pick graded, from a pilot with both judges."""
+    refuse_constant(pilot.source, pilot.standardised())
+    theta, spread, share = pilot.standardised(), pilot.spread(), pilot.disagree
+    n, ends = _from_shift(theta, request)
+    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 2))
+    sizing = Sizing(
+        design="discordant",
+        sides=2,
+        n=times(n, share),
+        at=lambda units: mean_power(abs(theta.estimate), units / share, request.confidence, 2),
+        reach=lambda units: drift * spread / math.sqrt(units / share) if units > 0 else None,
+        reach_of="difference of mean label in the unit of the labels",
+        effect={"difference": pilot.difference, "standardised": theta.estimate, "disagree": share},
+        share=share,
+        each=2,
+        scores=2 * pilot.candidates,
+        ends=None if ends is None else (times(ends[0], share), times(ends[1], share)),
+        equal=times(equal_units(theta, request), share),
+        equal_to="the difference lies within the pilot's on either side of 0",
+        pilot=pilot.describe(theta, request.confidence, "standardised difference of the picks"),
+        notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
+    )
+    clusters = pilot.clustering()
+    return sizing if clusters is None else clusters.spread(sizing)
+
+
+def refuse_constant(source: str, theta: Shift) -> None:
+    """Refuse a pilot without scatter.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The picks' labels do not scatter over prompts.
+    """
+    if not math.isfinite(theta.estimate):
+        raise InputError(
+            f"{source}: the picks' labels do not scatter over prompts, so no number can be taken from them",
+            hint="check that labels differ within prompts and that the judge does not tie everything",
+        )
+
+
+def equal_units(theta: Shift, request: PlanRequest) -> float | None:
+    """Return the units that show an effect smaller than the pilot's; None where the pilot's is none itself."""
+    bound = abs(theta.estimate)
+    return equal_mean_units(bound, request.power, request.confidence) if bound >= SMALLEST_EFFECT else None
+
+
+def _from_shift(theta: Shift, request: PlanRequest) -> tuple[float | None, tuple[float | None, float | None] | None]:
+    """Invert an interval of a standardised difference: the larger the effect, the smaller the number."""
+    low, high = theta.at(request.confidence)
+    if high < -low:
+        low, high = -high, -low
+
+    def units(one: float) -> float | None:
+        # As of a correlation: what is smaller cannot be told from no effect.
+        planned = SMALLEST_EFFECT <= one < math.inf
+        return mean_units(one, request.power, request.confidence, 2) if planned else None
+
+    least, most = units(high), units(low)
+    return units(abs(theta.estimate)), None if least is None and most is None else (least, most)
+
+
+_ALLOWING = 0.6
+"""Confidence of the interval whose lower end allows for the pilot: one-sided, at 80 %."""
+
+_LEAST_VARIANCE = 0.05
+"""Of the standardised gain of one prompt: a pilot never knows it better."""
+
+
+def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) -> Sizing:
+    """Size ``recovery>0`` from a pilot."""
+    theta = pilot.standardised(design)
+    refuse_constant(pilot.source, theta)
+    floor = math.sqrt(_LEAST_VARIANCE / theta.units)
+    theta = theta._replace(se=float(np.fmax(theta.se, floor))) if math.isfinite(theta.se) else theta
+    found, share = _Redraw.of(request, design, pilot, theta), pilot.share(design)
+    spread = pilot.spread(design)
+    equal, effect = equal_units(theta, request), found.effect
+    return Sizing(
+        design=design,
+        sides=1,
+        n=times(found.prompts, share),
+        at=lambda units: found.power(units / share),
+        reach=lambda units: found.reach(units / share, spread),
+        reach_of="gain in the unit of the labels",
+        effect={"gain": pilot.gain, "standardised": theta.estimate},
+        share=share,
+        each=round(pilot.candidates) if design == "complete" else 2,
+        scores=pilot.candidates,
+        ends=found.ends(share),
+        equal=None if equal is None else equal * share * effect,
+        equal_to="the gain lies within the pilot's on either side of 0",
+        sequential="significance" if design == "complete" else None,
+        pilot=pilot.describe(theta, request.confidence, f"standardised gain, {design}"),
+        clusters=None if found.clusters is None else found.clusters.record(),
+        redrawn=found.record(share),
+        notes=(*_unequal_pools(pilot.unequal), *pilot.unused),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Redraw:
+    """The number of prompts, by the pilot drawn again or, where that is very large, by the normal formula."""
+
+    request: PlanRequest
+    theta: Shift
+    """Standardised gain."""
+    clusters: ClusterEffect | None
+    drawn: Redrawn | None
+    """In prompts, or clusters."""
+
+    @classmethod
+    def of(cls, request: PlanRequest, design: PlanDesign, pilot: GainPilot, theta: Shift) -> _Redraw:
+        """Draw the pilot again."""
+        clusters = pilot.clustering()
+        bare = cls(request, theta, clusters, None)
+        formula = bare.formula(theta.estimate)
+        start = None if formula is None else formula / bare.per_unit
+        if start is None or start > MOST_UNITS:
+            return bare
+        gate = pilot.gate(design, request.confidence)
+        units = len(pilot.leaders) if clusters is None else clusters.clusters
+        return replace(bare, drawn=redraw(gate, units, start, request.power, request.seed))
+
+    @property
+    def effect(self) -> float:
+        """The design effect of clusters."""
+        return 1.0 if self.clusters is None else self.clusters.value
+
+    @property
+    def per_unit(self) -> float:
+        """Prompts of what is drawn, a cluster's so many times fewer as its effect is planned for with caution."""
+        return 1.0 if self.clusters is None else self.clusters.per_cluster * self.clusters.caution
+
+    def formula(self, standardised: float) -> float | None:
+        """Return the prompts by the normal formula; None for an effect that cannot be told from none."""
+        if not SMALLEST_EFFECT <= standardised < math.inf:
+            return None
+        return small_sample_units(standardised, self.request.power, self.request.confidence) * self.effect
+
+    @property
+    def prompts(self) -> float | None:
+        """Prompts if the pilot is right."""
+        if self.drawn is None:
+            return self.formula(self.theta.estimate)
+        return times(self.drawn.units, self.per_unit)
+
+    @property
+    def ratio(self) -> float:
+        """Prompts drawn over those of the formula."""
+        formula, prompts = self.formula(self.theta.estimate), self.prompts
+        return 1.0 if formula is None or prompts is None else prompts / formula
+
+    def ends(self, share: float) -> tuple[float | None, float | None] | None:
+        """Return the interval on n: the ends of the effect, the larger the fewer."""
+        low, high = self.theta.at(self.request.confidence)
+        least, most = (times(self.formula(end), self.ratio * share) for end in (high, low))
+        return None if least is None and most is None else (least, most)
+
+    def record(self, share: float) -> RedrawnPilot | None:
+        """Return what to say of it; None where no number is planned for."""
+        formula = self.formula(self.theta.estimate)
+        if formula is None:
+            return None
+        low, _ = self.theta.at(_ALLOWING)
+        allowing = None if self.prompts is None else times(self.formula(low), self.ratio * share)
+        return RedrawnPilot(self.drawn, self.request.seed, formula, allowing)
+
+    def power(self, prompts: float) -> float:
+        """Return the share of samples of so many prompts that pass."""
+        if self.drawn is None:
+            return mean_power(self.theta.estimate, prompts / self.effect, self.request.confidence, 1)
+        return self.drawn.power(prompts / self.per_unit)
+
+    def reach(self, prompts: float, spread: float) -> float | None:
+        """Return the smallest gain that is found, by the formula made to fit what was drawn."""
+        request = self.request
+        drift = mean_units(1.0, request.power, request.confidence, 1)
+        units = prompts / self.effect / self.ratio - critical_value(request.confidence, 1) ** 2 / 2
+        return math.sqrt(drift / units) * spread if units > 0 else None
+
+
+def _unequal_pools(unequal: bool) -> tuple[str, ...]:
+    if not unequal:
+        return ()
+    return ("Pools of the pilot differ in size: labels are counted with the mean number of candidates.",)

@@ -1,1 +1,0 @@
-"""When labels are enough: rules that may be asked after every label."""

@@ -1,1 +1,0 @@
-"""How many labels a question takes."""

@@ -1,0 +1,169 @@
+"""The gates at 0 of an audit, on many samples of a pilot at once: does the judge gain anything?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from bonwise.stats.clusters import cluster_codes, cluster_sums
+from bonwise.stats.jackknife import moments_df
+from bonwise.stats.no_gain import Dealt
+from bonwise.stats.pilot_effect import Samples
+from bonwise.stats.sample_size import critical_value
+from bonwise.stats.sums import Floats
+
+__all__ = ["CompleteGate", "PairGate", "PairLabels"]
+
+_Ints = npt.NDArray[np.int64]
+_Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteGate:
+    """``recovery > 0`` on completely labelled prompts: Student's t test and dealt labels must agree."""
+
+    units: Floats = field(repr=False)
+    """Sums over each prompt or cluster: prompts, gain, its square, room (best label less mean label), variance and
+    third moment of the gain of dealt labels; last the square of the gain's sum over the prompts.
+    """
+    confidence: float
+    """Of the one-sided bound."""
+    clustered: bool
+
+    @classmethod
+    def of(cls, found: Dealt, room: Floats, clusters: _Ints | None, confidence: float) -> CompleteGate:
+        """Prepare a pilot.
+
+        Parameters
+        ----------
+        found : Dealt
+        room : ndarray of float64, shape (prompts,)
+        clusters : ndarray of int64, shape (prompts,), or None
+        confidence : float
+        """
+        rows = np.stack([np.ones_like(room), found.gain, found.gain**2, room, found.variance, found.third])
+        sums = cluster_sums(rows, clusters)
+        return cls(np.vstack([sums, sums[1] ** 2 / sums[0]]), confidence, clusters is not None)
+
+    def __call__(self, drawn: Samples, rng: np.random.Generator) -> _Marks:
+        """Tell which samples pass."""
+        del rng
+        G = drawn.shape[1]
+        gain, room = self.units[1][drawn], self.units[3][drawn]
+        total, best = gain.sum(axis=1), room.sum(axis=1)
+        needed = float(special.stdtrit(G - 1, self.confidence))
+        # Of sums over units, whose mean is that of the prompts but for one factor. Fieller's set must be bounded.
+        scale = needed * np.sqrt(G)
+        above, bounded = (sums > scale * one.std(axis=1, ddof=1) for sums, one in ((total, gain), (best, room)))
+        passed: _Marks = above & bounded & (self._z(drawn, total) > critical_value(self.confidence, 1))
+        return passed
+
+    def _z(self, drawn: Samples, total: Floats) -> Floats:
+        """Return z' of dealt labels, minus infinity where they do not vary."""
+        effect = self._design_effect(drawn, total) if self.clustered else 1.0
+        variance = self.units[4][drawn].sum(axis=1) * effect
+        third = self.units[5][drawn].sum(axis=1) * effect**2
+        z = _over(total, np.sqrt(variance))
+        skew = np.divide(third, variance**1.5, out=np.zeros_like(third), where=variance > 0)
+        found: Floats = np.where(variance > 0, z - skew * (z * z - 1) / 6, -np.inf)
+        return found
+
+    def _design_effect(self, drawn: Samples, total: Floats) -> Floats:
+        """Return ``1 + (m* - 1) icc`` of every sample, as `bonwise.stats.clusters` has it for one."""
+        G, sizes = drawn.shape[1], self.units[0][drawn]
+        n, squares = sizes.sum(axis=1), np.square(sizes).sum(axis=1)
+        of_units = self.units[6][drawn].sum(axis=1)
+        between = (of_units - total**2 / n) / (G - 1)
+        within = np.divide(self.units[2][drawn].sum(axis=1) - of_units, n - G, out=np.zeros_like(n), where=n > G)
+        usual = (n - squares / n) / (G - 1)
+        whole = between + (usual - 1) * within
+        icc = np.divide(between - within, whole, out=np.zeros_like(n), where=(whole > 0) & (n > G))
+        found: Floats = 1 + (squares / n - 1) * np.clip(icc, 0.0, 1.0)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PairLabels:
+    """The labels of which a pair is drawn: one of the judge's tied leaders, and one of the rest."""
+
+    leading: Floats = field(repr=False)
+    """Labels of the leaders of all prompts, and of the others, prompt by prompt."""
+    other: Floats = field(repr=False)
+    """Labels of the leaders of all prompts, and of the others, prompt by prompt."""
+    leaders: _Ints = field(repr=False)
+    """How many there are."""
+    others: _Ints = field(repr=False)
+    """How many there are."""
+
+    @classmethod
+    def of(cls, labels: Floats, top: _Marks, sizes: _Ints) -> PairLabels:
+        """Part the labels of prompts by whether their candidate leads."""
+        starts = np.cumsum(sizes) - sizes
+        leaders = np.add.reduceat(top.astype(np.int64), starts)
+        return cls(labels[top], labels[~top], leaders, sizes - leaders)
+
+    def contrasts(self, prompts: _Ints, rng: np.random.Generator) -> Floats:
+        """Draw one pair of each prompt; return the part of the pool that the rest is times the pair's difference."""
+        a, b = self.leaders[prompts], self.others[prompts]
+        chosen = (np.cumsum(self.leaders) - self.leaders)[prompts] + (rng.random(len(prompts)) * a).astype(np.int64)
+        rest = (np.cumsum(self.others) - self.others)[prompts] + (rng.random(len(prompts)) * b).astype(np.int64)
+        untied = b > 0
+        found = np.zeros(len(prompts))
+        found[untied] = self.leading[chosen[untied]] - self.other[rest[untied]]
+        return found * b / (a + b)
+
+
+@dataclass(frozen=True, eq=False)
+class PairGate:
+    """``gain > 0`` on two labels per prompt: Student's t, with the degrees of freedom that the kurtosis allows."""
+
+    pairs: PairLabels = field(repr=False)
+    members: _Ints = field(repr=False)
+    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
+    starts: _Ints = field(repr=False)
+    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
+    sizes: _Ints = field(repr=False)
+    """Prompts in the order of their units, and where each unit begins and how many prompts it has."""
+    confidence: float
+    """Of the one-sided bound."""
+
+    @classmethod
+    def of(cls, pairs: PairLabels, clusters: _Ints | None, confidence: float) -> PairGate:
+        """Prepare a pilot."""
+        prompts = len(pairs.leaders)
+        codes = np.arange(prompts) if clusters is None else cluster_codes(clusters)[0]
+        sizes = np.bincount(codes)
+        return cls(pairs, np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes, sizes, confidence)
+
+    def __call__(self, drawn: Samples, rng: np.random.Generator) -> _Marks:
+        """Tell which samples pass."""
+        G, count = drawn.shape[1], self.sizes[drawn].ravel()
+        first = np.cumsum(count) - count
+        prompts = self.members[np.repeat(self.starts[drawn].ravel() - first, count) + np.arange(count.sum())]
+        d = self.pairs.contrasts(prompts, rng)
+        sums = np.add.reduceat(d, first).reshape(drawn.shape)
+        n = count.reshape(drawn.shape)
+        mean = sums.sum(axis=1) / n.sum(axis=1)
+        left = sums - n * mean[:, None]
+        t = _over(mean * n.sum(axis=1), np.sqrt(G / (G - 1) * np.square(left).sum(axis=1)))
+        passed: _Marks = t > special.stdtrit(self._df(d, prompts, first, drawn.shape), self.confidence)
+        return passed
+
+    def _df(self, d: Floats, prompts: _Ints, first: _Ints, shape: tuple[int, ...]) -> Floats:
+        """Return degrees of freedom from the prompts that have labels: those that the judge does not tie entirely."""
+        labelled = (self.pairs.others[prompts] > 0).astype(np.float64)
+        told = np.add.reduceat(labelled, first).reshape(shape)
+        sums = np.add.reduceat(d, first).reshape(shape)
+        known = (told > 0).sum(axis=1)
+        mean = sums.sum(axis=1) / np.maximum(told.sum(axis=1), 1)
+        left = np.where(told > 0, sums - told * mean[:, None], 0.0) ** 2
+        return moments_df(left.sum(axis=1), np.square(left).sum(axis=1), np.maximum(known, 2))
+
+
+def _over(value: Floats, scale: Floats) -> Floats:
+    """Return a ratio, 0 where there is no scatter: what does not vary passes no test."""
+    found: Floats = np.divide(value, scale, out=np.zeros_like(value), where=scale > 0)
+    return found

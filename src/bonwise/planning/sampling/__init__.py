@@ -1,1 +1,0 @@
-"""Which labels: designs drawn, topped up and compared."""

@@ -1,0 +1,318 @@
+"""How a question is sized, and what a plan states of it: counts, price, power table, verdict, sequential reserve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from bonwise.planning.label_counts import Clusters, Dependence, OneCluster, gain_stopping
+from bonwise.planning.request import PlanRequest
+from bonwise.planning.result import (
+    AllowingForPilot,
+    ClustersOfPilot,
+    EffectName,
+    PilotOfScores,
+    PilotOfVotes,
+    PlanDesign,
+    PlanVerdict,
+    PowerRow,
+    RedrawnPilotRecord,
+    SequentialRecord,
+)
+from bonwise.stats.pilot_effect import Redrawn
+from bonwise.stats.repeated_looks import EARLIEST, mixture_weight
+from bonwise.stats.sample_size import SMALLEST_MARGIN, mean_units, votes
+
+__all__ = [
+    "FEW",
+    "Layout",
+    "RedrawnPilot",
+    "Sizing",
+    "StudySize",
+    "cost",
+    "detectable",
+    "interval",
+    "power_table",
+    "redrawn",
+    "sequential",
+    "shown_at",
+    "small_study",
+    "times",
+    "verdict",
+]
+
+_ROUNDING = 1e-9
+
+Sequential = Literal["votes", "significance", "precision"]
+
+
+class RedrawnPilot(NamedTuple):
+    """What drawing a pilot again through the gate said."""
+
+    found: Redrawn | None
+    """None where the number is so large that the normal formula says it."""
+    seed: int
+    formula: float
+    """Units by the normal formula."""
+    allowing: float | None
+    """Units that allow for the pilot; None where its effect may be none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizing:
+    """The answer to a question in units: prompts that are labelled, or decisive votes."""
+
+    design: PlanDesign
+    """What is labelled of a prompt."""
+    sides: Literal[1, 2]
+    """1 or 2, of the test or interval."""
+    n: float | None
+    """Independent units needed, not rounded; None where no number is enough."""
+    at: Callable[[float], float]
+    """Units to the figure named by `shows`."""
+    reach: Callable[[float], float | None]
+    """Units to the smallest effect found with the power asked for, None where there is none."""
+    reach_of: str
+    """What that effect is, with its unit."""
+    effect: Mapping[EffectName, float]
+    """What was planned for."""
+    shows: Literal["power", "half_width"] = "power"
+    share: float = 1.0
+    """Units a prompt: below 1 where only some prompts need labels."""
+    each: int = 1
+    """Labels a unit and rater."""
+    scores: float = 0.0
+    """Judge scores per prompt, for the price."""
+    ends: tuple[float | None, float | None] | None = None
+    """Interval on n from a pilot; None in place of an end that is infinite or unknown."""
+    equal: float | None = None
+    """Units with which two one-sided tests show that there is no effect of the planned size."""
+    equal_to: str = ""
+    """What these tests show."""
+    tie_rate: float = 0.0
+    """Share of votes that decide nothing."""
+    sequential: Sequential | None = None
+    """Which rule for stopping early there is for the design; None for none."""
+    margin: float | None = None
+    """Of votes, for the prior of the sequential test."""
+    pilot: PilotOfScores | PilotOfVotes | None = None
+    """What the pilot said."""
+    clusters: ClustersOfPilot | None = None
+    """What the clusters of the pilot's prompts say."""
+    redrawn: RedrawnPilot | None = None
+    """What drawing the pilot again said."""
+    notes: tuple[str, ...] = field(default=())
+    """Sentences on assumptions."""
+
+
+class StudySize(NamedTuple):
+    """What a study takes."""
+
+    prompts: int
+    labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How independent units become prompts and labels: raters, their likeness, ties, prompts without labels.
+
+    Examples
+    --------
+    >>> Layout(Clusters(3, 0.25), raters=3, each=2).counts(100.0)
+    StudySize(prompts=50, labels=300)
+    """
+
+    dependence: Dependence
+    raters: int = 1
+    share: float = 1.0
+    each: int = 1
+    tie_rate: float = 0.0
+
+    @classmethod
+    def of(cls, sizing: Sizing, request: PlanRequest) -> Layout:
+        """Return the layout of a question."""
+        icc = request.icc or 0.0
+        dependence = OneCluster(icc) if request.one_cluster else Clusters(request.raters, icc)
+        return cls(dependence, request.raters, sizing.share, sizing.each, sizing.tie_rate)
+
+    def groups(self, units: float) -> float | None:
+        """Return the labelled prompts that so many independent units take, not rounded; None where none suffice."""
+        ratings = self.dependence.inflated(units)
+        return None if ratings is None else ratings / (1 - self.tie_rate) / self.raters
+
+    def counts(self, units: float | None) -> StudySize | None:
+        """Return the prompts and labels that so many independent units take."""
+        groups = None if units is None else self.groups(units)
+        if groups is None:
+            return None
+        labels = math.ceil(groups - _ROUNDING) * self.each * self.raters
+        return StudySize(math.ceil(groups / self.share - _ROUNDING), labels)
+
+    def units(self, *, labels: float | None, prompts: float | None) -> float:
+        """Return the independent units that so many labels and prompts are worth."""
+        groups = math.inf if labels is None else labels // (self.each * self.raters)
+        if prompts is not None:
+            groups = min(groups, prompts * self.share)
+        return self.dependence.effective(groups * self.raters * (1 - self.tie_rate))
+
+
+def times(value: float | None, factor: float) -> float | None:
+    """Return a number of units scaled by a factor; None where no number suffices."""
+    return None if value is None else value * factor
+
+
+_MULTIPLES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+
+_SOONER = (0.80, 0.85)
+"""Mean number of votes until the sequential test of votes stops, as a part of the fixed number of power .9."""
+
+_RESERVE = 2.0
+"""What one study of votes in ten takes, as a multiple of the same number."""
+
+_USUAL_POWER = 0.9
+
+FEW = 20
+"""Prompts below which a normal test promises more than Student's interval keeps."""
+
+
+def verdict(request: PlanRequest, needed: StudySize | None) -> PlanVerdict:
+    """Say whether what there is suffices."""
+    if needed is None:
+        return "infeasible"
+    enough = (request.labels is None or needed.labels <= request.labels) and (
+        request.prompts is None or needed.prompts <= request.prompts
+    )
+    return "feasible" if enough else "underpowered"
+
+
+def shown_at(sizing: Sizing, layout: Layout, *, labels: float | None, prompts: float | None) -> float | None:
+    """Return the power, or the half-width, that so many labels and prompts give."""
+    units = layout.units(labels=labels, prompts=prompts)
+    found = sizing.at(units) if units > 0 else math.inf
+    return _finite(found)
+
+
+def detectable(sizing: Sizing, layout: Layout, request: PlanRequest, needed: StudySize | None) -> float | None:
+    """Return the smallest effect found with what there is, or with what the plan takes where nothing was said."""
+    labels, prompts = request.labels, request.prompts
+    if labels is None and prompts is None:
+        if needed is None:
+            return None
+        labels, prompts = needed.labels, needed.prompts
+    return _finite(sizing.reach(layout.units(labels=labels, prompts=prompts)))
+
+
+def power_table(sizing: Sizing, layout: Layout, request: PlanRequest, needed: StudySize | None) -> list[PowerRow]:
+    """Return labels, prompts and power around the plan, and at what there is."""
+    counts: Sequence[StudySize | None] = ()
+    if sizing.n is not None and needed is not None:
+        counts = [layout.counts(part * sizing.n) for part in _MULTIPLES]
+    rows = {one.labels: one for one in counts if one is not None}
+    if request.labels is not None or request.prompts is not None:
+        units = layout.units(labels=request.labels, prompts=request.prompts)
+        if (there := layout.counts(units)) is not None and units > 0:
+            prompts = min(there.prompts, request.prompts or there.prompts)
+            rows.setdefault(there.labels, StudySize(prompts, there.labels))
+    return [_row(sizing, layout, one) for _, one in sorted(rows.items())]
+
+
+def _row(sizing: Sizing, layout: Layout, one: StudySize) -> PowerRow:
+    shown = shown_at(sizing, layout, labels=one.labels, prompts=one.prompts)
+    if sizing.shows == "power":
+        return PowerRow(labels=one.labels, prompts=one.prompts, power=shown)
+    return PowerRow(labels=one.labels, prompts=one.prompts, half_width=shown)
+
+
+def cost(request: PlanRequest, sizing: Sizing, needed: StudySize | None) -> float | None:
+    """Return the price in the unit of the prices given, None without any."""
+    if needed is None or (request.label_cost is None and request.judge_cost is None):
+        return None
+    scores = needed.prompts * sizing.scores
+    return needed.labels * (request.label_cost or 0.0) + scores * (request.judge_cost or 0.0)
+
+
+def interval(sizing: Sizing, layout: Layout) -> list[int | None] | None:
+    """Return the interval on labels that a pilot leaves; None for an end without a number."""
+    if sizing.ends is None:
+        return None
+    ends = [None if end is None else layout.counts(end) for end in sizing.ends]
+    return [None if one is None else one.labels for one in ends]
+
+
+def sequential(
+    request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize | None
+) -> SequentialRecord | None:
+    """Return the labels that stopping early takes; None where ``bonwise monitor`` has no rule for the design."""
+    if needed is None or sizing.n is None or request.one_cluster:
+        return None
+    if sizing.sequential == "votes" and request.raters == 1:
+        return _votes(request, sizing, layout, needed)
+    if sizing.sequential == "significance":
+        return _significance(request, sizing, layout, needed)
+    return None
+
+
+def _votes(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> SequentialRecord:
+    """When votes stop follows from their margin, whatever the power of the fixed study."""
+    margin = float(sizing.margin or SMALLEST_MARGIN)
+    usual = votes(margin, _USUAL_POWER, request.confidence).settled / (1 - layout.tie_rate)
+    least, most = _SOONER
+    return SequentialRecord(
+        fixed=needed.labels,
+        mean=[round(least * usual), round(most * usual)],
+        reserve=math.ceil(_RESERVE * usual),
+        saves=bool(most * usual < needed.labels),
+        prior=float(mixture_weight(margin)),
+    )
+
+
+def _significance(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> SequentialRecord:
+    units = float(sizing.n or 0.0)
+    prompts = float(layout.groups(units) or 0.0)
+    standardised = math.sqrt(mean_units(1.0, request.power, request.confidence, 1) / prompts)
+    found = gain_stopping(standardised, needed.prompts, request.confidence)
+    each = sizing.each * request.raters
+    return SequentialRecord(
+        fixed=needed.labels,
+        mean=[round(found.mean[0]) * each, round(found.mean[1]) * each],
+        # Where nearly all studies stop at the first look, what one in ten exceeds lies below the mean.
+        reserve=math.ceil(max(found.late, found.mean[1])) * each,
+        saves=bool(found.mean[1] < needed.prompts),
+        first_look_prompts=EARLIEST,
+    )
+
+
+def redrawn(sizing: Sizing, layout: Layout) -> RedrawnPilotRecord | None:
+    """Return what drawing the pilot again said; None where that was not done."""
+    said = sizing.redrawn
+    if said is None:
+        return None
+    found, allowing = said.found, layout.counts(said.allowing)
+    return RedrawnPilotRecord(
+        unit="prompts" if sizing.clusters is None else "clusters",
+        draws=0 if found is None else found.samples,
+        sizes=[] if found is None else list(found.sizes),
+        powers=[] if found is None else list(found.powers),
+        seed=said.seed,
+        formula_prompts=said.formula,
+        allowing=None if allowing is None else AllowingForPilot(prompts=allowing.prompts, labels=allowing.labels),
+    )
+
+
+def small_study(sizing: Sizing, needed: StudySize | None) -> tuple[str, ...]:
+    """Return what to say of a study, or of a pilot, of a few prompts."""
+    notes = []
+    drawn = sizing.redrawn is not None and sizing.redrawn.found is not None
+    normal = sizing.sequential != "votes" and sizing.design != "votes" and not drawn
+    if needed is not None and needed.prompts < FEW and normal:
+        notes.append(f"{needed.prompts} prompts are too few for the normal approximation: use at least {FEW}.")
+    of_pilot = None if sizing.pilot is None else sizing.pilot.prompts
+    if of_pilot is not None and of_pilot < FEW:
+        notes.append(f"A pilot of {of_pilot} prompts is a guess: its standard error is not known well either.")
+    return tuple(notes)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

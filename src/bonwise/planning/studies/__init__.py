@@ -1,1 +1,0 @@
-"""What raw votes on pairs of models show."""

@@ -1,0 +1,221 @@
+"""A plan: the study, what it takes, what it shows, and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bonwise.planning.result import (
+    PilotOfScores,
+    PilotOfVotes,
+    PlanDocument,
+    PlanSettings,
+    PlanVerdict,
+    PowerRow,
+    SequentialRecord,
+)
+from bonwise.printable import printable
+from bonwise.report.amounts import brief, price
+from bonwise.report.answers import State, StatedVerdict, verdict
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
+
+__all__ = ["describe"]
+
+_STATES: dict[PlanVerdict, State] = {"feasible": "good", "underpowered": "open", "infeasible": "bad"}
+
+_LONGEST = 600
+"""Characters of a sentence that names what the user named."""
+
+
+def describe(document: PlanDocument) -> Part:
+    """Describe how many labels answer a question."""
+    return Part(f"Plan for {document.question}: {document.verdict}", list(_blocks(document)))
+
+
+def _blocks(document: PlanDocument) -> Iterator[Block]:
+    yield Table.facts(_facts(document.settings))
+    # The sentence of the verdict says what it takes; the others say what that means.
+    decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
+    yield _verdict(document, decides)
+    yield _study(document)
+    yield from plan_curve(document)
+    if document.power_table:
+        yield _powers(document)
+    for sentence in document.sentences:
+        if sentence not in decides:
+            yield Said("finding", printable(sentence, longest=_LONGEST))
+    given = ", ".join(f"{name} {value}" for name, value in _given(document.settings))
+    yield Said("note", f"Planned with {printable(given, longest=_LONGEST)}.")
+    yield limits("plan")
+
+
+def _verdict(document: PlanDocument, decides: Sequence[str]) -> Part:
+    asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
+    says = " ".join(decides) or (
+        _lead(document) if document.labels is not None else f"The plan is {document.verdict}."
+    )
+    then = [Said("command", line) for line in document.commands]
+    return verdict(StatedVerdict(document.verdict, _STATES[document.verdict], says), then, more=asked)
+
+
+def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+    if settings.exclude:
+        yield "without", ", ".join(settings.exclude)
+    if settings.columns:
+        yield "columns", ", ".join(f"{role} from {column}" for role, column in settings.columns.items())
+    yield "confidence", percent(settings.confidence)
+    yield "bonwise", settings.version
+
+
+def _lead(document: PlanDocument) -> str:
+    """Say what was asked for: a number of labels, and what they are to show."""
+    settings, parts = document.settings, []
+    if settings.power is not None:
+        parts.append(f"with power {setting(settings.power)}")
+    if settings.half_width is not None:
+        parts.append(f"with a half-width of {setting(settings.half_width, 'points')}")
+    effect = ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items() if name != "half_width")
+    if effect:
+        parts.append(f"planned for {effect}")
+    counts = f"{counted(document.labels or 0, 'label')} on {counted(document.prompts or 0, 'prompt')}"
+    verb = "answers" if document.labels == 1 else "answer"
+    return f"{', '.join([f'{counts} {verb} {document.question}', *parts])}."
+
+
+def _given(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+    """Yield what was given to plan with, but for what there is and what it costs."""
+    for name, value in (
+        ("candidates", settings.candidates),
+        ("within_r", settings.within_r),
+        ("rival_r", settings.rival_r),
+        ("error_correlation", settings.error_correlation),
+        ("r0", settings.r0),
+        ("effect", settings.effect),
+        ("half_width", settings.half_width),
+        ("power", settings.power),
+        ("confidence", settings.confidence),
+    ):
+        if value is not None:
+            yield name, brief(value)
+    if settings.method is not None:
+        yield "method", settings.method
+    if settings.raters is not None and settings.raters > 1:
+        yield "raters", count(settings.raters)
+    if settings.icc is not None:
+        yield "icc", brief(settings.icc)
+    if settings.one_cluster:
+        yield "one_cluster", "True"
+    if settings.tie_rate:
+        yield "tie_rate", brief(settings.tie_rate)
+    if settings.seed is not None:
+        yield "seed", count(settings.seed)
+    yield from _of_pilot(settings)
+
+
+def _of_pilot(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+    for name, names in (("judge", settings.judge), ("exclude", settings.exclude), ("pair_col", settings.pair_col)):
+        if names:
+            yield name, ",".join(names)
+    for name, word in (("verdict_col", settings.verdict_col), ("ties", settings.ties)):
+        if word is not None:
+            yield name, word
+    if settings.columns:
+        yield "columns", " ".join(f"{role}={column}" for role, column in settings.columns.items())
+
+
+def _study(document: PlanDocument) -> Table:
+    columns = (Column("figure", "name"), Column("of the plan", "words"))
+    return Table.of(columns, list(_figures(document)), "The study")
+
+
+def _figures(document: PlanDocument) -> Iterator[tuple[str, str]]:
+    yield "design", f"{document.design}, {document.sides}-sided"
+    yield "planned for", ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items())
+    yield "prompts", count(document.prompts)
+    yield "labels", count(document.labels)
+    drawn = document.redrawn
+    if drawn is not None:
+        allowing = drawn.allowing
+        more = "-" if allowing is None else f"{count(allowing.labels)} on {counted(allowing.prompts, 'prompt')}"
+        yield "labels, allowing for the pilot", more
+    if document.interval is not None:
+        low, high = document.interval
+        yield "interval on labels", f"[{count(low)}, {'no end' if high is None else count(high)}]"
+    if document.cost is not None:
+        yield "cost", price(document.cost)
+    if document.mde is not None:
+        yield "smallest detectable", f"{brief(document.mde)} ({document.mde_of})"
+    if document.design_effect is not None and document.design_effect != 1:
+        yield "design effect", number(document.design_effect)
+    if document.sequential is not None:
+        yield "fixed / sequential", _sequential(document.sequential)
+    if document.pilot is not None:
+        yield "pilot", _pilot(document.pilot)
+
+
+def _sequential(found: SequentialRecord) -> str:
+    low, high = found.mean
+    mean = count(low) if low == high else f"{count(low)} to {count(high)}"
+    return f"{count(found.fixed)} / {mean} on average, {count(found.reserve)} in reserve"
+
+
+def _pilot(found: PilotOfScores | PilotOfVotes) -> str:
+    if isinstance(found, PilotOfVotes):
+        size = f"{count(round(found.votes))} votes that count"
+    else:
+        size = counted(found.prompts, "labelled prompt")
+    figure = f"{found.of} {with_interval(found)}"
+    return f"{printable(found.source, longest=60)}: {size}, {printable(figure, longest=200)}"
+
+
+def _powers(document: PlanDocument) -> Table:
+    columns = (Column("labels", "name"), Column("prompts"), Column(document.shows.replace("_", "-")))
+    return Table.of(columns, [_power(row) for row in document.power_table], "What a study shows")
+
+
+def _power(row: PowerRow) -> Sequence[str]:
+    shown = number(row.power, "share") if row.half_width is None else number(row.half_width, "points")
+    return count(row.labels), count(row.prompts), shown
+
+
+def plan_curve(document: PlanDocument) -> list[Drawing[Curves]]:
+    """Draw power, or half-width, by number of labels; nothing where no number of labels shows any."""
+    power = document.shows == "power"
+    found = [(row.labels, row.power if power else row.half_width) for row in document.power_table]
+    known = [(labels, value) for labels, value in found if value is not None]
+    if not known:
+        return []
+    unit: Unit = "share" if power else "points"
+    name = document.shows.replace("_", "-")
+    points = ", ".join(f"{number(value, unit)} with {count(labels)}" for labels, value in known)
+    return curves_figure(
+        [Curve(name, [labels for labels, _ in known], [value for _, value in known], points=True)],
+        f"plan-{name}",
+        "Power by number of labels" if power else "Half-width by number of labels",
+        f"{name.capitalize()} {points} labels; lines only join the points. {_needed(document)}",
+        across="labels",
+        up="probability of finding the effect" if power else "half-width of the interval",
+        guides=list(_guides(document)),
+        units=("number", unit),
+        up_to=1.0 if power else None,
+    )
+
+
+def _guides(document: PlanDocument) -> Iterator[Guide]:
+    settings = document.settings
+    asked = settings.power if document.shows == "power" else settings.half_width
+    if asked is not None:
+        unit: Unit = "share" if document.shows == "power" else "points"
+        yield Guide(f"asked for: {setting(asked, unit)}", y=asked)
+    if document.labels is not None:
+        yield Guide(f"{count(document.labels)} needed", x=document.labels)
+    if settings.labels is not None and settings.labels != document.labels:
+        yield Guide(f"{count(settings.labels)} there", x=settings.labels)
+
+
+def _needed(document: PlanDocument) -> str:
+    needed, there = document.labels, document.settings.labels
+    said = "No number of labels is enough" if needed is None else f"The plan takes {count(needed)}"
+    return said + ("." if there is None else f"; there are {count(there)}.")

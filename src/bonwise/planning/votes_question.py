@@ -1,0 +1,323 @@
+"""Questions about a share of votes.
+
+Which side is preferred, whether both are as good, and what a pilot of votes says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from bonwise.errors import InputError, UsageError
+from bonwise.planning.mean_question import NORMAL
+from bonwise.planning.normal_picks import two_picks, win_share
+from bonwise.planning.pilot import RivalPilot
+from bonwise.planning.request import PilotSource, PlanRequest
+from bonwise.planning.result import PilotOfVotes
+from bonwise.planning.sizing import Sizing
+from bonwise.printable import listed
+from bonwise.results import given
+from bonwise.stats import sample_size as size
+from bonwise.stats.pilot_effect import wilson
+from bonwise.stats.sample_size import equal_votes_power, paper_votes_power, votes_power
+from bonwise.stats.sums import Floats
+from bonwise.table.opening import HoldsScores
+from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.vote_columns import NamedVoteColumns, pair_of
+from bonwise.table.vote_rows import VoteRows, one_verdict
+from bonwise.table.votes import Ties, VoteTable
+
+__all__ = [
+    "VotePilot",
+    "equal_bound",
+    "margin_from_effect",
+    "margin_from_pilot",
+    "picks_from_pilot",
+    "picks_from_r",
+    "vote_pilot",
+]
+
+_COUNT = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
+
+_WORTH: Mapping[Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
+"""Of a tie, for the first side."""
+
+
+@dataclass(frozen=True, slots=True)
+class VotePilot:
+    """Votes for the first and for the second side."""
+
+    source: str
+    wins: float
+    """Of the votes that count, those for the first side, and all."""
+    votes: float
+    """Of the votes that count, those for the first side, and all."""
+    tie_rate: float = 0.0
+    """Share of all votes that do not count: ties that decide nothing."""
+    ties: float = 0.0
+    """Ties among the votes, however they count."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.wins <= self.votes or self.votes < 1:
+            raise UsageError(
+                f"{self.wins:g} of {self.votes:g} votes is not a pilot",
+                hint="write wins/decisive votes, such as 28/50",
+            )
+
+    @property
+    def margin(self) -> float:
+        """Share of wins less one half."""
+        return self.wins / self.votes - 0.5
+
+    def ends(self, confidence: float) -> tuple[float, float]:
+        """Return Wilson's interval of the margin."""
+        low, high = wilson(self.wins, self.votes, confidence)
+        return low - 0.5, high - 0.5
+
+    def describe(
+        self, confidence: float, judges: Sequence[str] | None = None, prompts: int | None = None
+    ) -> PilotOfVotes:
+        """Return the pilot's part of the document; judges and prompts where picks were turned into votes."""
+        low, high = self.ends(confidence)
+        return PilotOfVotes(
+            source=self.source,
+            votes=self.votes,
+            wins=self.wins,
+            ties=self.ties,
+            of="preference margin",
+            estimate=self.margin,
+            low=float(low),
+            high=float(high),
+            **given(judges=None if judges is None else list(judges), prompts=prompts),
+        )
+
+
+def vote_pilot(source: PilotSource) -> VotePilot:
+    """Read a pilot of votes.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        No count and no file of votes, a word that is not a verdict, votes on several pairs of models, or ties that
+        nothing was said about.
+    """
+    found = source.source
+    if isinstance(found, str) and (counted := _COUNT.fullmatch(found)):
+        for name in source.given():
+            raise UsageError(f"{name} has no meaning for votes that are counted already", hint=f"leave {name} out")
+        return VotePilot(found.strip(), float(counted[1]), float(counted[2]))
+    if isinstance(found, HoldsScores | ScoreTable):
+        raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
+    return _counted(_values(found, source), source)
+
+
+def _counted(values: Floats, source: PilotSource) -> VotePilot:
+    tied = values == 0.5
+    if tied.any() and source.ties is None:
+        raise UsageError(
+            f"{source.name}: {int(tied.sum()):,} of {len(values):,} votes are ties, and how they count was not said",
+            hint="give ties (--ties): drop, half, or pessimistic (against the first side)",
+        )
+    worth = np.where(tied, _WORTH[source.ties or "drop"], values)
+    kept = worth[~np.isnan(worth)]
+    if not len(values):
+        raise InputError(f"{source.name}: no row holds a vote", hint="check the columns that were named")
+    if not len(kept):
+        raise InputError(
+            f"{source.name}: every vote is a tie", hint="a margin needs votes that decide, or another way with ties"
+        )
+    left_out = float(len(values) - len(kept))
+    return VotePilot(
+        source.name, float(kept.sum()), float(len(kept)), left_out / len(values), ties=float(np.sum(tied))
+    )
+
+
+def _values(given: RowSource, source: PilotSource) -> Floats:
+    """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
+    raw, _ = open_rows(given)
+    named = NamedVoteColumns(
+        verdicts=None if source.verdict_col is None else (source.verdict_col,),
+        pair=source.pair_col or pair_of(raw, texts=False),
+        prompt=(),
+        judge=(),
+    )
+    rows = VoteRows.of(raw, source.name, named, needed=("verdicts",))
+    if not rows.columns.pair:
+        values = one_verdict(rows.worth)
+        return values[~np.isnan(values)]
+    table = VoteTable.of(rows)
+    pairs = len(np.unique(table.first * len(table.models) + table.second))
+    if pairs > 1:
+        raise InputError(
+            f"{source.name}: votes on {pairs} pairs of models, and a margin is that of one pair",
+            hint=f"keep the rows of one pair of {listed(table.models)}; pair_col (--pair-col) names its columns",
+        )
+    return 1 - table.preferred
+
+
+_MARGIN = "preference margin"
+_ON_DISCORDANT = "preference margin on prompts where the picks differ"
+
+
+_TWO_TESTS = (
+    "Two one-sided tests, each at the confidence given: the margin is shown to lie within the bound where both "
+    "reject. The power is for a margin of exactly 0."
+)
+
+
+def margin_from_effect(request: PlanRequest) -> Sizing:
+    """Size a preference margin."""
+    effect = float(request.required("effect"))
+    return replace(_margin(request, effect), tie_rate=request.tie_rate or 0.0)
+
+
+def margin_from_pilot(request: PlanRequest, pilot: VotePilot) -> Sizing:
+    """Size a preference margin from votes, with the interval that their number leaves."""
+    if request.tie_rate is not None and pilot.ties and not pilot.tie_rate:
+        raise UsageError(
+            "tie_rate has no meaning where ties count", hint="leave it out, or drop the ties of the pilot"
+        )
+    return replace(
+        _margin(request, pilot.margin),
+        ends=_ends(request, pilot.ends(request.confidence)),
+        tie_rate=pilot.tie_rate if request.tie_rate is None else request.tie_rate,
+        pilot=pilot.describe(request.confidence),
+    )
+
+
+def picks_from_r(request: PlanRequest) -> Sizing:
+    """Size judge A against judge B by one preference on each prompt where their picks differ."""
+    names = ("candidates", "within_r", "rival_r", "error_correlation")
+    n, r_a, r_b, errors = (request.required(name) for name in names)
+    if r_a == r_b:
+        raise UsageError(
+            "both judges have the same within_r: there is no difference to find", hint="give another rival_r"
+        )
+    try:
+        share, effect = two_picks(n, r_a, r_b, errors).disagree, win_share(n, r_a, r_b, errors) - 0.5
+    except ValueError as error:
+        raise UsageError(str(error), hint="give judges or an error_correlation further apart") from error
+    return replace(
+        _margin(request, effect),
+        effect={"margin": effect, "within_r": float(r_a), "rival_r": float(r_b), "disagree": share},
+        tie_rate=request.tie_rate or 0.0,
+        reach_of=_ON_DISCORDANT,
+        design="discordant_preference",
+        share=share,
+        scores=2.0 * n,
+        notes=(NORMAL, f"The errors of the two judges are taken to correlate by {errors:g}."),
+    )
+
+
+def picks_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
+    """Size judge A against judge B by preferences, from a pilot with both judges."""
+    wins, votes = float(pilot.wins.sum()), float((pilot.wins + pilot.losses).sum())
+    if votes < 1:
+        raise UsageError(
+            f"{pilot.source}: the picks of the two judges never differ in worth", hint="label more prompts"
+        )
+    ties = max(0.0, float(pilot.apart.sum()) - votes)
+    found = VotePilot(pilot.source, wins, votes, ties / (ties + votes), ties)
+    sizing = replace(
+        _margin(request, found.margin),
+        effect={"margin": found.margin, "disagree": pilot.disagree},
+        ends=_ends(request, found.ends(request.confidence)),
+        tie_rate=found.tie_rate if request.tie_rate is None else request.tie_rate,
+        reach_of=_ON_DISCORDANT,
+        design="discordant_preference",
+        share=pilot.disagree,
+        scores=2 * pilot.candidates,
+        pilot=found.describe(request.confidence, pilot.judges, len(pilot.apart)),
+        notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
+    )
+    clusters = pilot.vote_clustering()
+    return sizing if clusters is None else clusters.spread(sizing)
+
+
+def equal_bound(request: PlanRequest) -> Sizing:
+    """Size the proof that a preference margin of 0 lies within a bound, by two one-sided tests."""
+    bound = float(request.required("effect"))
+
+    def reach(units: float) -> float | None:
+        count = int(units + 1e-9)
+        if count < 1 or equal_votes_power(0.5 - 1e-9, count, request.confidence) < request.power:
+            return None
+        low, high = 0.0, 0.5 - 1e-9
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (
+                (low, middle)
+                if equal_votes_power(middle, count, request.confidence) >= request.power
+                else (middle, high)
+            )
+        return high
+
+    return Sizing(
+        design="votes",
+        sides=1,
+        n=float(size.equal_votes(bound, request.power, request.confidence).settled),
+        at=lambda units: float(equal_votes_power(bound, max(1, int(units + 1e-9)), request.confidence)),
+        reach=reach,
+        reach_of="bound on the preference margin",
+        effect={"bound": bound},
+        tie_rate=request.tie_rate or 0.0,
+        notes=(_TWO_TESTS,),
+    )
+
+
+def _margin(request: PlanRequest, effect: float) -> Sizing:
+    """Size a two-sided test of a share of votes against one half."""
+    magnitude = abs(effect)
+    equal = None
+    if magnitude >= size.SMALLEST_MARGIN:
+        equal = float(size.equal_votes(min(magnitude, 0.5 - 1e-6), request.power, request.confidence).settled)
+    return Sizing(
+        design="votes",
+        sides=2,
+        n=_votes(magnitude, request),
+        at=partial(_power, magnitude, request),
+        reach=partial(_reach, request),
+        reach_of=_MARGIN,
+        effect={"margin": effect},
+        equal=equal,
+        equal_to=f"the margin lies within {magnitude:.3g} on either side of 0",
+        sequential="votes",
+        margin=magnitude,
+    )
+
+
+def _votes(magnitude: float, request: PlanRequest) -> float | None:
+    if magnitude < size.SMALLEST_MARGIN:
+        return None
+    if request.method == "paper":
+        return size.paper_votes(magnitude, request.power, request.confidence)
+    return float(size.votes(magnitude, request.power, request.confidence).settled)
+
+
+def _power(magnitude: float, request: PlanRequest, units: float) -> float:
+    if request.method == "paper":
+        return paper_votes_power(magnitude, units, request.confidence)
+    # A vote counts whole; a hair below a whole number is rounding.
+    return float(votes_power(magnitude, max(1, int(units + 1e-9)), request.confidence))
+
+
+def _reach(request: PlanRequest, units: float) -> float | None:
+    if units < 1:
+        return None
+    if request.method == "paper":
+        found = size.paper_margin(units, request.power, request.confidence)
+        return found if found < 0.5 else None
+    return size.detectable_margin(int(units + 1e-9), request.power, request.confidence)
+
+
+def _ends(request: PlanRequest, margin: tuple[float, float]) -> tuple[float | None, float | None]:
+    """Invert an interval of the margin; one that covers 0 leaves the number without an upper end."""
+    low, high = margin
+    covers = low <= 0 <= high
+    largest, smallest = max(abs(low), abs(high)), min(abs(low), abs(high))
+    return _votes(largest, request), None if covers else _votes(smallest, request)

@@ -1,0 +1,160 @@
+"""The answer a page opens with.
+
+A word, its state and a sentence, of one judge or of several, and of verdicts against a coin.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bonwise.estimates import EstimateRecord
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Part, Said
+from bonwise.report.numbers import Bounded, counted, with_interval
+
+__all__ = [
+    "Outcome",
+    "State",
+    "StatedVerdict",
+    "agreement_answer",
+    "agreement_words",
+    "outcome_of",
+    "verdict",
+    "verdict_of_judges",
+]
+
+State = Literal["good", "bad", "open"]
+"""As of a `Part` that is a verdict."""
+
+Outcome = Literal["above", "below", "open"]
+"""Where an interval lies: above the value that it is compared with, below it, or around it."""
+
+_LONGEST = 600
+"""Characters of a sentence."""
+
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StatedVerdict:
+    """What was found of one judge, or of a whole result."""
+
+    word: str
+    """At most four words."""
+    state: State
+    says: str
+    """One sentence with the figure and its interval."""
+
+
+def outcome_of(found: Bounded, than: float = 0.0) -> Outcome:
+    """Return where an interval lies; a figure without one is open, and so is an interval that touches the value.
+
+    Examples
+    --------
+    >>> from bonwise.report.numbers import Ends
+    >>> outcome_of(Ends(0.2, 0.1, 0.3)), outcome_of(Ends(0.2, 0.0, 0.4)), outcome_of(Ends(-0.2, -0.3, -0.1))
+    ('above', 'open', 'below')
+    >>> outcome_of(Ends(0.2, None, None))
+    'open'
+    """
+    if found.low is None or found.high is None:
+        return "open"
+    if found.low > than:
+        return "above"
+    return "below" if found.high < than else "open"
+
+
+def verdict(answer: StatedVerdict, then: Sequence[Said] = (), more: Sequence[Block] = ()) -> Part:
+    """Return the verdict of a result.
+
+    Parameters
+    ----------
+    answer : StatedVerdict
+    then : sequence of Said
+        What to do next: a page says it in the verdict, a terminal last.
+    more : sequence of Block
+        What else belongs to the answer.
+    """
+    lead = Said("lead", printable(answer.says, longest=_LONGEST))
+    return Part(answer.word, [lead, *more, *_next(then)], "verdict", answer.state)
+
+
+def verdict_of_judges(answers: Mapping[str, StatedVerdict], then: Sequence[Said] = ()) -> Iterator[Part]:
+    """Yield the verdict on one judge, or how many of several have which; nothing without a judge.
+
+    Examples
+    --------
+    >>> helps, hurts = StatedVerdict("helps", "good", "It helps."), StatedVerdict("hurts", "bad", "It hurts.")
+    >>> found = {"a": helps, "b": helps, "c": hurts}
+    >>> [both] = verdict_of_judges(found)
+    >>> both.title, both.state, both.blocks[0].text
+    ('2 of 3: helps', 'open', '2 judges: helps (a, b); 1 judge: hurts (c).')
+    """
+    if not answers:
+        return
+    if len(answers) == 1:
+        yield verdict(next(iter(answers.values())), then)
+        return
+    words = Counter(one.word for one in answers.values())
+    word, many = words.most_common(1)[0]
+    states = {one.state for one in answers.values()}
+    told = "; ".join(
+        f"{counted(times, 'judge')}: {each} ({_names([name for name, one in answers.items() if one.word == each])})"
+        for each, times in words.items()
+    )
+    title = word if len(words) == 1 else f"{many} of {len(answers)}: {word}"
+    yield verdict(StatedVerdict(title, states.pop() if len(states) == 1 else "open", f"{told}."), then)
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = [printable(name, longest=40) for name in names[:_MOST_NAMES]]
+    return ", ".join([*shown, *(["..."] if len(names) > _MOST_NAMES else [])])
+
+
+def _next(then: Sequence[Said]) -> Iterator[Part]:
+    if then:
+        yield Part("Next", list(then), "next", anchor="next")
+
+
+_COIN = 0.5
+"""Agreement of a coin with any oracle, ties counting one half."""
+
+
+def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = None) -> StatedVerdict:
+    """Return whether the agreement is shown to be above that of a coin.
+
+    A judge that always names the same side agrees more than a coin where the oracle prefers that side; its
+    correlation with the oracle is 0.
+
+    Parameters
+    ----------
+    agreement : EstimateRecord
+        Share of the oracle's verdicts that the judge shares, a tie counting one half.
+    phi : EstimateRecord, optional
+        Correlation of the verdicts, where it is known.
+    """
+    if agreement.estimate is None:
+        why = printable(agreement.reason or "no reason is known", longest=200)
+        return StatedVerdict("undefined", "open", f"The agreement with the oracle is undefined: {why}.")
+    figure = agreement_words(agreement)
+    outcome = outcome_of(agreement, _COIN)
+    if outcome == "below":
+        return StatedVerdict("worse than a coin", "bad", f"The verdicts contradict the oracle's: {figure}.")
+    if outcome == "open":
+        return StatedVerdict("no agreement shown", "open", f"No agreement beyond that of a coin is shown: {figure}.")
+    if phi is not None and outcome_of(phi) != "above":
+        told = "undefined" if phi.estimate is None else f"{with_interval(phi)}, and 0 for such a judge"
+        return StatedVerdict(
+            "one side may do",
+            "open",
+            f"A judge that always names the same side may agree as often: {figure}; the correlation phi is {told}.",
+        )
+    return StatedVerdict("better than a coin", "good", f"The verdicts agree with the oracle's: {figure}.")
+
+
+def agreement_words(agreement: EstimateRecord) -> str:
+    """Write the agreement beside that of a coin."""
+    return f"the agreement is {with_interval(agreement, 'share')}, a coin's is 50%"

@@ -1,1 +1,0 @@
-"""The kinds of the study of ways of asking, put into blocks."""

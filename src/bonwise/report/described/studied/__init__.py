@@ -1,1 +1,0 @@
-"""What the descriptions of all studies share."""

@@ -1,0 +1,277 @@
+"""Expected gain of a stronger judge, learnt from the features of the first judging by linear ridge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.routing.gain_decomposition import bins_of
+from bonwise.stats.correlation import correlation, from_influence
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.sums import Floats
+
+__all__ = ["FitReport", "GainModel", "cross_fitted", "cross_fitted_means", "fit_gain"]
+
+FOLDS = 5
+"""Parts into which the labelled prompts are cut for the fit report."""
+
+BINS = 10
+"""Bins of about equal weight in which `cross_fitted_means` averages the gain."""
+
+_LEAST = 2  # labelled prompts below which a line has nothing to go by
+
+
+@dataclass(frozen=True, slots=True)
+class FitReport:
+    """What a model of the gain is worth on prompts that it was not fitted to."""
+
+    labelled: int
+    """Prompts it was fitted to."""
+    folds: int
+    """Parts of the cross-fit behind `correlation` and `r2`."""
+    weighted: bool
+    """Whether prompts were weighted, as by 1 / propensity."""
+    ess: float
+    """Effective sample size ``(sum w)^2 / sum w^2``; `labelled` where unweighted."""
+    correlation: Estimate
+    """Of the cross-fitted predictions, put on one level, with the gain."""
+    r2: Estimate
+    """``1 - sum w (gain - prediction)^2 / sum w (gain - mean)^2``, cross-fitted; below 0 where the mean gain would
+    predict better.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class GainModel:
+    """E[gain | features] as a straight line: ``intercept + sum_j b_j (feature_j - mean_j) / scale_j``."""
+
+    names: tuple[str, ...]
+    """Features, as `pool_features` names them."""
+    means: tuple[float, ...]
+    """By which each feature is standardised."""
+    scales: tuple[float, ...]
+    """By which each feature is standardised."""
+    coefficients: tuple[float, ...]
+    """In units of the gain a standard deviation."""
+    intercept: float
+    """Mean gain."""
+    penalty: float
+    """Of the ridge, on the squared coefficients."""
+    fit: FitReport | None = None
+    """None for a model of a part of the prompts."""
+
+    def predict(self, features: Mapping[str, Floats]) -> Floats:
+        """Predict the gain of each prompt.
+
+        Parameters
+        ----------
+        features : mapping of str to ndarray, shape (prompts,)
+            Holds every name of `names`; more are ignored.
+
+        Returns
+        -------
+        ndarray, shape (prompts,)
+            NaN where a feature is NaN.
+        """
+        standard = (_matrix(features, self.names) - np.array(self.means)) / np.array(self.scales)
+        found: Floats = self.intercept + standard @ np.array(self.coefficients)
+        return found
+
+
+def fit_gain(
+    features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None, *, seed: int = 0
+) -> GainModel:
+    """Fit E[gain | features] by linear ridge on standardised features.
+
+    The penalty is ``1 + .001 m`` for m labelled prompts: below a thousand of them a straight line
+    does better than squares or trees.
+
+    Parameters
+    ----------
+    features : mapping of str to ndarray, shape (prompts,)
+        All of them are used.
+    gain : ndarray of float64, shape (prompts,)
+        ``max_i O_i - sum_i w_i O_i``; NaN for a prompt without labels. Such a prompt, and one that
+        lacks a feature, is left out.
+    weights : ndarray of float64, shape (prompts,), optional
+        Such as 1 / propensity where some prompts were likelier than others to be labelled.
+    seed : int
+        Of the folds of the fit report.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two prompts have both features and labels.
+
+    Examples
+    --------
+    >>> width = np.linspace(0, 1, 200)
+    >>> model = fit_gain({"width": width}, 0.1 + 0.3 * width)
+    >>> round(float(model.predict({"width": np.array([0.5])})[0]), 3)
+    0.25
+    """
+    names = tuple(features)
+    X, y, w, rows = _complete(features, names, gain, weights)
+    if len(rows) < _LEAST:
+        raise ValueError(f"a model of the gain needs {_LEAST} labelled prompts with features, not {len(rows)}")
+    found = _solve(names, X, y, w)
+    report = _report(names, (X, y, w), weighted=weights is not None, seed=seed)
+    return GainModel(
+        found.names, found.means, found.scales, found.coefficients, found.intercept, found.penalty, report
+    )
+
+
+def cross_fitted(
+    features: Mapping[str, Floats],
+    gain: Floats,
+    weights: Floats | None = None,
+    *,
+    folds: int = FOLDS,
+    seed: int = 0,
+    one_level: bool = False,
+) -> Floats:
+    """Predict each prompt's gain by a model that it was no part of.
+
+    Labelled prompts are cut into `folds` random parts and each part is predicted from the others; a
+    prompt without labels is no part of any model and is predicted from all of them.
+
+    Parameters
+    ----------
+    features, gain, weights
+        As in `fit_gain`.
+    folds : int
+        2 or more.
+    seed : int
+        Of the parts.
+    one_level : bool
+        Put the mean gain of all labelled prompts in the place of that of each model, for predictions that rank
+        prompts of different parts. Where the gains of a part are high the mean of the others is low, so that
+        with few labels the levels alone rank prompts against their gain.
+
+    Returns
+    -------
+    ndarray, shape (prompts,)
+        NaN where a feature is NaN, and everywhere where there are too few labelled prompts to fit.
+    """
+    names = tuple(features)
+    X, y, w, rows = _complete(features, names, gain, weights)
+    found = np.full(len(gain), np.nan)
+    if len(rows) < 2 * _LEAST:
+        return found
+    found[:] = _solve(names, X, y, w).predict(features)
+    found[rows] = _out_of_fold(names, (X, y, w), folds, seed, one_level=one_level)
+    return found
+
+
+def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: int = FOLDS, seed: int = 0) -> Floats:
+    """Predict each labelled prompt's gain by the mean gain of the others in its tenth of a signal.
+
+    Unlike a straight line this follows any shape; as there, a prompt's own part has no say.
+
+    Parameters
+    ----------
+    signal : ndarray of float64, shape (prompts,)
+        Prompts without one (NaN) make a bin of their own.
+    gain, weights : ndarray of float64, shape (prompts,)
+        No NaN; weights above 0.
+    folds : int
+        2 or more.
+    seed : int
+        Of the parts.
+
+    Returns
+    -------
+    ndarray, shape (prompts,)
+
+    Examples
+    --------
+    >>> step = np.repeat([0.0, 1.0], [90, 10])
+    >>> cross_fitted_means(step, step / 2, np.ones(100))[[0, 99]].tolist()
+    [0.0, 0.5]
+    """
+    known = ~np.isnan(signal)
+    at = np.full(len(signal), BINS)
+    if known.any():
+        at[known] = bins_of(signal[known], weights[known], BINS)
+    part = _parts(len(gain), folds, seed)
+    found = np.empty(len(gain))
+    for fold in range(folds):
+        held, kept = part == fold, part != fold
+        masses = np.bincount(at[kept], weights=weights[kept], minlength=BINS + 1)
+        sums = np.bincount(at[kept], weights=(weights * gain)[kept], minlength=BINS + 1)
+        overall = np.full(BINS + 1, sums.sum() / masses.sum())
+        found[held] = np.divide(sums, masses, out=overall, where=masses > 0)[at[held]]
+    return found
+
+
+def _parts(count: int, folds: int, seed: int) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.int64] = np.random.default_rng(seed).permutation(np.arange(count) % folds)
+    return found
+
+
+def _complete(
+    features: Mapping[str, Floats], names: Sequence[str], gain: Floats, weights: Floats | None
+) -> tuple[Floats, Floats, Floats, npt.NDArray[np.int64]]:
+    """Return features, gain and weights (mean 1) of the prompts that have all of them, and where they stand."""
+    X = _matrix(features, names)
+    w = np.ones(len(gain)) if weights is None else np.asarray(weights, dtype=float)
+    rows = np.flatnonzero(~np.isnan(gain) & ~np.isnan(X).any(axis=1) & (w > 0))
+    w = w[rows]
+    return X[rows], np.asarray(gain, dtype=float)[rows], w / w.mean() if len(w) else w, rows
+
+
+def _matrix(features: Mapping[str, Floats], names: Sequence[str]) -> Floats:
+    return np.stack([np.asarray(features[name], dtype=float) for name in names], axis=1)
+
+
+def _solve(names: tuple[str, ...], X: Floats, y: Floats, w: Floats) -> GainModel:
+    means = np.average(X, axis=0, weights=w)
+    scales = np.sqrt(np.average((X - means) ** 2, axis=0, weights=w))
+    # A feature that does not vary gets coefficient 0 at any scale; the scale must not be rounding error.
+    scales = np.where(scales > 1e-9 * np.maximum(np.abs(means), 1e-3), scales, 1.0)
+    centre = float(np.average(y, weights=w))
+    Z = (X - means) / scales
+    penalty = 1 + 0.001 * len(y)
+    coefficients = np.linalg.solve(Z.T @ (w[:, None] * Z) + penalty * np.eye(X.shape[1]), Z.T @ (w * (y - centre)))
+    return GainModel(
+        names, tuple(means.tolist()), tuple(scales.tolist()), tuple(coefficients.tolist()), centre, penalty
+    )
+
+
+def _out_of_fold(
+    names: tuple[str, ...], data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, one_level: bool
+) -> Floats:
+    X, y, w = data
+    part, level = _parts(len(y), folds, seed), float(np.average(y, weights=w))
+    found = np.empty(len(y))
+    for fold in range(folds):
+        held, kept = part == fold, part != fold
+        model = _solve(names, X[kept], y[kept], w[kept])
+        found[held] = model.predict(dict(zip(names, X[held].T, strict=True)))
+        if one_level:
+            found[held] += level - model.intercept
+    return found
+
+
+def _report(names: tuple[str, ...], data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -> FitReport:
+    _, y, w = data
+    n, ess = len(y), float(w.sum() ** 2 / np.sum(w**2))
+    if n < 2 * _LEAST:
+        unknown = Estimate.undefined("too few labelled prompts to hold some back", n)
+        return FitReport(n, FOLDS, weighted, ess, unknown, unknown)
+    blind = _out_of_fold(names, data, FOLDS, seed, one_level=False)
+    ranks = _out_of_fold(names, data, FOLDS, seed, one_level=True)
+    return FitReport(n, FOLDS, weighted, ess, correlation(ranks, y, w), _r2(blind, y, w))
+
+
+def _r2(found: Floats, y: Floats, w: Floats) -> Estimate:
+    around = (y - np.average(y, weights=w)) ** 2
+    total = float(np.average(around, weights=w))
+    if total <= 1e-18:
+        return Estimate.undefined("all gains are equal", len(y))
+    left = (y - found) ** 2
+    share = float(np.average(left, weights=w)) / total
+    return from_influence(1 - share, w * (share * around - left) / total, limits=(-np.inf, 1.0))

@@ -1,0 +1,206 @@
+"""What the first judging of a pool says of it, and how often further judges would pick another candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.top_of_scores import top_of_scores
+
+__all__ = ["ScoredPools", "disagreement", "pool_features"]
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPools:
+    """The scored cells of the prompts that have two or more of them."""
+
+    cells: _Mask
+    """Which cells these are."""
+    prompts: _Mask
+    """Which prompts these are."""
+    sizes: _Ints
+    """Scored cells of each of these prompts."""
+
+    @classmethod
+    def of(cls, scored: _Mask, sizes: _Ints) -> ScoredPools:
+        """Find them, given which cells are scored and how many cells each prompt has."""
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        counts = np.bincount(owner[scored], minlength=len(sizes)).astype(np.int64)
+        enough = counts >= 2
+        return cls(scored & enough[owner], enough, counts[enough])
+
+    def back(self, values: Floats) -> Floats:
+        """Return values of these prompts as values of all prompts, NaN for the others."""
+        found = np.full(len(self.prompts), np.nan)
+        found[self.prompts] = values
+        return found
+
+    def mean(self, by_cell: Floats) -> Floats:
+        """Average over the cells with a value; NaN for a prompt without one."""
+        values = by_cell[self.cells]
+        known = ~np.isnan(values)
+        count = self._total(known.astype(float))
+        total = self._total(np.where(known, values, 0.0))
+        return self.back(np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0))
+
+    def largest(self, by_cell: Floats) -> Floats:
+        """Take the largest value; NaN for a prompt without one."""
+        values = by_cell[self.cells]
+        if not len(values):
+            return self.back(values)
+        found = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), self._starts)
+        return self.back(np.where(found > -np.inf, found, np.nan))
+
+    @property
+    def _starts(self) -> _Ints:
+        starts: _Ints = np.cumsum(self.sizes) - self.sizes
+        return starts
+
+    def _total(self, values: Floats) -> Floats:
+        return np.add.reduceat(values, self._starts) if len(values) else values
+
+
+def pool_features(
+    scores: Floats, sizes: _Ints, widths: Floats | None = None, draws: Floats | None = None
+) -> dict[str, Floats]:
+    """Compute the features of each prompt from what one judge said of its candidates.
+
+    A feature of a prompt depends on that prompt alone, so that one pool at a time gives the same
+    figures as a table of them. An unscored candidate is left out; a prompt with fewer than two
+    scored ones has no features (NaN).
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells,)
+        First scores, grouped by prompt; NaN where unscored.
+    sizes : ndarray of int64, shape (prompts,)
+        Candidates per prompt; pools may differ in size.
+    widths : ndarray of float64, shape (cells,), optional
+        Width of the interval of each score, in units of the score; NaN where there is none.
+    draws : ndarray of float64, shape (cells, k), optional
+        Repeated scores, the first among them; NaN where a draw is missing.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (prompts,)
+        ``top`` (highest score), ``level`` (mean), ``spread`` (standard deviation over the candidates,
+        ddof 0), ``margin`` (top minus second, after rounding to 9 decimals; 0 where tied), ``tied``
+        (candidates that share the top); with `widths` also ``width`` (their mean); with `draws` also
+        ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a candidate's draws, ddof 1),
+        ``resampled_margin`` and ``resampled_spread`` (of the means of the draws) and ``p_best``
+        (probability that the candidate with the highest mean is the best one, from draws that
+        scatter normally, alike for all candidates of the prompt).
+
+    Examples
+    --------
+    >>> found = pool_features(np.array([.9, .5, .9, np.nan, .7]), np.array([3, 2]))
+    >>> found["margin"].tolist(), found["tied"].tolist()
+    ([0.0, nan], [2.0, nan])
+    """
+    scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
+    pools = ScoredPools.of(~np.isnan(scores), sizes)
+    found = _tops(pools, scores)
+    if widths is not None:
+        found["width"] = np.round(pools.mean(np.asarray(widths, dtype=float)), TIE_DECIMALS)
+    if draws is not None:
+        found.update(_draw_features(pools, np.asarray(draws, dtype=float), sizes))
+    return found
+
+
+def _tops(pools: ScoredPools, by_cell: Floats) -> dict[str, Floats]:
+    names = ("level", "spread", "top", "margin", "tied")
+    found = top_of_scores(by_cell[pools.cells], pools.sizes) if len(pools.sizes) else (np.zeros(0),) * 5
+    # Rounded once more: sums over other blocks of cells differ in the last bit, and equal margins must tie.
+    return {name: pools.back(np.round(values, TIE_DECIMALS)) for name, values in zip(names, found, strict=True)}
+
+
+def _draw_features(pools: ScoredPools, draws: Floats, sizes: _Ints) -> dict[str, Floats]:
+    known = ~np.isnan(draws)
+    counts = known.sum(axis=1)
+    blank = np.full(len(draws), np.nan)
+    means = np.divide(np.where(known, draws, 0.0).sum(axis=1), counts, out=blank.copy(), where=counts > 0)
+    squares = np.where(known, draws - means[:, None], 0.0) ** 2
+    variance = np.divide(squares.sum(axis=1), counts - 1, out=blank.copy(), where=counts > 1)
+    deviation = np.sqrt(variance)
+    resampled = ScoredPools.of(pools.cells & (counts > 0), sizes)
+    tops = _tops(resampled, means)
+    return {
+        "draw_sd_mean": np.round(pools.mean(deviation), TIE_DECIMALS),
+        "draw_sd_max": np.round(pools.largest(deviation), TIE_DECIMALS),
+        "resampled_margin": tops["margin"],
+        "resampled_spread": tops["spread"],
+        "p_best": _p_best(resampled, means, counts, resampled.mean(variance)),
+    }
+
+
+def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) -> Floats:
+    """Return P(best) of the candidate with the highest mean; one draw per candidate says nothing of doubt."""
+    # It loads scipy, which routing by a margin or by widths never needs.
+    from bonwise.stats.beliefs import best_of_normals  # noqa: PLC0415
+
+    found = np.full(len(pools.sizes), np.nan)
+    values = np.round(means[pools.cells], TIE_DECIMALS)
+    errors = np.sqrt(np.repeat(variance[pools.prompts], pools.sizes) / counts[pools.cells])
+    starts = np.cumsum(pools.sizes) - pools.sizes
+    for size in np.unique(pools.sizes):
+        mine = np.flatnonzero(pools.sizes == size)
+        at = starts[mine][:, None] + np.arange(size)
+        chances = best_of_normals(values[at], errors[at]).probability
+        lead = values[at].argmax(axis=1)
+        found[mine] = np.where(np.isnan(errors[at[:, 0]]), np.nan, chances[np.arange(len(mine)), lead])
+    return pools.back(np.round(found, TIE_DECIMALS))
+
+
+def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floats:
+    """Measure how far further judges would pick other candidates than this one.
+
+    1 minus the mean over the other judges of the probability that both pick the same candidate, each
+    breaking its ties at random: ``sum_i w_i w'_i`` with ``w`` equal over a judge's top set. So a judge
+    that ties two candidates agrees with itself by one half only: two coin tosses need not fall alike.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells,)
+        This judge's scores, grouped by prompt; NaN where unscored.
+    sizes : ndarray of int64, shape (prompts,)
+    others : sequence of ndarray, each of shape (cells,)
+        Scores of the same cells by further judges; one that scored fewer than two candidates of a
+        prompt has no say on it.
+
+    Returns
+    -------
+    ndarray, shape (prompts,)
+        In [0, 1]; NaN where no other judge has a say.
+
+    Examples
+    --------
+    >>> disagreement(np.array([.9, .5]), np.array([2]), [np.array([.9, .9]), np.array([.1, .8])]).tolist()
+    [0.75]
+    """
+    mine = _picks(scores, sizes)
+    starts = np.cumsum(sizes) - sizes
+    total, heard = np.zeros(len(sizes)), np.zeros(len(sizes))
+    for other in others:
+        same = np.add.reduceat(mine * _picks(other, sizes), starts)
+        says = ~np.isnan(same)
+        total += np.where(says, same, 0.0)
+        heard += says
+    found: Floats = 1 - np.divide(total, heard, out=np.full(len(sizes), np.nan), where=heard > 0)
+    return found
+
+
+def _picks(scores: Floats, sizes: _Ints) -> Floats:
+    """Return the probability of each cell to be picked, NaN throughout a prompt with fewer than two scores."""
+    scores, sizes = np.round(np.asarray(scores, dtype=float), TIE_DECIMALS), np.asarray(sizes, dtype=np.int64)
+    pools = ScoredPools.of(~np.isnan(scores), sizes)
+    best = np.repeat(pools.largest(scores), sizes)
+    top = pools.cells & (scores == best)
+    tied = np.add.reduceat(top.astype(float), np.cumsum(sizes) - sizes)
+    return np.where(np.isnan(best), np.nan, top / np.repeat(np.maximum(tied, 1), sizes))

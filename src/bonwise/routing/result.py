@@ -1,0 +1,448 @@
+"""Which prompts to send to a stronger judge, and what each signal is worth: ``bonwise.route/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from bonwise.estimates import EstimateRecord
+from bonwise.results import (
+    Confidence,
+    Count,
+    Document,
+    FrameRow,
+    NonNegative,
+    Number,
+    Positive,
+    PositiveShare,
+    Record,
+    Share,
+)
+from bonwise.routing.result_router import SignalName
+from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, Shape
+
+__all__ = [
+    "AcrossBins",
+    "BudgetRecord",
+    "CheckRecord",
+    "GainBinRecord",
+    "GainDecomposition",
+    "GainGrid",
+    "JudgeRoute",
+    "MarginGroup",
+    "PerfectOrder",
+    "PredictedBound",
+    "RecommendedRoute",
+    "RouteDocument",
+    "RouteSettings",
+    "RoutedData",
+    "RoutedShareRecord",
+    "SignalRecord",
+]
+
+
+class RoutedShareRecord(Record):
+    """Sending one share of the prompts to a judge that never errs."""
+
+    share: PositiveShare
+    """Part of the prompts that is sent."""
+    value: Number | None
+    """Mean label afterwards, with its interval and standard error."""
+    value_low: Number | None
+    """Mean label afterwards, with its interval and standard error."""
+    value_high: Number | None
+    """Mean label afterwards, with its interval and standard error."""
+    value_se: NonNegative | None
+    """Mean label afterwards, with its interval and standard error."""
+    lift: Number | None
+    """That mean minus the one where as many prompts are sent at random."""
+    lift_low: Number | None
+    """That mean minus the one where as many prompts are sent at random."""
+    lift_high: Number | None
+    """That mean minus the one where as many prompts are sent at random."""
+    lift_se: NonNegative | None
+    """That mean minus the one where as many prompts are sent at random."""
+    captured: Number | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
+    low: Number | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
+    high: Number | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
+    se: NonNegative | None
+    """Lift as a part of the largest possible one; the largest itself has no interval."""
+    n: Count
+    """Labelled prompts."""
+    reason: str | None = None
+    """Why the part captured, or its interval, is missing."""
+
+    @property
+    def at_random(self) -> float | None:
+        """Mean label where as many prompts are sent at random."""
+        return None if self.value is None or self.lift is None else self.value - self.lift
+
+
+class AcrossBins(Record):
+    """Correlations of the signal with the means of its bins; they hide noise, and so lie far above the others."""
+
+    bins: Count
+    """Groups of prompts with about the same signal."""
+    wrong: Number | None
+    """None where there are fewer than three bins."""
+    gap: Number | None
+    """None where there are fewer than three bins."""
+    gain: Number | None
+    """None where there are fewer than three bins."""
+    reason: str | None = None
+    """Why they are missing."""
+
+
+class GainBinRecord(Record):
+    """Prompts with about the same signal."""
+
+    prompts: Count
+    signal: Number
+    """Mean of the signal."""
+    wrong: EstimateRecord
+    """How likely the pick is not among the best candidates."""
+    gap: EstimateRecord
+    """What it loses where it is not."""
+    gain: EstimateRecord
+    """What it loses on average."""
+
+
+class GainDecomposition(Record):
+    """Mean gain, split into how likely the pick is wrong and what it loses if it is."""
+
+    corr_wrong: EstimateRecord
+    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
+    corr_gap: EstimateRecord
+    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
+    corr_gain: EstimateRecord
+    """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
+    across_bins: AcrossBins
+    bins: list[GainBinRecord]
+    """From the lowest signal up."""
+
+
+class SignalRecord(Record):
+    """One signal at every share, or why it has no figures."""
+
+    meaning: str
+    """What the signal is."""
+    learnt: bool
+    """Whether it is a model of the gain, cross-fitted."""
+    reason: Annotated[str, Field(min_length=1)] | None = None
+    """Why there are no figures."""
+    note: Annotated[str, Field(min_length=1)] | None = None
+    """What the figures leave out."""
+    shares: list[RoutedShareRecord]
+    """In rising order of the share."""
+    corr_gain: EstimateRecord | None
+    """Correlation of the signal with the gain, over prompts."""
+    features: list[str] | None = None
+    """What the signal looks at."""
+    lacking: Count | None = None
+    """Labelled prompts without a value of the signal, which are sent last."""
+    decomposition: GainDecomposition | None = None
+
+    @model_validator(mode="after")
+    def _figures_or_a_reason(self) -> Self:
+        figures = {
+            "shares": bool(self.shares),
+            "corr_gain": self.corr_gain is not None,
+            "features": self.features is not None,
+            "lacking": self.lacking is not None,
+            "decomposition": self.decomposition is not None,
+        }
+        wrong = [name for name, there in figures.items() if there != (self.reason is None)]
+        if wrong:
+            raise ValueError(
+                f"has {'no ' if self.reason is None else ''}{wrong[0]}, with "
+                f"{'no' if self.reason is None else 'a'} reason why there are no figures"
+            )
+        return self
+
+    def at(self, share: float) -> RoutedShareRecord:
+        """Return the figures at one of the shares."""
+        return next(one for one in self.shares if one.share == share)
+
+
+class RoutedData(Record):
+    """The prompts behind the figures of a judge."""
+
+    prompts: Count
+    """Those that the judge scored completely, and those with labels for all candidates."""
+    labelled_prompts: Count
+    """Those that the judge scored completely, and those with labels for all candidates."""
+    dropped: list[DroppedPrompt]
+    method: Literal["complete", "labelled_only", "weighted"]
+    """What the figures describe: all prompts; the labelled ones, where it is unknown why the others lack labels; or
+    all prompts, through weights of 1 / propensity.
+    """
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.labelled_prompts > self.prompts:
+            raise ValueError("more prompts are labelled than there are")
+        return self
+
+
+class PredictedBound(Record):
+    """How far the features of a prompt could carry at one share, and how far the expected gain carries."""
+
+    share: Share
+    bound: EstimateRecord
+    """Estimate of the largest lift that a router can reach which reads no more out of the features."""
+    achieved: EstimateRecord
+    """Part of it that the signal ``expected_gain`` reaches."""
+    gaussian: Number
+    """Part of it that normally distributed gains allow."""
+
+
+class MarginGroup(Record):
+    """Prompts with about the same margin between the two highest scores."""
+
+    margin: Number
+    """Their mean margin."""
+    mean: EstimateRecord
+    """Of what is compared with it."""
+
+
+class CheckRecord(Record):
+    """Whether a figure moves with the margin as it should."""
+
+    answer: Literal["yes", "no", "inconclusive"]
+    reason: str
+    """What the answer rests on."""
+    correlation: EstimateRecord
+    """Of the margin with the figure."""
+    groups: list[MarginGroup]
+    """From the smallest margin up."""
+
+
+class RecommendedRoute(Record):
+    """The signal to route by at the share that was asked for."""
+
+    signal: SignalName
+    share: Share
+    threshold: Number
+    """Prompts whose signal lies above it are sent; those at it, with the probability that fills the share."""
+    captured: EstimateRecord
+    """Part of the possible lift; of a learnt signal cross-fitted."""
+    sentences: list[str]
+
+
+class BudgetRecord(Record):
+    """A mean number of calls for each prompt, split between a stronger judge and further draws of this one."""
+
+    mean_calls: Positive
+    """Calls for each prompt in all, and the price of one that is sent on, in calls."""
+    strong_cost: Positive
+    """Calls for each prompt in all, and the price of one that is sent on, in calls."""
+    share: Share
+    """Part of the prompts to send on."""
+    further_calls: NonNegative
+    """Mean calls of further draws for each of the others."""
+    gain: EstimateRecord
+    """Expected gain in the mean label over the first scores."""
+    route_only: Number
+    """The same where all is spent on one use."""
+    redraw_only: Number
+    """The same where all is spent on one use."""
+    over_routing: EstimateRecord
+    """Gain minus that of routing alone, paired by prompt."""
+    sentence: str
+
+
+GainGrid = Annotated[
+    list[Annotated[list[EstimateRecord], Field(min_length=4, max_length=4)]], Field(min_length=4, max_length=4)
+]
+"""Mean gain by margin (0, to 0.05, to 0.10, above) and mean score (below 0.7, to 0.8, to 0.9, from 0.9)."""
+
+
+PerfectOrder = Annotated[list[RoutedShareRecord], Field(min_length=1)]
+"""Prompts in the order of their true gain, at every share."""
+
+
+class JudgeRoute(Record):
+    """What routing is worth, signal by signal."""
+
+    data: RoutedData
+    signals: dict[SignalName, SignalRecord]
+    perfect: PerfectOrder
+    """Prompts in the order of their true gain."""
+    bound: list[PredictedBound]
+    """Empty where the signal ``expected_gain`` has no figures."""
+    gain_by_margin_and_level: GainGrid | None
+    """Mean gain by margin (0, to 0.05, to 0.10, above) and mean score (below 0.7, to 0.8, to 0.9, from 0.9); None
+    where scores leave [0, 1].
+    """
+    confidence_calibrated: CheckRecord
+    """Whether a pick with a larger margin is right more often."""
+    voi_calibrated: CheckRecord
+    """Whether a larger margin means less to gain."""
+    recommendation: RecommendedRoute
+    budget: BudgetRecord | None = None
+    """Where a joint budget was given."""
+
+    @model_validator(mode="after")
+    def _holds_all_signals_against_the_same_shares(self) -> Self:
+        shares = [one.share for one in self.perfect]
+        for name, signal in self.signals.items():
+            if signal.shares and [one.share for one in signal.shares] != shares:
+                raise ValueError(f"signals.{name} has other shares than perfect")
+        taken = self.recommendation
+        if taken.signal not in self.signals or not self.signals[taken.signal].shares:
+            raise ValueError(f"recommendation names the signal {taken.signal}, which has no figures")
+        if taken.share not in shares:
+            raise ValueError("recommendation has a share that perfect lacks")
+        return self
+
+    @property
+    def studied(self) -> dict[SignalName, SignalRecord]:
+        """The signals that have figures."""
+        return {name: one for name, one in self.signals.items() if one.shares}
+
+    def perfect_at(self, share: float) -> RoutedShareRecord:
+        """Return the figures of the perfect order at one of the shares."""
+        return next(one for one in self.perfect if one.share == share)
+
+
+_OF_ONE = tuple(JudgeRoute.model_fields)
+_ALONE = ("judge", *(key for key in _OF_ONE if key != "budget"))
+_TOGETHER = ("judges", "not_studied")
+
+
+class RouteSettings(Record):
+    """What was asked for, and what the table was taken for."""
+
+    source: str
+    columns: dict[str, str]
+    """Role to column."""
+    share: Annotated[float, Field(gt=0, lt=1)]
+    """Part of the prompts to send, in (0, 1)."""
+    confidence: Confidence
+    """Of the two-sided intervals."""
+    seed: Count
+    exclude: list[str]
+    """Candidate names left out."""
+    first_pass_only: bool
+    """Whether repeated scores and other judges were left out of the signals."""
+    mean_calls: Number | None
+    """Of a joint budget: calls for each prompt, and the price of one that is sent on."""
+    strong_cost: Number | None
+    """Of a joint budget: calls for each prompt, and the price of one that is sent on."""
+    shape: Shape
+    reference: str | None
+    """The judge that stood in for oracle labels."""
+    version: str
+    """Of bonwise."""
+    labels_left_out: LabelsLeftOut | None = None
+
+    @model_validator(mode="after")
+    def _budget_is_whole(self) -> Self:
+        if (self.mean_calls is None) != (self.strong_cost is None):
+            raise ValueError("mean_calls and strong_cost stand together")
+        return self
+
+
+class RouteDocument(Document):
+    """What sending some prompts to a stronger judge is worth, and by which signal to choose them.
+
+    What was found of one judge stands beside the settings; of several, in `judges`. `judges` is there for one judge
+    too.
+    """
+
+    schema_: Literal["bonwise.route/1"] = Field(default="bonwise.route/1", alias="schema")
+    settings: RouteSettings
+    judge: str | None = None
+    """Name of the only judge."""
+    data: RoutedData | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    signals: dict[SignalName, SignalRecord] | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    perfect: PerfectOrder | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    bound: list[PredictedBound] | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    gain_by_margin_and_level: GainGrid | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    confidence_calibrated: CheckRecord | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    voi_calibrated: CheckRecord | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    recommendation: RecommendedRoute | None = None
+    """Of the only judge, see `JudgeRoute`."""
+    budget: BudgetRecord | None = None
+    """Of the only judge, where a joint budget was given."""
+    several_judges: Annotated[dict[str, JudgeRoute], Field(min_length=1)] | None = Field(default=None, alias="judges")
+    left_unstudied: dict[str, str] | None = Field(default=None, alias="not_studied")
+    """The judges that could not be studied, and why."""
+
+    frame_columns = (
+        *("judge", "signal", "share", "value", "value_low", "value_high", "value_se"),
+        *("lift", "lift_low", "lift_high", "lift_se", "captured", "low", "high", "se", "n", "recommended", "reason"),
+    )
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> Self:
+        alone, together = ([key for key in keys if key in self] for keys in (("judge", *_OF_ONE), _TOGETHER))
+        if alone and together:
+            raise ValueError(f"one judge or several: {alone[0]} stands beside {together[0]}")
+        lacking = [key for key in (_TOGETHER if together else _ALONE) if key not in self]
+        if lacking:
+            raise ValueError(f"{lacking[0]} is missing")
+        return self
+
+    @model_validator(mode="after")
+    def _is_of_the_share_asked_for(self) -> Self:
+        try:
+            judges = self.judges
+        except ValidationError as error:  # what the parts of the only judge say together
+            raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+        for name, judge in judges.items():
+            if judge.recommendation.share != self.settings.share:
+                raise ValueError(f"the recommendation for {name!r} is of another share than settings.share")
+            if judge.budget is not None and self.settings.mean_calls is None:
+                raise ValueError(f"the budget of {name!r} was split, and settings.mean_calls is null")
+        return self
+
+    @classmethod
+    def of(
+        cls, judges: Mapping[str, JudgeRoute], settings: RouteSettings, not_studied: Mapping[str, str]
+    ) -> RouteDocument:
+        """Return the document of one judge or of several."""
+        if len(judges) == 1 and not not_studied:
+            ((name, found),) = judges.items()
+            return cls(settings=settings, judge=name, **dict(found))
+        together: dict[str, Any] = {"judges": dict(judges), "not_studied": dict(not_studied)}
+        return cls(settings=settings, **together)
+
+    @property
+    def judges(self) -> Mapping[str, JudgeRoute]:
+        """What was found of each judge, of the only one too."""
+        if self.several_judges is not None:
+            return self.several_judges
+        if self.judge is None:
+            return {}
+        given = self.given_values()
+        own = {key: given[key] for key in _OF_ONE if key in given}
+        return {self.judge: JudgeRoute(**own)}
+
+    @property
+    def not_studied(self) -> Mapping[str, str]:
+        """The judges that could not be studied, and why."""
+        return self.left_unstudied or {}
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge, signal and share; a signal without figures has one row that says why."""
+        for name, judge in self.judges.items():
+            taken = judge.recommendation
+            for signal, one in judge.signals.items():
+                for found in one.shares:
+                    chosen = signal == taken.signal and found.share == taken.share
+                    yield {"judge": name, "signal": signal, **found.to_dict(), "recommended": chosen}
+                if not one.shares:
+                    yield {"judge": name, "signal": signal, "recommended": False, "reason": one.reason}

@@ -1,0 +1,431 @@
+"""Which prompts to send to a stronger judge: what each signal captures, why, and which to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bonwise.estimates import EstimateRecord
+from bonwise.printable import printable
+from bonwise.report.amounts import brief
+from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import (
+    NOTHING,
+    Ends,
+    count,
+    counted,
+    estimate,
+    interval,
+    number,
+    percent,
+    setting,
+    with_any_interval,
+)
+from bonwise.report.table_facts import labels_left_out, table_facts
+from bonwise.routing.result import (
+    BudgetRecord,
+    CheckRecord,
+    JudgeRoute,
+    RecommendedRoute,
+    RoutedData,
+    RouteDocument,
+    RoutedShareRecord,
+    RouteSettings,
+    SignalRecord,
+)
+from bonwise.routing.result_router import SignalName
+
+__all__ = [
+    "captured_curves",
+    "curve_table",
+    "describe",
+    "factor_tables",
+    "grid_table",
+    "signal_table",
+    "value_curves",
+]
+
+_PANELS = 3
+"""Signals whose values are drawn, the one to take and the best of the others; the table holds them all."""
+
+_ACROSS = "share of the prompts sent on"
+
+_NO_FIGURE = "no figure"
+
+
+def captured_curves(judge: JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
+    """Draw the part of the possible lift that each signal captures."""
+    names = _ranked(judge, share)
+    said = ", ".join(f"{name} {_captured_on_curve(judge.studied[name].at(share))}" for name in reversed(names))
+    return curves_figure(
+        [_captured_by(name, judge.studied[name], foremost=name == names[-1]) for name in names],
+        key,
+        "Captured by share sent on",
+        "Part of the possible lift over random routing that each signal captures; a perfect order captures 100%, a "
+        f"random one 0%. With {percent(share)} sent on: {said}.",
+        across=_ACROSS,
+        up="part of the possible lift",
+        guides=[Guide(percent(share), x=share), Guide("random", y=0.0)],
+        units=("share", "share"),
+        at_ends=True,
+    )
+
+
+def value_curves(judge: JudgeRoute, share: float, key: str) -> Iterator[Drawing[Curves]]:
+    """Draw the mean label by share sent on, for the signal to take and the best of the others."""
+    for at, name in enumerate(_ranked(judge, share)[: -_PANELS - 1 : -1], start=1):
+        yield from _value(name, judge, share, f"{key}-{at}")
+
+
+def _ranked(judge: JudgeRoute, share: float) -> list[SignalName]:
+    """Return the signals with figures; the one to take comes last and is drawn on top, before it the better ones."""
+    studied, taken = judge.studied, judge.recommendation.signal
+    return sorted(studied, key=lambda name: (name == taken, studied[name].at(share).captured or 0.0))
+
+
+def _value(name: SignalName, judge: JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
+    shares = judge.studied[name].shares
+    across = [one.share for one in shares]
+    at, best = judge.studied[name].at(share), judge.perfect_at(share)
+    value = Ends(at.value, at.value_low, at.value_high)
+    chance = "" if at.at_random is None else f", {number(at.at_random, like=value)} at random"
+    ends = "" if value.low is None else f" {interval(value)}"
+    return curves_figure(
+        [
+            Curve("random order", across, [one.at_random for one in shares], role="random", dashed=True),
+            Curve(
+                "perfect order",
+                [one.share for one in judge.perfect],
+                [one.value for one in judge.perfect],
+                role="oracle",
+            ),
+            Curve(
+                name,
+                across,
+                [one.value for one in shares],
+                [one.value_low for one in shares],
+                [one.value_high for one in shares],
+            ),
+        ],
+        key,
+        f"Value by share sent on: {name}",
+        f"Mean label with {percent(share)} sent on by {name}: {_mean(at.value, value)}{ends}, "
+        f"{_mean(best.value, value)} in the perfect order{chance}.",
+        across=_ACROSS,
+        up="mean label",
+        guides=[Guide(percent(share), x=share)],
+        units=("share", "number"),
+    )
+
+
+def _captured_by(name: SignalName, signal: SignalRecord, *, foremost: bool) -> Curve:
+    across, captured = [one.share for one in signal.shares], [one.captured for one in signal.shares]
+    if not foremost:
+        return Curve(name, across, captured, role="other", points=True)
+    return Curve(name, across, captured, [one.low for one in signal.shares], [one.high for one in signal.shares])
+
+
+def _captured_on_curve(found: RoutedShareRecord) -> str:
+    if found.captured is None:
+        return _NO_FIGURE
+    captured = Ends(found.captured, found.low, found.high)
+    return with_any_interval(captured, "share")
+
+
+def _mean(value: float | None, like: Ends) -> str:
+    return _NO_FIGURE if value is None else number(value, like=like)
+
+
+_MARGINS = ("0 (tie)", "to 0.05", "to 0.10", "above")
+_LEVELS = ("below 0.7", "to 0.8", "to 0.9", "from 0.9")
+
+_TELLING = ("10%", "25%", "50%")
+"""Shares that stay on a narrow terminal, beside the one asked for."""
+
+
+def signal_table(judge: JudgeRoute, share: float) -> Table:
+    """Return what each signal is worth at the share asked for."""
+    columns = (
+        Column("signal", "name"),
+        Column("value", spare=3),
+        Column("lift"),
+        Column("captured"),
+        Column("interval"),
+        Column("corr(signal, gain)"),
+        Column("its interval", spare=2),
+        Column("n", spare=1),
+    )
+    rows: list[Sequence[str]] = []
+    like: Ends | None = None
+    for name, signal in judge.studied.items():
+        at = signal.at(share)
+        value = Ends(at.value, at.value_low, at.value_high)
+        like = like or value
+        rows.append(
+            (
+                name,
+                estimate(value),
+                number(at.lift, like=value, sign=True),
+                estimate(Ends(at.captured, at.low, at.high), "share"),
+                interval(Ends(at.captured, at.low, at.high), "share") if at.low is not None else "",
+                estimate(signal.corr_gain),
+                interval(signal.corr_gain),
+                count(at.n),
+            )
+        )
+    best = judge.perfect_at(share)
+    last = (
+        "perfect order",
+        number(best.value, like=like),
+        number(best.lift, like=like, sign=True),
+        percent(1.0),
+        "",
+        "",
+        "",
+        count(best.n),
+    )
+    title = f"Sending {percent(share)} of the prompts on, over sending as many at random"
+    return Table.of(columns, [*rows, last], title)
+
+
+def curve_table(judge: JudgeRoute, share: float) -> Table:
+    """Return what each signal captures at every share."""
+    shares = [one.share for one in judge.perfect if one.share < 1]
+    kept = (percent(share), *_TELLING)
+    titles = [percent(one) for one in shares]
+    spare = [title for title in titles if title not in kept]
+    columns = [Column(title, spare=spare.index(title) + 1 if title in spare else 0) for title in titles]
+    rows = [(name, *(_captured_in_table(signal.at(one)) for one in shares)) for name, signal in judge.studied.items()]
+    title = "Part of the possible lift captured, by share sent on"
+    return Table.of((Column("signal", "name"), *columns), rows, title)
+
+
+def factor_tables(judge: JudgeRoute) -> list[Table]:
+    """Return how each signal goes with the two factors of the mean gain: over prompts, and over equal groups."""
+    over_prompts = (
+        Column("signal", "name"),
+        Column("with wrong"),
+        Column("interval", spare=4),
+        Column("with gap"),
+        Column("interval", spare=3),
+        Column("with gain", spare=2),
+        Column("interval", spare=1),
+    )
+    over_groups = (Column("signal", "name"), Column("with wrong"), Column("with gap"), Column("with gain"))
+    prompts, groups = [], []
+    for name, signal in judge.studied.items():
+        parts = signal.decomposition
+        if parts is not None:
+            pairs = (_pair(one) for one in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
+            prompts.append((name, *(cell for pair in pairs for cell in pair)))
+            across = parts.across_bins
+            groups.append((name, *(number(one) for one in (across.wrong, across.gap, across.gain))))
+    return [
+        Table.of(over_prompts, prompts, "Mean gain = P(wrong) x mean gap if wrong: correlations with each"),
+        Table.of(over_groups, groups, "The same correlations over 5 equal groups of prompts"),
+    ]
+
+
+def grid_table(grid: Sequence[Sequence[EstimateRecord]]) -> Table:
+    """Return the mean gain by margin and mean score."""
+    rows = [(margin, *map(_cell, row)) for margin, row in zip(_MARGINS, grid, strict=True)]
+    columns = (Column("margin", "name"), *map(Column, _LEVELS))
+    return Table.of(columns, rows, "Mean gain (and prompts) by margin and mean score")
+
+
+def _captured_in_table(at: RoutedShareRecord) -> str:
+    return estimate(Ends(at.captured, at.low, at.high), "share")
+
+
+def _pair(found: EstimateRecord) -> tuple[str, str]:
+    return estimate(found), interval(found)
+
+
+def _cell(found: EstimateRecord) -> str:
+    return NOTHING if found.estimate is None else f"{estimate(found)} ({count(found.n)})"
+
+
+_LIVE = (
+    Said("finding", "To route live, add --save router.json to the command of this study, then select with the rule:"),
+    Said("command", "bonwise select pools.jsonl --judge KIND:MODEL --strong KIND:MODEL --route router.json"),
+)
+_NOT_YET = (
+    Said(
+        "finding",
+        "Do not route by this signal yet. Label more prompts, or score each candidate again or by another judge, so "
+        "that more signals can be studied.",
+    ),
+)
+
+_MOST_REASONS = 3
+"""Reasons for which prompts were dropped that are told."""
+
+_NO_INTERVAL = "no interval: "
+
+_QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger margin mean less to gain?")
+
+
+def describe(document: RouteDocument) -> Part:
+    """Describe a study of routing: one part per judge, which ends with what to do."""
+    settings, several = document.settings, len(document.judges) > 1
+    against = "a perfect judge" if settings.reference is None else printable(settings.reference)
+    return Part(
+        f"Routing of {printable(settings.source)} to {against}",
+        [
+            Table.facts(_facts(document)),
+            *_verdict(document),
+            *labels_left_out(settings.labels_left_out),
+            *(
+                Part(
+                    _title(name, judge.data),
+                    list(_judge(judge, settings, f"route-{at}", several=several)),
+                    anchor=f"route-{at}",
+                )
+                for at, (name, judge) in enumerate(document.judges.items(), start=1)
+            ),
+            *(
+                Said("caveat", f"not studied: {printable(name)}: {printable(reason)}")
+                for name, reason in document.not_studied.items()
+            ),
+            limits("route"),
+        ],
+    )
+
+
+def _verdict(document: RouteDocument) -> Iterator[Part]:
+    answers = {name: _answer(judge.recommendation) for name, judge in document.judges.items()}
+    helps = any(one.state == "good" for one in answers.values())
+    yield from verdict_of_judges(answers, _LIVE if helps else _NOT_YET)
+
+
+def _facts(document: RouteDocument) -> Iterator[tuple[str, str]]:
+    settings = document.settings
+    yield "scores", settings.source
+    yield "judges", count(len(document.judges))
+    yield from table_facts(settings.shape, settings.exclude, settings.columns, None)
+    yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _title(name: str, data: RoutedData) -> str:
+    weighted = ", weighted by 1 / propensity" if data.method == "weighted" else ""
+    return f"{printable(name)}: {count(data.labelled_prompts)} of {count(data.prompts)} prompts labelled{weighted}"
+
+
+def _judge(judge: JudgeRoute, settings: RouteSettings, key: str, *, several: bool) -> Iterator[Block]:
+    yield from _left_out(judge.data)
+    yield Part("", list(_figures(judge, settings, key)), anchor=f"{key}-figures")
+    # Of one judge the verdict says what its signal captures.
+    answer = [Said("lead", _answer(judge.recommendation).says)] if several else []
+    todo = [*answer, *_recommendation(judge.recommendation), *_budget(judge.budget)]
+    yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
+
+
+def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
+    yield from captured_curves(judge, settings.share, f"{key}-captured")
+    yield from value_curves(judge, settings.share, f"{key}-value")
+    yield signal_table(judge, settings.share)
+    for name, signal in judge.signals.items():
+        if signal.reason is not None or signal.note is not None:
+            yield Said("note", f"{name}: {signal.reason or signal.note}")
+    yield from _without_interval(judge, settings.share)
+    yield curve_table(judge, settings.share)
+    yield from factor_tables(judge)
+    if judge.gain_by_margin_and_level is not None:
+        yield grid_table(judge.gain_by_margin_and_level)
+    yield from _bound(judge, settings.share)
+    for question, check in zip(_QUESTIONS, (judge.confidence_calibrated, judge.voi_calibrated), strict=True):
+        yield _check(question, check)
+
+
+def _left_out(data: RoutedData) -> Iterator[Said]:
+    if data.method == "labelled_only":
+        yield Said("caveat", "Figures describe the labelled prompts; why the others lack labels is unknown.")
+    if data.dropped:
+        reasons = sorted({printable(one.reason) for one in data.dropped})
+        more = ", ..." if len(reasons) > _MOST_REASONS else ""
+        told = ", ".join(reasons[:_MOST_REASONS])
+        yield Said("caveat", f"dropped {counted(len(data.dropped), 'prompt')}: {told}{more}")
+
+
+def _without_interval(judge: JudgeRoute, share: float) -> Iterator[Said]:
+    """Say why figures at the share asked for have no interval, each reason once."""
+    said: dict[str, list[str]] = {}
+    for name, signal in judge.studied.items():
+        corr = None if signal.corr_gain is None else signal.corr_gain.reason
+        for figure, reason in (("captured", signal.at(share).reason), ("corr", corr)):
+            if reason is not None and reason.startswith(_NO_INTERVAL):
+                said.setdefault(f"{figure} has {reason}", []).append(name)
+    for reason, names in said.items():
+        yield Said("note", f"{', '.join(names)}: {reason}")
+
+
+def _bound(judge: JudgeRoute, share: float) -> Iterator[Said]:
+    for found in judge.bound:
+        bound, achieved = found.bound, found.achieved
+        if found.share != share or bound.estimate is None or achieved.estimate is None:
+            continue
+        reached = _with_ends(estimate(achieved, "share"), interval(achieved, "share"))
+        yield Said(
+            "note",
+            "What these features predict here would lift the value by at most "
+            f"{_with_ends(estimate(bound), interval(bound))}. A router that predicts more from them may lift it "
+            f"further. expected_gain reaches {reached} of that bound; if expected gains were normally distributed it "
+            f"would reach {number(found.gaussian, 'share')}.",
+        )
+
+
+def _check(question: str, found: CheckRecord) -> Said:
+    evidence = found.correlation
+    known = "" if evidence.estimate is None else f": {_with_ends(estimate(evidence), interval(evidence))}"
+    return Said("note", f"{question} {found.answer}: {found.reason}{known}")
+
+
+def _answer(found: RecommendedRoute) -> StatedVerdict:
+    """Return whether the signal to take is shown to be better than a random choice of prompts."""
+    captured, outcome = found.captured, outcome_of(found.captured)
+    if captured.estimate is None:
+        return StatedVerdict("undefined", "open", f"What routing by {found.signal} captures is undefined.")
+    figure = _with_ends(estimate(captured, "share"), interval(captured, "share"))
+    what = f"{percent(found.share)} of the prompts sent on by {found.signal} capture {figure} of the possible lift"
+    if outcome == "above":
+        return StatedVerdict(f"route by {found.signal}", "good", f"Routing helps: {what}.")
+    if outcome == "below":
+        return StatedVerdict("worse than random", "bad", f"Routing by {found.signal} does harm: {what}.")
+    return StatedVerdict("no help shown", "open", f"Routing is not shown to be better than random: {what}.")
+
+
+def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
+    sent = "to send on" if _answer(found).state == "good" else "that it would send on"
+    # Adding 0 turns a negative zero into a plain 0.
+    above = brief(found.threshold + 0.0)
+    share = percent(found.share)
+    yield Said(
+        "finding", f"The {share} of the prompts {sent} are those with the highest {found.signal}, down to {above}."
+    )
+    for sentence in found.sentences:
+        yield Said("finding", sentence)
+
+
+def _budget(found: BudgetRecord | None) -> Iterator[Said]:
+    if found is None:
+        return
+    gain = found.gain
+    yield Said(
+        "lead",
+        f"Of {setting(found.mean_calls)} calls per prompt, a routed prompt costing {setting(found.strong_cost)}: "
+        f"{found.sentence}",
+    )
+    yield Said(
+        "finding",
+        f"Expected gain in the mean label {_with_ends(estimate(gain), interval(gain))}; routing "
+        f"alone {number(found.route_only, like=gain)}, further draws alone {number(found.redraw_only, like=gain)}.",
+    )
+
+
+def _with_ends(figure: str, ends: str) -> str:
+    """Return a figure with its interval, where it has one."""
+    return figure if ends == NOTHING else f"{figure} {ends}"

@@ -1,0 +1,154 @@
+"""The pool as contests see it, each text once, and the order of candidates."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bonwise.judges.protocol import Judge, candidates_with_words, is_asking
+from bonwise.selection.protocol import Entrants
+from bonwise.table.pools import Candidate
+from bonwise.table.verdicts import rounded
+
+__all__ = ["DistinctTexts", "Ranked", "Tie", "distinct_texts", "ranked", "seeded_lot", "seeded_order"]
+
+Tie = Sequence[str] | Sequence[tuple[str, str]]
+
+
+class Ranked(NamedTuple):
+    """Positions from best to worst, who shares the top, and who of these is still level after `second`."""
+
+    order: tuple[int, ...]
+    tied: tuple[int, ...]
+    level: tuple[int, ...]
+
+
+def seeded_order(keys: Tie, *, seed: int, salt: str) -> tuple[int, ...]:
+    """Return every position once, in a random order that depends on the seed, the salt and the candidates' keys.
+
+    It does not depend on where a candidate was in the list, so that a shuffled pool gives the same pick.
+
+    Examples
+    --------
+    >>> order = seeded_order(["a", "b", "c"], seed=0, salt="p1")
+    >>> shuffled = seeded_order(["c", "b", "a"], seed=0, salt="p1")
+    >>> ["abc"[at] for at in order] == ["cba"[at] for at in shuffled]
+    True
+    """
+    positions = sorted(range(len(keys)), key=lambda position: keys[position])
+    _chance(seed, salt).shuffle(positions)
+    return tuple(positions)
+
+
+def seeded_lot(*, seed: int, salt: str) -> float:
+    """Return a number from 0 to 1, 1 left out, that depends on the seed and the salt.
+
+    Examples
+    --------
+    >>> 0 <= seeded_lot(seed=0, salt="p1") < 1
+    True
+    """
+    return _chance(seed, f"{salt}\0lot").random()
+
+
+def _chance(seed: int, salt: str) -> random.Random:
+    digest = hashlib.sha256(f"{seed}\0{salt}".encode("utf-8", "surrogatepass")).digest()
+    return random.Random(digest)  # noqa: S311 - a fair and repeatable draw, no secret
+
+
+def ranked(
+    scores: Sequence[float | None], order: Sequence[int], second: Sequence[float | None] | None = None
+) -> Ranked:
+    """Rank candidates by score, then by `second`, then by where they are in a seeded order.
+
+    Parameters
+    ----------
+    scores : sequence of float or None
+        None where unscored: such a candidate is not ranked.
+    order : sequence of int
+        As `seeded_order` returns it.
+    second : sequence of float or None, optional
+        Decides between equal scores; who has none stands behind who has one.
+
+    Examples
+    --------
+    >>> ranked([0.2, 0.9, None, 0.9], order=(3, 2, 1, 0))
+    Ranked(order=(3, 1, 0), tied=(1, 3), level=(1, 3))
+    >>> ranked([0.2, 0.9, None, 0.9], order=(3, 2, 1, 0), second=[None, 1.0, None, 0.0])
+    Ranked(order=(1, 3, 0), tied=(1, 3), level=())
+    """
+    first = {at: rounded(score) for at, score in enumerate(scores) if score is not None}
+    then = {at: _second(second, at) for at in first}
+    found = sorted((at for at in order if at in first), key=lambda at: (-first[at], *then[at]))
+    tied = tuple(sorted(at for at in found if first[at] == first[found[0]]))
+    level = tuple(at for at in tied if then[at] == then[found[0]])
+    return Ranked(tuple(found), *(one if len(one) > 1 else () for one in (tied, level)))
+
+
+def _second(second: Sequence[float | None] | None, at: int) -> tuple[bool, float]:
+    value = second[at] if second else None
+    return (value is None, 0.0 if value is None else -rounded(value))
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctTexts:
+    """The candidates of a pool and the entrants that stand for them."""
+
+    pool: tuple[Candidate, ...]
+    order: tuple[int, ...]
+    """Every candidate once, in the seeded random order."""
+    texts: tuple[str, ...]
+    """One an entrant."""
+    entrant: tuple[int | None, ...]
+    """Of each candidate; candidates of one and the same text share one, and who has no words has none."""
+    entrants: Entrants
+
+    def ids(self, entrant: int) -> list[str]:
+        """Return the ids of the candidates that an entrant stands for."""
+        return [one.id for one, its in zip(self.pool, self.entrant, strict=True) if its == entrant]
+
+    def among(self, some: Sequence[int]) -> Entrants:
+        """Return a contest's view of some entrants only, counted from 0 in the order given."""
+        positions = {entrant: at for at, entrant in enumerate(some)}
+        order = tuple(positions[one] for one in self.entrants.order if one in positions)
+        return Entrants(len(some), order, lot=self.entrants.lot)
+
+
+def distinct_texts(
+    pool: Sequence[Candidate],
+    judge: Judge,
+    *,
+    seed: int,
+    salt: str,
+    first_pass_alone: bool = False,
+    compares: bool = False,
+) -> DistinctTexts:
+    """Say which texts of a pool are to be judged.
+
+    A model is not asked about a text without words; a judge that asks none may have a use for it, except where the
+    strategy compares: a match in which one side is unscored is nobody's, and blanks would take every match from
+    those who have words.
+
+    Examples
+    --------
+    >>> from bonwise.judges.calling import as_judge
+    >>> pool = [Candidate("a", "yes"), Candidate("b", "no"), Candidate("c", "yes")]
+    >>> field = distinct_texts(pool, as_judge(lambda prompt, text: 1), seed=0, salt="p")
+    >>> field.texts, field.entrant
+    (('yes', 'no'), (0, 1, 0))
+    """
+    # By text before id: an id that is only a position moves with the order of the list.
+    order = seeded_order([(one.text, one.id) for one in pool], seed=seed, salt=salt)
+    blanks_too = not (compares or is_asking(judge))
+    judged = [one.text for one in pool if not one.missing]
+    if not blanks_too:
+        judged = [judged[at] for at in candidates_with_words(judged)]
+    texts = tuple(dict.fromkeys(judged))
+    place = {text: at for at, text in enumerate(texts)}
+    entrant = tuple(None if one.missing else place.get(one.text) for one in pool)
+    first_met = dict.fromkeys(its for at in order if (its := entrant[at]) is not None)
+    entrants = Entrants(len(texts), tuple(first_met), first_pass_alone, seeded_lot(seed=seed, salt=salt))
+    return DistinctTexts(tuple(pool), order, texts, entrant, entrants)

@@ -1,0 +1,459 @@
+"""``bw.judge`` and ``bw.select_many``.
+
+Many pools in, the verdicts of judges or one pick per pool out, in input order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from bonwise.calls.bill import Bill
+from bonwise.errors import UsageError
+from bonwise.judges.calling import as_judge
+from bonwise.judges.pool_loop import ItemReader, from_callers_thread
+from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.scoring import PAIR_HEADER, JudgedPool, expected_answers, judge_pools, pair_rows, score_table
+from bonwise.report.numbers import counted
+from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of
+from bonwise.selection.protocol import Strategy
+from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
+from bonwise.selection.selection import Selection
+from bonwise.selection.selector import Selector
+from bonwise.selection.settings import EngineSettings, OnFailure, Routing
+from bonwise.table.pools import Pool
+from bonwise.table.verdicts import Score, Unscored
+from bonwise.table.writing import csv_text, write_whole
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+    from bonwise.calls.providers.protocol import Connection
+    from bonwise.table.score_table import ScoreTable
+
+__all__ = ["JudgedPools", "ajudge", "aselect_many", "judge", "judged_by", "select_many", "selected_by"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JudgedPools(Sequence[JudgedPool]):
+    """Pools with the verdicts of each judge, in input order; `bonwise.audit` takes them together with labels.
+
+    Parameters
+    ----------
+    judged : tuple of JudgedPool
+        Each has its `pool`, and one of `judgments` per judge, which has `verdicts` in candidate order.
+    judges : tuple of Judge
+    bill : Bill
+        Calls, tokens and cost.
+    run : pathlib.Path or None
+        The run folder that keeps the answers.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> found = bw.judge([("Name a colour", ["red", "sky blue"])], judge=lambda prompt, text: len(text))
+    >>> found
+    <JudgedPools: 1 pool, 2 candidates, 1 judge>
+    >>> [verdict.value for verdict in found[0].judgments[0].verdicts]
+    [3.0, 8.0]
+    >>> print(found.to_csv(), end="")
+    prompt_id,candidate,judge,judge_score,unscored
+    0,c0,<lambda>,3.0,
+    0,c1,<lambda>,8.0,
+    """
+
+    judged: tuple[JudgedPool, ...]
+    judges: tuple[Judge, ...]
+    bill: Bill = field(default_factory=Bill)
+    run: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    def __getitem__(self, at: int) -> JudgedPool:  # type: ignore[override]  # no slices: they would not be JudgedPools
+        return self.judged[at]
+
+    @property
+    def verdicts(self) -> int:
+        """How many verdicts there are, scored or not: one per prompt, candidate and judge."""
+        return sum(len(found.verdicts) for one in self.judged for found in one.judgments)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars that this run spent; None where a price is not known."""
+        return self.bill.cost
+
+    @property
+    def pending(self) -> dict[str, int]:
+        """Why verdicts are missing that a later run on the same run folder asks for, with how many, most first."""
+        reasons = (one.reason.removeprefix("owed: ") for one in self._missing() if one.owed)
+        return dict(Counter(reasons).most_common())
+
+    @property
+    def unscored(self) -> dict[str, int]:
+        """Why verdicts have no score although the judge was asked, with how many, most first."""
+        return dict(Counter(one.reason for one in self._missing() if not one.owed).most_common())
+
+    @property
+    def filled(self) -> dict[str, int]:
+        """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
+        verdicts = (verdict for one in self.judged for found in one.judgments for verdict in found.verdicts)
+        names = (name for verdict in verdicts if isinstance(verdict, Score) for name in verdict.filled)
+        return dict(Counter(names).most_common())
+
+    def to_csv(self, path: str | Path | None = None, *, raw: bool = False, tokens: bool = False) -> str:
+        """Return the scores as ``bonwise judge --out`` writes them: one row per prompt, candidate and judge.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path, optional
+            Where to write them too.
+        raw : bool
+            Whether to add what the judge said.
+        tokens : bool
+            Whether to add what the answers took.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            It cannot be written.
+        """
+        return _written(csv_text(*score_table(self.judged, self.judges, raw=raw, tokens=tokens)), path)
+
+    def pairs_to_csv(self, path: str | Path | None = None, *, tokens: bool = False) -> str:
+        """Return the single comparisons as ``bonwise judge --pairs`` writes them: one row per judge and pair.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path, optional
+            Where to write them too.
+        tokens : bool
+            Whether to add what the answers took.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            It cannot be written.
+        """
+        header = (*PAIR_HEADER, *("tokens",) * tokens)
+        return _written(csv_text(header, pair_rows(self.judged, self.judges, tokens=tokens)), path)
+
+    def to_table(self) -> ScoreTable:
+        """Return the scores as a table, which every function that reads a table of scores takes.
+
+        Raises
+        ------
+        bonwise.errors.MissingExtraError
+            The extra that reads tables is not installed.
+        bonwise.errors.InputError
+            Nothing was scored.
+        """
+        from bonwise.extras import TABLES  # noqa: PLC0415 - judging needs no table
+
+        TABLES.require("a table of judged pools")
+        import pandas as pd  # noqa: PLC0415
+
+        from bonwise.table.reading_options import ReadingOptions  # noqa: PLC0415
+        from bonwise.table.score_table import ScoreTable  # noqa: PLC0415
+
+        header, rows = score_table(self.judged, self.judges)
+        return ScoreTable.opened(pd.DataFrame(rows, columns=list(header)), ReadingOptions(), "judged pools")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(self._counts())}>"
+
+    def __str__(self) -> str:
+        calls, kept = counted(self.bill.calls, "call"), counted(self.bill.from_ledger, "answer")
+        lines = [", ".join([*self._counts(), calls, f"{kept} from the ledger"])]
+        lines += [self._line(at, judge) for at, judge in enumerate(self.judges)]
+        lines += [f"unscored ({count:,}): {reason}" for reason, count in self.unscored.items()]
+        lines += [f"pending ({count:,}): {reason}" for reason, count in self.pending.items()]
+        return "\n".join(lines)
+
+    def _line(self, at: int, judge: Judge) -> str:
+        verdicts = [verdict for one in self.judged for verdict in one.judgments[at].verdicts]
+        missing = [verdict.owed for verdict in verdicts if isinstance(verdict, Unscored)]
+        scored, pending = len(verdicts) - len(missing), sum(missing)
+        return f"{judge.name}: {scored:,} scored, {len(missing) - pending:,} unscored, {pending:,} pending"
+
+    def _counts(self) -> list[str]:
+        candidates = sum(len(one.pool.candidates) for one in self.judged)
+        counts = {"pool": len(self), "candidate": candidates, "judge": len(self.judges)}
+        return [counted(count, name) for name, count in counts.items()]
+
+    def _missing(self) -> Iterator[Unscored]:
+        verdicts = (verdict for one in self.judged for found in one.judgments for verdict in found.verdicts)
+        return (verdict for verdict in verdicts if isinstance(verdict, Unscored))
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        write_whole(Path(path), text)
+    return text
+
+
+Judging = Judge | Callable[[str, str], Any] | Sequence[Judge | Callable[[str, str], Any]]
+
+
+class JudgeSettings(TypedDict, total=False):
+    """What a run of judges may use; the keywords of `judge`."""
+
+    max_concurrency: int
+    max_calls: int | None
+    max_tokens: int | None
+    max_cost: float | None
+    deadline: float | None
+    reask: int
+    offline: bool
+    connection: Connection | None
+
+
+def judge(
+    pools: PoolSource,
+    *,
+    judge: Judging,
+    run: str | Path | None = None,
+    text: Callable[[Any], str] | None = None,
+    progress: Progress | None = None,
+    stop: Stop | None = None,
+    **settings: Unpack[JudgeSettings],
+) -> JudgedPools:
+    """Score every candidate of many pools with one or several judges.
+
+    Parameters
+    ----------
+    pools : str, pathlib.Path or iterable
+        A file of pools (JSONL); or pools, each a `Pool`, a mapping with ``prompt``, ``candidates`` and perhaps
+        ``prompt_id``, or a pair ``(prompt, candidates)``. A pool without an id is named by its position, from 0.
+    judge : Judge, callable, or sequence of these
+        Judges, or functions ``(prompt, text) -> number``. Each needs a name of its own.
+    run : str or pathlib.Path, optional
+        A run folder: answers are kept there and never paid twice, so that the same call resumes a run.
+    text : callable, optional
+        Candidate to the text the judge sees.
+    progress : callable, optional
+        Called several times a second with a `bonwise.selection.run.RunProgress`.
+    stop : bonwise.selection.run.Stop, optional
+        Ends the run from outside.
+    max_concurrency : int
+        Calls in flight at once at each model, 64 unless given.
+    max_calls, max_tokens, max_cost : optional
+        Hard limits on what is spent: calls, tokens, US dollars.
+    deadline : float, optional
+        Seconds for one question; after them it is not tried again, but pending.
+    reask : int
+        1 asks again, once, where the stored answer is unscored.
+    offline : bool
+        Whether to take answers from the ledger only.
+    connection : Connection, optional
+        Timeouts, and the transport that carries the requests.
+
+    Returns
+    -------
+    JudgedPools
+        What did not arrive is `pending`, with its reasons: the same call on the same run folder asks for it.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Something that is no pool, a prompt id that occurs twice, two judges of one name, or a setting that means
+        nothing.
+    bonwise.errors.InputError
+        A file that holds no pools.
+    bonwise.errors.JudgeError
+        A judge that fails or does not keep its contract.
+    bonwise.errors.CallError
+        There is no key for a model's provider.
+
+    Examples
+    --------
+    >>> found = judge([("Name a colour", ["red", "sky blue"])], judge=lambda prompt, text: len(text))
+    >>> found, found.cost
+    (<JudgedPools: 1 pool, 2 candidates, 1 judge>, 0.0)
+    """
+    from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
+
+    judges, engine_settings = _judges(judge), EngineSettings(run, **settings)
+    control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
+    portal = Portal(partial(engine_settings.engine, ()))
+
+    def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
+        return judged_by(judges, reader, engine, control)
+
+    try:
+        judged = tuple(from_callers_thread(pools_of(pools, text), begin, portal.submit))
+    finally:
+        _end(portal.close)
+    return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engine_settings.run)
+
+
+async def ajudge(
+    pools: PoolSource | AsyncIterable[Any],
+    *,
+    judge: Judging,
+    run: str | Path | None = None,
+    text: Callable[[Any], str] | None = None,
+    progress: Progress | None = None,
+    stop: Stop | None = None,
+    **settings: Unpack[JudgeSettings],
+) -> JudgedPools:
+    """Do what `judge` does, in the running event loop; pools may come from an asynchronous iterable too.
+
+    A file, or an iterator that may block, is read in a thread of its own.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def judge_length(prompt, text):
+    ...     return len(text)
+    >>> asyncio.run(ajudge([("Name a colour", ["red", "sky blue"])], judge=judge_length))
+    <JudgedPools: 1 pool, 2 candidates, 1 judge>
+    """
+    judges, engine_settings = _judges(judge), EngineSettings(run, **settings)
+    expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
+    control = RunControl(progress, stop or Stop(), expected)
+    reader, coming = reader_of(pools, text)
+    try:
+        async with engine_settings.engine(()) as engine:
+            judged = tuple([one async for one in judged_by(judges, reader, engine, control)])
+    finally:
+        if coming is not None:
+            await coming.aclose()
+    return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engine_settings.run)
+
+
+async def judged_by(
+    judges: Sequence[Judge],
+    pools: ItemReader[Pool],
+    engine: Engine,
+    control: RunControl,
+    run: Path | None = None,
+) -> AsyncGenerator[JudgedPool, None]:
+    """Yield each pool with the verdicts of the judges, in input order, by an engine of the caller's.
+
+    After a stop the pools that are left come too: their verdicts are pending, unless the ledger holds the answers.
+    """
+    summary = RunSummary(engine, judges, run)
+    counted: Counted = "answers" if any(map(is_asking, judges)) else "pools"
+    async with control.over(summary, counted), aclosing(judge_pools(pools, judges, engine)) as found:
+        async for judged in found:
+            summary.note(judged)
+            yield judged
+
+
+def _judges(given: Judging) -> tuple[Judge, ...]:
+    several = given if isinstance(given, Sequence) else [given]
+    judges = tuple(map(as_judge, several))
+    if not judges:
+        raise UsageError("no judge", hint="pass a judge, a function, or a sequence of them")
+    names: set[str] = set()
+    for one in judges:
+        if one.name in names:
+            raise UsageError(f"two judges are named {one.name!r}", hint="give each judge a name of its own")
+        names.add(one.name)
+    return judges
+
+
+def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], str] | None) -> int | None:
+    """Return how many answers of models, or else pools, there will be; None where nobody knows beforehand.
+
+    What is no pool is found here, before anything is paid.
+    """
+    if not isinstance(pools, str | Path | Collection):
+        return None
+    found = pools_of(pools, text)
+    return expected_answers(found, judges) if any(map(is_asking, judges)) else sum(1 for _ in found)
+
+
+def _end(close: Callable[..., None]) -> None:
+    """Wait a while for the calls on the wire, which are paid; who interrupts that as well leaves them."""
+    try:
+        close()
+    except KeyboardInterrupt:
+        close(wait=False)
+        raise
+
+
+class SelectorSettings(TypedDict, total=False):
+    """The settings of a `bonwise.Selector`, by keyword."""
+
+    strategy: Strategy | None
+    router: Routing | None
+    deadline: float | None
+    on_failure: OnFailure
+    ledger: str | Path | None
+    max_concurrency: int
+    max_calls: int | None
+    max_tokens: int | None
+    max_cost: float | None
+    reask: int
+    offline: bool
+    seed: int
+    text: Callable[[Any], str] | None
+    connection: Connection | None
+
+
+def select_many(
+    pools: PoolSource, *, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]
+) -> Iterator[Selection]:
+    """Pick the best candidate of each of many pools, and yield the picks in the order of the pools.
+
+    Parameters
+    ----------
+    pools : str, pathlib.Path or iterable
+        A file of pools (JSONL); or pools, each a `Pool`, a mapping with ``prompt``, ``candidates`` and perhaps
+        ``prompt_id``, or a pair ``(prompt, candidates)``. A pool without an id is named by its position, from 0.
+    judge : Judge or callable
+        A judge, or a function ``(prompt, text) -> number``.
+    **settings
+        Those of `bonwise.Selector`, such as ``ledger``, ``max_cost`` and ``on_failure``.
+
+    Raises
+    ------
+    Exception
+        As `bonwise.Selector.aselect`; the pools under way are then given up.
+
+    Examples
+    --------
+    >>> pools = [("Name a colour", ["red", "sky blue"]), ("Name a fish", ["cod", "salmon"])]
+    >>> [pick.best for pick in select_many(pools, judge=lambda prompt, text: len(text))]
+    ['sky blue', 'salmon']
+    """
+    with Selector(judge, **settings) as selector:
+        yield from selector.select_many(opened(pools), ordered=True)
+
+
+async def aselect_many(
+    pools: PoolSource | AsyncIterable[Any],
+    *,
+    judge: Judge | Callable[[str, str], Any],
+    **settings: Unpack[SelectorSettings],
+) -> AsyncIterator[Selection]:
+    """Do what `select_many` does, in the running event loop; pools may come from an asynchronous iterable too.
+
+    A file, or an iterator that may block, is read in a thread of its own.
+    """
+    async with (
+        Selector(judge, **settings) as selector,
+        aclosing(selector.aselect_many(beside_the_loop(pools), ordered=True)) as picks,
+    ):
+        async for pick in picks:
+            yield pick
+
+
+async def selected_by(
+    selector: Selector, pools: AsyncIterable[Any], control: RunControl, run: Path | None = None
+) -> AsyncGenerator[Selection, None]:
+    """Yield the picks of many pools in input order, by a selector of the caller's; after a stop no pool is begun."""
+    summary = RunSummary(await selector.engine(), [selector.settings.judge], run)
+    async with (
+        control.over(summary, "pools") as stopped,
+        aclosing(selector.aselect_many(pools, ordered=True, stop=stopped)) as picks,
+    ):
+        async for pick in picks:
+            summary.note_pick(pick)
+            yield pick

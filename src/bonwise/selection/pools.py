@@ -1,0 +1,316 @@
+"""Pools as callers hold them: a file, anything that yields them, or one prompt with candidates of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from bonwise.errors import InputError, UsageError
+from bonwise.judges.pool_loop import AsyncReader, ItemReader, SyncReader, ThreadReader, read_in_thread
+from bonwise.printable import quoted
+from bonwise.selection.choosing import Turn, choose
+from bonwise.selection.judge_runner import EngineJudgeRunner, PoolQueue, ThreadJudgeRunner
+from bonwise.selection.selection import Selection
+from bonwise.selection.settings import SelectionSettings
+from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
+from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+
+__all__ = [
+    "Job",
+    "PoolSource",
+    "as_candidates",
+    "beside_the_loop",
+    "jobs_of",
+    "opened",
+    "pools_of",
+    "reader_of",
+    "refuse_nul",
+]
+
+
+def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) -> tuple[Candidate, ...]:
+    """Give each candidate an id and the text the judge sees.
+
+    Parameters
+    ----------
+    candidates : sequence
+        Strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, whatever
+        `bonwise.table.chat.answer_text` understands, or with `text` anything. None and a message without text or tool
+        calls are unscored: ``no text``.
+    text : callable, optional
+        Candidate to its text.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No candidates, one in which no text is looked for, or two with the same id.
+    """
+    if isinstance(candidates, str | bytes | Mapping) or not isinstance(candidates, Sequence):
+        raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
+    if not candidates:
+        raise UsageError("no candidates to choose from", hint="pass at least one")
+    found = tuple(_candidate(one, position, text) for position, one in enumerate(candidates))
+    repeated = first_repeat(found)
+    if repeated is not None:
+        raise UsageError(f"two candidates have the id {found[repeated[0]].id[:60]!r}", hint="give each its own id")
+    return found
+
+
+def _candidate(one: Any, position: int, text: Callable[[Any], str] | None) -> Candidate:
+    if isinstance(one, str) and text is None:
+        return Candidate(f"c{position}", one)
+    if isinstance(one, Candidate):
+        return Candidate(one.id, _given(one.text if text is None else text(one), one, position), one.missing)
+    name: str | None = f"c{position}"
+    if isinstance(one, Mapping) and ("text" in one or text is not None) and one.get("id") is not None:
+        name = identifier(one["id"])
+    if name is None:
+        raise UsageError(f"candidate {position} has an id that is none", hint="give a text or a number, or no id")
+    if text is not None:
+        return Candidate(name, _given(text(one), one, position))
+    try:
+        words = answer_text(one)
+    except NotAnAnswerError:
+        raise _without_text(one, position) from None
+    return Candidate(name, "", missing=NO_TEXT) if words is None else Candidate(name, words)
+
+
+def _given(words: object, one: Any, position: int) -> str:
+    """Return what the caller's function made of a candidate, provided that it is text."""
+    if not isinstance(words, str):
+        raise _without_text(one, position)
+    return words
+
+
+def _without_text(one: Any, position: int) -> UsageError:
+    return UsageError(
+        f"candidate {position} has no text: {type(one).__name__}",
+        hint="pass strings, mappings with a text, chat messages, or text=function",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A prompt with its candidates, checked."""
+
+    prompt: str
+    candidates: tuple[Candidate, ...]
+    originals: Sequence[Any]
+    """The candidates as the caller holds them."""
+    prompt_id: str | None = None
+    salt: str | None = None
+    """Together with the seed and the candidates breaks ties; the prompt id, or the prompt, unless one is given."""
+    judge_all: bool = False
+    """Whether a single text is judged too."""
+
+    @classmethod
+    def of(
+        cls,
+        prompt: Any,
+        candidates: Sequence[Any],
+        text: Callable[[Any], str] | None = None,
+        prompt_id: str | None = None,
+    ) -> Self:
+        """Check what a caller passes.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A prompt that is neither text nor messages, no candidates, one that is no answer, or two with one id.
+        """
+        return cls(prompt_text(prompt), as_candidates(candidates, text), candidates, prompt_id)
+
+    @classmethod
+    def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
+        """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair of the two.
+
+        Who has no prompt id is named by its position, which says nothing about how its ties fall.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            None of these, or a prompt id that is bytes, a list or an object.
+        """
+        if isinstance(given, Pool):
+            _refuse_structured(given.prompt_id, position)
+            return cls(given.prompt, given.candidates, given.candidates, given.prompt_id)
+        if isinstance(given, Mapping) and "prompt" in given and "candidates" in given:
+            name = given.get("prompt_id")
+            if name is not None:
+                _refuse_structured(name, position)
+                return cls.of(given["prompt"], given["candidates"], text, str(name))
+            given = given["prompt"], given["candidates"]
+        if isinstance(given, tuple) and len(given) == 2:
+            job = cls.of(given[0], given[1], text)
+            return replace(job, prompt_id=str(position), salt=job.prompt)
+        raise UsageError(
+            f"pool {position} is a {type(given).__name__}",
+            hint='pass (prompt, candidates), {"prompt", "candidates"} or a Pool',
+        )
+
+    async def by(
+        self,
+        engine: Engine,
+        settings: SelectionSettings,
+        turn: Turn | None = None,
+        gate: PoolQueue | None = None,
+    ) -> Selection:
+        """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
+        return await choose(
+            settings,
+            EngineJudgeRunner(engine, gate),
+            self.prompt,
+            self.candidates,
+            prompt_id=self.prompt_id,
+            originals=self.originals,
+            turn=turn,
+            salt=self.salt,
+            judge_all=self.judge_all,
+        )
+
+    def here(self, settings: SelectionSettings) -> Selection:
+        """Choose without waiting for anything, in the caller's own thread."""
+        course = choose(
+            settings,
+            ThreadJudgeRunner(),
+            self.prompt,
+            self.candidates,
+            prompt_id=self.prompt_id,
+            originals=self.originals,
+            salt=self.salt,
+            judge_all=self.judge_all,
+        )
+        try:
+            course.send(None)
+        except StopIteration as end:
+            found: Selection = end.value
+            return found
+        course.close()
+        raise RuntimeError("a judge that asks no model waited for something")
+
+
+async def jobs_of(
+    pools: Iterable[Any] | AsyncIterable[Any], text: Callable[[Any], str] | None
+) -> AsyncGenerator[Job, None]:
+    """Yield the jobs of many pools, as they come."""
+    position = 0
+    if isinstance(pools, AsyncIterable):
+        async for pool in pools:
+            yield Job.from_any(pool, position, text)
+            position += 1
+        return
+    for position, pool in enumerate(pools):
+        yield Job.from_any(pool, position, text)
+
+
+def _refuse_structured(prompt_id: object, position: int) -> None:
+    if isinstance(prompt_id, bytes | bytearray | Mapping | list | tuple | set | frozenset):
+        raise UsageError(
+            f"pool {position} (counted from 0) has the prompt_id {quoted(prompt_id)}, neither text nor a number",
+            hint="write it as text or as a number",
+        )
+
+
+PoolSource = str | Path | Iterable[Any]
+"""The path of a file of pools; or `Pool` objects, mappings with ``prompt`` and ``candidates``, or pairs of these."""
+
+
+def opened(pools: PoolSource) -> Iterable[Any]:
+    """Return the pools themselves, those of the file where a path is given.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Neither a path nor an iterable.
+    """
+    if isinstance(pools, str | Path):
+        return read_pools(pools)
+    if not isinstance(pools, Iterable):
+        raise UsageError(
+            f"pools is a {type(pools).__name__}", hint="pass the path of a file of pools, or an iterable of pools"
+        )
+    return pools
+
+
+def pools_of(pools: PoolSource, text: Callable[[Any], str] | None = None) -> Iterator[Pool]:
+    """Yield pools, each checked.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Something that is no pool, or a prompt id that occurs twice.
+    bonwise.errors.InputError
+        A line of a file that is no pool, or a name that holds a NUL.
+    """
+    check = _Checked(text)
+    return (check(given) for given in opened(pools))
+
+
+def reader_of(
+    pools: PoolSource | AsyncIterable[Any], text: Callable[[Any], str] | None = None
+) -> tuple[ItemReader[Pool], AsyncGenerator[Pool, None] | None]:
+    """Return what reads pools in an event loop, and what to close afterwards.
+
+    A collection is read at once; a file, or another iterator that may block, in a thread of its own.
+    """
+    if isinstance(pools, AsyncIterable):
+        coming = _checked_pools(pools, _Checked(text))
+        return AsyncReader(coming), coming
+    found = pools_of(pools, text)
+    at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
+    return (SyncReader(found) if at_hand else ThreadReader(found)), None
+
+
+def beside_the_loop(pools: PoolSource | AsyncIterable[Any]) -> Iterable[Any] | AsyncIterable[Any]:
+    """Return pools as `bonwise.Selector.aselect_many` takes them: what may block is read in a thread."""
+    if isinstance(pools, AsyncIterable):
+        return pools
+    at_hand = isinstance(pools, Collection) and not isinstance(pools, str)
+    return opened(pools) if at_hand else read_in_thread(opened(pools))
+
+
+def refuse_nul(pool: Pool, where: str) -> None:
+    """Refuse names that no table of text can hold, before anything is paid.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        With the name.
+    """
+    for name in (pool.prompt_id, *(candidate.id for candidate in pool.candidates)):
+        if "\0" in name:
+            raise InputError(
+                f"{where}: the identifier {quoted(name)} holds a NUL, which no text table can hold",
+                hint="leave it out",
+            )
+
+
+class _Checked:
+    """Makes pools of what a caller gives, and refuses two of one prompt id: rows could not be told apart."""
+
+    def __init__(self, text: Callable[[Any], str] | None) -> None:
+        self._text = text
+        self._seen: dict[str, int] = {}
+
+    def __call__(self, given: Any) -> Pool:
+        position = len(self._seen)
+        job = Job.from_any(given, position, self._text)
+        pool = given if isinstance(given, Pool) else Pool(job.prompt_id or "", job.prompt, job.candidates)
+        first = self._seen.setdefault(pool.prompt_id, position)
+        if first != position:
+            raise UsageError(
+                f"pools {first} and {position} (counted from 0) both have the prompt_id {quoted(pool.prompt_id)}",
+                hint="give every pool a prompt_id of its own",
+            )
+        refuse_nul(pool, f"pool {position}")
+        return pool
+
+
+async def _checked_pools(pools: AsyncIterable[Any], check: _Checked) -> AsyncGenerator[Pool, None]:
+    async for given in pools:
+        yield check(given)

@@ -1,0 +1,442 @@
+"""The picks of pools, with their words and what they come to, and how they are made of selections.
+
+``bonwise.selections/1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, JsonValue, model_validator
+from pydantic_core import to_jsonable_python
+
+from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share, given
+from bonwise.selection.selection import Totals
+from bonwise.table.verdicts import Score, Verdict, kept
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.selection.selection import Selection
+
+__all__ = [
+    "CandidateWords",
+    "ComparisonRecord",
+    "DecidedBy",
+    "LatencyTotals",
+    "OrderTotals",
+    "PickRecord",
+    "RoutedRecord",
+    "RoutedTotals",
+    "SelectionSettingsRecord",
+    "SelectionTotals",
+    "SelectionsDocument",
+    "SelectionsSettings",
+    "ShownPick",
+    "document_of",
+    "pick_record",
+    "settings_of",
+]
+
+DecidedBy = Literal[
+    "score",
+    "comparison",
+    "tie-break",
+    "only candidate",
+    "same text",
+    "nothing scored",
+    "owed",
+    "deadline",
+    "partial",
+    "first",
+    "random",
+]
+"""What decided; `bonwise.Selection` says what each means."""
+
+
+class ComparisonRecord(Record):
+    """Two candidates that were compared."""
+
+    a: str
+    """Ids."""
+    b: str
+    """Ids."""
+    value: Number | None
+    """What `a` earned, None where there is no verdict."""
+    order_effect: Number | None
+    """How much more `a` earned when shown first; None unless both orders were scored."""
+
+
+class RoutedRecord(Record):
+    """What a router made of the pool."""
+
+    strong: str | None
+    """The stronger judge, where it decided."""
+    signal: Number | None
+    reason: str
+    first_pick: str | None
+    """Id of the candidate that the first pass alone would have kept."""
+
+
+class SelectionSettingsRecord(Record):
+    """How a pool was chosen from."""
+
+    judge: str
+    judge_version: str
+    strategy: str
+    seed: int
+    parameters: list[dict[str, JsonValue]]
+    """Sets of sampling parameters that were sent, each once."""
+    on_failure: Literal["raise", "first", "random", "owe"]
+    version: str
+    """Of bonwise."""
+    deadline: Positive | None = None
+    """Seconds."""
+    strong: str | None = None
+    """The stronger judge of a router."""
+    router: str | None = None
+    """The signal of that router and its share."""
+
+
+class PickRecord(Record):
+    """The pick of one pool; figures of candidates are in the order of `ids`."""
+
+    prompt_id: str | None
+    best: str | None
+    """Id of the pick, None where there is none."""
+    index: Count | None
+    """Its position among the candidates."""
+    text: str | None = None
+    """Its text; absent where the texts stand elsewhere in the document."""
+    ids: list[str]
+    scores: list[Number | None]
+    ranking: list[str]
+    """Ids from best to worst, and those that share the top score."""
+    tied: list[str]
+    """Ids from best to worst, and those that share the top score."""
+    decided_by: DecidedBy
+    level: list[str]
+    """Ids among which the seed decided."""
+    standard_errors: list[Number | None]
+    """Empty where unknown."""
+    p_best: list[Number | None]
+    """Empty where unknown."""
+    expected_regret: Number | None
+    draws: list[Count]
+    """Empty where candidates were only compared."""
+    stopped: str
+    """Why nothing more was asked."""
+    comparisons: list[ComparisonRecord]
+    routed: RoutedRecord | None
+    failure: str
+    calls: Count
+    answers: Count
+    from_ledger: Count
+    input_tokens: Count
+    output_tokens: Count
+    reused_tokens: Count
+    cost: NonNegative | None
+    """US dollars."""
+    latency: NonNegative
+    """Seconds."""
+    unscored: dict[str, str]
+    """Id to reason."""
+    settings: SelectionSettingsRecord | None = None
+    """Absent where a document of many picks holds them once."""
+    low: list[Number | None] = Field(default_factory=list)
+    """Ends of the interval that the judge stated; of several draws their mean. Empty where it stated none. Picks of
+    bonwise 0.1.0 end before these keys.
+    """
+    high: list[Number | None] = Field(default_factory=list)
+    """Ends of the interval that the judge stated; of several draws their mean. Empty where it stated none. Picks of
+    bonwise 0.1.0 end before these keys.
+    """
+    draw_scores: list[list[Number | None] | None] = Field(default_factory=list)
+    """The single draws of each candidate, null where a draw has no score; null for a candidate of one draw. Empty
+    where no candidate has several.
+    """
+    raw: list[str | None] = Field(default_factory=list)
+    """What the judge said of each candidate; of more than 10,000 characters the middle is left out. Empty where it
+    said nothing.
+    """
+    evaluations: Count = 0
+    """Candidates that judges which ask no model have judged; a redraw counts again."""
+    p_best_reason: str | None = None
+    """Why a strategy that draws again states no p_best and no expected_regret."""
+    filled: dict[str, Count] | None = None
+    """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
+
+    @model_validator(mode="after")
+    def _fits_its_candidates(self) -> PickRecord:
+        if len(self.scores) != len(self.ids):
+            raise ValueError("should have one score per candidate")
+        for values in (self.standard_errors, self.p_best, self.draws):
+            if values and len(values) != len(self.ids):
+                raise ValueError("should have standard_errors, p_best and draws of each candidate, or of none")
+        for said in (self.low, self.high, self.draw_scores, self.raw):
+            if said and len(said) != len(self.ids):
+                raise ValueError("should have low, high, draw_scores and raw of each candidate, or of none")
+        picked = None if self.index is None else self.ids[self.index] if self.index < len(self.ids) else ""
+        if picked != self.best:
+            raise ValueError("should have as best the candidate at its index")
+        return self
+
+
+class RoutedTotals(Record):
+    """What a router did."""
+
+    seen: Count
+    """Pools that came before it, those that it sent to the stronger judge, and those of them whose pick changed."""
+    sent: Count
+    """Pools that came before it, those that it sent to the stronger judge, and those of them whose pick changed."""
+    changed: Count
+    """Pools that came before it, those that it sent to the stronger judge, and those of them whose pick changed."""
+    reasons: dict[str, Count]
+
+
+class OrderTotals(Record):
+    """What being shown first was worth."""
+
+    pairs: Count
+    """Judged in both orders."""
+    advantage: Number | None
+    """On average over these pairs."""
+    differing: Count
+    """Pairs whose verdict (one candidate, the other or a tie) is not the same in both orders."""
+    without_verdict: Count
+    """Comparisons."""
+
+
+class LatencyTotals(Record):
+    """Seconds per pool: on average, of half of the pools, of 95 % of them, and the longest."""
+
+    mean: NonNegative
+    half: NonNegative
+    most: NonNegative
+    longest: NonNegative
+
+
+class SelectionTotals(Record):
+    """What all picks come to."""
+
+    pools: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
+    candidates: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
+    picked: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
+    tied: Count
+    """Pools, their candidates, pools with a pick, and pools whose top score is shared."""
+    decided_by: dict[DecidedBy, Count]
+    """How often, the most frequent first."""
+    stopped: dict[str, Count]
+    """How often, the most frequent first."""
+    failures: dict[str, Count]
+    """How often, the most frequent first."""
+    unscored: dict[str, Count]
+    """How often, the most frequent first."""
+    routed: RoutedTotals
+    order: OrderTotals
+    calls: Count
+    answers: Count
+    from_ledger: Count
+    input_tokens: Count
+    output_tokens: Count
+    reused_tokens: Count
+    cost: NonNegative
+    """US dollars, of the pools whose cost is known."""
+    unpriced: Count
+    """The other pools."""
+    latency: LatencyTotals | None
+    filled: dict[str, Count] | None = None
+    """Candidates that judges of a stack did not score, by judge."""
+
+    @model_validator(mode="after")
+    def _has_an_advantage_where_there_are_pairs(self) -> SelectionTotals:
+        if (self.order.advantage is None) == bool(self.order.pairs):
+            raise ValueError("should have an order.advantage where there are pairs, and only there")
+        return self
+
+
+class SelectionsSettings(SelectionSettingsRecord):
+    """How all pools were chosen from."""
+
+    source: str | None = None
+    """File of the pools; absent for a single pick."""
+    ended: str | None = None
+    """Why pools are missing; empty where none is."""
+    signal: str | None = None
+    """Of a router."""
+    share: Share | None = None
+    """Part of the pools that the router may send."""
+
+
+class CandidateWords(Record):
+    """What a candidate says."""
+
+    id: str
+    text: str | None
+    text_left_out: Count | None = None
+    """Characters that are not here."""
+
+
+class ShownPick(Record):
+    """A pick with the words of its pool."""
+
+    pick: PickRecord
+    prompt: str | None
+    prompt_left_out: Count | None = None
+    """Characters that are not here."""
+    candidates: list[CandidateWords]
+    """In the order of the pick's ids."""
+
+    @model_validator(mode="after")
+    def _has_the_candidates_of_the_pick(self) -> ShownPick:
+        if [one.id for one in self.candidates] != self.pick.ids:
+            raise ValueError("should have the candidates of its pick")
+        return self
+
+
+class SelectionsDocument(Document):
+    """Picks, and what all of them come to."""
+
+    schema_: Literal["bonwise.selections/1"] = Field(default="bonwise.selections/1", alias="schema")
+    settings: SelectionsSettings
+    totals: SelectionTotals
+    """Of all pools."""
+    picks: list[ShownPick]
+    """The first ones."""
+    of: Count
+    """How many there are."""
+
+    frame_columns = (
+        *("prompt_id", "candidate", "score", "rank", "picked", "tied"),
+        *("standard_error", "p_best", "draws", "unscored", "low", "high", "raw"),
+    )
+
+    @model_validator(mode="after")
+    def _counts_its_picks(self) -> SelectionsDocument:
+        if self.of != self.totals.pools or self.of < len(self.picks):
+            raise ValueError("should say under of how many pools there are")
+        return self
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per candidate of the picks that are here, in candidate order."""
+        for one in self.picks:
+            yield from _rows(one.pick)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per candidate of the picks that are here; see `bonwise.Selection.to_frame`."""
+        kinds = dict.fromkeys(("score", "standard_error", "p_best", "low", "high"), "float64")
+        return super().to_frame().astype({**kinds, "rank": "Int64", "draws": "Int64"})
+
+
+def _rows(pick: PickRecord) -> Iterator[FrameRow]:
+    places = {name: place for place, name in enumerate(pick.ranking, start=1)}
+    tied = set(pick.tied)
+    for at, name in enumerate(pick.ids):
+        yield {
+            "prompt_id": pick.prompt_id,
+            "candidate": name,
+            "score": pick.scores[at],
+            "rank": places.get(name),
+            "picked": at == pick.index,
+            "tied": name in tied,
+            "standard_error": pick.standard_errors[at] if pick.standard_errors else None,
+            "p_best": pick.p_best[at] if pick.p_best else None,
+            "draws": pick.draws[at] if pick.draws else None,
+            "unscored": pick.unscored.get(name),
+            "low": pick.low[at] if pick.low else None,
+            "high": pick.high[at] if pick.high else None,
+            "raw": pick.raw[at] if pick.raw else None,
+        }
+
+
+def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
+    """Return the line that ``bonwise select`` writes.
+
+    Parameters
+    ----------
+    pick : Selection
+    whole : bool
+        Whether it holds the text of the pick and the settings, which a document of many picks holds elsewhere.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> pick_record(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text))).best
+    'c1'
+    """
+    bill, routed = pick.bill, pick.routed
+    more: dict[str, Any] = given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None)
+    if whole:
+        more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
+    return PickRecord(
+        prompt_id=None if pick.prompt_id is None else str(pick.prompt_id),
+        best=pick.best_id,
+        index=pick.index,
+        ids=list(pick.ids),
+        scores=list(pick.scores),
+        ranking=list(pick.ranking),
+        tied=list(pick.tied),
+        decided_by=pick.decided_by,  # type: ignore[arg-type]  # one of these words, as the record checks
+        level=list(pick.level),
+        standard_errors=list(pick.standard_errors),
+        p_best=list(pick.p_best),
+        expected_regret=pick.expected_regret,
+        draws=list(pick.draws),
+        stopped=pick.stopped,
+        comparisons=[
+            ComparisonRecord(a=one.a, b=one.b, value=one.value, order_effect=one.order_effect)
+            for one in pick.comparisons
+        ],
+        routed=None
+        if routed is None
+        else RoutedRecord(
+            strong=routed.strong, signal=routed.signal, reason=routed.reason, first_pick=routed.first_pick
+        ),
+        failure=pick.failure,
+        calls=bill.calls,
+        answers=bill.calls + bill.from_ledger,
+        from_ledger=bill.from_ledger,
+        input_tokens=bill.input_tokens,
+        output_tokens=bill.output_tokens,
+        reused_tokens=bill.reused_tokens,
+        cost=bill.cost,
+        latency=round(pick.latency, 3),
+        unscored=dict(pick.unscored),
+        **more,
+        **_said(pick.verdicts),
+        evaluations=pick.evaluations,
+    )
+
+
+def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
+    """Return what a judge said beside scores and reasons; a list in which nothing is known is empty."""
+    scores = [one if isinstance(one, Score) else None for one in verdicts]
+    said: dict[str, list[Any]] = {
+        "low": [None if one is None else one.low for one in scores],
+        "high": [None if one is None else one.high for one in scores],
+        "draw_scores": [list(one.draws) if one is not None and len(one.draws) > 1 else None for one in scores],
+        "raw": [kept(one.raw) if one is not None and one.raw else None for one in verdicts],
+    }
+    return {key: values if any(one is not None for one in values) else [] for key, values in said.items()}
+
+
+def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a selection with what models were asked with as JSON holds it."""
+    return {**settings, "parameters": [to_jsonable_python(dict(one)) for one in settings["parameters"]]}
+
+
+def document_of(pick: Selection) -> SelectionsDocument:
+    """Return a document of this pick alone, with the text of the best."""
+    totals = Totals()
+    totals.note(pick)
+    words = [CandidateWords(id=one, text=pick.text if at == pick.index else None) for at, one in enumerate(pick.ids)]
+    return SelectionsDocument(
+        settings=SelectionsSettings(**settings_of(pick.settings)),
+        totals=totals.record(),
+        picks=[ShownPick(pick=pick_record(pick), prompt=None, candidates=words)],
+        of=1,
+    )

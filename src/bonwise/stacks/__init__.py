@@ -1,0 +1,3 @@
+"""Several judges stacked into one."""
+
+DOCUMENTS = {"stack": ("result:StackDocument", "view:describe")}

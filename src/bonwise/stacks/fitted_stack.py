@@ -1,0 +1,274 @@
+"""A fitted stack of judges.
+
+Scores of several judges on one scale in, how good each candidate is and which is the best out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.table.verdicts import TIE_DECIMALS
+
+__all__ = ["DRAWS", "FeatureKind", "FeatureScaling", "JudgeStack", "StackFeature"]
+
+FeatureKind = Literal["score", "spread", "width", "length"]
+"""A judge's score, the standard deviation of its draws, the width of its stated interval; the length of the text."""
+
+_LEAST_VARIANCE = 1e-3
+"""Added to the variances of features that others are predicted from: of two that agree fully, neither is inverted."""
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+
+class StackFeature(NamedTuple):
+    """What a column of features is: of which judge, and what of it. A length is of no judge.
+
+    Examples
+    --------
+    >>> str(StackFeature("gpt", "score")), str(StackFeature("gpt", "spread")), str(StackFeature("", "length"))
+    ('gpt', 'spread of gpt', 'length')
+    """
+
+    judge: str
+    kind: FeatureKind
+
+    def __str__(self) -> str:
+        if self.kind == "score":
+            return self.judge
+        return f"{self.kind} of {self.judge}" if self.judge else self.kind
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureScaling:
+    """How features of the candidates of one prompt are put on one scale.
+
+    Examples
+    --------
+    >>> values = np.array([[.9, 80.], [.4, 60.], [.7, 90.], [.1, 50.]])
+    >>> features = StackFeature("a", "score"), StackFeature("b", "score")
+    >>> scaling = FeatureScaling.of(features, values, np.array([2, 2]))
+    >>> scaling.standardised(np.array([[.9, np.nan], [.4, np.nan]])).round(2).tolist()
+    [[0.64, 0.62], [-0.64, -0.62]]
+    """
+
+    features: tuple[StackFeature, ...]
+    scales: _Floats = field(repr=False)
+    """Root mean square difference of two candidates of a prompt that differ, divided by the square root of 2; 0 where
+    candidates never differ.
+    """
+    covariance: _Floats = field(repr=False)
+    """Of the features on that scale, within prompts."""
+
+    @classmethod
+    def of(cls, features: tuple[StackFeature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:
+        """Measure scales and covariance on a table; labels play no part.
+
+        Parameters
+        ----------
+        features : tuple of StackFeature
+        values : ndarray of float64, shape (cells, features)
+            Grouped by prompt, NaN where there is none.
+        sizes : ndarray of int64, shape (prompts,)
+        """
+        scales = np.array([_scale(column, sizes) for column in values.T])
+        scaled = _centred(values, sizes) / np.where(scales > 0, scales, 1.0)
+        known = ~np.isnan(scaled)
+        zeros = np.where(known, scaled, 0.0)
+        both = np.maximum(known.T.astype(float) @ known.astype(float), 1.0)
+        return cls(features, scales, _semidefinite(zeros.T @ zeros / both))
+
+    def standardised(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
+        """Return features centred within prompts and divided by their scales, gaps filled.
+
+        A gap takes the value that is to be expected given the features that are there; 0, the mean of the prompt,
+        where there are none. A feature that a prompt has of one candidate alone says nothing, and is a gap.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (cells, features)
+        sizes : ndarray of int64, shape (prompts,), optional
+            All cells are of one prompt where they are not given.
+        """
+        scaled: _Floats
+        if sizes is None and len(values) > 1 and not np.isnan(values).any():
+            scaled = (values - values.mean(axis=0)) / self._divisors
+            return scaled
+        scaled = _centred(values, np.array([len(values)]) if sizes is None else sizes) / self._divisors
+        return self._filled(scaled)
+
+    @cached_property
+    def _divisors(self) -> _Floats:
+        return np.where(self.scales > 0, self.scales, 1.0)
+
+    def _filled(self, scaled: _Floats) -> _Floats:
+        gaps = np.isnan(scaled)
+        if not gaps.any():
+            return scaled
+        out = np.where(gaps, 0.0, scaled)
+        patterns, which = np.unique(gaps, axis=0, return_inverse=True)
+        for number, lacking in enumerate(patterns):
+            if not lacking.any() or lacking.all():
+                continue
+            rows, there = np.flatnonzero(which.reshape(-1) == number), ~lacking
+            of_those = self.covariance[np.ix_(there, there)] + _LEAST_VARIANCE * np.eye(int(there.sum()))
+            weights = np.linalg.solve(of_those, self.covariance[np.ix_(there, lacking)])
+            out[np.ix_(rows, lacking)] = out[np.ix_(rows, there)] @ weights
+        return out
+
+
+def _centred(values: _Floats, sizes: _Ints) -> _Floats:
+    """Return the values less the mean of their prompt, NaN where a prompt has fewer than two."""
+    starts = np.cumsum(sizes) - sizes
+    known = ~np.isnan(values)
+    counts = np.add.reduceat(known, starts, axis=0, dtype=np.float64)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
+    means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 1)
+    found: _Floats = values - np.repeat(means, sizes, axis=0)
+    return found
+
+
+def _scale(column: _Floats, sizes: _Ints) -> float:
+    """Return the root mean square difference of pairs that differ, divided by the square root of 2."""
+    known = ~np.isnan(column)
+    owner = np.repeat(np.arange(len(sizes)), sizes)[known]
+    values = np.round(column[known], TIE_DECIMALS)
+    counts = np.bincount(owner, minlength=len(sizes)).astype(np.float64)
+    middle = np.divide(
+        np.bincount(owner, weights=values, minlength=len(sizes)), counts, out=np.zeros(len(sizes)), where=counts > 0
+    )
+    squares = float((np.bincount(owner, weights=(values - middle[owner]) ** 2, minlength=len(sizes)) * counts).sum())
+    order = np.lexsort((values, owner))
+    same = (np.diff(owner[order], prepend=-1) == 0) & (np.diff(values[order], prepend=np.inf) == 0)
+    runs = np.diff(np.flatnonzero(np.append(~same, True))).astype(np.float64)
+    apart = float((counts * (counts - 1) / 2).sum() - (runs * (runs - 1) / 2).sum())
+    return float(np.sqrt(squares / apart / 2)) if apart > 0 else 0.0
+
+
+def _semidefinite(matrix: _Floats) -> _Floats:
+    # Moments over different cells need not make a covariance; the nearest one has no negative eigenvalue.
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    found: _Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return found
+
+
+DRAWS = 200
+"""Draws of the coefficients behind chances."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeStack:
+    """Weights of several judges, as they were fitted to labelled candidates.
+
+    The utility of candidate i is ``u_i = x_i' b`` with features x, see `FeatureScaling`. It is on the scale of a
+    logit, and compares candidates of one prompt only. With draws b_s of the coefficients and the temperature t::
+
+        P(i is best) = mean_s exp(x_i' b_s / t) / sum_k exp(x_k' b_s / t)
+
+    The quality of a candidate is its utility and a Gumbel error that no judge sees, so that the regret to be expected
+    of picking i is ``unit * mean_s (log sum_k exp(x_k' b_s / t) - x_i' b_s / t)``.
+
+    Examples
+    --------
+    >>> scaling = FeatureScaling((StackFeature("a", "score"), StackFeature("b", "score")), np.ones(2), np.eye(2))
+    >>> stack = JudgeStack(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
+    >>> pool = np.array([[.9, .2], [.4, .3]])
+    >>> stack.utilities(pool).tolist(), stack.p_best(pool).round(3).tolist()
+    ([0.45, -0.45], [0.711, 0.289])
+    """
+
+    scaling: FeatureScaling
+    coefficients: _Floats = field(repr=False)
+    covariance: _Floats = field(repr=False)
+    """Of the coefficients, clustered by prompt."""
+    temperature: float = 1.0
+    """Above 0: calibrates P(best), out of fold."""
+    unit: float = 1.0
+    """Labels per unit of regret."""
+    seed: int = 0
+    """Of the draws."""
+    fallback: str | None = None
+    """The judge that is taken alone, because cross-validation showed no gain of a stack."""
+
+    @property
+    def features(self) -> tuple[StackFeature, ...]:
+        """What the columns of features are."""
+        return self.scaling.features
+
+    @cached_property
+    def judges(self) -> tuple[str, ...]:
+        """The judges whose scores it takes."""
+        return tuple(one.judge for one in self.features if one.kind == "score")
+
+    def scored(self, values: _Floats) -> npt.NDArray[np.bool_]:
+        """Tell which candidates have the score of one judge at least."""
+        scores = [at for at, one in enumerate(self.features) if one.kind == "score"]
+        return np.asarray((~np.isnan(values[:, scores])).any(axis=1))
+
+    def utilities(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
+        """Return the utility of each candidate, NaN where no judge scored it.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (cells, features)
+            NaN where there is none.
+        sizes : ndarray of int64, shape (prompts,), optional
+            All candidates are of one prompt where they are not given.
+        """
+        found: _Floats = self.scaling.standardised(values, sizes) @ self.coefficients
+        return np.where(self.scored(values), found, np.nan)
+
+    def p_best(self, values: _Floats) -> _Floats:
+        """Return the chance of each candidate of one prompt to be the best; NaN for one that no judge scored."""
+        return self.judged(values)[1]
+
+    def expected_regret(self, values: _Floats) -> _Floats:
+        """Return by how much the label of the best is expected to exceed that of each candidate of one prompt."""
+        return self.judged(values)[2]
+
+    def judged(self, values: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+        """Return utilities, `p_best` and `expected_regret` of the candidates of one prompt.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (candidates, features)
+            NaN where there is none.
+
+        Returns
+        -------
+        tuple of ndarray, each of shape (candidates,)
+            NaN for a candidate that no judge scored: it is not among those that may be the best.
+        """
+        scored = self.scored(values)
+        standardised = self.scaling.standardised(values)
+        if scored.all():
+            return standardised @ self.coefficients, *self._drawn(standardised)
+        found = np.full((3, len(values)), np.nan)
+        if scored.any():
+            found[0, scored] = standardised[scored] @ self.coefficients
+            found[1:, scored] = self._drawn(standardised[scored])
+        return found[0], found[1], found[2]
+
+    def _drawn(self, standardised: _Floats) -> tuple[_Floats, _Floats]:
+        quality = standardised @ self._draws
+        top = quality.max(axis=0)
+        sums = np.exp(quality - top)
+        total = sums.sum(axis=0)
+        regret = (top + np.log(total) - quality).mean(axis=1)
+        return (sums / total).mean(axis=1), self.unit * regret
+
+    @cached_property
+    def _draws(self) -> _Floats:
+        """Coefficients divided by the temperature, shape (features, draws): each draw and its mirror image."""
+        rng = np.random.default_rng(self.seed)
+        values, vectors = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        noise = root @ rng.standard_normal((len(self.coefficients), DRAWS // 2))
+        both = np.concatenate([noise, -noise], axis=1)
+        found: _Floats = (self.coefficients[:, None] + both) / self.temperature
+        return found

@@ -1,0 +1,384 @@
+"""A stack of judges fitted to labels, and put to a table: its scores as those of a further judge, and their audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
+
+import numpy as np
+
+from bonwise.auditing.front import audit
+from bonwise.auditing.settings import Settings
+from bonwise.documented import DocumentedResult
+from bonwise.errors import InputError, UsageError
+from bonwise.printable import listed, quoted
+from bonwise.report.numbers import count, counted
+from bonwise.stacks.chances import ChanceCalibration
+from bonwise.stacks.fitted_stack import FeatureKind, JudgeStack
+from bonwise.stacks.measures import Baseline, StackMeasures
+from bonwise.stacks.out_of_fold import JudgeWorth, Smaller, StackFigures
+from bonwise.stacks.procedure import Deal, Paths, Trained, deal, train
+from bonwise.stacks.result import StackDocument, read_stack
+from bonwise.stacks.stack_scores import STACK, with_judge, with_stack
+from bonwise.stacks.stack_table import StackTable, stack_table
+from bonwise.stats.estimate import Estimate
+from bonwise.table.checks import CONFIDENCE, SEED, check_number, names_of
+from bonwise.table.label_design import LabelDesign
+from bonwise.table.opening import ScoreSource, open_scores, open_table
+from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.writing import write_whole
+
+if TYPE_CHECKING:
+    from bonwise.auditing.front import Audit
+
+__all__ = ["AppliedStack", "StackFit", "StackSource", "apply_stack", "audit_stack", "fit_stack"]
+
+_MOST = 1e12
+"""The highest price of a call, in any currency."""
+
+
+@dataclass(frozen=True, eq=False)
+class StackFit(DocumentedResult):
+    """A fitted stack and its report."""
+
+    stack: JudgeStack
+    """What applies it."""
+    laid: StackTable = field(repr=False)
+    """What it was fitted to."""
+    audit: Audit | None = field(repr=False)
+    """Of each judge on the same labels; None where too few prompts are labelled whole."""
+    figures: StackFigures = field(repr=False)
+    """Of the stack and of the best judge, out of fold."""
+    worth: Mapping[str, JudgeWorth] = field(repr=False)
+    """What is lost without each judge; empty where the stack falls back."""
+    smaller: tuple[Smaller, ...] = field(repr=False)
+    """Stacks of fewer and fewer judges."""
+    baselines: Mapping[str, Baseline] = field(repr=False)
+    calibration: ChanceCalibration = field(repr=False)
+    trained: Trained = field(repr=False)
+    """On all labelled prompts."""
+    deal: Deal = field(repr=False)
+    ridge: float = field(repr=False)
+    """That was chosen."""
+    prices: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """Of a call, by judge; empty where none were given."""
+    specs: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The texts that make judges whose names do not."""
+    exclude: tuple[str, ...] = ()
+    """Candidates left out."""
+    confidence: float = CONFIDENCE
+    seed: int = SEED
+
+    def __repr__(self) -> str:
+        what = f"falls back to {self.stack.fallback!r}" if self.stack.fallback else f"{len(self.stack.judges)} judges"
+        return f"<StackFit: {what}, {len(self.figures.whole.utilities[0])} labels>"
+
+    def __getitem__(self, metric: str) -> Estimate:
+        """Return a metric of the stack, out of fold."""
+        return self.figures.metrics[metric]
+
+    def document(self) -> StackDocument:
+        """Return the document of schema ``bonwise.stack/1``, which also applies the stack."""
+        from bonwise.stacks.measures import stack_document  # noqa: PLC0415 - loaded only to be shown
+
+        return stack_document(self)
+
+    def to_stack(self) -> JudgeStack:
+        """Return what applies the stack."""
+        return self.stack
+
+    def save(self, path: str | Path) -> None:
+        """Write the document, which ``bonwise.Stack`` and ``--judge stack:FILE`` read."""
+        write_whole(Path(path), self.document().to_json())
+
+    def scores(self, name: str = STACK) -> ScoreTable:
+        """Return the table with the stack as a further judge.
+
+        A prompt that the stack was fitted to is scored by the fit to the other folds; any other prompt by the stack
+        itself. So the scores can be audited on the labels that the stack was fitted to.
+
+        Parameters
+        ----------
+        name : str
+            What the stack is called as a judge.
+        """
+        laid = self.laid
+        own = np.zeros(laid.standardised.shape[1])
+        for one, coefficient in zip(self.stack.features, self.stack.coefficients, strict=True):
+            own[laid.scaling.features.index(one)] = coefficient
+        by_prompt = np.tile(own, (len(laid.panel.sizes), 1))
+        by_prompt[laid.prompts] = self.figures.whole.trained.coefficients[self.deal.folds[0][self.deal.parts]]
+        utilities = np.einsum("cf,cf->c", laid.standardised, np.repeat(by_prompt, laid.panel.sizes, axis=0))
+        scored = (~np.isnan(laid.values[:, list(laid.own)])).any(axis=1)
+        return with_judge(laid.table, laid.panel, np.where(scored, utilities, np.nan), name)
+
+
+@opens_a_table
+def fit_stack(
+    source: ScoreSource,
+    *,
+    features: FeatureKind | Sequence[FeatureKind] = (),
+    prices: Mapping[str, float] | None = None,
+    specs: Mapping[str, str] | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    **reading: Unpack[ReadingKeywords],
+) -> StackFit:
+    """Fit a stack of the judges of a table to its labels.
+
+    The stack is a logit of which of two labelled candidates of a prompt is the better one, on how much the judges'
+    scores differ, centred within prompts; see `docs/stack.md`. Everything reported of it is out of fold.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+        Long table of two judges or more: ``prompt_id, candidate, judge, judge_score, oracle_label``.
+    features : str or sequence of str
+        Beside the scores: ``spread`` of draws, ``width`` of stated intervals, ``length`` of the text.
+    prices : mapping of str to float, optional
+        Price of a call by judge, in any one currency; for all judges or for none.
+    specs : mapping of str to str, optional
+        The texts that make judges whose names in the table do not, such as ``pointwise:openai/gpt-5-mini``.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+        Of folds and draws.
+    **reading
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Returns
+    -------
+    StackFit
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Fewer than two judges that tell candidates apart, or too few labels; one line: what, and how to mend.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import bonwise as bw
+    >>> rng = np.random.default_rng(1)
+    >>> label = rng.normal(size=240)
+    >>> cells = pd.DataFrame({"prompt_id": np.repeat(np.arange(80), 3), "candidate": np.tile(list("abc"), 80)})
+    >>> judges = [cells.assign(judge=name, judge_score=label + rng.normal(size=240), oracle_label=label)
+    ...           for name in ("first", "second")]
+    >>> found = bw.fit_stack(pd.concat(judges))
+    >>> found["recovery"].n, found.stack.judges
+    (80, ('first', 'second'))
+    """
+    options = ReadingOptions.of(fit_stack, reading)
+    settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
+    table = open_table(source, options)
+    laid = stack_table(table, options, names_of("features", features))
+    checked = _prices(prices or {}, laid)
+    pools = laid.pools()
+    dealt = deal(len(pools.sizes), pools.clusters, seed=seed)
+    paths = Paths.of(pools, dealt, seed=seed)
+    trained = train(pools, paths, dealt, np.ones((1, dealt.count), dtype=bool))
+    measured = StackMeasures(laid, pools, paths, dealt, trained, settings)
+    worth, smaller = measured.worth()
+    return StackFit(
+        measured.stack(),
+        laid,
+        None if measured.too_few else _audited(table, settings),
+        measured.figures,
+        worth,
+        smaller,
+        measured.baselines(),
+        measured.calibration,
+        trained,
+        dealt,
+        paths.stack.ridges[trained.ridges[0, 0]],
+        checked,
+        _specs(specs or {}, laid),
+        options.exclude,
+        confidence,
+        seed,
+    )
+
+
+def _audited(table: ScoreTable, settings: Settings) -> Audit:
+    return audit(
+        table,
+        confidence=settings.confidence,
+        seed=settings.seed,
+        exclude=settings.exclude,
+        shape=settings.shape,
+    )
+
+
+def _prices(prices: Mapping[str, float], laid: StackTable) -> Mapping[str, float]:
+    """Return the prices, of all judges or of none."""
+    _refuse_strangers("a price", prices, laid)
+    lacking = [judge for judge in laid.judges if judge not in prices]
+    if prices and lacking:
+        raise UsageError(
+            f"no price is given for {quoted(lacking[0])}", hint="give the price of a call of every judge"
+        )
+    for judge, price in prices.items():
+        check_number(f"the price of {quoted(judge)}", price, low=0, high=_MOST)
+    return dict(prices)
+
+
+def _specs(specs: Mapping[str, str], laid: StackTable) -> Mapping[str, str]:
+    _refuse_strangers("a spec", specs, laid)
+    return dict(specs)
+
+
+def _refuse_strangers(what: str, given: Mapping[str, object], laid: StackTable) -> None:
+    unknown = [judge for judge in given if judge not in laid.table.judges]
+    if unknown:
+        raise UsageError(
+            f"{what} is given for {quoted(unknown[0])}, which is not a judge of this table",
+            hint=f"the judges are {listed(laid.table.judges)}",
+        )
+
+
+class HoldsStack(Protocol):
+    """Something that applies a stack, such as a fit or its document."""
+
+    def to_stack(self) -> JudgeStack:
+        """Return what applies the stack."""
+        ...
+
+
+StackSource = str | Path | HoldsStack | JudgeStack
+"""A stack: the path of a file that ``bonwise stack fit --out`` wrote, a fit, its document, or a `JudgeStack`."""
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedStack:
+    """A table with the scores of a stack.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        With the stack as a further judge.
+    lacking : tuple of str
+        Judges of the stack that the table does not have.
+    seen : int
+        Prompts of the table that the stack was fitted to.
+    """
+
+    table: ScoreTable
+    lacking: tuple[str, ...]
+    seen: int
+
+    @property
+    def caveats(self) -> list[str]:
+        """What limits the scores, one sentence each."""
+        found = []
+        if self.lacking:
+            found.append(
+                f"The table lacks {listed(self.lacking)}: their scores are filled by what the others let expect."
+            )
+        if self.seen:
+            found.append(
+                f"{counted(self.seen, 'prompt')} of {count(len(self.table.prompts))} are those that the stack was "
+                "fitted to: figures on them are too good. bonwise stack fit --scores writes their scores out of fold."
+            )
+        return found
+
+
+@opens_a_table
+def apply_stack(
+    source: ScoreSource, stack: StackSource, *, name: str = STACK, **reading: Unpack[ReadingKeywords]
+) -> AppliedStack:
+    """Add the scores of a stack to a table, as those of a further judge.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+        Scores of the judges of the stack; labels are not needed.
+    stack : str, pathlib.Path, StackFit, StackDocument or JudgeStack
+    name : str
+        What the stack is called as a judge.
+    **reading
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Returns
+    -------
+    AppliedStack
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The table has none of the judges, or a judge of this name.
+    """
+    options = ReadingOptions.of(apply_stack, reading)
+    labelled = options.labels is not None or options.oracle is not None
+    table = open_table(source, options) if labelled else open_scores(source, options)
+    document = _opened(stack)
+    found, lacking = with_stack(table, document.to_stack(), name=name, exclude=options.exclude, shape=options.shape)
+    seen = document.fitted([str(one) for one in table.prompts]) if isinstance(document, StackDocument) else 0
+    return AppliedStack(found, lacking, seen)
+
+
+@opens_a_table
+def audit_stack(
+    source: ScoreSource,
+    stack: StackSource,
+    *,
+    name: str = STACK,
+    design: str | Path | LabelDesign | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    **reading: Unpack[ReadingKeywords],
+) -> Audit:
+    """Audit a stack, beside its judges, on prompts that it was not fitted to.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+        Scores of the judges of the stack, with labels.
+    stack : str, pathlib.Path, StackFit, StackDocument or JudgeStack
+    name : str
+        What the stack is called as a judge.
+    design : str, pathlib.Path or LabelDesign, optional
+        How the labels were drawn, as in `bonwise.audit`.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+        As in `bonwise.audit`.
+    **reading
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Prompts that the stack was fitted to, or none of its judges.
+    """
+    options = ReadingOptions.of(audit_stack, reading)
+    found = apply_stack(open_table(source, options), stack, name=name, exclude=options.exclude, shape=options.shape)
+    if found.seen:
+        raise InputError(
+            f"{found.table.source}: {counted(found.seen, 'prompt')} of {count(len(found.table.prompts))} are those "
+            "that the stack was fitted to, and figures on them would be too good",
+            hint="audit other prompts, or the file that bonwise stack fit --scores writes",
+        )
+    kept: dict[str, Any] = {"exclude": options.exclude, "shape": options.shape}
+    return audit(found.table, design=design, confidence=confidence, seed=seed, **kept)
+
+
+def _opened(stack: StackSource) -> HoldsStack:
+    if isinstance(stack, str | Path):
+        return read_stack(stack)
+    return _BareStack(stack) if isinstance(stack, JudgeStack) else stack
+
+
+@dataclass(frozen=True, eq=False)
+class _BareStack:
+    stack: JudgeStack
+
+    def to_stack(self) -> JudgeStack:
+        return self.stack

@@ -1,0 +1,500 @@
+"""A judge made of several.
+
+How its judges are made and heard while others may fail, and their scores weighed as fitted to labels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import math
+import statistics
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property, reduce
+from operator import add
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from bonwise.calls.ask import Answers, Ask
+from bonwise.calls.bill import NOTHING_PAID
+from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
+from bonwise.judges.asking import ask_now, counted_reasons, options_text, owed_among
+from bonwise.judges.calling import as_judge, asked, calls_of, checked, concluded
+from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
+from bonwise.judges.registry import Spec, judge_from_spec, read_spec
+from bonwise.printable import listed, quoted
+from bonwise.stacks.fitted_stack import JudgeStack, StackFeature
+from bonwise.table.verdicts import Score, Unscored, Verdict, kept
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+
+__all__ = [
+    "Stack",
+    "Verdicts",
+    "asks_of_part",
+    "called_together",
+    "concluded_by",
+    "heard",
+    "judge_of",
+    "names_no_model",
+    "opened",
+]
+
+Verdicts = tuple[Verdict, ...]
+
+_DEEPEST = 8
+
+_HINT = "give it in Python, judges={name: judge}, or name the text that makes it: bonwise stack fit --spec NAME=SPEC"
+
+
+def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
+    """Return the weights, and the texts that make its judges where the names do not.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The file cannot be read, or was changed after it was written.
+    bonwise.errors.UsageError
+        Nothing that holds a stack.
+    """
+    if isinstance(source, JudgeStack):
+        return source, {}
+    if isinstance(source, str | Path) and str(source):
+        # A stack that was made in Python needs no documents.
+        from bonwise.stacks.result import read_stack_model  # noqa: PLC0415
+
+        return read_stack_model(source)
+    to_stack = getattr(source, "to_stack", None)
+    if not callable(to_stack):
+        what = "no file of a stack is named" if source == "" else f"{type(source).__name__} holds no stack"
+        raise UsageError(what, hint="name the file that bonwise stack fit --out wrote: stack:stack.json")
+    return to_stack(), getattr(source, "specs", None) or {}
+
+
+def judge_of(name: str, made: Any, *, model: str | None, base_url: str | None, seed: int) -> Judge:
+    """Make a judge of a stack.
+
+    Parameters
+    ----------
+    name : str
+        What the stack calls it.
+    made : Judge, callable or str
+        The judge, a function ``(prompt, text) -> number``, or a text as on a command line.
+    model, base_url, seed
+        As of `judge_from_spec`.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A text that makes no judge, that makes another stack, or that states an address.
+    bonwise.errors.JudgeError
+        Neither a judge nor a function.
+    """
+    if not isinstance(made, str):
+        return as_judge(made)
+    try:
+        _check_spec(made)
+        return judge_from_spec(made, model=model, base_url=base_url, seed=seed)
+    except UsageError as error:
+        said = "" if made == name else f" of {quoted(made)}"
+        raise UsageError(
+            f"the judge {quoted(name)} of the stack cannot be made{said}: {error.message}", hint=_HINT
+        ) from None
+
+
+def _check_spec(spec: str) -> None:
+    for depth, one in enumerate(_nested(spec)):
+        if depth == _DEEPEST:
+            raise UsageError(f"it holds more than {_DEEPEST} judges, one within the other")
+        if one.kind == "stack":
+            raise UsageError("a stack is made of judges, not of stacks")
+        if "base_url" in one.options:
+            # A file from elsewhere must not say where prompts and keys are sent.
+            raise UsageError("it states an address (base_url)")
+
+
+def names_no_model(spec: str) -> bool:
+    """Tell whether a text leaves it to its caller which model is asked.
+
+    Examples
+    --------
+    >>> names_no_model("resampled,draws=3,of=pointwise"), names_no_model("pointwise:openai/m")
+    (True, False)
+    """
+    return not list(_nested(spec))[-1].rest
+
+
+def _nested(spec: str) -> Iterator[Spec]:
+    read = read_spec(spec)
+    yield read
+    while read.of:
+        read = read_spec(read.of)
+        yield read
+
+
+async def heard(
+    engine: Engine, judges: Sequence[Judge], prompt: str, texts: Sequence[str], draw: int, temperature: float | None
+) -> list[Judgment]:
+    """Let judges judge at once; one that fails has no score of any candidate, and the reason.
+
+    Raises
+    ------
+    bonwise.errors.BonwiseError
+        Whatever would also fail for the other judges: settings that mean nothing, a ledger that cannot be used.
+    """
+    from bonwise.judges.judging import failed, judge_with  # noqa: PLC0415 - a stack that is only described asks nothing
+
+    works = [judge_with(engine, one, prompt, texts, draw=draw, temperature=temperature) for one in judges]
+    found = await asyncio.gather(*works, return_exceptions=True)
+    judgments = []
+    for one, outcome in zip(judges, found, strict=True):
+        if isinstance(outcome, Judgment):
+            judgments.append(outcome)
+            continue
+        error = failed(one, outcome) if isinstance(outcome, asyncio.CancelledError) else outcome
+        if not isinstance(error, JudgeError):
+            raise error
+        judgments.append(Judgment(_without(error.message, texts)))
+    return judgments
+
+
+def called_together(
+    judges: Sequence[Judge], prompt: str, texts: Sequence[str]
+) -> list[Verdicts] | Awaitable[list[Verdicts]]:
+    """Call judges that ask no model, one after the other; those that are asynchronous are awaited at once.
+
+    Raises
+    ------
+    bonwise.errors.BonwiseError
+        As `heard`.
+    """
+    answers = [_called(one, prompt, texts) for one in judges]
+    if any(map(inspect.isawaitable, answers)):
+        return _awaited(judges, answers, texts)
+    return [_verdicts(one, answer, texts) for one, answer in zip(judges, answers, strict=True)]
+
+
+def asks_of_part(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
+    """Return the questions of a judge; none where it asks no model, or fails to say them."""
+    try:
+        return asked(judge, prompt, texts) if is_asking(judge) else ()
+    except JudgeError:
+        # What it fails by is said when it concludes.
+        return ()
+
+
+def concluded_by(judge: Judge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Verdicts:
+    """Return what a judge makes of the answers to its questions; one that asks no model is called."""
+    from bonwise.judges.judging import blocks  # noqa: PLC0415 - as above
+
+    if blocks(judge):
+        return _verdicts(judge, _called(judge, prompt, texts), texts)
+    if not is_asking(judge):
+        return _without(_not_awaited(judge).message, texts)
+    try:
+        return _concluded(judge, prompt, texts, answers)
+    except JudgeError as error:
+        return _without(error.message, texts)
+
+
+def _concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Verdicts:
+    if not answers:
+        asked(judge, prompt, texts)  # one that fails to say its questions has no answers either
+    return concluded(judge, prompt, texts, answers).verdicts
+
+
+def _called(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
+    try:
+        return judge.judge(prompt, texts)
+    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way
+        return error
+
+
+async def _awaited(judges: Sequence[Judge], answers: Sequence[Any], texts: Sequence[str]) -> list[Verdicts]:
+    async def one(answer: Any) -> Any:
+        return await answer if inspect.isawaitable(answer) else answer
+
+    found = await asyncio.gather(*map(one, answers), return_exceptions=True)
+    return [_verdicts(judge, answer, texts) for judge, answer in zip(judges, found, strict=True)]
+
+
+def _verdicts(judge: Judge, answer: Any, texts: Sequence[str]) -> Verdicts:
+    """Hold an answer to the contract; a judge that failed, or does not keep it, has no score."""
+    from bonwise.judges.judging import failed  # noqa: PLC0415 - as above
+
+    error = answer if isinstance(answer, BaseException) else None
+    if inspect.isawaitable(answer):
+        _close(answer)
+        error = _not_awaited(judge)
+    if error is None:
+        try:
+            return checked(judge, answer, texts)
+        except Exception as raised:  # noqa: BLE001 - what it returned may be lazy, and fail
+            error = raised
+    if isinstance(error, CallError):
+        # As a judge outside a stack: what it asked a model may be answered in a later run.
+        return (Unscored(f"owed: {error.message}", owed=True),) * len(texts)
+    if isinstance(error, BonwiseError) and not isinstance(error, JudgeError):
+        raise error
+    return _without(error.message if isinstance(error, JudgeError) else failed(judge, error).message, texts)
+
+
+def _not_awaited(judge: Judge) -> JudgeError:
+    return JudgeError(f"judge {judge.name!r} is asynchronous, and cannot be awaited here")
+
+
+def _close(answer: Any) -> None:
+    # Python warns of a coroutine that is never awaited.
+    if inspect.iscoroutine(answer):
+        answer.close()
+
+
+def _without(reason: str, texts: Sequence[str]) -> Verdicts:
+    return (Unscored(kept(reason)),) * len(texts)
+
+
+VERSION = 1
+
+_DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Several judges as one, weighed by a stack that was fitted to labels.
+
+    All its judges judge the whole pool, each by its own questions, so that a run that holds their answers pays
+    nothing again. The score of a candidate is its utility, on the scale of a logit: a difference of 1 between two
+    candidates of a prompt means that the better one has odds of e to 1. Utilities of different prompts cannot be
+    compared. `Score.p_best` and `Score.expected_regret` are those of the stack.
+
+    What a judge does not score, because it fails, refuses or was left out, is filled by what the other judges let
+    expect of it: `Score.filled` names these judges, and `Score.raw` says why, beside the score of every judge. A
+    candidate that no judge scores is unscored, and while an answer is owed, so is the candidate's verdict.
+
+    Parameters
+    ----------
+    stack : str, pathlib.Path, StackFit, StackDocument or JudgeStack
+        The file that ``bonwise stack fit --out`` wrote, or what holds a stack.
+    judges : mapping of str to Judge, str, callable or None, optional
+        The judges by their names in the stack; None leaves one out. Of a name that is not given here, the text that
+        the file states for it, or the name itself, makes the judge.
+    model : str, optional
+        ``provider/model`` for a judge that wants a model and names none.
+    base_url, seed : str and int, optional
+        Handed to every factory that has a parameter of this name, also to that of an inner judge.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A name that makes no judge, a judge that the stack does not take, or no judge at all.
+    bonwise.errors.FileError
+        The file cannot be read, or was changed after it was written.
+
+    Examples
+    --------
+    >>> from bonwise.stacks.fitted_stack import FeatureScaling
+    >>> features = StackFeature("longer", "score"), StackFeature("local:length", "score")
+    >>> judge = Stack(
+    ...     JudgeStack(FeatureScaling(features, np.ones(2), np.eye(2)), np.array([1.0, 0.0]), np.zeros((2, 2))),
+    ...     judges={"longer": lambda prompt, text: len(text)})
+    >>> [round(one.value, 3) for one in judge.judge("Say hi", ["hi", "hello"])]
+    [-1.5, 1.5]
+    """
+
+    stack: Any
+    _: KW_ONLY
+    judges: Mapping[str, Any] | None = field(default=None, hash=False)
+    model: str | None = None
+    # It may hold a login.
+    base_url: str | None = field(default=None, repr=False)
+    seed: int = 0
+    weights: JudgeStack = field(init=False, repr=False, compare=False)
+    named_parts: tuple[tuple[str, Judge], ...] = field(init=False, repr=False, compare=False)
+
+    kind: ClassVar[str] = "stack"
+    listwise: ClassVar[bool] = True
+    not_in_texts: ClassVar[frozenset[str]] = frozenset({"judges"})
+    """Settings that no text can state."""
+
+    def __post_init__(self) -> None:
+        weights, specs = opened(self.stack)
+        object.__setattr__(self, "weights", weights)
+        if isinstance(self.stack, str | Path):
+            object.__setattr__(self, "stack", str(self.stack))
+        given = dict(self.judges or {})
+        strange = [name for name in given if name not in weights.judges]
+        if strange:
+            raise UsageError(
+                f"{quoted(strange[0])} is not a judge of the stack", hint=f"it takes {listed(weights.judges)}"
+            )
+        if all(name in given and given[name] is None for name in weights.judges):
+            raise UsageError("every judge of the stack is left out", hint="leave out all but one at most")
+        made = {name: given.get(name, specs.get(name, name)) for name in weights.judges}
+        made = {name: one for name, one in made.items() if one is not None}
+        settings: dict[str, Any] = {"model": self.model, "base_url": self.base_url, "seed": self.seed}
+        parts = tuple((name, judge_of(name, one, **settings)) for name, one in made.items())
+        object.__setattr__(self, "named_parts", parts)
+        if not any(isinstance(one, str) and names_no_model(one) for one in made.values()):
+            # Of no effect, it is no part of the name.
+            object.__setattr__(self, "model", None)
+
+    @cached_property
+    def name(self) -> str:
+        """What makes this judge on a command line; ``stack`` where it was made of no file."""
+        stated = options_text(self, never=("stack", "judges", "base_url", "seed"))
+        return str(Spec(self.kind, stated, rest=self.stack if isinstance(self.stack, str) else ""))
+
+    @cached_property
+    def version(self) -> str:
+        """The weights, and the versions of all judges."""
+        stack = self.weights
+        said = hashlib.blake2b(digest_size=8)
+        for values in (stack.coefficients, stack.scaling.scales, stack.scaling.covariance, stack.covariance):
+            said.update(np.ascontiguousarray(values, dtype=np.float64).tobytes())
+        said.update(
+            repr((stack.features, stack.temperature, stack.unit, stack.seed)).encode("utf-8", "backslashreplace")
+        )
+        return f"stack{VERSION} {said.hexdigest()} " + " ".join(one.version for one in self.parts)
+
+    @property
+    def parts(self) -> tuple[Judge, ...]:
+        """The judges that are heard, in the order of the stack."""
+        return tuple(one for _, one in self.named_parts)
+
+    @cached_property
+    def asking(self) -> bool:
+        """Whether one of its judges asks a model."""
+        return any(map(is_asking, self.parts))
+
+    def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
+        """Return the questions of all judges, one judge after the other; none of a judge that fails to say them."""
+        return [ask for one in self.parts for ask in asks_of_part(one, prompt, candidates)]
+
+    def calls(self, candidates: int) -> int:
+        """Return the calls of all judges together."""
+        return sum(calls_of(one, candidates) for one in self.parts)
+
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+        """Deal the answers back to the judges, let each conclude, and weigh what they say.
+
+        A judge that asks no model is called here; one that is asynchronous has no score.
+        """
+        found, at = [], 0
+        for one in self.parts:
+            count = len(asks_of_part(one, prompt, candidates))
+            found.append(concluded_by(one, prompt, candidates, answers[at : at + count]))
+            at += count
+        return Conclusion(self.weighed(candidates, found))
+
+    async def judged_by(
+        self, engine: Engine, prompt: str, candidates: Sequence[str], draw: int, temperature: float | None
+    ) -> Judgment:
+        """Let every judge judge as it would alone, and weigh what they say; costs are summed."""
+        found = await heard(engine, self.parts, prompt, candidates, draw, temperature)
+        sent = [one for its in found for one in its.effective]
+        return Judgment(
+            self.weighed(candidates, [one.verdicts for one in found]),
+            bill=reduce(add, (one.bill for one in found), NOTHING_PAID),
+            effective=tuple(one for at, one in enumerate(sent) if one not in sent[:at]),
+        )
+
+    def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
+        """Ask all judges and wait, or call judges that ask no model."""
+        if self.asking:
+            return ask_now(self, prompt, candidates)
+        found = called_together(self.parts, prompt, candidates)
+        return self._awaited(found, candidates) if inspect.isawaitable(found) else self.weighed(candidates, found)
+
+    async def _awaited(self, found: Awaitable[list[Verdicts]], candidates: Sequence[str]) -> Verdicts:
+        return self.weighed(candidates, await found)
+
+    def weighed(self, candidates: Sequence[str], found: Sequence[Verdicts]) -> Verdicts:
+        """Return the verdict of the stack on each candidate.
+
+        Candidates of one and the same text are one: the judges' verdicts on the first of them count, and its chance
+        of being the best is that of the text.
+
+        Parameters
+        ----------
+        candidates : sequence of str
+        found : sequence of sequences of Score or Unscored
+            Of each of `parts`, one verdict per candidate.
+        """
+        first = {text: at for at, text in reversed(list(enumerate(candidates)))}
+        own = {at: [verdicts[at] for verdicts in found] for at in sorted(first.values())}
+        known: dict[int, Verdict | None] = {at: self._not_yet(candidates[at], said) for at, said in own.items()}
+        at_hand = [at for at, verdict in known.items() if verdict is None]
+        if at_hand:
+            weighed = self._scores([candidates[at] for at in at_hand], [own[at] for at in at_hand])
+            known |= dict(zip(at_hand, weighed, strict=True))
+        return tuple(known[first[text]] or EMPTY for text in candidates)
+
+    def _not_yet(self, text: str, said: Sequence[Verdict]) -> Unscored | None:
+        """Return why a candidate is not weighed with the others."""
+        # What has words only for judges that ask no model is not judged by one that does.
+        return EMPTY if self.asking and not has_words(text) else owed_among(said)
+
+    def _scores(self, texts: Sequence[str], said: Sequence[Sequence[Verdict]]) -> list[Verdict]:
+        names = [name for name, _ in self.named_parts]
+        place = {name: at for at, name in enumerate(names)}
+        values = np.array(
+            [
+                [
+                    _value(one, text, its[place[one.judge]] if one.judge in place else None)
+                    for one in self.weights.features
+                ]
+                for text, its in zip(texts, said, strict=True)
+            ]
+        )
+        with np.errstate(over="ignore", invalid="ignore"):  # scores near the largest double: said below
+            judged = self.weights.judged(values)
+        left_out = tuple(name for name in self.weights.judges if name not in place)
+        rows = zip(*(figures.tolist() for figures in judged), said, strict=True)
+        return [_verdict(names, left_out, its, *figures) for *figures, its in rows]
+
+
+def _value(feature: StackFeature, text: str, verdict: Verdict | None) -> float:
+    """Return a feature of one candidate, NaN where there is none."""
+    if feature.kind == "length":
+        return math.log(max(len(text), 1))
+    if not isinstance(verdict, Score):
+        return math.nan
+    if feature.kind == "score":
+        return verdict.value
+    if feature.kind == "width":
+        return math.nan if verdict.width is None else verdict.width
+    drawn = [one for one in verdict.draws if one is not None]
+    return statistics.stdev(drawn) if len(drawn) > 1 else math.nan
+
+
+def _verdict(
+    names: Sequence[str],
+    left_out: tuple[str, ...],
+    said: Sequence[Verdict],
+    utility: float,
+    chance: float,
+    regret: float,
+) -> Verdict:
+    unscored = [one for one in said if isinstance(one, Unscored)]
+    if len(unscored) == len(said):
+        return unscored[0] if len({one.reason for one in unscored}) == 1 else _of_no_judge(unscored)
+    raw = kept("\n".join([*map(_told, names, said), *(f"{name}: left out" for name in left_out)]))
+    if not (math.isfinite(utility) and math.isfinite(chance) and math.isfinite(regret)):
+        return Unscored("the scores of the judges are too large to be weighed", raw)
+    filled = (*(name for name, one in zip(names, said, strict=True) if isinstance(one, Unscored)), *left_out)
+    # Candidates that are equal differ by rounding alone; a mean of shares may exceed 1 by it.
+    value, expected = (round(one, _DECIMALS) + 0.0 for one in (utility, regret))
+    return Score(value, raw=raw, p_best=min(round(chance, _DECIMALS), 1.0), expected_regret=expected, filled=filled)
+
+
+def _of_no_judge(unscored: Sequence[Unscored]) -> Unscored:
+    return Unscored(f"no judge scored it: {counted_reasons(unscored)}")
+
+
+def _told(name: str, verdict: Verdict) -> str:
+    return f"{name}: {verdict.value:.6g}" if isinstance(verdict, Score) else f"{name}: no score: {verdict.reason}"

@@ -1,0 +1,352 @@
+"""The whole procedure on any set of prompts.
+
+Folds, a ridge chosen, a fit, and the best judge where nothing is won.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stacks.ridge_path import LabelledPairs, RidgePath, labelled_pairs, ridge_path
+from bonwise.stats.clusters import cluster_codes
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = [
+    "FOLDS",
+    "GROUPS",
+    "INNER",
+    "PARTITIONS",
+    "Deal",
+    "Paths",
+    "StackPools",
+    "Trained",
+    "best_by_gain",
+    "deal",
+    "pick_gains",
+    "train",
+]
+
+FOLDS, INNER, PARTITIONS, GROUPS = 10, 5, 3, 20
+_MOST_PARTS = 200
+
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Deal:
+    """How prompts are dealt out. A cluster of prompts is never divided."""
+
+    parts: _Ints
+    """The part of each prompt: what folds and groups are made of. There are at most 200."""
+    folds: _Ints
+    """Number of the fold that is held out with the part."""
+    inner: _Ints
+    """Number of the inner fold, by which ridge and fallback are chosen."""
+    groups: _Ints
+    """Number of the group that the jackknife leaves out with the part."""
+
+    @property
+    def count(self) -> int:
+        """Number of parts."""
+        return len(self.groups)
+
+
+def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = PARTITIONS) -> Deal:
+    """Deal prompts out by a seeded generator.
+
+    Parameters
+    ----------
+    prompts : int
+    clusters : ndarray of int64, shape (prompts,), or None
+    seed : int
+    partitions : int
+        How often all prompts are dealt into folds.
+
+    Examples
+    --------
+    >>> found = deal(40, None, seed=0)
+    >>> found.folds.shape, int(found.groups.max())
+    ((3, 40), 19)
+    """
+    rng = np.random.default_rng(seed)
+    units, count = (np.arange(prompts), prompts) if clusters is None else cluster_codes(clusters)
+    parts = min(count, _MOST_PARTS)
+    of_unit = rng.permutation(count) % parts
+
+    def numbers(most: int) -> _Ints:
+        return (rng.permutation(parts) % min(most, parts)).astype(np.int64)
+
+    folds = np.array([numbers(FOLDS) for _ in range(partitions)])
+    inner = np.array([numbers(INNER) for _ in range(partitions)])
+    return Deal(of_unit[units].astype(np.int64), folds, inner, numbers(GROUPS))
+
+
+def pick_gains(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
+    """Return the label of the candidate at the top less the mean label, ties in expectation.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells, columns)
+        NaN where a candidate has none: it is not picked. Where a prompt has none at all the pick is random.
+    labels : ndarray of float64, shape (cells,)
+    sizes : ndarray of int64, shape (prompts,)
+
+    Returns
+    -------
+    ndarray of float64, shape (prompts, columns)
+
+    Examples
+    --------
+    >>> pick_gains(np.array([[.9, 1.], [.4, 1.]]), np.array([1., 0.]), np.array([2])).tolist()
+    [[0.5, 0.0]]
+    """
+    known = np.round(scores, TIE_DECIMALS)
+    known[np.isnan(known)] = -np.inf
+    if len(sizes) and (sizes == sizes[0]).all():
+        return _of_one_size(known.reshape(len(sizes), int(sizes[0]), -1), labels.reshape(len(sizes), -1))
+    starts = np.cumsum(sizes) - sizes
+    top = known == np.repeat(np.maximum.reduceat(known, starts, axis=0), sizes, axis=0)
+    picked = np.add.reduceat(np.where(top, labels[:, None], 0.0), starts, axis=0)
+    found: Floats = picked / np.add.reduceat(top, starts, axis=0, dtype=np.float64)
+    return found - (np.add.reduceat(labels, starts) / sizes)[:, None]
+
+
+def _of_one_size(scores: Floats, labels: Floats) -> Floats:
+    """Return the gains of pools of one size, which needs no bounds of segments."""
+    top = (scores == scores.max(axis=1, keepdims=True)).astype(np.float64)
+    picked = np.einsum("pcs,pc->ps", top, labels)
+    found: Floats = picked / top.sum(axis=1) - labels.mean(axis=1)[:, None]
+    return found
+
+
+def best_by_gain(gains: Floats) -> Floats:
+    """Return the share that each column has in being the best: 1 for the best, equal shares where several are.
+
+    Parameters
+    ----------
+    gains : ndarray of float64, shape (sets, columns)
+    """
+    best = gains >= gains.max(axis=1, keepdims=True) - 10.0**-TIE_DECIMALS
+    found: Floats = best / best.sum(axis=1, keepdims=True)
+    return found
+
+
+_Mask = npt.NDArray[np.bool_]
+
+_LEAST = 1e-3
+"""The coefficient of a judge that is taken alone, at least."""
+
+_AT_ONCE = 64
+"""Sets that are worked on together, which bounds the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class StackPools:
+    """Labelled candidates of prompts that have two or more."""
+
+    features: Floats
+    """Centred within prompts, on a common scale, without gaps."""
+    judges: Floats
+    """The scores of each judge alone, NaN where there is none."""
+    own: tuple[int, ...]
+    """The feature that is each judge's score."""
+    labels: Floats
+    sizes: _Ints
+    clusters: _Ints | None = None
+    weights: Floats | None = None
+    """1 / chance of being labelled."""
+
+    @property
+    def judge_gains(self) -> Floats:
+        """What picks by each judge are worth beyond random ones, shape (prompts, judges)."""
+        return pick_gains(self.judges, self.labels, self.sizes)
+
+    def keep(self, prompts: _Mask) -> StackPools:
+        """Return some of the prompts."""
+        cells = np.repeat(prompts, self.sizes)
+        return StackPools(
+            self.features[cells],
+            self.judges[cells],
+            self.own,
+            self.labels[cells],
+            self.sizes[prompts],
+            None if self.clusters is None else self.clusters[prompts],
+            None if self.weights is None else self.weights[cells],
+        )
+
+    def only(self, judges: list[int], columns: list[int]) -> StackPools:
+        """Return the pools with some of the judges, and some of the features."""
+        own = tuple(columns.index(self.own[judge]) for judge in judges)
+        return replace(self, features=self.features[:, columns], judges=self.judges[:, judges], own=own)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What the procedure made of each set of prompts."""
+
+    coefficients: Floats
+    """Of the stack; where it falls back, that of the best judge's score alone."""
+    ridges: _Ints
+    """Positions of the ridges that were chosen: for the stack, and for the best judge alone."""
+    best: Floats
+    """Shares of the judges in being the best by labels: 1 for the best one."""
+    gains: Floats
+    """By inner cross-validation: mean gain of the picks of the stack, and of those of the best judge."""
+    losses: Floats
+    """By inner cross-validation: log loss of the stack on pairs, and of a logit on the best judge alone."""
+
+    @property
+    def best_alone(self) -> _Ints:
+        """The judge that is taken where a set falls back; of equally good ones the first."""
+        found: _Ints = self.best.argmax(axis=1)
+        return found
+
+    @property
+    def falls_back(self) -> _Mask:
+        """Whether the best judge is taken in place of the stack.
+
+        It is where the stack neither predicts pairs better nor picks better.
+        """
+        found: _Mask = (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
+        return found
+
+    def some(self, sets: slice) -> Trained:
+        """Return what was made of some of the sets."""
+        return Trained(*(getattr(self, one.name)[sets] for one in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The fits to all prompts."""
+
+    stack: RidgePath
+    alone: tuple[RidgePath, ...]
+    """A logit on each judge alone."""
+    pairs: LabelledPairs
+    """What they are fitted to."""
+
+    @classmethod
+    def of(cls, pools: StackPools, deal: Deal, *, seed: int = 0) -> Paths:
+        """Fit them."""
+        pairs = labelled_pairs(pools.features, pools.labels, pools.sizes, weights=pools.weights, seed=seed)
+        whole = ridge_path(pairs, deal.parts, deal.count)
+        alone = tuple(ridge_path(pairs.only([one]), deal.parts, deal.count) for one in pools.own)
+        return cls(whole, alone, pairs)
+
+    def only(self, judges: list[int], columns: list[int], deal: Deal) -> Paths:
+        """Fit a stack of some of the judges, with some of the features."""
+        pairs = self.pairs.only(columns)
+        return Paths(ridge_path(pairs, deal.parts, deal.count), tuple(self.alone[one] for one in judges), pairs)
+
+
+def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask) -> Trained:
+    """Run the procedure on sets of parts.
+
+    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest.
+
+    Parameters
+    ----------
+    pools : StackPools
+    paths : Paths
+    deal : Deal
+    sets : ndarray of bool, shape (sets, parts)
+        The parts that each set holds.
+    """
+    folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
+    some = [_train(pools, paths, deal, folds, sets[at : at + _AT_ONCE]) for at in range(0, len(sets), _AT_ONCE)]
+    return Trained(*(np.concatenate([getattr(one, field.name) for one in some]) for field in fields(Trained)))
+
+
+@dataclass(frozen=True, eq=False)
+class _InnerFold:
+    """An inner fold: its parts, its prompts with the part of each, and what picks by the judges gain."""
+
+    held: _Mask
+    pools: StackPools
+    parts: _Ints
+    gains: Floats
+
+    @classmethod
+    def of(cls, pools: StackPools, deal: Deal, held: _Mask) -> _InnerFold:
+        mine = held[deal.parts]
+        kept = pools.keep(mine)
+        return cls(held, kept, deal.parts[mine], kept.judge_gains)
+
+    def gains_by_part(self, count: int) -> Floats:
+        """Add up the gains of the judges, shape (parts, judges)."""
+        sums = [np.bincount(self.parts, weights=one, minlength=count) for one in self.gains.T]
+        return np.stack(sums, axis=1)
+
+    def sums(self, coefficients: Floats, shares: Floats, sets: _Mask) -> Floats:
+        """Add up over the prompts of each set what its stack and its best judge gain.
+
+        Returns
+        -------
+        ndarray of float64, shape (3, sets)
+            Prompts, gains of the stack, gains of the best judge.
+        """
+        stack = pick_gains(self.pools.features @ coefficients.T, self.pools.labels, self.pools.sizes)
+        values = np.stack([np.ones_like(stack), stack, self.gains @ shares.T])
+        found: Floats = np.where(sets[:, self.parts].T, values, 0.0).sum(axis=1)
+        return found
+
+
+def _train(pools: StackPools, paths: Paths, deal: Deal, folds: list[_InnerFold], sets: _Mask) -> Trained:
+    kept = [sets & ~fold.held for fold in folds]
+    held = [sets & fold.held for fold in folds]
+    fits = [paths.stack.fitted_to(some) for some in kept]
+    losses = np.stack([paths.stack.losses_at(fit, some) for fit, some in zip(fits, held, strict=True)])
+    ridges = _strongest_of_the_best(losses, paths.stack.ridges)
+    rows = np.arange(len(sets))
+    # Each inner partition holds every prompt once.
+    judges = np.sum([fold.gains_by_part(deal.count) for fold in folds], axis=0)
+    shares = [best_by_gain(some.astype(np.float64) @ judges) for some in kept]
+    by_fold = zip(folds, fits, shares, held, strict=True)
+    sums = np.sum([fold.sums(fit[rows, ridges], best, some) for fold, fit, best, some in by_fold], axis=0)
+    alone, ridges_alone = _losses_alone(paths, kept, held, shares)
+    found = Trained(
+        paths.stack.fitted_to(sets)[rows, ridges],
+        np.stack([ridges, ridges_alone], axis=1),
+        best_by_gain(sets.astype(np.float64) @ judges),
+        (sums[1:] / np.maximum(sums[0], 1.0)).T,
+        np.stack([losses.mean(axis=0)[rows, ridges], alone], axis=1),
+    )
+    lonely = _coefficients_alone(paths, pools, sets, found.best, ridges_alone)
+    return replace(found, coefficients=np.where(found.falls_back[:, None], lonely, found.coefficients))
+
+
+def _losses_alone(paths: Paths, kept: list[_Mask], held: list[_Mask], shares: list[Floats]) -> tuple[Floats, _Ints]:
+    """Return the log loss over inner folds of a logit on the judge that is best on the rest, and its best ridge."""
+    by_ridge = np.zeros((len(shares[0]), len(paths.stack.ridges)))
+    for some, rest, best in zip(kept, held, shares, strict=True):
+        for judge in np.flatnonzero(best.any(axis=0)).tolist():
+            one = paths.alone[judge]
+            by_ridge = by_ridge + one.losses_at(one.fitted_to(some), rest) * best[:, judge, None] / len(kept)
+    return np.min(by_ridge, axis=1), np.argmin(by_ridge, axis=1)
+
+
+def _coefficients_alone(paths: Paths, pools: StackPools, sets: _Mask, best: Floats, ridges: _Ints) -> Floats:
+    """Return coefficients that are 0 but for the score of the best judge."""
+    judges = best.argmax(axis=1)
+    found = np.zeros((len(sets), pools.features.shape[1]))
+    for judge in np.unique(judges).tolist():
+        mine = np.flatnonzero(judges == judge)
+        fitted = paths.alone[judge].fitted_to(sets[mine])[np.arange(len(mine)), ridges[mine], 0]
+        # It was chosen for its picks, so that more of its score counts as better whatever its pairs say.
+        found[mine, pools.own[judge]] = np.maximum(fitted, _LEAST)
+    return found
+
+
+def _strongest_of_the_best(losses: Floats, ridges: Floats) -> _Ints:
+    """Return the position of the largest ridge whose loss, shape (folds, sets, ridges), is not clearly too large.
+
+    Its excess over the least one is at most one standard error over the folds.
+    """
+    least = losses.mean(axis=0).argmin(axis=1)
+    excess = losses - np.take_along_axis(losses, least[None, :, None], axis=2)
+    error = excess.std(axis=0, ddof=1) / np.sqrt(len(losses))
+    found: _Ints = np.where(excess.mean(axis=0) <= error, ridges, -np.inf).argmax(axis=1)
+    return found

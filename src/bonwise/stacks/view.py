@@ -1,0 +1,254 @@
+"""A stack of judges: what it is worth beside its judges and other rules, and what each judge adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bonwise.auditing.view_choice import best_of
+from bonwise.estimates import EstimateRecord
+from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict, outcome_of, verdict
+from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said, Table
+from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import (
+    NOTHING,
+    Unit,
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    number,
+    percent,
+    with_any_interval,
+    with_interval,
+)
+from bonwise.stacks.result import SmallerStack, StackDocument
+
+__all__ = ["describe", "is_better"]
+
+_RECOVERY = "recovery"
+_STACK, _BEST = "stack", "best judge of the other folds"
+_MOST = 40
+"""Judges that a table shows."""
+
+_LONGEST = 60
+
+_TOO_FAR = 0.05
+"""A gap between P(best) and what was observed that is worth a caveat."""
+
+
+def describe(document: StackDocument) -> Part:
+    """Describe a fitted stack."""
+    return Part(f"Stack of the judges of {printable(document.source)}", list(_blocks(document)))
+
+
+def _blocks(document: StackDocument) -> Iterator[Block]:
+    settings = document.settings
+    yield verdict(_answer(document), _next(document))
+    yield Table.facts(
+        [
+            ("fitted to", f"{count(document.fitted_labels)} labels of {counted(document.fitted_prompts, 'prompt')}"),
+            ("figures", f"{counted(document.prompts, 'prompt')}, out of fold"),
+            ("table", settings.shape),
+            ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
+            ("ridge", number(settings.ridge)),
+            ("bonwise", settings.version),
+        ]
+    )
+    yield from _caveats(document)
+    yield Part("Picks of the stack, of each judge and of other rules", list(_compared(document)), anchor="picks")
+    yield Part("What each judge adds", list(_added(document)), anchor="judges")
+    yield Part("P(best)", list(_calibrated(document)), "detail", anchor="calibration")
+    yield limits("stack")
+
+
+def _answer(document: StackDocument) -> StatedVerdict:
+    says = _lead(document)
+    if document.metrics[_RECOVERY].estimate is None:
+        return StatedVerdict("undefined", "open", says)
+    if document.fallback is not None:
+        return StatedVerdict("one judge", "open", says)
+    return {
+        "above": StatedVerdict("the stack is better", "good", says),
+        "below": StatedVerdict("the stack is worse", "bad", says),
+        "open": StatedVerdict("no difference shown", "open", says),
+    }[outcome_of(document.difference[_RECOVERY])]
+
+
+def is_better(document: StackDocument) -> bool:
+    """Tell whether the stack is shown to recover more than the best judge alone."""
+    return document.fallback is None and outcome_of(document.difference[_RECOVERY]) == "above"
+
+
+def _next(document: StackDocument) -> list[Said]:
+    if document.metrics[_RECOVERY].estimate is None:
+        return [Said("finding", "Label more prompts completely, then fit the stack again.")]
+    if not is_better(document):
+        return [
+            Said("finding", "Pick by the best judge alone: it takes fewer calls, and no gain of the stack is shown.")
+        ]
+    return [
+        Said("finding", "Save the stack with bonwise stack fit --out stack.json, then pick by it:"),
+        Said("command", "bonwise select POOLS.jsonl --judge stack:stack.json"),
+    ]
+
+
+def _lead(document: StackDocument) -> str:
+    stack, apart = document.metrics[_RECOVERY], document.difference[_RECOVERY]
+    if stack.estimate is None:
+        return f"Nothing can be said of the stack's picks: {printable(stack.reason, longest=300)}."
+    best = document.best_out_of_fold[_RECOVERY]
+    figures = f"Recovery out of fold: stack {with_interval(stack, 'share')}"
+    if best.estimate is not None:
+        figures += f", best judge {with_interval(best, 'share')}"
+    if document.fallback is not None:
+        judge = printable(document.fallback, longest=_LONGEST)
+        return (
+            f"The stack falls back to {judge}: cross-validation shows no gain of weighing several judges. {figures}."
+        )
+    return f"{figures}; {_difference(apart)}."
+
+
+def _difference(apart: EstimateRecord) -> str:
+    if apart.estimate is None:
+        return "no difference can be computed"
+    size = estimate(apart, "points").removeprefix("-")
+    words = f"the stack recovers {size} {'less' if apart.estimate < 0 else 'more'}"
+    if apart.low is None or apart.high is None:
+        return f"{words} (no interval)"
+    outside = apart.low > 0 or apart.high < 0
+    return f"{words}, and the interval {interval(apart, 'points')} {'excludes' if outside else 'includes'} 0"
+
+
+def _caveats(document: StackDocument) -> Iterator[Said]:
+    for judge, reason in document.left_out.items():
+        yield Said(
+            "caveat", f"{printable(judge, longest=_LONGEST)} is no part of it: {printable(reason, longest=200)}"
+        )
+    lacking = {judge: times for judge, times in document.missing.items() if times}
+    if lacking:
+        some = ", ".join(f"{printable(judge, longest=_LONGEST)} ({count(times)})" for judge, times in lacking.items())
+        yield Said("caveat", f"candidates without a score, filled by what the other judges let expect: {some}")
+
+
+def _compared(document: StackDocument) -> Iterator[Block]:
+    everyone = _everyone(document)
+    rows = [
+        Row(
+            (
+                printable(who, longest=_LONGEST),
+                *(cell for name, unit in _SHOWN for cell in (estimate(of[name], unit), interval(of[name], unit))),
+            ),
+            strong=who == _STACK,
+            values=_values(of),
+        )
+        for who, of in list(everyone.items())[:_MOST]
+    ]
+    ends = interval_title(document.settings.confidence)
+    columns = (
+        Column("picks by", "name"),
+        Column("recovery", sorted=True),
+        Column(ends),
+        Column("gain"),
+        Column(f"{ends} ", spare=1),
+    )
+    # The drawing cannot be broken: on paper it stands where the sheet begins, and the table fills the rest.
+    yield from _forest(everyone)
+    yield Table(columns, rows, "Recovery and gain, the highest first")
+    if len(everyone) > _MOST:
+        yield Said("note", f"{count(len(everyone) - _MOST)} more are in the JSON")
+    yield from best_of(document.choice, "judges")
+
+
+_SHOWN: tuple[tuple[str, Unit], ...] = ((_RECOVERY, "share"), ("gain", "number"))
+
+
+def _values(of: Mapping[str, EstimateRecord]) -> tuple[float | None, ...]:
+    found: list[float | None] = [None]
+    for name, _ in _SHOWN:
+        found += [of[name].estimate, None]
+    return tuple(found)
+
+
+def _everyone(document: StackDocument) -> dict[str, Mapping[str, EstimateRecord]]:
+    """Return the figures of all rules, the highest recovery first."""
+    found: dict[str, Mapping[str, EstimateRecord]] = {_STACK: document.metrics, _BEST: document.best_out_of_fold}
+    found |= {name: one.metrics for name, one in document.baselines.items()}
+    found |= {f"judge {name}": metrics for name, metrics in document.judges.items()}
+    order = sorted(found, key=lambda who: _height(found[who][_RECOVERY]), reverse=True)
+    return {who: found[who] for who in order}
+
+
+def _height(found: EstimateRecord) -> float:
+    return float("-inf") if found.estimate is None else float(found.estimate)
+
+
+def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawing[Forest]]:
+    shown = {who: of[_RECOVERY] for who, of in everyone.items() if of[_RECOVERY].estimate is not None}
+    return forest_figure(
+        [(printable(who, longest=_LONGEST), one.estimate, one.low, one.high) for who, one in shown.items()],
+        "stack-recovery",
+        "Recovery",
+        "Share of the possible gain that picks recover; those of the stack out of fold.",
+        across="recovery",
+        unit="share",
+        roles=["judge" if who == _STACK else "other" for who in shown],
+        said=[with_any_interval(one, "share") for one in shown.values()],
+    )
+
+
+def _added(document: StackDocument) -> Iterator[Block]:
+    weights = {one.judge: one.coefficient for one in document.model.features if one.kind == "score"}
+    priced = any(one.cost is not None for one in document.worth.values())
+    ends = interval_title(document.settings.confidence)
+    columns = [Column("judge", "name"), Column("weight"), Column("recovery lost without it"), Column(ends)]
+    columns += [Column("calls saved"), *([Column("cost saved")] if priced else [])]
+    rows = []
+    for judge, one in list(document.worth.items())[:_MOST]:
+        cost = NOTHING if one.cost is None else number(one.cost, "share")
+        saved = [number(one.calls, "share"), *([cost] if priced else [])]
+        lost = (estimate(one.loss, "points"), interval(one.loss, "points"))
+        rows.append((printable(judge, longest=_LONGEST), number(weights[judge]), *lost, *saved))
+    if rows:
+        yield Table.of(tuple(columns), rows, "Weights, and recovery without each judge")
+        yield Said("note", "Weights are on one scale: of a difference in score that is usual for the judge.")
+    if document.smallest is not None and len(document.smallest.judges) < len(weights):
+        yield Said("finding", _smallest(document.smallest))
+    for feature in document.model.features:
+        if feature.kind != "score":
+            whose = f" of {printable(feature.judge, longest=_LONGEST)}" if feature.judge else ""
+            yield Said("finding", f"Weight of the {feature.kind}{whose}: {number(feature.coefficient)}.")
+    if not rows:
+        yield Said(
+            "note", "Judges are not left out one by one: the stack takes one judge, or too few labels are whole."
+        )
+
+
+def _smallest(one: SmallerStack) -> str:
+    names = ", ".join(printable(name, longest=_LONGEST) for name in one.judges)
+    saved = f"{number(1 - one.calls, 'share')} of the calls"
+    if one.cost is not None:
+        saved += f" and {number(1 - one.cost, 'share')} of the cost"
+    recovery = NOTHING if one.recovery is None else number(one.recovery, "share")
+    return f"The fewest judges that keep 95% of the recovery: {names} (recovery {recovery}); they save {saved}."
+
+
+def _calibrated(document: StackDocument) -> Iterator[Block]:
+    found = document.calibration
+    if found.largest_gap is not None:
+        role: Role = "caveat" if found.largest_gap > _TOO_FAR else "finding"
+        gap = number(found.largest_gap, "points")
+        yield Said(role, f"P(best) and the share of candidates that are the best differ by at most {gap}.")
+    columns = (Column("P(best)", "name"), Column("mean P(best)"), Column("are the best"), Column("candidates"))
+    rows = [
+        (
+            f"{percent(one.low)} to {percent(one.high)}",
+            number(one.predicted, "share"),
+            number(one.observed, "share"),
+            count(one.candidates),
+        )
+        for one in found.tenths
+    ]
+    yield Table.of(columns, rows, "P(best) out of fold, by tenths")

@@ -1,1 +1,0 @@
-"""Every labelled cell counts: figures of tables where pools are labelled in part."""

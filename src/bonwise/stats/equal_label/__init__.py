@@ -1,1 +1,0 @@
-"""What a judge prefers among candidates with the same label, and what that costs its picks."""

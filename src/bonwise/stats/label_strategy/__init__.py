@@ -1,1 +1,0 @@
-"""Ways of asking one judge: scores, quantised scores, comparisons of some or all pairs."""

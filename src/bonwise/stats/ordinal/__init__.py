@@ -1,1 +1,0 @@
-"""Ordered categories: their likelihood, and proportional odds regression."""

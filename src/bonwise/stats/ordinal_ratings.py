@@ -1,0 +1,471 @@
+"""Ordinal ratings: cutoffs, the ordered logit with its derivatives and information.
+
+Proportional odds regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, special
+
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "LEAST_GAP",
+    "CutoffLayout",
+    "OrdinalRegression",
+    "OrdinalTerms",
+    "category_probabilities",
+    "fit_ordinal",
+    "log_probability",
+    "mirrored",
+    "ordinal_terms",
+    "score_and_information",
+    "slope_and_curvature",
+]
+
+_Ints = npt.NDArray[np.int64]
+
+LEAST_GAP = 1e-4
+"""Between two cutoffs: a category whose cutoffs coincide has no probability."""
+
+
+def mirrored(size: int) -> Floats:
+    """Return the map from free numbers to cutoffs that mirror each other about 0.
+
+    Parameters
+    ----------
+    size : int
+        Categories; at least 2.
+
+    Returns
+    -------
+    ndarray of float64, shape (size - 1, (size - 1) // 2)
+        Times positive increments it gives cutoffs with ``a_j = -a_{size-j}``.
+
+    Examples
+    --------
+    >>> (mirrored(5) @ [0.5, 1.0]).tolist()
+    [-1.5, -0.5, 0.5, 1.5]
+    >>> (mirrored(4) @ [0.5]).tolist()
+    [-0.5, 0.0, 0.5]
+    """
+    half = (size - 1) // 2
+    up = np.tril(np.ones((half, half)))
+    middle = np.zeros(((size - 1) % 2, half))
+    return np.concatenate([-up[::-1], middle, up])
+
+
+@dataclass(frozen=True, eq=False)
+class CutoffLayout:
+    """The cutoffs of all raters in one vector.
+
+    Rater r has categories 0 to C_r - 1 and C_r - 1 cutoffs; ``P(Y <= c) = sigma(a_{c+1} - eta)``. The cutoffs of a
+    symmetric rater mirror each other about 0, so that swapping the two sides mirrors the categories.
+
+    Examples
+    --------
+    >>> layout = CutoffLayout((3, 3), (False, True))
+    >>> layout.cutoffs(np.zeros(3)).round(3).tolist()
+    [0.0, 0.693, -0.693, 0.693]
+    """
+
+    sizes: tuple[int, ...]
+    """Categories of each rater, at least 2."""
+    symmetric: tuple[bool, ...]
+    """Raters that compare two sides."""
+    first_category: _Ints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first_category", np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64))
+
+    @cached_property
+    def spans(self) -> tuple[tuple[slice, slice], ...]:
+        """Of each rater the places of its cutoffs, and of its free numbers."""
+        found, at, free = [], 0, 0
+        for size, symmetric in zip(self.sizes, self.symmetric, strict=True):
+            count = (size - 1) // 2 if symmetric else size - 1
+            found.append((slice(at, at + size - 1), slice(free, free + count)))
+            at, free = at + size - 1, free + count
+        return tuple(found)
+
+    @cached_property
+    def free(self) -> int:
+        """How many free numbers there are."""
+        return self.spans[-1][1].stop if self.spans else 0
+
+    @cached_property
+    def increments(self) -> npt.NDArray[np.bool_]:
+        """Which free numbers are increments, which a softplus keeps positive; the others are first cutoffs."""
+        found = np.ones(self.free, dtype=bool)
+        for (_, free), symmetric in zip(self.spans, self.symmetric, strict=True):
+            found[free.start : free.start + 1] = symmetric
+        return found
+
+    @cached_property
+    def maps(self) -> tuple[Floats, ...]:
+        """Of each rater the map from its increments to its cutoffs."""
+        return tuple(
+            mirrored(size) if symmetric else np.tril(np.ones((size - 1, size - 1)))
+            for size, symmetric in zip(self.sizes, self.symmetric, strict=True)
+        )
+
+    @cached_property
+    def to_cutoffs(self) -> sparse.csr_array:
+        """The map from the increments of all raters to their cutoffs."""
+        return sparse.csr_array(sparse.block_diag(self.maps, format="csr"))
+
+    @cached_property
+    def end_places(self) -> tuple[_Ints, _Ints]:
+        """Of each category the place of its upper and its lower cutoff among the cutoffs, +inf and -inf."""
+        total = sum(self.sizes) - len(self.sizes)
+        upper, lower = [], []
+        for (cutoffs, _), size in zip(self.spans, self.sizes, strict=True):
+            places = np.arange(cutoffs.start, cutoffs.stop)
+            upper.append(np.append(places, total))
+            lower.append(np.insert(places, 0, total + 1))
+            del size
+        return np.concatenate(upper), np.concatenate(lower)
+
+    def _increments_of(self, raw: Floats) -> Floats:
+        return np.where(self.increments, np.logaddexp(0, raw) + LEAST_GAP, raw)
+
+    def cutoffs(self, raw: Floats) -> Floats:
+        """Return the cutoffs that free numbers make."""
+        return np.asarray(self.to_cutoffs @ self._increments_of(raw))
+
+    def raw(self, cutoffs: Floats) -> Floats:
+        """Return the free numbers of cutoffs; the inverse of `cutoffs`."""
+        found = np.zeros(self.free)
+        for (places, free), to_cutoffs in zip(self.spans, self.maps, strict=True):
+            if free.stop > free.start:
+                found[free] = np.linalg.lstsq(to_cutoffs, cutoffs[places], rcond=None)[0]
+        gap = np.maximum(found - LEAST_GAP, 1e-8)
+        return np.where(self.increments, gap + np.log(-np.expm1(-gap)), found)
+
+    def raw_gradient(self, raw: Floats, gradient: Floats) -> Floats:
+        """Return the gradient by the free numbers, given that by the cutoffs."""
+        slope = np.where(self.increments, special.expit(raw), 1.0)
+        return np.asarray(slope * (self.to_cutoffs.T @ gradient))
+
+    def ends(self, cutoffs: Floats) -> tuple[Floats, Floats]:
+        """Return the upper and the lower cutoff of every category, infinite at the ends, shape (sum of sizes,)."""
+        padded = np.concatenate([cutoffs, [np.inf, -np.inf]])
+        upper, lower = self.end_places
+        return padded[upper], padded[lower]
+
+    def gradient_of_ends(self, by_upper: Floats, by_lower: Floats) -> Floats:
+        """Return the gradient by the cutoffs, given the sums of those by the ends of every category."""
+        upper, lower = self.end_places
+        total = sum(self.sizes) - len(self.sizes)
+        found = np.bincount(upper, by_upper, total + 2) + np.bincount(lower, by_lower, total + 2)
+        return np.asarray(found[:total])
+
+    def even(self, shares: Sequence[Floats]) -> Floats:
+        """Return cutoffs at which ratings without any effect have the given shares.
+
+        Parameters
+        ----------
+        shares : sequence of ndarray
+            Of each rater the share of each category; a symmetric rater's are averaged with their mirror.
+        """
+        parts = []
+        for share, symmetric in zip(shares, self.symmetric, strict=True):
+            kept = (share + share[::-1]) / 2 if symmetric else share
+            below = np.clip(np.cumsum(kept)[:-1], 0.005, 0.995)
+            parts.append(_spread(np.log(below / (1 - below)), symmetric=symmetric))
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _spread(cutoffs: Floats, *, symmetric: bool) -> Floats:
+    """Move cutoffs apart that coincide, as those of a category without ratings do."""
+    found = np.array(cutoffs, dtype=np.float64)
+    for at in range(1, len(found)):
+        found[at] = max(found[at], found[at - 1] + 0.02)
+    return np.asarray((found - found[::-1]) / 2 if symmetric else found)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OrdinalTerms:
+    """Log-likelihood of ratings, and its derivatives; each of shape (ratings,)."""
+
+    log_probability: Floats = field(repr=False)
+    by_eta: Floats = field(repr=False)
+    """First derivative by the linear predictor."""
+    by_upper: Floats = field(repr=False)
+    """First derivatives by the cutoff above and below the category; 0 where that is infinite."""
+    by_lower: Floats = field(repr=False)
+    """First derivatives by the cutoff above and below the category; 0 where that is infinite."""
+
+
+def ordinal_terms(eta: Floats, upper: Floats, lower: Floats) -> OrdinalTerms:
+    """Return the terms of ratings.
+
+    With ``a = upper - eta`` and ``b = lower - eta`` the probability is ``sigma(a) - sigma(b)``, which is computed as
+    ``sigma(a) sigma(-b) (1 - exp(b - a))``: no difference of numbers that are nearly equal.
+
+    Parameters
+    ----------
+    eta : ndarray of float64, shape (ratings,)
+        Linear predictor, the effective advantage of equation 3.1.
+    upper, lower : ndarray of float64, shape (ratings,)
+        Cutoffs of the category that was seen; infinite at the ends.
+
+    Examples
+    --------
+    >>> found = ordinal_terms(np.array([0.0]), np.array([1.0]), np.array([-np.inf]))
+    >>> round(float(np.exp(found.log_probability[0])), 4), round(float(found.by_eta[0]), 4)
+    (0.7311, -0.2689)
+    """
+    a, b = upper - eta, lower - eta
+    apart = np.log(-np.expm1(lower - upper))
+    # Logarithms, because a probability far out is 0 in floating point.
+    below_upper, above_lower = special.log_expit(a), special.log_expit(-b)
+    return OrdinalTerms(
+        apart + below_upper + above_lower,
+        special.expit(a) - special.expit(-b),
+        np.exp(special.log_expit(-a) - above_lower - apart),
+        -np.exp(special.log_expit(b) - below_upper - apart),
+    )
+
+
+def slope_and_curvature(eta: Floats, upper: Floats, lower: Floats) -> tuple[Floats, Floats]:
+    """Return the first derivative of the log-probability by the linear predictor, and minus the second.
+
+    The second is never negative, because the log-probability is concave. Both have shape (ratings,).
+    """
+    above, below = special.expit(upper - eta), special.expit(lower - eta)
+    return np.asarray(above + below - 1), np.asarray(above * (1 - above) + below * (1 - below))
+
+
+def log_probability(eta: Floats, upper: Floats, lower: Floats) -> Floats:
+    """Return the log-probabilities of ratings, shape (ratings,)."""
+    apart = np.log(-np.expm1(lower - upper))
+    return np.asarray(apart + special.log_expit(upper - eta) + special.log_expit(eta - lower))
+
+
+def category_probabilities(eta: Floats, cutoffs: Floats) -> Floats:
+    """Return the probability of each category.
+
+    Parameters
+    ----------
+    eta : ndarray of float64, shape (cells,)
+    cutoffs : ndarray of float64, shape (categories - 1,)
+        Increasing.
+
+    Returns
+    -------
+    ndarray of float64, shape (cells, categories)
+
+    Examples
+    --------
+    >>> category_probabilities(np.zeros(1), np.array([-1.0, 1.0])).round(3).tolist()
+    [[0.269, 0.462, 0.269]]
+    """
+    upper = np.append(cutoffs, np.inf)
+    lower = np.insert(cutoffs, 0, -np.inf)
+    return np.asarray(np.exp(log_probability(eta[:, None], upper[None], lower[None])))
+
+
+def score_and_information(
+    x: Floats, y: npt.NDArray[np.int64], coefficients: Floats, cutoffs: Floats, weights: Floats
+) -> tuple[float, Floats, Floats]:
+    """Return log-likelihood, gradient and observed information of a proportional odds model.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (ratings, columns)
+    y : ndarray of int64, shape (ratings,)
+    coefficients : ndarray of float64, shape (columns,)
+    cutoffs : ndarray of float64, shape (categories - 1,)
+        Increasing.
+    weights : ndarray of float64, shape (ratings,)
+
+    Returns
+    -------
+    log_likelihood : float
+    gradient : ndarray of float64, shape (columns + categories - 1,)
+    information : ndarray of float64, shape (columns + categories - 1, columns + categories - 1)
+        Minus the second derivatives; the block of the cutoffs has three diagonals.
+    """
+    upper, lower = np.append(cutoffs, np.inf)[y], np.insert(cutoffs, 0, -np.inf)[y]
+    eta = x @ coefficients
+    terms = ordinal_terms(eta, upper, lower)
+    above, below = special.expit(upper - eta), special.expit(lower - eta)
+    at_upper, at_lower = weights * above * (1 - above), weights * below * (1 - below)
+    both = -weights * terms.by_upper * terms.by_lower
+    k, count = x.shape[1], len(cutoffs)
+    size = count + 1
+
+    def by_cutoff(of_upper: Floats, of_lower: Floats) -> Floats:
+        return np.asarray(np.bincount(y, of_upper, size)[:-1] + np.bincount(y, of_lower, size)[1:])
+
+    gradient = np.concatenate(
+        [x.T @ (weights * terms.by_eta), by_cutoff(weights * terms.by_upper, weights * terms.by_lower)]
+    )
+    found = np.zeros((k + count, k + count))
+    found[:k, :k] = x.T @ ((at_upper + at_lower)[:, None] * x)
+    for column in range(k):
+        found[column, k:] = -by_cutoff(at_upper * x[:, column], at_lower * x[:, column])
+    found[k:, :k] = found[:k, k:].T
+    places = np.arange(k, k + count)
+    found[places, places] = by_cutoff(at_upper + both, at_lower + both)
+    if count > 1:
+        beside = -np.bincount(y, both, size)[1:-1]
+        found[places[:-1], places[1:]] = found[places[1:], places[:-1]] = beside
+    return float(weights @ terms.log_probability), gradient, found
+
+
+_STEPS = 60
+_PRECISE = 1e-10
+_WEAK = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class OrdinalRegression:
+    """A fitted regression."""
+
+    coefficients: Floats
+    cutoffs: Floats
+    covariance: Floats = field(repr=False)
+    """Block of the coefficients in the inverse of the observed information, the penalty counted."""
+    log_likelihood: float
+    """Without the penalty."""
+    smoothed: bool = False
+    """Whether half a rating without any effect was added to each category, because one had none."""
+    converged: bool = True
+
+    @property
+    def se(self) -> Floats:
+        """Standard errors of the coefficients, shape (columns,)."""
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0)))
+
+    def log_probabilities(self, x: Floats, y: _Ints) -> Floats:
+        """Return the log-probability of each rating ``y`` (ratings,) at ``x`` (ratings, columns)."""
+        upper, lower = np.append(self.cutoffs, np.inf), np.insert(self.cutoffs, 0, -np.inf)
+        return log_probability(x @ self.coefficients, upper[y], lower[y])
+
+
+def fit_ordinal(
+    x: Floats,
+    y: _Ints,
+    categories: int,
+    *,
+    ridge: float | Floats = 0.0,
+    weights: Floats | None = None,
+    symmetric: bool = False,
+) -> OrdinalRegression:
+    """Fit a proportional odds regression, ``P(Y <= c) = sigma(a_{c+1} - x'b)``.
+
+    The penalised log-likelihood ``sum w log p - ridge |b|^2 / 2`` is concave, so Newton's method with halved steps
+    finds its maximum. Where a category has no rating, half a rating at ``x = 0`` is added to each category: its
+    cutoffs would otherwise coincide or be infinite.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (ratings, columns)
+    y : ndarray of int64, shape (ratings,)
+        Categories from 0.
+    categories : int
+        At least 2.
+    ridge : float or ndarray of float64, shape (columns,)
+        At least 0.
+    weights : ndarray of float64, shape (ratings,), optional
+    symmetric : bool
+        Whether the cutoffs mirror each other about 0, as those of a comparison do.
+
+    Returns
+    -------
+    OrdinalRegression
+
+    Examples
+    --------
+    >>> x, y = np.array([[-1.0], [0.0], [1.0], [0.5]]), np.array([0, 1, 1, 0])
+    >>> found = fit_ordinal(x, y, 2, ridge=1.0)
+    >>> found.coefficients.round(3).tolist(), found.cutoffs.round(3).tolist()
+    ([0.488], [0.063])
+    """
+    ratings = np.ones(len(y)) if weights is None else weights
+    counts = np.bincount(y, ratings, categories)
+    seen = counts + counts[::-1] if symmetric else counts
+    smoothed = bool((seen <= 0).any())
+    if smoothed:
+        x = np.concatenate([x, np.zeros((categories, x.shape[1]))])
+        y = np.concatenate([y, np.arange(categories)])
+        ratings = np.concatenate([ratings, np.full(categories, _WEAK)])
+    penalty = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
+    to_cutoffs = mirrored(categories) if symmetric else np.eye(categories - 1)
+    likelihood = _Penalised(x, y, ratings, penalty, to_cutoffs)
+    layout = CutoffLayout((categories,), (symmetric,))
+    shares = np.maximum(np.bincount(y, ratings, categories), 1e-9)
+    start = np.linalg.lstsq(to_cutoffs, layout.even([shares / shares.sum()]), rcond=None)[0]
+    k = x.shape[1]
+    found, converged = _maximised(likelihood, np.concatenate([np.zeros(k), start]))
+    _, _, information = likelihood.at(found)
+    inverse: Floats = np.linalg.pinv(information, hermitian=True).astype(np.float64)
+    return OrdinalRegression(
+        found[:k],
+        to_cutoffs @ found[k:],
+        inverse[:k, :k],
+        likelihood.value(found, penalised=False),
+        smoothed,
+        converged,
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Penalised:
+    """A penalised log-likelihood as a function of the coefficients and of numbers that are linear in the cutoffs."""
+
+    x: Floats
+    y: _Ints
+    weights: Floats
+    ridge: Floats
+    to_cutoffs: Floats
+
+    def value(self, at: Floats, *, penalised: bool = True) -> float:
+        """Return the log-likelihood; minus infinity where the cutoffs are not increasing."""
+        coefficients, cutoffs = at[: self.x.shape[1]], self.to_cutoffs @ at[self.x.shape[1] :]
+        if (np.diff(cutoffs) <= 0).any():
+            return -np.inf
+        upper, lower = np.append(cutoffs, np.inf)[self.y], np.insert(cutoffs, 0, -np.inf)[self.y]
+        found = float(self.weights @ log_probability(self.x @ coefficients, upper, lower))
+        return found - (float(self.ridge @ coefficients**2) / 2 if penalised else 0.0)
+
+    def at(self, at: Floats) -> tuple[float, Floats, Floats]:
+        """Return value, gradient and observed information, the penalty counted."""
+        k = self.x.shape[1]
+        coefficients = at[:k]
+        value, gradient, information = score_and_information(
+            self.x, self.y, coefficients, self.to_cutoffs @ at[k:], self.weights
+        )
+        turn = np.zeros((len(gradient), len(at)))
+        turn[:k, :k] = np.eye(k)
+        turn[k:, k:] = self.to_cutoffs
+        gradient, information = turn.T @ gradient, turn.T @ information @ turn
+        gradient[:k] -= self.ridge * coefficients
+        information[range(k), range(k)] += self.ridge
+        return value - float(self.ridge @ coefficients**2) / 2, gradient, information
+
+
+def _maximised(likelihood: _Penalised, start: Floats) -> tuple[Floats, bool]:
+    """Climb by Newton's method; a step is halved until the value rises."""
+    at = start
+    for _ in range(_STEPS):
+        value, gradient, information = likelihood.at(at)
+        step = np.linalg.lstsq(information, gradient, rcond=1e-12)[0]
+        gain = float(gradient @ step)
+        if gain < _PRECISE:
+            return at, True
+        size = 1.0
+        while size > 1e-8 and not likelihood.value(at + size * step) > value:
+            size /= 2
+        if size <= 1e-8:
+            return at, gain < 1e-6
+        at = at + size * step
+    return at, False

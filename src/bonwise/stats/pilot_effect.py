@@ -1,0 +1,269 @@
+"""What a pilot says of an effect: its uncertainty, and power by drawing its prompts or clusters again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from bonwise.stats.clusters import cluster_sums
+from bonwise.stats.estimand import ratio
+from bonwise.stats.laws import student_quantile
+from bonwise.stats.sample_size import critical_value, mean_units
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "MOST_UNITS",
+    "Redrawn",
+    "Samples",
+    "Shift",
+    "log_residual",
+    "redraw",
+    "shift",
+    "small_sample_units",
+    "standardised",
+    "wilson",
+    "within_z",
+]
+
+_Ints = npt.NDArray[np.int64]
+
+_EVERYWHERE = (-np.inf, np.inf)
+
+
+class Shift(NamedTuple):
+    """A figure of a pilot."""
+
+    estimate: float
+    """The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined."""
+    se: float
+    """The figure and its standard error, one prompt or cluster left out at a time; NaN where undefined."""
+    units: int
+    """Prompts, or clusters of them."""
+
+    def at(self, confidence: float) -> tuple[float, float]:
+        """Return Student's interval, both ends infinite where there is no standard error."""
+        if not np.isfinite(self.se):
+            return _EVERYWHERE
+        half = student_quantile(confidence, self.units - 1) * self.se
+        return self.estimate - half, self.estimate + half
+
+
+def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None = None) -> Shift:
+    """Estimate a function of totals over prompts.
+
+    Parameters
+    ----------
+    rows : ndarray of float64, shape (sums, prompts)
+    of : callable
+        Totals of shape (sums, ...) to a figure of shape (...), NaN where undefined.
+    clusters : ndarray of int64, shape (prompts,), optional
+        What is left out at a time.
+
+    Examples
+    --------
+    >>> found = shift(np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), lambda t: t[1] / t[0])
+    >>> found.estimate, round(found.se, 4)
+    (2.0, 0.5774)
+    """
+    rows = cluster_sums(rows, clusters)
+    units = rows.shape[1]
+    total = rows.sum(axis=1)
+    left = of(total[:, None] - rows)
+    se = float(np.sqrt((units - 1) * left.var())) if units > 1 and np.isfinite(left).all() else np.nan
+    return Shift(float(of(total)), se, units)
+
+
+def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift:
+    """Estimate the mean of a contrast over its standard deviation, that within prompts included.
+
+    Examples
+    --------
+    >>> d = np.array([1.0, 2.0, 3.0])
+    >>> round(standardised(d, d * d).estimate, 3)
+    2.449
+    """
+
+    def of(t: Floats) -> Floats:
+        mean, square = t[1] / t[0], t[2] / t[0]
+        spread = square - mean**2
+        return ratio(mean, np.sqrt(np.where(spread > 1e-12 * square, spread, 0.0)))
+
+    return shift(np.array([np.ones(len(m1)), m1, m2]), of, clusters)
+
+
+def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift:
+    """Estimate the logarithm of ``Var(y1 - rho y2) / mean(y2)^2`` with ``rho = mean(y1) / mean(y2)``.
+
+    Divided by the prompts of a study, its exponential is the squared standard error of the recovery.
+    """
+
+    def of(t: Floats) -> Floats:
+        mean, best = t[1] / t[0], t[2] / t[0]
+        rho = ratio(mean, best)
+        spread = (t[3] - 2 * rho * t[4] + rho**2 * t[5]) / t[0]
+        positive = ratio(spread, best**2)
+        return np.log(np.where(positive > 0, positive, np.nan))
+
+    return shift(np.array([np.ones(len(y1)), y1, y2, y1 * y1, y1 * y2, y2 * y2]), of, clusters)
+
+
+def within_z(squares_score: Floats, squares_label: Floats, products: Floats, clusters: _Ints | None = None) -> Shift:
+    """Estimate Fisher's z of the within-prompt correlation from each prompt's sums of deviations."""
+
+    def of(t: Floats) -> Floats:
+        r = ratio(t[2], np.sqrt(t[0] * t[1]))
+        return np.arctanh(np.where(np.abs(r) < 1, r, np.nan))
+
+    return shift(np.array([squares_score, squares_label, products]), of, clusters)
+
+
+def wilson(wins: float, n: float, confidence: float) -> tuple[float, float]:
+    """Return Wilson's two-sided interval of a share.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson(28, 50, 0.95)]
+    [0.423, 0.688]
+    """
+    z = float(special.ndtri(0.5 + confidence / 2))
+    share, lean = wins / n, z * z / n
+    middle = (share + lean / 2) / (1 + lean)
+    half = z * np.sqrt(share * (1 - share) / n + lean / (4 * n)) / (1 + lean)
+    return float(middle - half), float(middle + half)
+
+
+_SAMPLES = (400, 2000)
+"""Fewest and most samples of each size."""
+
+_DRAWS = 4_000_000
+"""Units drawn of one size, which decides how many samples there are between these limits."""
+
+MOST_UNITS = 20_000
+"""Prompts or clusters from which on the normal formula is used: nothing is drawn."""
+
+_POINTS = (0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.6)
+"""Sizes, as parts of what the normal formula asks for."""
+
+_FURTHER = 1.6
+_LONGEST = 5
+"""Sizes that are tried beyond the last one, each so many times larger, where none has the power asked for."""
+
+_FEWEST = 5
+
+_CELLS = 2_000_000  # of one array, which bounds the memory
+
+Samples = npt.NDArray[np.int64]
+"""Positions of the units drawn, shape (samples, units of each)."""
+
+
+class Redrawn(NamedTuple):
+    """What drawing the pilot again says."""
+
+    units: float | None
+    """Prompts, or clusters, with which the power asked for is reached; None where no size tried reaches it."""
+    sizes: tuple[int, ...]
+    """Sizes that were drawn."""
+    powers: tuple[float, ...]
+    """Share of the samples of each size that pass, made monotone."""
+
+    @property
+    def samples(self) -> int:
+        """Samples drawn in all."""
+        return sum(map(_samples, self.sizes))
+
+    def power(self, units: float) -> float:
+        """Return the power with so many units, linear between the sizes drawn.
+
+        Below them it is a share of that of the smallest; above them the rest of the way to 1 shrinks as 1 / units.
+        """
+        last = self.sizes[-1]
+        if units > last:
+            return 1 - (1 - self.powers[-1]) * last / units
+        return float(np.interp(units, [0, *self.sizes], [0.0, *self.powers]))
+
+
+def small_sample_units(standardised: float, power: float, confidence: float) -> float:
+    """Return the units that a one-sided t test of a mean needs, where values are normal.
+
+    ``((z_alpha + z_power) / standardised)^2 + z_alpha^2 / 2``, Guenther's correction of the z test.
+
+    Examples
+    --------
+    >>> round(small_sample_units(0.5, 0.9, 0.95), 1)
+    35.6
+    """
+    z = critical_value(confidence, 1)
+    return mean_units(standardised, power, confidence, 1) + z * z / 2
+
+
+def redraw(
+    passes: Callable[[Samples, np.random.Generator], npt.NDArray[np.bool_]],
+    units: int,
+    start: float,
+    power: float,
+    seed: int,
+) -> Redrawn:
+    """Find the smallest size at which so many samples, drawn with replacement, pass a gate.
+
+    Parameters
+    ----------
+    passes : callable
+        Samples, and what else is drawn at random, to whether each passes.
+    units : int
+        Prompts, or clusters, of the pilot.
+    start : float
+        What the normal formula asks for, up to `MOST_UNITS`; 400 to 2,000 samples are drawn of each of seven sizes
+        from .35 to 1.6 times as many.
+    power : float
+        Share of the samples that must pass.
+    seed : int
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 2.0, -1.0, 1.5, 0.5, -0.5])
+    >>> found = redraw(lambda drawn, _: values[drawn].mean(axis=1) > 0, len(values), 20, 0.9, seed=0)
+    >>> 5 <= found.units <= 20, found.samples
+    (True, 14000)
+    """
+    rng = np.random.default_rng(seed)
+    sizes = sorted({max(_FEWEST, round(part * start)) for part in _POINTS})
+    shares = [_share(passes, units, size, rng) for size in sizes]
+    while max(shares) < power and len(sizes) < len(_POINTS) + _LONGEST and sizes[-1] * _FURTHER <= MOST_UNITS:
+        sizes.append(math.ceil(sizes[-1] * _FURTHER))
+        shares.append(_share(passes, units, sizes[-1], rng))
+    powers = np.maximum.accumulate(shares)
+    return Redrawn(_reached(sizes, powers, power), tuple(sizes), tuple(powers.tolist()))
+
+
+def _samples(size: int) -> int:
+    fewest, most = _SAMPLES
+    return min(most, max(fewest, _DRAWS // size))
+
+
+def _reached(sizes: list[int], powers: Floats, power: float) -> float | None:
+    if powers[-1] < power:
+        return None
+    at = int(np.searchsorted(powers, power))
+    if at == 0:
+        return float(sizes[0])
+    return float(np.interp(power, powers[at - 1 : at + 1], sizes[at - 1 : at + 1]))
+
+
+def _share(
+    passes: Callable[[Samples, np.random.Generator], npt.NDArray[np.bool_]],
+    units: int,
+    size: int,
+    rng: np.random.Generator,
+) -> float:
+    """Return the share of the samples of one size that pass, some of them at a time."""
+    passed, left, block = 0, _samples(size), max(1, _CELLS // size)
+    while left:
+        some = min(block, left)
+        passed += int(np.count_nonzero(passes(rng.integers(0, units, (some, size)), rng)))
+        left -= some
+    return passed / _samples(size)

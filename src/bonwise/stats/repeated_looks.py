@@ -1,0 +1,269 @@
+"""Looking repeatedly without being spoilt by it.
+
+Confidence sequences, an e-process of votes, and a stop at a half-width.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize, special
+
+from bonwise.stats.jackknife import moments_df
+from bonwise.stats.running_ratio import RunningRatio
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "EARLIEST",
+    "EARLIEST_LOOK",
+    "STEP",
+    "TELLING",
+    "first_look",
+    "log_wealth",
+    "looks",
+    "mixture_variance",
+    "mixture_weight",
+    "precision_limits",
+    "sequence_limits",
+    "share_limits",
+    "sides",
+    "squared_critical",
+    "vote_sides",
+]
+
+EARLIEST = 200
+"""Prompts from which on the sequence is trusted: it rests on a normal limit."""
+
+
+def mixture_variance(target: float, confidence: float) -> float:
+    """Return k2, the mixture's variance for which the sequence is narrowest after `target` prompts.
+
+    ``k2 = (-2 ln alpha + ln(1 - 2 ln alpha)) / target`` with ``alpha = 1 - confidence``.
+
+    Examples
+    --------
+    >>> round(mixture_variance(400, 0.95), 5)
+    0.01984
+    """
+    doubled = -2 * np.log1p(-confidence)
+    return float((doubled + np.log1p(doubled)) / target)
+
+
+def squared_critical(count: Floats, target: float, confidence: float) -> Floats:
+    """Return what is in the place of z^2 after `count` prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``.
+
+    Parameters
+    ----------
+    count : ndarray of float64
+        m.
+    target : float
+        Prompts after which the sequence is to be narrowest; fixed before the first label.
+    confidence : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> squared_critical(np.array([200.0, 400.0, 800.0]), 400, 0.95).round(3).tolist()
+    [9.508, 9.212, 9.373]
+    """
+    spread = count * mixture_variance(target, confidence)
+    found: Floats = (spread + 1) / spread * (np.log1p(spread) - 2 * np.log1p(-confidence))
+    return found
+
+
+def sequence_limits(running: RunningRatio, target: float, confidence: float) -> tuple[Floats, Floats]:
+    """Return the sequence's interval for the ratio at every look, NaN where it is unbounded.
+
+    Parameters
+    ----------
+    running : RunningRatio
+    target, confidence : float
+        As in `squared_critical`.
+    """
+    return running.limits(squared_critical(running.count, target, confidence))
+
+
+def sides(running: RunningRatio, than: float, target: float, confidence: float) -> Floats:
+    """Return at every look where the sequence lies: 1 above a ratio, -1 below it, 0 where it holds it.
+
+    The denominator is never negative, so the mean of ``psi(than)`` has the sign of ``ratio - than``; this
+    answers also where the interval of the ratio itself is unbounded.
+
+    Parameters
+    ----------
+    running : RunningRatio
+    than : float
+        The ratio to compare it with.
+    target, confidence : float
+        As in `squared_critical`.
+    """
+    mean, se = running.gap(than)
+    reach = np.sqrt(squared_critical(running.count, target, confidence)) * se
+    found: Floats = np.where(running.varies(than) & (np.abs(mean) > reach), np.sign(mean), 0.0)
+    return found
+
+
+_LIGHTEST, _HEAVIEST = 1.0, 50.0
+_SMALLEST = 1e-12
+
+
+def mixture_weight(margin: float) -> float:
+    """Return a, the parameter of the Beta(a, a) mixture that suits a margin: ``1 / (8 margin^2)`` within [1, 50].
+
+    Parameters
+    ----------
+    margin : float
+        The expected ``|p - 1/2|``, in (0, 1/2].
+
+    Examples
+    --------
+    >>> [round(mixture_weight(margin), 1) for margin in (0.01, 0.1, 0.25, 0.5)]
+    [50.0, 12.5, 2.0, 1.0]
+    """
+    return float(np.clip(1 / (8 * margin**2), _LIGHTEST, _HEAVIEST))
+
+
+def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats | float = 0.5) -> Floats:
+    """Return ``ln M_n(p)``.
+
+    Parameters
+    ----------
+    wins, votes : ndarray of float64 or float
+        k and n, of one shape.
+    a : float
+        Of the mixture; fixed before the first vote.
+    p : float or ndarray of float64
+        The share that is compared with the votes, in (0, 1).
+
+    Examples
+    --------
+    >>> np.exp(log_wealth(np.array([1.0, 2.0]), np.array([1.0, 2.0]), a=1.0)).round(4).tolist()
+    [1.0, 1.3333]
+    """
+    losses = np.subtract(votes, wins)
+    mixed = special.betaln(wins + a, losses + a) - special.betaln(a, a)
+    return np.asarray(mixed - special.xlogy(wins, p) - special.xlog1py(losses, -p), dtype=np.float64)
+
+
+def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: float) -> Floats:
+    """Return after each vote where the confidence sequence lies: 1 above a share, -1 below it, 0 around it.
+
+    Parameters
+    ----------
+    wins, votes : ndarray of float64, shape (looks,)
+    a : float
+        Of the mixture.
+    than : float
+        The share to compare it with, in (0, 1); one half: neither is preferred.
+    confidence : float
+        In (0, 1).
+    """
+    out = log_wealth(wins, votes, a, than) >= -np.log1p(-confidence)
+    found: Floats = np.where(out, np.sign(wins - than * votes), 0.0)
+    return found
+
+
+def share_limits(wins: float, votes: float, a: float, confidence: float) -> tuple[float, float]:
+    """Return the confidence sequence's interval for the share, ``{p : M_n(p) < 1/alpha}``.
+
+    Parameters
+    ----------
+    wins, votes : float
+        k and n.
+    a : float
+        Of the mixture.
+    confidence : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> low, high = share_limits(60.0, 100.0, a=10.0, confidence=0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.455, 0.734)
+    """
+    most = -float(np.log1p(-confidence))
+
+    def excess(p: float) -> float:
+        return float(log_wealth(wins, votes, a, p) - most)
+
+    # ln M is convex in p with its least value at k / n.
+    middle = min(max(wins / votes, _SMALLEST), 1 - _SMALLEST) if votes else 0.5
+    low = 0.0 if excess(_SMALLEST) < 0 else float(optimize.brentq(excess, _SMALLEST, middle))
+    high = 1.0 if excess(1 - _SMALLEST) < 0 else float(optimize.brentq(excess, middle, 1 - _SMALLEST))
+    return low, high
+
+
+STEP = 10
+"""Prompts from one look to the next."""
+
+EARLIEST_LOOK = 30
+"""Units, prompts or clusters of prompts, before the first look."""
+
+TELLING = 20
+"""Units before the first look in which there was something to gain and the pick did not gain exactly 0."""
+
+_SHARE_OF_PLANNED = 0.1
+_EXTRA = 10.0  # prompts' worth of variance on top
+
+
+def first_look(planned: int | None) -> int:
+    """Return m0, the number of prompts before which nothing is looked at: max(30, 10 % of what is planned).
+
+    Examples
+    --------
+    >>> first_look(None), first_look(170), first_look(473)
+    (30, 30, 48)
+    """
+    return max(EARLIEST_LOOK, int(np.ceil(_SHARE_OF_PLANNED * (planned or 0) - 1e-9)))
+
+
+def looks(first: int, running: RunningRatio) -> npt.NDArray[np.int64]:
+    """Return the numbers of prompts at which the rule looks, among those there are.
+
+    Every `STEP` prompts from the first look on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of
+    the ratio: where few prompts carry all of the variance, the spread of those seen so far says little.
+
+    Parameters
+    ----------
+    first : int
+        Prompts before the first look.
+    running : RunningRatio
+        After each labelled prompt.
+
+    Examples
+    --------
+    >>> running = RunningRatio.of(np.tile([0.0, 1.0, -1.0], 19), np.ones(57))
+    >>> looks(30, running).tolist()
+    [30, 40, 50]
+    >>> looks(20, RunningRatio.of(np.tile([0.0, 1.0, -1.0], 19), np.ones(57), np.arange(57) // 2)).tolist()
+    []
+    """
+    numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
+    seen = running.at(numbers)
+    found: npt.NDArray[np.int64] = numbers[(seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)]
+    return found
+
+
+def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, Floats]:
+    """Return Fieller's interval with Student's t and ``1 + 10/m`` times the variance, NaN where it is unbounded.
+
+    The degrees of freedom are those of `bonwise.stats.jackknife.kurtosis_df`.
+
+    Parameters
+    ----------
+    running : RunningRatio
+        At the looks wanted, each after two units or more.
+    confidence : float
+        Two-sided, in (0, 1).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> running = RunningRatio.of(rng.normal(0.1, 0.1, 500), rng.uniform(0.2, 0.6, 500))
+    >>> low, high = precision_limits(running.at(np.array([50, 500])), 0.95)
+    >>> (high - low).round(3).tolist()
+    [0.132, 0.042]
+    """
+    df = moments_df(1.0, running.kurtosis / running.count, running.count)
+    squared = np.square(special.stdtrit(df, 0.5 + confidence / 2), dtype=np.float64)
+    return running.limits(squared, 1 + _EXTRA / running.count)

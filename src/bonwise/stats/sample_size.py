@@ -1,0 +1,304 @@
+"""Power: how likely a study of a given size finds what is there, and how many prompts or votes are enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "SMALLEST_MARGIN",
+    "ExactSampleSize",
+    "correlation_pairs",
+    "correlation_power",
+    "critical_value",
+    "detectable_margin",
+    "equal_mean_units",
+    "equal_votes",
+    "equal_votes_power",
+    "mean_power",
+    "mean_units",
+    "nearest",
+    "paper_margin",
+    "paper_votes",
+    "paper_votes_power",
+    "votes",
+    "votes_power",
+]
+
+_Counts = npt.ArrayLike
+
+
+def critical_value(confidence: float, sides: int) -> float:
+    """Return the normal quantile beyond which a test with one or two sides rejects.
+
+    Examples
+    --------
+    >>> round(critical_value(0.95, 1), 3), round(critical_value(0.95, 2), 3)
+    (1.645, 1.96)
+    """
+    return float(special.ndtri(1 - (1 - confidence) / sides))
+
+
+def mean_power(standardised: float, n: float, confidence: float, sides: int) -> float:
+    """Return the power of a z test of a mean.
+
+    Parameters
+    ----------
+    standardised : float
+        Mean over standard deviation of one unit.
+    n : float
+        Units.
+    confidence : float
+        1 - alpha.
+    sides : int
+        1 (the mean is above 0) or 2.
+
+    Examples
+    --------
+    >>> round(mean_power(0.241, 147.4, 0.95, 1), 2)
+    0.9
+    """
+    z, drift = critical_value(confidence, sides), standardised * np.sqrt(n)
+    other = special.ndtr(-drift - z) if sides == 2 else 0.0
+    return float(special.ndtr(drift - z) + other)
+
+
+def correlation_power(r: float, least: float, pairs: float, confidence: float) -> float:
+    """Return the power to find a within-prompt correlation above a threshold, one-sided, by Fisher's z.
+
+    Parameters
+    ----------
+    r, least : float
+        The correlation and the threshold.
+    pairs : float
+        Degrees of freedom plus 1 of the correlation: P (n - 1) for P prompts of n candidates. Fisher's z has the
+        variance 1 / (pairs - 2).
+    confidence : float
+
+    Examples
+    --------
+    >>> round(correlation_power(0.5, 0.4, 182 * 3, 0.95), 2)
+    0.9
+    """
+    apart = np.arctanh(r) - np.arctanh(least)
+    return float(special.ndtr(apart * np.sqrt(max(pairs - 2, 0.0)) - critical_value(confidence, 1)))
+
+
+def paper_votes_power(delta: float, n: float, confidence: float) -> float:
+    """Return the power to find a preference margin as equation 8 has it: both tails of the normal law.
+
+    Examples
+    --------
+    >>> round(paper_votes_power(0.1, 262.7, 0.95), 3)
+    0.9
+    """
+    return mean_power(2 * abs(delta), n, confidence, 2)
+
+
+def votes_power(delta: float, n: _Counts, confidence: float) -> Floats:
+    """Return the power of the exact two-sided binomial test of a preference margin.
+
+    Parameters
+    ----------
+    delta : float
+        Margin, in [-1/2, 1/2].
+    n : array_like of int
+        Decisive votes.
+    confidence : float
+
+    Examples
+    --------
+    >>> votes_power(0.321, [26, 33], 0.95).round(3).tolist()
+    [0.921, 0.976]
+    """
+    votes = np.asarray(n, dtype=np.float64)
+    last = _lower_region(votes, (1 - confidence) / 2)
+    p = 0.5 + abs(delta)
+    # By symmetry the upper region of p is the lower one of 1 - p.
+    return np.asarray(stats.binom.cdf(last, votes, 1 - p) + stats.binom.cdf(last, votes, p))
+
+
+def _lower_region(votes: Floats, tail: float) -> Floats:
+    """Return the largest count with P(K <= count) <= tail under a fair coin, -1 where there is none."""
+    near = stats.binom.ppf(tail, votes, 0.5)
+    last: Floats = np.where(stats.binom.cdf(near, votes, 0.5) <= tail, near, near - 1)
+    return last
+
+
+def equal_votes_power(bound: float, n: _Counts, confidence: float) -> Floats:
+    """Return how likely two exact one-sided tests show that a margin of 0 lies within a bound on either side.
+
+    Parameters
+    ----------
+    bound : float
+        Margins of this size or more are to be ruled out, in (0, 1/2).
+    n : array_like of int
+        Decisive votes.
+    confidence : float
+        Of each of the two tests.
+
+    Examples
+    --------
+    >>> equal_votes_power(0.1, [140, 281], 0.95).round(2).tolist()
+    [0.45, 0.91]
+    """
+    votes = np.asarray(n, dtype=np.float64)
+    low = stats.binom.isf(1 - confidence, votes, 0.5 - bound) + 1
+    inside = stats.binom.cdf(votes - low, votes, 0.5) - stats.binom.cdf(low - 1, votes, 0.5)
+    return np.asarray(np.maximum(inside, 0.0))
+
+
+SMALLEST_MARGIN = 1e-4
+"""Preference margin below which no study is planned: it would take more than 100 million votes."""
+
+
+class ExactSampleSize(NamedTuple):
+    """Two answers to how many votes an exact test needs, whose power rises in a saw-tooth."""
+
+    first: int
+    """Smallest number with the power asked for."""
+    settled: int
+    """Smallest number from which on every larger one has it too."""
+
+
+def mean_units(standardised: float, power: float, confidence: float, sides: int) -> float:
+    """Return the units a z test of a mean needs: ``((z_alpha + z_power) / standardised)^2``.
+
+    Examples
+    --------
+    >>> from bonwise.planning.normal_picks import complete_contrast
+    >>> round(mean_units(complete_contrast(4, 0.2).standardised, 0.9, 0.95, 1), 2)
+    147.43
+    """
+    return ((critical_value(confidence, sides) + float(special.ndtri(power))) / standardised) ** 2
+
+
+def equal_mean_units(standardised: float, power: float, confidence: float) -> float:
+    """Return the units two one-sided tests need to show that a mean of 0 lies within a bound.
+
+    Parameters
+    ----------
+    standardised : float
+        Bound over the standard deviation of one unit.
+    power, confidence : float
+
+    Examples
+    --------
+    >>> round(equal_mean_units(0.2, 0.9, 0.95), 1)
+    270.6
+    """
+    return ((critical_value(confidence, 1) + float(special.ndtri((1 + power) / 2))) / standardised) ** 2
+
+
+def correlation_pairs(apart: float, power: float, confidence: float) -> float:
+    """Return the P (n - 1) that finds two Fisher z values apart, one-sided: ``2 + ((z_alpha + z_power) / apart)^2``.
+
+    Examples
+    --------
+    >>> round(correlation_pairs(math.atanh(0.5) - math.atanh(0.4), 0.9, 0.95) / 3, 1)
+    181.5
+    """
+    return 2 + mean_units(apart, power, confidence, 1)
+
+
+def paper_votes(delta: float, power: float, confidence: float) -> float:
+    """Return the votes of equation 8, not rounded: ``(z_{1-alpha/2} + z_power)^2 / (4 delta^2)``.
+
+    Examples
+    --------
+    >>> round(paper_votes(0.072, 0.9, 0.95), 1)
+    506.7
+    """
+    return mean_units(2 * abs(delta), power, confidence, 2)
+
+
+def paper_margin(votes: float, power: float, confidence: float) -> float:
+    """Return the smallest margin that equation 8 finds with so many votes.
+
+    Examples
+    --------
+    >>> round(paper_margin(paper_votes(0.1, 0.9, 0.95), 0.9, 0.95), 6)
+    0.1
+    """
+    return (critical_value(confidence, 2) + float(special.ndtri(power))) / (2 * math.sqrt(votes))
+
+
+def nearest(raw: float) -> int:
+    """Round as the paper's tables do, half to even; for reproducing them, as it may round below what is needed.
+
+    Examples
+    --------
+    >>> nearest(32.35)
+    32
+    """
+    return round(raw)
+
+
+def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
+    """Return the votes an exact two-sided binomial test needs to find a margin.
+
+    Parameters
+    ----------
+    delta : float
+        Margin, of magnitude between `SMALLEST_MARGIN` and 1/2.
+    power, confidence : float
+
+    Examples
+    --------
+    >>> votes(0.19, 0.9, 0.95)
+    ExactSampleSize(first=72, settled=77)
+    """
+    near = paper_votes(delta, power, confidence)
+    return _settled(lambda n: votes_power(delta, n, confidence), near, power)
+
+
+def equal_votes(bound: float, power: float, confidence: float) -> ExactSampleSize:
+    """Return the votes two exact one-sided tests need to show that a margin of 0 lies within a bound.
+
+    Parameters
+    ----------
+    bound : float
+        Between `SMALLEST_MARGIN` and 1/2.
+    power, confidence : float
+
+    Examples
+    --------
+    >>> equal_votes(0.1, 0.9, 0.95)
+    ExactSampleSize(first=268, settled=281)
+    """
+    near = equal_mean_units(2 * bound, power, confidence)
+    return _settled(lambda n: equal_votes_power(bound, n, confidence), near, power)
+
+
+def _settled(power_of: Callable[[Floats], Floats], near: float, power: float) -> ExactSampleSize:
+    """Look around the normal answer, from which the exact one differs by less than a few of its square roots."""
+    reach = 8 * math.sqrt(near) + 60
+    counts = np.arange(max(1, math.floor(near - reach)), math.ceil(near + reach) + 1, dtype=np.float64)
+    enough = power_of(counts) >= power
+    short = np.flatnonzero(~enough)
+    settled = counts[short[-1] + 1] if short.size else counts[0]
+    return ExactSampleSize(int(counts[np.argmax(enough)]), int(settled))
+
+
+def detectable_margin(count: int, power: float, confidence: float) -> float | None:
+    """Return the smallest margin that an exact binomial test of so many votes finds, None where it finds none.
+
+    Examples
+    --------
+    >>> round(detectable_margin(274, 0.9, 0.95), 4), detectable_margin(4, 0.9, 0.95)
+    (0.0982, None)
+    """
+    if votes_power(0.5, count, confidence) < power:
+        return None
+    low, high = 0.0, 0.5
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if votes_power(middle, count, confidence) >= power else (middle, high)
+    return high

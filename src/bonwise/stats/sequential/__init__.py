@@ -1,1 +1,0 @@
-"""Intervals and tests that may be looked at after every label."""

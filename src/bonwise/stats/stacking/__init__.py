@@ -1,1 +1,0 @@
-"""A stack of judges: a logit of which of two labelled candidates is better, on the scores of several judges."""

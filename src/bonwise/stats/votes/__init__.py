@@ -1,1 +1,0 @@
-"""Raw votes on pairs: margins, what shows them, where they gather."""

@@ -1,0 +1,275 @@
+"""One JSON object out of a file: strict, of a limited size and depth; and what is wrong with one, in a sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from bonwise.errors import FileError
+from bonwise.printable import printable
+from bonwise.table.text_files import file_errors, refuse_pipe
+
+__all__ = ["DEEPEST", "MOST_BYTES", "json_object", "named_keys", "refusal"]
+
+_LONGEST = 60
+"""Characters of a key or a value in a message."""
+
+_MOST_PARTS = 8
+"""Keys inside one another that a message names; the last ones, where there are more."""
+
+_SAYINGS = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a key of this document",
+    "finite_number": "should be a finite number",
+    "greater_than": "should be above {gt}",
+    "greater_than_equal": "should be at least {ge}",
+    "less_than": "should be below {lt}",
+    "less_than_equal": "should be at most {le}",
+    "literal_error": "should be {expected}",
+    "string_too_short": "should not be empty",
+    "string_pattern_mismatch": "should not be empty",
+    "too_long": "should hold at most {max_length}",
+    "too_short": "should hold at least {min_length}",
+    "union_tag_invalid": "is of no known kind",
+    "union_tag_not_found": "is of no known kind",
+}
+
+_SAY_ALL = frozenset({"missing", "extra_forbidden", "string_pattern_mismatch", "string_too_short"})
+"""Types of errors after which a value would say nothing more."""
+
+_KINDS = {
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "an object",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_attributes_type": "an object",
+    "model_type": "an object",
+    "none_required": "null",
+    "string_type": "a text",
+    "string_unicode": "a text of valid Unicode",
+}
+"""What a value should be, by the type of the error that says it is something else."""
+
+
+def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *, whole: str = "the document") -> str:
+    """Say what is wrong with the first key that is, and with how many others.
+
+    Parameters
+    ----------
+    error : pydantic.ValidationError
+    document : mapping, optional
+        What was validated: it tells keys from the names that pydantic gives the members of a union.
+    whole : str
+        What to call it where no single key is wrong.
+
+    Examples
+    --------
+    >>> from bonwise.table.facts import LabelsLeftOut
+    >>> document = {"prompts": "many", "rows": -1}
+    >>> try:
+    ...     LabelsLeftOut.model_validate(document)
+    ... except ValidationError as error:
+    ...     print(refusal(error, document))
+    prompts should be a whole number, not "many"; 1 more key is wrong
+    """
+    by_key: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
+    for one in error.errors(include_url=False):
+        by_key.setdefault(_keys(one, document), []).append(one)
+    # Of a value that fits no member of a union each member says something; one that got further says it of a key.
+    first = next((key for key in by_key if by_key[key][0]["type"] != "extra_forbidden"), next(iter(by_key)))
+    others = len(by_key) - 1
+    more = "" if not others else "; 1 more key is wrong" if others == 1 else f"; {others:,} more keys are wrong"
+    return f"{named_keys(first) or whole} {_said(by_key[first])}{more}"
+
+
+def _keys(one: ErrorDetails, document: object) -> tuple[str | int, ...]:
+    """Return the keys and positions that lead to a value, without the names of members of unions."""
+    if document is None:
+        return one["loc"]
+    found: list[str | int] = []
+    *steps, last = (*one["loc"],) or ("",)
+    for step in (*steps, last):
+        if isinstance(document, Mapping) and step in document:
+            document = document[step]
+        elif isinstance(step, int) and isinstance(document, Sequence) and not isinstance(document, str):
+            document = document[step] if step < len(document) else None
+        elif one["type"] != "missing" or step is not last:
+            continue
+        found.append(step)
+    return tuple(found)
+
+
+def named_keys(keys: tuple[str | int, ...]) -> str:
+    """Return keys as one would write them to get at the value.
+
+    Examples
+    --------
+    >>> named_keys(("judges", "gpt", "bins", 0))
+    'judges.gpt.bins[0]'
+    """
+    name = "" if len(keys) <= _MOST_PARTS else "..."
+    for key in keys[-_MOST_PARTS:]:
+        name += f"[{key}]" if isinstance(key, int) else f"{'.' if name else ''}{printable(key, longest=_LONGEST)}"
+    return name
+
+
+def _said(errors: list[ErrorDetails]) -> str:
+    """Say what is wrong with one value: what it should be, or which limit it breaks."""
+    told = [one for one in errors if one["type"] not in _KINDS]
+    if told:
+        one = told[0]
+        if one["type"] in {"value_error", "assertion_error"}:
+            return printable(one["msg"].partition(", ")[2], longest=200)
+        if one["type"] == "too_short" and one.get("ctx", {}).get("min_length") == 1:
+            return "should not be empty"
+        limits = {name: _limit(value) for name, value in one.get("ctx", {}).items()}
+        words = _SAYINGS.get(one["type"])
+        said = printable(one["msg"], longest=200) if words is None else words.format(**limits)
+        return said if one["type"] in _SAY_ALL else f"{said}, not {_value(one['input'])}"
+    kinds = list(dict.fromkeys(_KINDS[one["type"]] for one in errors))
+    if "a number" in kinds:
+        kinds = [one for one in kinds if one != "a whole number"]
+    return f"should be {' or '.join(kinds)}, not {_value(errors[0]['input'])}"
+
+
+def _limit(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _value(value: object) -> str:
+    """Write a value as JSON does; of what holds others, what it is."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value):,}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "one beyond the range of floats"
+    if value is None or isinstance(value, str | int | float):
+        return printable(json.dumps(value, ensure_ascii=False), longest=_LONGEST)
+    return printable(repr(value), longest=_LONGEST)
+
+
+MOST_BYTES = 256 * 2**20
+"""Bytes of a file that is read."""
+
+DEEPEST = 64
+"""Objects and arrays inside one another."""
+
+_MOST_DIGITS = 300
+"""Of a whole number; one with more is too large for any float."""
+
+_NO_NUMBER = re.compile("NaN|Infinity")
+
+_GZIP = b"\x1f\x8b"
+
+_HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+"""How JSON escapes half a surrogate pair; two that belong together are a character."""
+
+
+def json_object(file: Path, hint: str) -> dict[str, Any]:
+    """Read a file that holds one JSON object.
+
+    A byte order mark is passed over. NaN, infinities and keys that occur twice are refused; a number that is too
+    large for a float becomes infinity, which no model accepts.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+    hint : str
+        Of the errors.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The file cannot be read, or holds something else.
+    """
+    refuse_pipe(file)
+    with file_errors(file), file.open("rb") as stream:
+        raw = stream.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise FileError(f"{file}: larger than {MOST_BYTES // 2**20} MB", hint=hint)
+    if raw.startswith(_GZIP):
+        raise FileError(f"{file}: compressed with gzip", hint="unpack it first")
+    with file_errors(file):
+        text = raw.decode("utf-8-sig")
+    if not text.strip():
+        raise FileError(f"{file}: the file is empty", hint=hint)
+    found = _parsed(file, text, hint)
+    if not isinstance(found, dict):
+        raise FileError(f"{file}: not a JSON object", hint=hint)
+    if _is_deep(found):
+        raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint)
+    if _NO_NUMBER.search(text) and (keys := _infinite(found)) is not None:
+        raise FileError(f"{file}: {named_keys(keys)} should be a finite number", hint=hint)
+    if _HALF_PAIR.search(raw) and not _is_text(found):
+        raise FileError(f"{file}: a text that is not valid Unicode: half a surrogate pair", hint=hint)
+    return found
+
+
+def _parsed(file: Path, text: str, hint: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_int=_whole)
+    except RecursionError:
+        raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint) from None
+    except json.JSONDecodeError as error:
+        why = printable(error.msg, longest=100)
+        raise FileError(f"{file}, line {error.lineno}: not JSON: {why}", hint=hint) from None
+    except ValueError as error:
+        raise FileError(f"{file}: {error}", hint=hint) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {printable(twice, longest=60)!r} occurs twice in one object")
+    return made
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+def _is_deep(found: object) -> bool:
+    level = [found]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _infinite(found: object, above: tuple[str | int, ...] = ()) -> tuple[str | int, ...] | None:
+    """Return the keys that lead to a NaN or an infinity, None where there is none."""
+    if isinstance(found, float) and not math.isfinite(found):
+        return above
+    inner = found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ()
+    return next((keys for key, one in inner if (keys := _infinite(one, (*above, key))) is not None), None)
+
+
+def _is_text(found: object) -> bool:
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,3 @@
+"""Studies that decide between judges, and between ways of asking one."""
+
+DOCUMENTS = {"study": ("result:StudyDocument", "view:describe")}

@@ -1,0 +1,160 @@
+"""Maps from scores to labels: rising by pooling, additive by splines, and the mean that each map learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.level_bias import pool_adjacent_violators
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = ["IsotonicMap", "SplineIndex", "exchange_training_means", "isotonic_map", "spline_index"]
+
+
+@dataclass(frozen=True, eq=False)
+class IsotonicMap:
+    """A map that never falls: fitted heights at the values seen, straight lines between, level beyond."""
+
+    values: Floats
+    """Distinct, rising."""
+    heights: Floats
+    """Never falling."""
+
+    def at(self, values: Floats) -> Floats:
+        """Return the heights at some values.
+
+        Equal values get equal heights, and a higher value never gets a lower one, to the last bit.
+        """
+        if len(self.values) == 1:
+            return np.full(len(values), self.heights[0])
+        left = (np.searchsorted(self.values, values, side="right") - 1).clip(0, len(self.values) - 2)
+        start, end = self.values[left], self.values[left + 1]
+        part = (values.clip(start, end) - start) / (end - start)
+        low, high = self.heights[left], self.heights[left + 1]
+        # Each step rounds without changing an order; only the sum could carry past the next height.
+        found: Floats = np.minimum(low + part * (high - low), high)
+        return found
+
+
+def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
+    """Fit the map that never falls and comes nearest to the labels in least squares.
+
+    Parameters
+    ----------
+    values, labels : ndarray of float64, shape (cells,)
+        No NaN, at least one cell.
+
+    Returns
+    -------
+    IsotonicMap
+
+    Examples
+    --------
+    >>> fitted = isotonic_map(np.array([1.0, 2.0, 3.0]), np.array([0.0, 4.0, 2.0]))
+    >>> fitted.heights.tolist(), fitted.at(np.array([1.5, 9.0])).tolist()
+    ([0.0, 3.0, 3.0], [1.5, 3.0])
+    """
+    distinct, codes = np.unique(values, return_inverse=True)
+    weights = np.bincount(codes).astype(np.float64)
+    means = np.bincount(codes, weights=labels) / weights
+    return IsotonicMap(distinct, pool_adjacent_violators(means, weights))
+
+
+_KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)
+"""Quantiles at which a column is knotted; on heaped scores some fall together and count once."""
+
+
+@dataclass(frozen=True, eq=False)
+class SplineIndex:
+    """A sum of one smooth curve a column, straight beyond the outer knots."""
+
+    knots: tuple[Floats, ...]
+    """Of each column, distinct and rising; fewer than three make the curve a line."""
+    coefficients: Floats
+    """The constant first, then those of each column's terms."""
+
+    def at(self, columns: Floats) -> Floats:
+        """Return the index of each row, in the unit of the labels, rounded as scores are before a tie test.
+
+        Without the rounding equal rows could differ in the last bit, and the next fit would take them apart.
+        """
+        return np.round(_terms(columns, self.knots) @ self.coefficients, TIE_DECIMALS)
+
+
+def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
+    """Regress labels on splines of the columns by least squares.
+
+    Parameters
+    ----------
+    columns : ndarray of float64, shape (cells, columns)
+        No NaN.
+    labels : ndarray of float64, shape (cells,)
+
+    Returns
+    -------
+    SplineIndex
+
+    Examples
+    --------
+    >>> x = np.arange(6.0)[:, None]
+    >>> spline_index(x, 2 * x[:, 0] + 1).at(np.array([[1.0], [10.0]])).tolist()
+    [3.0, 21.0]
+    """
+    knots = tuple(np.unique(np.quantile(column, _KNOTS)) for column in columns.T)
+    # A constant column, or one that repeats another, leaves several solutions: the shortest is taken.
+    found = np.linalg.lstsq(_terms(columns, knots), labels, rcond=None)[0].astype(np.float64)
+    return SplineIndex(knots, found)
+
+
+def _terms(columns: Floats, knots: tuple[Floats, ...]) -> Floats:
+    curves = [_curve(column, at) for column, at in zip(columns.T, knots, strict=True)]
+    terms: Floats = np.column_stack([np.ones(len(columns)), *curves])
+    return terms
+
+
+def _curve(values: Floats, knots: Floats) -> Floats:
+    """Return the terms of one column, with the knots' range as the unit: the line, then a bend a middle knot."""
+    unit = knots[-1] - knots[0] or 1.0
+    x, t = (values - knots[0]) / unit, (knots - knots[0]) / unit
+    if len(knots) < 3:
+        line: Floats = x[:, None]
+        return line
+    over = np.maximum(x[:, None] - t, 0.0)
+    cubes = over * over * over  # a power takes ten times as long
+    last = t[-1] - t[-2]
+    bends = [
+        cubes[:, j] - cubes[:, -2] * (t[-1] - t[j]) / last + cubes[:, -1] * (t[-2] - t[j]) / last
+        for j in range(len(t) - 2)
+    ]
+    return np.column_stack([x, *bends])
+
+
+def exchange_training_means(values: Floats, labels: Floats, folds: npt.NDArray[np.int64]) -> Floats:
+    """Shift the values of each fold by the mean of all labels less the mean of the labels of the other folds.
+
+    A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is
+    high: left as it is that turns a correlation over all cells down. What the values of a fold differ in because its
+    scores do is left. A constant a fold moves no pick and no pair of a prompt.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (cells,)
+        Each by a map learned on the other folds.
+    labels : ndarray of float64, shape (cells,)
+    folds : ndarray of int64, shape (cells,)
+        The fold of each cell, from 0; two folds or more.
+
+    Examples
+    --------
+    A map that learned nothing but the mean, 3 of the second fold and 1 of the first, is the mean of all, 2:
+
+    >>> labels, folds = np.array([0.0, 2.0, 3.0, 3.0]), np.array([0, 0, 1, 1])
+    >>> exchange_training_means(np.array([3.0, 3.0, 1.0, 1.0]), labels, folds).tolist()
+    [2.0, 2.0, 2.0, 2.0]
+    """
+    counts, totals = np.bincount(folds), np.bincount(folds, weights=labels)
+    learned = (labels.sum() - totals) / (len(labels) - counts)
+    shifted: Floats = values + (labels.mean() - learned)[folds]
+    return shifted

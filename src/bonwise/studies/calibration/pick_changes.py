@@ -1,0 +1,183 @@
+"""What a calibration does to the picks, and how often it orders tied pairs as the labels do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.top_of_scores import at_top
+
+__all__ = ["PickChanges", "one_tie_break", "pick_changes", "rising_groups", "tie_break_agreement", "tie_break_sums"]
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class PickChanges:
+    """Counts of prompts by what became of the candidates at the top.
+
+    ``A`` is the set of candidates with the highest raw score, ``B`` that with the highest calibrated one. By Lemma 6
+    of Landesberg (2026), arXiv:2603.12520, a strictly rising map leaves ``B = A``; one that only never falls keeps
+    ``A`` inside ``B``, so that no pick changes, but a unique pick may come to share the top.
+    """
+
+    prompts: int
+    picks_changed: int
+    """``A`` and ``B`` share nothing: whatever was picked, another candidate is picked now."""
+    picks_newly_tied: int
+    """A unique raw pick shares the top now."""
+    ties_broken: int
+    """Some, but not all, of a tied top are left in ``B``."""
+    top_kept: int
+    """``B = A``."""
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counts by name."""
+        return asdict(self)
+
+
+def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickChanges, PickChanges]:
+    """Count the changes on all prompts, and on those where the raw pick is unique.
+
+    Parameters
+    ----------
+    raw, calibrated : ndarray of float64, shape (cells,)
+        Grouped by prompt, no NaN.
+    sizes : ndarray of int64, shape (prompts,)
+
+    Returns
+    -------
+    tuple of PickChanges
+        On all prompts, and on the prompts without a tie at the top.
+
+    Examples
+    --------
+    >>> raw, calibrated = np.array([0.9, 0.4, 0.7, 0.7]), np.array([0.6, 0.6, 0.1, 0.2])
+    >>> whole, untied = pick_changes(raw, calibrated, np.array([2, 2]))
+    >>> whole.picks_newly_tied, whole.ties_broken, untied.prompts
+    (1, 1, 1)
+    """
+    starts = np.cumsum(sizes) - sizes
+    before, after = at_top(raw, sizes), at_top(calibrated, sizes)
+    were, are, left = (np.add.reduceat(one.astype(np.int64), starts) for one in (before, after, before & after))
+    return _counts(were, are, left, np.ones(len(sizes), dtype=bool)), _counts(were, are, left, were == 1)
+
+
+def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickChanges:
+    found = (
+        some,
+        some & (left == 0),
+        some & (were == 1) & (left == 1) & (are > 1),
+        some & (left > 0) & (left < were),
+        some & (left == were) & (are == were),
+    )
+    return PickChanges(*(int(np.count_nonzero(one)) for one in found))
+
+
+def rising_groups(raw: Floats, calibrated: Floats, groups: _Ints) -> int:
+    """Count the groups of cells within which the calibrated value never falls as the raw one rises.
+
+    Parameters
+    ----------
+    raw, calibrated : ndarray of float64, shape (cells,)
+    groups : ndarray of int64, shape (cells,)
+        Cells that share one map.
+
+    Examples
+    --------
+    >>> rising_groups(np.array([1.0, 2.0, 1.0, 2.0]), np.array([0.1, 0.3, 0.5, 0.4]), np.array([0, 0, 1, 1]))
+    1
+    """
+    return sum(_rises(raw[groups == group], calibrated[groups == group]) for group in np.unique(groups))
+
+
+def _rises(raw: Floats, calibrated: Floats) -> bool:
+    order = np.lexsort((calibrated, raw))
+    steps, same = np.diff(calibrated[order]), np.diff(raw[order]) == 0
+    return not ((steps < 0).any() or (steps[same] > 0).any())
+
+
+def tie_break_agreement(
+    raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints, *, confidence: float
+) -> Estimate:
+    """Estimate the agreement on the pairs of candidates that a calibration tells apart and the raw scores do not.
+
+    Over pairs of one prompt with equal raw scores, unequal calibrated scores and unequal labels: the share on which
+    the two signs agree. Guessing has 0.5.
+
+    Parameters
+    ----------
+    raw, calibrated, labels : ndarray of float64, shape (cells,)
+        Grouped by prompt, no NaN.
+    sizes : ndarray of int64, shape (prompts,)
+    confidence : float
+
+    Returns
+    -------
+    Estimate
+        With the jackknife's interval over prompts, `n` being the prompts with such a pair.
+
+    Examples
+    --------
+    >>> raw, labels = np.array([.5, .5, .7, .7]), np.array([1., 0., 0., 1.])
+    >>> tie_break_agreement(raw, np.array([.6, .4, .9, .8]), labels, np.array([2, 2]), confidence=0.95).estimate
+    0.5
+    """
+    sums = tie_break_sums(raw, calibrated, labels, sizes)
+    agree, pairs = sums
+    rest = pairs.sum() - pairs
+    left_out = np.divide(agree.sum() - agree, rest, out=np.full(len(pairs), np.nan), where=rest > 0)
+    return one_tie_break(sums, float(np.sqrt((len(pairs) - 1) * left_out.var())), confidence)
+
+
+def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None = None) -> Estimate:
+    """Give the agreement its interval, or the reason why there is none.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (2, prompts)
+        Of `tie_break_sums`.
+    se : float
+        NaN where leaving some prompts out leaves no such pair.
+    confidence : float
+    df : int, optional
+        Degrees of freedom of the standard error; by default the prompts with such a pair, less 1.
+    """
+    agree, pairs = sums
+    n = int(np.count_nonzero(pairs))
+    if not n:
+        return Estimate.undefined("undefined: needs a tie that is broken where labels differ", n)
+    value, limits = float(agree.sum() / pairs.sum()), (0.0, 1.0)
+    scatter = Scatter(se, n - 1.0 if df is None else min(df, n - 1.0))
+    return from_jackknife(value, scatter, n, limits, confidence, exact=None)
+
+
+def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:
+    """Count by prompt the raw ties that are told apart where labels differ: those that go the labels' way, and all.
+
+    Parameters
+    ----------
+    raw, calibrated, labels : ndarray of float64, shape (cells,)
+    sizes : ndarray of int64, shape (prompts,)
+
+    Returns
+    -------
+    ndarray of float64, shape (2, prompts)
+    """
+    raw, calibrated, labels = (np.round(values, TIE_DECIMALS) for values in (raw, calibrated, labels))
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    agree, pairs = np.zeros(len(sizes)), np.zeros(len(sizes))
+    for apart in range(1, int(sizes.max())):
+        tied = (owner[apart:] == owner[:-apart]) & (raw[apart:] == raw[:-apart])
+        at = np.flatnonzero(tied)
+        signs = np.sign(calibrated[at + apart] - calibrated[at]) * np.sign(labels[at + apart] - labels[at])
+        pairs += np.bincount(owner[at], weights=signs != 0, minlength=len(sizes))
+        agree += np.bincount(owner[at], weights=signs > 0, minlength=len(sizes))
+    return np.stack([agree, pairs])

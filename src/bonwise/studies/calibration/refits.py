@@ -1,0 +1,319 @@
+"""Estimates whose intervals hold what learning the maps again would change.
+
+Each group of prompts left out in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.estimand import Estimand
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimation import (
+    IntervalRule,
+    JudgeSums,
+    estimate,
+    from_jackknife,
+    may_be_0,
+    minus,
+    one_estimate,
+    without_wild,
+)
+from bonwise.stats.jackknife import Scatter, jackknife
+from bonwise.stats.laws import Student
+from bonwise.stats.sums import Floats, Sums
+from bonwise.studies.calibration.pick_changes import one_tie_break
+
+__all__ = [
+    "GROUPS",
+    "Refits",
+    "SumsOf",
+    "deal_groups",
+    "group_error",
+    "one_relative",
+    "ratios_less_1",
+    "refits",
+    "refitted_difference",
+    "refitted_estimate",
+    "refitted_relative",
+    "refitted_tie_breaks",
+    "relative_change",
+]
+
+GROUPS = 20
+
+_Ints = npt.NDArray[np.int64]
+
+SumsOf = Callable[[npt.NDArray[np.bool_]], Floats]
+"""Takes a mask of the prompts kept; returns per-prompt sums of shape (sums, prompts kept), all learned on them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Sums learned on all prompts, and their totals when each group was left out."""
+
+    whole: Floats
+    rests: Floats
+    """Totals over the prompts that remain, learned on them alone."""
+
+    @property
+    def groups(self) -> int:
+        """Return the number of groups."""
+        return int(self.rests.shape[1])
+
+    @property
+    def totals(self) -> Floats:
+        """Return the totals over all prompts, shape (sums,)."""
+        totals: Floats = self.whole.sum(axis=1)
+        return totals
+
+    def rows(self, some: slice) -> Refits:
+        """Return some of the sums."""
+        return Refits(self.whole[some], self.rests[some])
+
+
+def deal_groups(folds: _Ints, seed: int) -> _Ints:
+    """Deal prompts to 20 groups, or half as many as there are prompts, spreading each fold over the groups.
+
+    Of a fold of two prompts or more no group holds all, so that leaving one out leaves every fold.
+
+    Parameters
+    ----------
+    folds : ndarray of int64, shape (prompts,)
+        The fold of each prompt; 4 prompts or more.
+    seed : int
+
+    Returns
+    -------
+    ndarray of int64, shape (prompts,)
+
+    Examples
+    --------
+    >>> groups = deal_groups(np.array([0, 1, 0, 1]), seed=0)
+    >>> np.bincount(groups).tolist(), bool(groups[0] != groups[2])
+    ([2, 2], True)
+    """
+    n = len(folds)
+    order = np.lexsort((np.random.default_rng([seed, n]).permutation(n), folds))
+    groups = np.empty(n, dtype=np.int64)
+    groups[order] = np.arange(n) % min(GROUPS, n // 2)
+    return groups
+
+
+def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
+    """Learn the sums on all prompts, and again without each group.
+
+    Parameters
+    ----------
+    sums_of : callable
+    groups : ndarray of int64, shape (prompts,)
+        The group of each prompt, from 0.
+
+    Examples
+    --------
+    >>> labels = np.array([1.0, 2.0, 3.0, 6.0])
+    >>> found = refits(lambda kept: (labels[kept] - labels[kept].mean())[None, :] ** 2, np.array([0, 0, 1, 1]))
+    >>> found.totals.tolist(), found.rests.tolist()
+    ([14.0], [[4.5, 0.5]])
+    """
+    whole = sums_of(np.ones(len(groups), dtype=bool))
+    rests = [sums_of(groups != group).sum(axis=1) for group in range(int(groups.max()) + 1)]
+    return Refits(whole, np.column_stack(rests))
+
+
+def group_error(values: Floats) -> Floats:
+    """Return the standard error from the values without each group.
+
+    ``se^2 = (G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``, with G - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (..., groups)
+        NaN where the value is undefined without a group; then the error is NaN.
+
+    Examples
+    --------
+    >>> float(group_error(np.array([1.0, 2.0, 3.0, 2.0])))
+    1.224744871391589
+    """
+    error: Floats = np.sqrt((values.shape[-1] - 1) * values.var(axis=-1))
+    return error
+
+
+def relative_change(
+    estimands: Sequence[Estimand], after: Floats, before: Floats, rule: IntervalRule
+) -> dict[str, Estimate]:
+    """Estimate ``after / before - 1`` of some metrics, paired by prompt.
+
+    Parameters
+    ----------
+    estimands : sequence of Estimand
+    after, before : ndarray of float64, shape (len(Sums._fields), prompts)
+        Sums on the same prompts, in the same order.
+    rule : IntervalRule
+
+    Returns
+    -------
+    dict of str to Estimate
+        By metric, as a fraction of the metric before: 0.1 is 10 % more. The interval is the jackknife's, at t(n - 1).
+        Where the metric before cannot be told from 0 there is no ratio to speak of, and the reason says so.
+
+    Examples
+    --------
+    >>> from bonwise.stats.within_prompt import ESTIMANDS
+    >>> from bonwise.stats.sums import prompt_sums
+    >>> one = prompt_sums(np.array([.1, .5, .3, .9, .8, .2]), np.array([.1, .6, .2, 1, .9, .4]), np.full(3, 2))
+    >>> relative_change([e for e in ESTIMANDS if e.name == "global_r"], one, one, IntervalRule())["global_r"].estimate
+    0.0
+    """
+    found, alone = jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
+    rows = zip(estimands, *found, strict=True)
+    return {
+        e.name: one_relative(float(value), Scatter(float(se), float(df)), alone[e.name], e, rule)
+        for e, value, se, df in rows
+    }
+
+
+def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Floats]:
+    """Return the function of two judges' totals that gives ``first / second - 1`` of each metric."""
+
+    def functional(after: Sums, before: Sums) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.stack([np.asarray(e.of(after) / e.of(before) - 1) for e in estimands])
+
+    return functional
+
+
+def one_relative(value: float, scatter: Scatter, before: Estimate, e: Estimand, rule: IntervalRule) -> Estimate:
+    """Give a relative change its interval, or the reason why there is none.
+
+    Parameters
+    ----------
+    value : float
+        NaN where undefined.
+    scatter : Scatter
+    before : Estimate
+        The metric before.
+    e : Estimand
+    rule : IntervalRule
+    """
+    if before.estimate is not None and may_be_0(before):
+        return Estimate.undefined(NOT_DISTINGUISHABLE, before.n)
+    if not np.isfinite(value):
+        return Estimate.undefined(f"undefined: needs {e.needs}", before.n)
+    return from_jackknife(value, scatter, before.n, (-np.inf, np.inf), rule.confidence, exact=None)
+
+
+_SAME = 1e-12  # as in estimation: an error below this share of the values is rounding
+
+
+def refitted_estimate(estimands: Sequence[Estimand], found: Refits, rule: IntervalRule) -> dict[str, Estimate]:
+    """Estimate metrics by the delete-a-group jackknife.
+
+    Parameters
+    ----------
+    estimands : sequence of Estimand
+        One that is divided by another needs that one among them.
+    found : Refits
+        Of the sums that `prompt_sums` names.
+    rule : IntervalRule
+        Its confidence and ranges; Student's t with G - 1 degrees of freedom whatever its kind.
+    """
+    estimates = _estimates(estimands, [e.of for e in estimands], [found], rule)
+    return without_wild(estimands, estimates, lambda below: [estimates[below.name]])
+
+
+def refitted_difference(
+    estimands: Sequence[Estimand],
+    first: Refits,
+    second: Refits,
+    alone: Sequence[Mapping[str, Estimate]],
+    rule: IntervalRule,
+) -> dict[str, Estimate]:
+    """Estimate metric differences, first minus second, paired by prompt and by refit.
+
+    Parameters
+    ----------
+    estimands : sequence of Estimand
+    first, second : Refits
+        On the same prompts and groups.
+    alone : sequence of mapping of str to Estimate
+        The metrics of each of the two: what they are divided by must be told from 0.
+    rule : IntervalRule
+    """
+    estimates = _estimates(estimands, [minus(e) for e in estimands], [first, second], rule)
+    return without_wild(estimands, estimates, lambda below: [one[below.name] for one in alone])
+
+
+def refitted_relative(
+    estimands: Sequence[Estimand], after: Refits, before: Refits, alone: Mapping[str, Estimate], rule: IntervalRule
+) -> dict[str, Estimate]:
+    """Estimate ``after / before - 1`` of some metrics, as `relative_change` does.
+
+    Parameters
+    ----------
+    estimands : sequence of Estimand
+    after, before : Refits
+        On the same prompts and groups.
+    alone : mapping of str to Estimate
+        The metrics before.
+    rule : IntervalRule
+    """
+    functional = ratios_less_1(estimands)
+    values = functional(Sums(*after.totals), Sums(*before.totals))
+    rests = functional(Sums(*after.rests), Sums(*before.rests))
+    return {
+        e.name: one_relative(float(value), Scatter(float(se), after.groups - 1.0), alone[e.name], e, rule)
+        for e, value, se in zip(estimands, values, group_error(rests), strict=True)
+    }
+
+
+def refitted_tie_breaks(found: Refits, confidence: float) -> Estimate:
+    """Estimate the agreement on raw ties that are told apart, as `tie_break_agreement` does.
+
+    Parameters
+    ----------
+    found : Refits
+        Of the two sums that `tie_break_sums` gives.
+    confidence : float
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rests = found.rests[0] / found.rests[1]
+    return one_tie_break(found.whole, float(group_error(rests)), confidence, df=found.groups - 1)
+
+
+def _estimates(
+    estimands: Sequence[Estimand],
+    functions: Sequence[Callable[..., Floats]],
+    found: Sequence[Refits],
+    rule: IntervalRule,
+) -> dict[str, Estimate]:
+    def functional(*totals: Sums) -> Floats:
+        return np.stack([f(*totals) for f in functions])
+
+    sample = JudgeSums([one.whole for one in found], rule)
+    values, alike, _ = jackknife(functional, sample.matrices)
+    errors = group_error(functional(*(Sums(*one.rests) for one in found)))
+    rows = zip(estimands, values, errors, alike, strict=True)
+    df = found[0].groups - 1
+    return {e.name: _one(e, sample, float(value), float(se), float(same), df) for e, value, se, same in rows}
+
+
+def _one(e: Estimand, sample: JudgeSums, value: float, se: float, of_prompts: float, df: int) -> Estimate:
+    """Return an estimate; the bound for prompts that are all alike asks that they be, not groups of them."""
+    n, tiny = sample.count(e), _SAME * max(1.0, abs(value))
+    if np.isfinite(value):
+        reason = None
+        if not np.isfinite(se):
+            reason = "the metric loses its meaning when some group of prompts is left out"
+        elif se <= tiny < of_prompts:
+            reason = "leaving out any group of prompts changes nothing"
+        if reason is not None:
+            return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
+    # Where fewer prompts than groups contribute, the groups vary no more freely than those prompts.
+    law = Student(value, se, min(df, n - 1), sample.limits(e)) if e.parts is not None else None
+    return one_estimate(e, sample, value, Scatter(se, df, df), law)

@@ -1,0 +1,186 @@
+"""The study of calibration: what each way of calibrating changes, drawn and in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bonwise.estimates import EstimateRecord
+from bonwise.metric_groups import unit_of
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
+from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.numbers import (
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    named,
+    number,
+    percent,
+    unit_of_difference,
+)
+from bonwise.studies.calibration.result import (
+    REFITTED,
+    CalibratedMethod,
+    CalibrationDocument,
+    CalibrationJudge,
+    CalibrationSettings,
+)
+from bonwise.studies.description import DescribedStudy
+from bonwise.table.facts import JudgeCounts
+
+__all__ = ["described"]
+
+_CHANGES = (
+    *("recovery", "top1_accuracy", "hit_rate", "within_r", "global_r"),
+    *("sign_agreement", "effective_agreement", "tie_rate", "top1_tie_rate"),
+)
+"""The metrics whose changes are shown; the document holds all."""
+
+_DRAWN = ("recovery", "within_r", "global_r", "sign_agreement")
+
+
+def described(document: CalibrationDocument) -> DescribedStudy:
+    """Describe what calibrating does to the metrics and the picks: one part per judge."""
+    settings = document.settings
+    judges = {
+        name: Part(_title(name, judge), list(_judge(judge, settings, f"calibration-{at}")))
+        for at, (name, judge) in enumerate(document.judges.items(), start=1)
+    }
+    how = (
+        f"{settings.folds} folds of whole prompts, each calibrated by a map of the others, seed {settings.seed}; "
+        f"in brackets {percent(settings.confidence)} intervals, paired by prompt"
+    )
+    return DescribedStudy(
+        title=f"Calibration of judges of {printable(settings.source)}",
+        heading="Calibration",
+        anchor="calibration",
+        judges=judges,
+        notes=[Said("note", how)],
+    )
+
+
+def _title(name: str, judge: CalibrationJudge) -> str:
+    data = judge.data
+    prompts, rows = counted(data.prompts, "labelled prompt"), counted(data.rows, "row")
+    return f"{printable(name, longest=60)}: {prompts}, {rows}"
+
+
+def _judge(judge: CalibrationJudge, settings: CalibrationSettings, key: str) -> Iterator[Block]:
+    if judge.data.method == "labelled_only":
+        yield Said("caveat", f"* {_labelled_note(judge.data)}")
+    known = ", ".join(printable(one, longest=40) for one in judge.covariates)
+    if known:
+        yield Said("note", f"covariates: {known}")
+    for sentence in judge.sentences:
+        yield Said("finding", named(printable(sentence), settings.reference))
+    for metric in _DRAWN:
+        yield from _figure(metric, judge, settings, f"{key}-{metric.replace('_', '-')}")
+    yield _changes(judge, settings)
+    yield Said("note", _interval_note(judge))
+    yield _picks(judge)
+
+
+def _labelled_note(data: JudgeCounts) -> str:
+    """Say how many prompts lack labels."""
+    verb = "lacks" if data.unlabelled_prompts == 1 else "lack"
+    return f"from the labelled prompts alone; {count(data.unlabelled_prompts)} {verb} labels"
+
+
+def _interval_note(judge: CalibrationJudge) -> str:
+    """Say which intervals learn the maps again, and which take them as fixed."""
+    fixed = [f"all of {_words(name)}" for name, found in judge.methods.items() if found.intervals != REFITTED]
+    return (
+        f"Intervals learn the maps again without each of {judge.groups} groups of prompts; those of "
+        f"{' and '.join(['the level', *fixed])} take the maps as fixed."
+    )
+
+
+def _changes(judge: CalibrationJudge, settings: CalibrationSettings) -> Table:
+    columns = (
+        Column("method", "name"),
+        Column("metric", "metric"),
+        Column("raw", spare=3),
+        Column("calibrated", spare=4),
+        Column("change"),
+        Column(interval_title(settings.confidence)),
+        Column("in %", spare=2),
+        Column("[in %]", spare=1),
+    )
+    rows = [
+        Row(_change(method, metric, found, judge), strong=metric == "recovery")
+        for method, found in judge.methods.items()
+        for metric in _CHANGES
+        if metric in found.changes
+    ]
+    return Table(columns, rows, "What calibrating changes")
+
+
+def _change(method: str, metric: str, found: CalibratedMethod, judge: CalibrationJudge) -> tuple[str, ...]:
+    moved, relative, unit = found.changes[metric], found.relative.get(metric), unit_of(metric)
+    apart, star = unit_of_difference(unit), " *" if moved.method == "labelled_only" else ""
+    return (
+        _words(method),
+        f"{metric}{star}",
+        *(number(one.metrics[metric].estimate, unit, like=moved) for one in (judge.raw, found)),
+        estimate(moved, apart, sign=True),
+        interval(moved, apart, sign=True),
+        *(("", "") if relative is None else _relative(relative)),
+    )
+
+
+def _relative(found: EstimateRecord) -> tuple[str, str]:
+    return estimate(found, "share", sign=True), interval(found, "share", sign=True)
+
+
+def _picks(judge: CalibrationJudge) -> Table:
+    columns = (
+        Column("method", "name"),
+        Column("picks changed"),
+        Column("without ties"),
+        Column("newly tied"),
+        Column("ties broken"),
+        Column("prompts", spare=2),
+        Column("of them without ties", spare=1),
+    )
+    rows = []
+    for method, found in judge.methods.items():
+        everything, untied = found.picks.all, found.picks.without_ties
+        counts = (
+            everything.picks_changed,
+            untied.picks_changed,
+            everything.picks_newly_tied,
+            everything.ties_broken,
+            everything.prompts,
+            untied.prompts,
+        )
+        rows.append((_words(method), *map(count, counts)))
+    return Table.of(columns, rows, "What becomes of the picks")
+
+
+def _figure(metric: str, judge: CalibrationJudge, settings: CalibrationSettings, key: str) -> list[Drawing[Forest]]:
+    unit = unit_of_difference(unit_of(metric))
+    changes = {
+        _words(method): found.changes[metric] for method, found in judge.methods.items() if metric in found.changes
+    }
+    said = [
+        f"{method} {estimate(one, unit, sign=True)} {interval(one, unit, sign=True)}"
+        if one.estimate is not None
+        else f"{method} unknown, {one.reason}"
+        for method, one in changes.items()
+    ]
+    return forest_figure(
+        [(method, one.estimate, one.low, one.high) for method, one in changes.items()],
+        key,
+        f"Change of {metric}",
+        f"Calibrated minus raw {metric}, one dot per method with its {interval_title(settings.confidence)}: "
+        f"{'; '.join(said)}. At the line nothing changes.",
+        across=f"change of {metric}",
+        unit=unit,
+        sign=True,
+    )
+
+
+def _words(method: str) -> str:
+    return method.replace("_", " ")

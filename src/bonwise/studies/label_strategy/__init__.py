@@ -1,0 +1,1 @@
+"""Which way of asking for labels tells more."""

@@ -1,0 +1,266 @@
+"""Scores and verdicts on the same pairs, and what verdicts decide where scores tie."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.auditing.comparison import differing_by_nothing, pick_alike
+from bonwise.auditing.settings import Settings
+from bonwise.estimates import EstimateRecord, estimate_records
+from bonwise.results import given
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimate import under_method
+from bonwise.stats.estimation import difference, estimate
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.studies.label_strategy.judged_pairs import PairVerdicts
+from bonwise.studies.label_strategy.pair_shares import Share, order_effects, pair_share
+from bonwise.studies.label_strategy.pairs import OF_PAIRS, Pairs, gap_groups, of_pairs, pair_scores, pair_sums
+from bonwise.studies.label_strategy.result import GapGroup, MatchedPairs, OrderEffects, PairWay, WayMetrics, WhereTied
+from bonwise.table.panel import Panel
+
+__all__ = ["MatchedVerdicts", "best_of_two", "match"]
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedVerdicts:
+    """A panel, and the verdicts on pairs of its candidates."""
+
+    panel: Panel
+    """Of the judge that scored; labels are complete."""
+    pairs: Pairs = field(repr=False)
+    """Sorted by prompt, `i` before `j`."""
+    both: Floats = field(repr=False)
+    """What `i` earned on average over the orders."""
+    one: Floats = field(repr=False)
+    """What it earned in one order, drawn for each pair."""
+    shown_first: Floats = field(repr=False)
+    """What it earned in each order, NaN where it was not asked."""
+    shown_second: Floats = field(repr=False)
+    """What it earned in each order, NaN where it was not asked."""
+    tokens: Floats = field(repr=False)
+    """Of all answers on the pair, NaN where unknown."""
+    orders: int
+    """2 where pairs were judged in both orders, 1 where in one."""
+    weights: Floats | None = field(repr=False)
+    """1 over the probability of being drawn; None where pairs were not drawn."""
+    left_out: Mapping[str, int]
+    """Rows of the verdicts that are not among the pairs, by reason."""
+
+    @property
+    def judged_pairs(self) -> _Ints:
+        """Number of judged pairs of each prompt, shape (prompts,)."""
+        return np.bincount(self.pairs.prompt, minlength=len(self.panel.sizes))
+
+    def keep(self, prompts: _Mask) -> MatchedVerdicts:
+        """Return some of the prompts."""
+        kept = prompts[self.pairs.prompt]
+        cells = np.cumsum(np.repeat(prompts, self.panel.sizes)) - 1
+        some = self.pairs.some(kept)
+        return MatchedVerdicts(
+            self.panel.keep(prompts),
+            Pairs((np.cumsum(prompts) - 1)[some.prompt], cells[some.i], cells[some.j]),
+            self.both[kept],
+            self.one[kept],
+            self.shown_first[kept],
+            self.shown_second[kept],
+            self.tokens[kept],
+            self.orders,
+            None if self.weights is None else self.weights[kept],
+            self.left_out,
+        )
+
+
+def match(panel: Panel, verdicts: PairVerdicts, seed: int) -> MatchedVerdicts:
+    """Lay verdicts on the cells of a panel; what does not fit is counted with its reason.
+
+    Where any pair has verdicts in both orders, those with one alone are left out.
+
+    Parameters
+    ----------
+    panel : Panel
+    verdicts : PairVerdicts
+        With a column ``weight`` where the pairs were drawn.
+    seed : int
+        Of the order that stands for a judge asked once a pair.
+    """
+    frame = verdicts.frame
+    prompt, cells = _positions(panel, frame)
+    known = ~np.isnan(frame[["first", "second"]].to_numpy())
+    orders = 2 if known.all(axis=1).any() else 1
+    enough = known.sum(axis=1) >= orders
+    reason = np.select(
+        [prompt < 0, (cells < 0).any(axis=0), ~known.any(axis=1), ~enough],
+        [
+            "the prompt is not among those that are scored and labelled completely",
+            "a candidate that the prompt lacks or that is left out",
+            "no verdict",
+            "a verdict in one order only",
+        ],
+        "",
+    )
+    kept = reason == ""
+    counts = dict(Counter(reason[~kept].tolist()))
+    return _laid(panel, frame[kept], (prompt[kept], cells[:, kept]), orders, seed, counts)
+
+
+def _positions(panel: Panel, frame: pd.DataFrame) -> tuple[_Ints, _Ints]:
+    """Return where prompt and both candidates of each row are in the panel, -1 for nowhere."""
+    prompt = panel.prompt_ids.get_indexer(pd.Index(frame["prompt_id"]))
+    width = len(panel.candidates)
+    owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
+    keys = pd.Index(owner * width + panel.names)
+    found = []
+    for role in ("a", "b"):
+        name = panel.candidates.get_indexer(pd.Index(frame[role]))
+        found.append(np.where((prompt < 0) | (name < 0), -1, keys.get_indexer(prompt * width + name)))
+    return prompt, np.array(found)
+
+
+def _laid(
+    panel: Panel, frame: pd.DataFrame, at: tuple[_Ints, _Ints], orders: int, seed: int, counts: Mapping[str, int]
+) -> MatchedVerdicts:
+    prompt, (a, b) = at
+    first, second = frame["first"].to_numpy(), frame["second"].to_numpy()
+    swapped = a > b
+    # What b earned when it was shown first is what a did not when it was shown second.
+    first, second = np.where(swapped, 1 - second, first), np.where(swapped, 1 - first, second)
+    i, j = np.minimum(a, b), np.maximum(a, b)
+    order = np.lexsort((j, i, prompt))
+    first, second = first[order], second[order]
+    coin = np.random.default_rng(seed).random(len(order)) < 0.5
+    one = np.where(np.isnan(first) | (~coin & ~np.isnan(second)), second, first)
+    both = (first + second) / 2 if orders == 2 else one
+    return MatchedVerdicts(
+        panel,
+        Pairs(prompt[order], i[order], j[order]),
+        both,
+        one,
+        first,
+        second,
+        frame["tokens"].to_numpy()[order],
+        orders,
+        frame["weight"].to_numpy()[order] if "weight" in frame.columns else None,
+        counts,
+    )
+
+
+def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, method: str) -> MatchedPairs:
+    """Audit the pairs that were judged both ways, as pools of two.
+
+    Parameters
+    ----------
+    matched : MatchedVerdicts
+        At least one pair.
+    settings : Settings
+    groups : int
+        Of oracle gaps.
+    method : str
+        ``complete`` or ``labelled_only``; ``weighted`` where pairs were drawn.
+
+    Returns
+    -------
+    MatchedPairs
+        The metrics of each way, and their differences to scores; what the order of presentation did; what verdicts
+        decide where scores tie.
+    """
+    pairs, panel = matched.pairs, matched.panel
+    method = method if matched.weights is None else "weighted"
+    labels = _of_both(matched, panel.labels)
+    scores: dict[PairWay, Floats] = {
+        "pointwise": _of_both(matched, panel.scores),
+        "pairwise": pair_scores(matched.both),
+    }
+    if matched.orders == 2:
+        scores["pairwise_one_order"] = pair_scores(matched.one)
+    wanted, rule = of_pairs(ESTIMANDS), settings.rule(panel.labels)
+    sums = {name: pair_sums(one, labels, pairs, matched.weights) for name, one in scores.items()}
+    ways: dict[PairWay, WayMetrics] = {}
+    for name, mine in sums.items():
+        metrics = estimate_records(under_method(estimate(wanted, mine, rule), method))
+        if name == "pointwise":
+            ways[name] = WayMetrics(metrics=metrics)
+            continue
+        less = difference(wanted, mine, sums["pointwise"], rule)
+        if pick_alike(scores[name], scores["pointwise"], np.full(len(pairs.prompt), 2)):
+            # Of two candidates the pick is the whole order.
+            less = differing_by_nothing(less, OF_PAIRS)
+        ways[name] = WayMetrics(metrics=metrics, minus_pointwise=estimate_records(under_method(less, method)))
+    return MatchedPairs(
+        prompts=len(np.unique(pairs.prompt)),
+        pairs=len(pairs.prompt),
+        oracle_decided_pairs=int(np.count_nonzero(_gaps(matched))),
+        orders=matched.orders,
+        weighted=matched.weights is not None,
+        ways=ways,
+        **given(order=_order(matched, settings.confidence, method) if matched.orders == 2 else None),
+        where_pointwise_tied=_where_tied(matched, settings.confidence, groups, method),
+    )
+
+
+def _order(matched: MatchedVerdicts, confidence: float, method: str) -> OrderEffects:
+    shown = matched.shown_first, matched.shown_second
+    effects = order_effects(*shown, matched.pairs.prompt, confidence, matched.weights)
+    return OrderEffects(**estimate_records(under_method(effects, method)))
+
+
+def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method: str) -> WhereTied:
+    """Say what verdicts decide on the pairs that scores tie and the oracle does not, and how well."""
+    scores, pairs, gap = matched.panel.scores, matched.pairs, _gaps(matched)
+    tied = (np.round(scores[pairs.i] - scores[pairs.j], TIE_DECIMALS) == 0) & (gap != 0)
+    verdict = np.sign(np.round(matched.both - 0.5, TIE_DECIMALS))
+    decided = tied & (verdict != 0)
+    right = (verdict == np.sign(gap)).astype(np.float64)
+
+    def share(hit: Floats, counted: np.ndarray) -> EstimateRecord:
+        one = Share(hit, counted.astype(np.float64))
+        return EstimateRecord.of(pair_share(one, pairs.prompt, confidence, matched.weights).with_method(method))
+
+    by_gap = []
+    for low, high, mine in _gap_groups(gap, tied, groups):
+        by_gap.append(
+            GapGroup(
+                low=low,
+                high=high,
+                pairs=int(mine.sum()),
+                decided_pairs=int((decided & mine).sum()),
+                accuracy=share(right, decided & mine),
+            )
+        )
+    return WhereTied(
+        pairs=int(tied.sum()),
+        decided_pairs=int(decided.sum()),
+        decided=share((verdict != 0).astype(np.float64), tied),
+        accuracy=share(right, decided),
+        by_gap=by_gap,
+    )
+
+
+def _gap_groups(gap: Floats, tied: np.ndarray, groups: int) -> Iterator[tuple[float, float, np.ndarray]]:
+    """Yield the ends of each group of gaps, and its pairs."""
+    if not tied.any():
+        return
+    group, ends = gap_groups(np.abs(gap[tied]), groups)
+    where = np.full(len(gap), -1)
+    where[tied] = group
+    for at in range(len(ends) - 1):
+        yield float(ends[at]), float(ends[at + 1]), where == at
+
+
+def _gaps(matched: MatchedVerdicts) -> Floats:
+    """Return by how much the oracle puts the first candidate of each pair above the second."""
+    labels, pairs = matched.panel.labels, matched.pairs
+    gaps: Floats = np.round(labels[pairs.i] - labels[pairs.j], TIE_DECIMALS)
+    return gaps
+
+
+def _of_both(matched: MatchedVerdicts, values: Floats) -> Floats:
+    return np.column_stack([values[matched.pairs.i], values[matched.pairs.j]]).ravel()

@@ -1,0 +1,186 @@
+"""Shares of weighted pairs clustered by prompt, and what the order of presentation did to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.laws import Exact
+from bonwise.stats.share_laws import Logit
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = [
+    "OF_VERDICTS",
+    "Share",
+    "mean_difference",
+    "order_differences",
+    "order_effects",
+    "pair_share",
+    "share_difference",
+    "verdict_metrics",
+]
+
+_Ints = npt.NDArray[np.int64]
+
+
+class Share(NamedTuple):
+    """A share of some pairs, each of shape (pairs,)."""
+
+    hit: Floats  # 1, 0, or 1/2 for a tie; anything where it does not count
+    counted: Floats  # 1 where the pair counts, 0 where not
+
+
+def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats | None = None) -> Estimate:
+    """Estimate a share, clustered by prompt.
+
+    Parameters
+    ----------
+    share : Share
+    prompt : ndarray of int64, shape (pairs,)
+    confidence : float
+        Two-sided, in (0, 1).
+    weights : ndarray of float64, shape (pairs,), optional
+        1 over the probability with which the pair was drawn; 1 where none are given.
+
+    Examples
+    --------
+    >>> found = pair_share(Share(np.array([1., 0, 1, 1]), np.ones(4)), np.array([0, 0, 1, 2]), 0.95)
+    >>> found.estimate, found.n
+    (0.75, 3)
+    """
+    top, base = _sums(share, prompt, weights)
+    n = int(np.count_nonzero(base))
+    if not n:
+        return Estimate.undefined("undefined: no such pair", 0)
+    top, base = top[base > 0], base[base > 0]
+    value = min(max(float(top.sum() / base.sum()), 0.0), 1.0)
+    scatter = Scatter.without(_ratio(top.sum() - top, base.sum() - base))
+    stretch = float(base.max() / base.mean())
+    law = Logit(value, scatter.se, n - 1) if 0 < value < 1 else None
+    exact = partial(Exact, value, n, (0.0, 1.0), stretch)
+    return from_jackknife(value, scatter, n, (0.0, 1.0), confidence, exact=exact, law=law)
+
+
+def share_difference(
+    first: Share, second: Share, prompt: _Ints, confidence: float, weights: Floats | None = None
+) -> Estimate:
+    """Estimate the first share minus the second, paired by prompt; the other parameters as in `pair_share`."""
+    sides = [_sums(one, prompt, weights) for one in (first, second)]
+    n = int(np.count_nonzero(np.minimum(sides[0][1], sides[1][1])))
+    if any(not base.any() for _, base in sides):
+        return Estimate.undefined("undefined: no such pair", 0)
+    value = float(sides[0][0].sum() / sides[0][1].sum() - sides[1][0].sum() / sides[1][1].sum())
+    return _differing(value, [_ratio(top.sum() - top, base.sum() - base) for top, base in sides], n, confidence)
+
+
+def mean_difference(
+    first: Floats, second: Floats, prompt: _Ints, confidence: float, weights: Floats | None = None
+) -> Estimate:
+    """Estimate the mean of the first values minus that of the second, both in [0, 1], paired by pair."""
+    ones = np.ones(len(first))
+    return share_difference(Share(first, ones), Share(second, ones), prompt, confidence, weights)
+
+
+def _differing(value: float, left: Sequence[Floats], n: int, confidence: float) -> Estimate:
+    limits = (-1.0, 1.0)
+    exact = partial(Exact, value, n, limits)
+    return from_jackknife(value, Scatter.without(left[0] - left[1]), n, limits, confidence, exact=exact)
+
+
+def _sums(share: Share, prompt: _Ints, weights: Floats | None) -> tuple[Floats, Floats]:
+    units, owner = np.unique(prompt, return_inverse=True)
+    counted = share.counted if weights is None else share.counted * weights
+    hit = np.where(share.counted > 0, share.hit, 0.0)
+    top, base = (np.bincount(owner, weights=part, minlength=len(units)) for part in (hit * counted, counted))
+    return top.astype(np.float64), base.astype(np.float64)
+
+
+def _ratio(top: Floats, base: Floats) -> Floats:
+    scale = float(base.max(initial=0.0))
+    out: Floats = np.divide(top, base, out=np.full(len(top), np.nan), where=base > 1e-9 * max(scale, 1e-300))
+    return out
+
+
+OF_VERDICTS = ("tie_rate", "agreement", "accuracy_decided")
+
+
+def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: float) -> dict[str, Estimate]:
+    """Estimate how verdicts fare against an oracle's, clustered by prompt.
+
+    Parameters
+    ----------
+    values, oracle : ndarray of float64, shape (pairs,)
+        Above 1/2 for the first candidate, below for the second, 1/2 for a tie.
+    prompt : ndarray of int64, shape (pairs,)
+    confidence : float
+
+    Returns
+    -------
+    dict of str to Estimate
+        ``tie_rate``: share of ties. ``agreement``: over the pairs that the oracle decides, a tie counting one half.
+        ``accuracy_decided``: over those that both decide.
+
+    Examples
+    --------
+    >>> found = verdict_metrics(np.array([1., .5, 0., 1.]), np.array([1., 1., 1., 1.]), np.arange(4), 0.95)
+    >>> [round(one.estimate, 3) for one in found.values()]
+    [0.25, 0.625, 0.667]
+    """
+    return {name: pair_share(share, prompt, confidence) for name, share in _shares(values, oracle).items()}
+
+
+def order_differences(
+    first: Floats, second: Floats, oracle: Floats, prompt: _Ints, confidence: float
+) -> dict[str, Estimate]:
+    """Estimate the differences of the metrics of two ways to a verdict on the same pairs, first minus second."""
+    left, right = _shares(first, oracle), _shares(second, oracle)
+    return {name: share_difference(left[name], right[name], prompt, confidence) for name in OF_VERDICTS}
+
+
+def order_effects(
+    one: Floats, other: Floats, prompt: _Ints, confidence: float, weights: Floats | None = None
+) -> Mapping[str, Estimate]:
+    """Estimate what the order of presentation did.
+
+    Parameters
+    ----------
+    one, other : ndarray of float64, shape (pairs,)
+        What the first candidate earned when it was shown first, and when it was shown second.
+    prompt : ndarray of int64, shape (pairs,)
+    confidence : float
+    weights : ndarray of float64, shape (pairs,), optional
+        1 over the probability with which the pair was drawn.
+
+    Returns
+    -------
+    mapping of str to Estimate
+        ``first_shown_advantage``: mean of the difference, in [-1, 1]. ``flips``: share of pairs whose verdict is not
+        the same in both orders.
+    """
+    flips = (_sign(one) != _sign(other)).astype(float)
+    return {
+        "first_shown_advantage": mean_difference(one, other, prompt, confidence, weights),
+        "flips": pair_share(Share(flips, np.ones(len(flips))), prompt, confidence, weights),
+    }
+
+
+def _shares(values: Floats, oracle: Floats) -> dict[str, Share]:
+    judge, gold = _sign(values), _sign(oracle)
+    ones, right = np.ones(len(values)), (1 + judge * gold) / 2
+    return {
+        "tie_rate": Share((judge == 0).astype(float), ones),
+        "agreement": Share(right, (gold != 0).astype(float)),
+        "accuracy_decided": Share(right, ((gold != 0) & (judge != 0)).astype(float)),
+    }
+
+
+def _sign(values: Floats) -> Floats:
+    signs: Floats = np.sign(np.round(values - 0.5, TIE_DECIMALS))
+    return signs

@@ -1,0 +1,401 @@
+"""Pairs of candidates: scores from their verdicts, pools of two, strata by gap, and ties broken by comparisons."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.stats.estimand import Estimand
+from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.top_of_scores import at_top
+
+__all__ = [
+    "OF_PAIRS",
+    "Pairs",
+    "between_top",
+    "borda",
+    "connected_edges",
+    "draw_in_strata",
+    "even_counts",
+    "every_pair",
+    "gap_groups",
+    "gap_strata",
+    "of_pairs",
+    "pair_scores",
+    "pair_sums",
+    "quantised",
+    "tie_broken",
+]
+
+_Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+class Pairs(NamedTuple):
+    """Pairs of candidates, each of shape (pairs,), sorted by prompt."""
+
+    prompt: _Ints  # position of the prompt
+    i: _Ints  # position of the cell of one candidate
+    j: _Ints  # of the other, i < j
+
+    def some(self, kept: _Mask | _Ints) -> Pairs:
+        """Return some of the pairs, by a mask or by position."""
+        return Pairs(self.prompt[kept], self.i[kept], self.j[kept])
+
+
+def every_pair(sizes: _Ints) -> Pairs:
+    """List every pair of every prompt.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (prompts,)
+        Candidates per prompt; cells are counted through.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in every_pair(np.array([2, 3]))]
+    [[0, 1, 1, 1], [0, 2, 2, 3], [1, 3, 4, 4]]
+    """
+    starts = np.cumsum(sizes) - sizes
+    corners = {size: np.triu_indices(size, 1) for size in np.unique(sizes).tolist()}
+    many = [(x, *corners[size]) for x, size in enumerate(sizes.tolist())]
+    if not many:
+        none = np.zeros(0, dtype=np.int64)
+        return Pairs(none, none, none)
+    return Pairs(
+        np.repeat(np.arange(len(sizes)), sizes * (sizes - 1) // 2),
+        np.concatenate([starts[x] + i for x, i, _ in many]),
+        np.concatenate([starts[x] + j for x, _, j in many]),
+    )
+
+
+def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
+    """Return what each candidate earned on average over its pairs.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    values : ndarray of float64, shape (pairs,)
+        What candidate `i` earned, from 0 to 1; `j` earned the rest.
+    cells : int
+        Candidates of all prompts.
+
+    Returns
+    -------
+    ndarray of float64, shape (cells,)
+        From 0 to 1. A candidate that is in no pair gets 1/2, as one that wins as often as it loses.
+
+    Examples
+    --------
+    >>> pairs = Pairs(np.zeros(2, int), np.array([0, 0]), np.array([1, 2]))
+    >>> borda(pairs, np.array([.5, 1.]), 4).tolist()
+    [0.75, 0.5, 0.0, 0.5]
+    """
+    both = np.concatenate([pairs.i, pairs.j])
+    earned = np.bincount(both, weights=np.concatenate([values, 1 - values]), minlength=cells)
+    count = np.bincount(both, minlength=cells)
+    shares: Floats = np.divide(earned, count, out=np.full(cells, 0.5), where=count > 0)
+    return np.round(shares, TIE_DECIMALS)
+
+
+def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
+    """Draw some pairs of each prompt so that they tie together as many of its candidates as they can.
+
+    Pairs come in random order; those that join two groups of candidates not yet tied together are taken first, the
+    others fill up.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    edges : ndarray of int64, shape (prompts,)
+        Pairs to draw of each prompt; all where there are no more.
+    seed : int
+
+    Returns
+    -------
+    ndarray of bool, shape (pairs,)
+
+    Examples
+    --------
+    >>> pairs = every_pair(np.array([4]))
+    >>> chosen = connected_edges(pairs, np.array([3]), seed=0)
+    >>> int(chosen.sum()), sorted(set(pairs.i[chosen]) | set(pairs.j[chosen])) == [0, 1, 2, 3]
+    (3, True)
+    """
+    chosen = np.zeros(len(pairs.prompt), dtype=bool)
+    order = np.random.default_rng(seed).permutation(len(chosen))
+    order = order[np.argsort(pairs.prompt[order], kind="stable")]
+    prompts, first = np.unique(pairs.prompt[order], return_index=True)
+    for x, its in zip(prompts.tolist(), np.split(order, first[1:]), strict=True):
+        chosen[_tree_first(pairs, its, int(edges[x]))] = True
+    return chosen
+
+
+def _tree_first(pairs: Pairs, order: _Ints, edges: int) -> list[int]:
+    """Take the pairs that join two groups, in this order, then the others."""
+    group: dict[int, int] = {}
+    joining: list[int] = []
+    others: list[int] = []
+    for at in order.tolist():
+        one, other = (_root(group, int(end)) for end in (pairs.i[at], pairs.j[at]))
+        group[one] = other
+        (others if one == other else joining).append(at)
+    return [*joining, *others][:edges]
+
+
+def _root(group: dict[int, int], cell: int) -> int:
+    while group.setdefault(cell, cell) != cell:
+        cell = group[cell]
+    return cell
+
+
+OF_PAIRS = ("tie_rate", "sign_agreement", "effective_agreement_decided", "effective_agreement", "gain", "recovery")
+"""What a matched-pair audit reports of each way of asking (the columns of Table 4, and the gain behind recovery)."""
+
+
+def of_pairs(estimands: tuple[Estimand, ...]) -> list[Estimand]:
+    """Return the estimands of `OF_PAIRS`, in their order."""
+    by_name = {e.name: e for e in estimands}
+    return [by_name[name] for name in OF_PAIRS]
+
+
+def pair_scores(values: Floats) -> Floats:
+    """Return the scores of pools of two from what the first of the two earned.
+
+    Examples
+    --------
+    >>> pair_scores(np.array([1., .25])).tolist()
+    [1.0, 0.0, 0.25, 0.75]
+    """
+    return np.column_stack([values, 1 - values]).ravel()
+
+
+def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | None = None) -> Floats:
+    """Compute the sums of pairs as pools of two, added up by prompt.
+
+    Parameters
+    ----------
+    scores, labels : ndarray of float64, shape (2 * pairs,)
+        Of both candidates of each pair, `i` before `j`.
+    pairs : Pairs
+    weights : ndarray of float64, shape (pairs,), optional
+        1 over the probability with which the pair was drawn; made to average 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (len(Sums._fields), prompts with a pair)
+        ``prompts`` counts pairs: ``recovery`` of these sums is that of best of two.
+    """
+    found = prompt_sums(scores, labels, np.full(len(pairs.prompt), 2))
+    if weights is not None:
+        found = found * (weights / weights.mean())
+    units, owner = np.unique(pairs.prompt, return_inverse=True)
+    return np.array([np.bincount(owner, weights=row, minlength=len(units)) for row in found])
+
+
+def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
+    """Cut gaps into groups at their quantiles; equal gaps stay together.
+
+    Parameters
+    ----------
+    gaps : ndarray of float64, shape (pairs,)
+        Above 0.
+    groups : int
+        At most this many.
+
+    Returns
+    -------
+    ndarray of int64, shape (pairs,)
+        The group of each, from 0.
+    ndarray of float64, shape (groups + 1,)
+        The ends; a gap at an upper end belongs below it.
+
+    Examples
+    --------
+    >>> found, ends = gap_groups(np.array([.1, .2, .2, .3, .4, .5]), 3)
+    >>> found.tolist(), ends.tolist()
+    ([0, 0, 0, 1, 2, 2], [0.1, 0.2, 0.3, 0.5])
+    """
+    cuts = np.quantile(gaps, np.arange(1, groups) / groups, method="inverted_cdf")
+    cuts = np.unique(cuts[cuts < gaps.max()])
+    group = np.searchsorted(cuts, gaps)
+    return group, np.concatenate([[gaps.min()], cuts, [gaps.max()]])
+
+
+def gap_strata(gaps: Floats, groups: int) -> tuple[_Ints, list[str]]:
+    """Return the stratum of each pair, and the names of the strata.
+
+    Parameters
+    ----------
+    gaps : ndarray of float64, shape (pairs,)
+        0 or more.
+    groups : int
+        Strata of the pairs that do not tie, at most.
+
+    Examples
+    --------
+    >>> strata, names = gap_strata(np.array([0., .1, .2, 0., .4]), 2)
+    >>> strata.tolist(), names
+    ([0, 1, 1, 0, 2], ['tie', '0.1 to 0.2', 'above 0.2 to 0.4'])
+    """
+    gaps = np.round(gaps, TIE_DECIMALS)
+    apart = gaps > 0
+    strata, names = np.zeros(len(gaps), dtype=np.int64), [] if apart.all() else ["tie"]
+    if apart.any():
+        group, ends = gap_groups(gaps[apart], groups)
+        strata[apart] = group + len(names)
+        names += [_between(ends[at], ends[at + 1], first=at == 0) for at in range(len(ends) - 1)]
+    return strata, names
+
+
+def _between(low: float, high: float, *, first: bool) -> str:
+    if low == high:
+        return f"{low:g}"
+    return f"{low:g} to {high:g}" if first else f"above {low:g} to {high:g}"
+
+
+def even_counts(sizes: _Ints, count: int) -> _Ints:
+    """Share a count evenly among strata, none getting more than it holds.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (strata,)
+    count : int
+        At most their sum.
+
+    Examples
+    --------
+    >>> even_counts(np.array([2, 10, 10]), 12).tolist()
+    [2, 5, 5]
+    """
+    taken = np.zeros(len(sizes), dtype=np.int64)
+    left = count
+    # The smallest first: what they cannot take is there for the others.
+    for behind, h in enumerate(np.argsort(sizes, kind="stable").tolist()):
+        taken[h] = min(int(sizes[h]), left // (len(sizes) - behind))
+        left -= int(taken[h])
+    return taken
+
+
+def draw_in_strata(strata: _Ints, count: int, seed: int) -> tuple[_Ints, Floats]:
+    """Draw pairs without replacement, the same number of each stratum as far as it goes.
+
+    Parameters
+    ----------
+    strata : ndarray of int64, shape (pairs,)
+    count : int
+    seed : int
+
+    Returns
+    -------
+    ndarray of int64, shape (count,)
+        Positions of the drawn pairs, ascending.
+    ndarray of float64, shape (count,)
+        Weights: 1 over the probability with which a pair of its stratum was drawn.
+    """
+    sizes = np.bincount(strata)
+    counts = even_counts(sizes, count)
+    chance = np.random.default_rng(seed)
+    drawn = np.sort(
+        np.concatenate(
+            [chance.choice(np.flatnonzero(strata == h), size=m, replace=False) for h, m in enumerate(counts.tolist())]
+        )
+    ).astype(np.int64)
+    mine = strata[drawn]
+    return drawn, sizes[mine] / counts[mine]
+
+
+_STEP = 1e-6
+"""By how much a rank among tied candidates moves a score, in the smallest gap of scores: enough to order, no more."""
+
+
+def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
+    """Cut scores into bins of equal width; each becomes the middle of its bin.
+
+    Parameters
+    ----------
+    scores : ndarray of float64
+    bins : int
+        1 or more.
+    low, high : float
+        Range of the scores; its upper end belongs to the last bin.
+
+    Examples
+    --------
+    >>> quantised(np.array([0., .04, .05, 1.]), 20, 0., 1.).tolist()
+    [0.025, 0.025, 0.075, 0.975]
+    """
+    if high <= low:
+        return np.full(len(scores), low)
+    # Rounded first: 0.15 * 20 is a hair below 3.
+    at = np.floor(np.round((scores - low) / (high - low) * bins, TIE_DECIMALS)).clip(0, bins - 1)
+    middles: Floats = np.round(low + (at + 0.5) * (high - low) / bins, TIE_DECIMALS)
+    return middles
+
+
+def between_top(scores: Floats, sizes: _Ints, pairs: Pairs) -> _Mask:
+    """Return which pairs are of two candidates that share the highest score of their prompt."""
+    top = at_top(scores, sizes)
+    found: _Mask = top[pairs.i] & top[pairs.j]
+    return found
+
+
+def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Floats:
+    """Order the candidates that share the highest score by the verdicts on their own pairs, round robin.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (cells,)
+        Grouped by prompt.
+    sizes : ndarray of int64, shape (prompts,)
+    pairs : Pairs
+        Every pair of candidates that share the highest score, and any others, which are passed over.
+    values : ndarray of float64, shape (pairs,)
+        What candidate `i` earned.
+
+    Returns
+    -------
+    ndarray of float64, shape (cells,)
+        The scores in units of the smallest gap between two of them, those at the top raised by next to nothing in
+        the order of what the candidates earned: correlations stay those of the scores, on whatever scale these were
+        written; order and ties do not.
+
+    Examples
+    --------
+    >>> pairs = Pairs(np.zeros(1, int), np.array([0]), np.array([1]))
+    >>> tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).round(5).tolist()
+    [1.125, 1.125, 0.125]
+    >>> int(tie_broken(np.array([9., 9., 1.]), np.array([3]), pairs, np.array([0.])).argmax())
+    1
+    """
+    kept = between_top(scores, sizes, pairs)
+    earned = borda(pairs.some(kept), values[kept], len(scores))
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    top = np.flatnonzero(at_top(scores, sizes))
+    out = _in_gaps(scores)
+    # Where the scores are huge beside their gaps, a step has to be one that such a number can take.
+    step = max(_STEP, 4 * float(np.spacing(np.abs(out).max(initial=0.0))))
+    out[top] += step * _ranks(owner[top], earned[top])
+    return out
+
+
+def _in_gaps(scores: Floats) -> Floats:
+    """Return scores in units of the smallest gap between two that do not tie, so that a step survives rounding."""
+    rounded = np.round(scores, TIE_DECIMALS)
+    gap = float(np.diff(np.unique(rounded)).min(initial=np.inf))
+    found: Floats = rounded / gap if np.isfinite(gap) else rounded
+    return found
+
+
+def _ranks(owner: _Ints, values: Floats) -> Floats:
+    """Return the rank of each value among those of its owner, from 0; equal values share one."""
+    order = np.lexsort((values, owner))
+    owners, ordered = owner[order], values[order]
+    new = np.diff(owners, prepend=-1) != 0
+    risen = (np.diff(ordered, prepend=np.nan) > 0) & ~new
+    steps = np.cumsum(risen)
+    ranks = np.empty(len(values))
+    ranks[order] = steps - np.repeat(steps[new], np.diff(np.flatnonzero(np.append(new, True))))
+    return ranks

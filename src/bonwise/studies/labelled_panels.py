@@ -1,0 +1,138 @@
+"""What a study is made on: each judge's completely scored and labelled prompts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from bonwise.auditing.labelling import Labelling, label_state
+from bonwise.auditing.settings import Settings
+from bonwise.errors import InputError
+from bonwise.release import release
+from bonwise.results import given
+from bonwise.table.facts import JudgeCounts, StudySettings, labels_left_out, unused_labels
+from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
+from bonwise.table.panel import LabelsInPart, Panel, Shape, lay_out
+from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.table.score_table import ScoreTable
+
+__all__ = ["LabelledPanels", "open_judged"]
+
+_WHOLE_PROMPTS = (
+    "a study changes scores and picks of prompts that are labelled whole. bonwise audit --design cells uses them, if "
+    "the labelled candidates are a random sample of all."
+)
+
+S = TypeVar("S", bound=StudySettings)
+C = TypeVar("C", bound=JudgeCounts)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPanels:
+    """The judges of a table, each on the prompts that it scored completely and that are labelled."""
+
+    table: ScoreTable = field(repr=False)
+    panels: Mapping[str, Panel]
+    """By judge; labels are complete."""
+    prompts: Mapping[str, int]
+    """Prompts that each judge scored completely, labelled or not."""
+    methods: Mapping[str, str]
+    """``complete``, or ``labelled_only`` where more prompts lack labels than may be dropped: figures then describe
+    the labelled prompts alone.
+    """
+    not_studied: Mapping[str, str]
+    """The judges without such a prompt, and why."""
+    settings: Settings = field(repr=False)
+    in_part: Mapping[str, LabelsInPart] = field(default_factory=dict, repr=False)
+    """By judge: labels of prompts that are labelled in part."""
+
+    def settings_as(self, kind: type[S], **own: Any) -> S:
+        """Return the settings of a study's document, and where the scores came from.
+
+        Parameters
+        ----------
+        kind : type
+            `StudySettings`, or a subclass of it.
+        own
+            Settings of the study's own.
+        """
+        asked, table = self.settings, self.table
+        common = {
+            "confidence": asked.confidence,
+            "exclude": list(asked.exclude),
+            "control": list(asked.control),
+            "seed": asked.seed,
+            "version": release(),
+            "shape": next(iter(self.panels.values())).shape,
+            "source": table.source,
+            "columns": dict(table.columns),
+            **table.declared_scales,
+            **given(
+                draws=table.draws if table.draws > 1 else None,
+                labels_left_out=labels_left_out(table.labels_left_out),
+                reference=table.reference,
+            ),
+        }
+        return kind(**common, **own)
+
+    def counts_as(self, kind: type[C], judge: str, **own: Any) -> C:
+        """Return the counts behind a judge's figures: prompts, rows, dropped prompts by reason, method.
+
+        Parameters
+        ----------
+        kind : type
+            `JudgeCounts`, or a subclass of it.
+        judge : str
+        own
+            Counts of the study's own, or in the place of these.
+        """
+        panel, in_part = self.panels[judge], self.in_part.get(judge)
+        common = {
+            "prompts": len(panel.sizes),
+            "rows": int(panel.sizes.sum()),
+            "unlabelled_prompts": self.prompts[judge] - len(panel.sizes),
+            "dropped": dict(Counter(one.reason for one in panel.dropped)),
+            "method": self.methods[judge],
+            **given(unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS) if in_part is not None else {})),
+        }
+        return kind(**{**common, **own})
+
+
+def open_judged(source: ScoreSource, settings: Settings, reading: ReadingOptions = AS_IT_STANDS) -> LabelledPanels:
+    """Open a table for a study; candidates that the settings exclude, and the control, are left out of the panels.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend; also where no judge has a labelled prompt.
+    """
+    table = open_table(source, reading)
+    refuse_clusters(table, "this study")
+    table.check_scales()
+    return _judged(table, settings, (*settings.exclude, *settings.control), settings.shape)
+
+
+def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape: Shape | None) -> LabelledPanels:
+    found: dict[str, Labelling] = {}
+    refused: dict[str, str] = {}
+    laid_out = {panel.judge: panel for panel in lay_out(table, exclude=exclude, shape=shape)}
+    for panel in laid_out.values():
+        labelling = label_state(panel) if len(panel.sizes) else None
+        if labelling is None or not labelling.labelled.any():
+            refused[panel.judge] = "no prompt that it scored completely has labels for all its candidates"
+        else:
+            found[panel.judge] = labelling
+    if not found:
+        first, reason = next(iter(refused.items()))
+        raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")
+    return LabelledPanels(
+        table,
+        {name: one.panel.keep(one.labelled) for name, one in found.items()},
+        {name: len(one.panel.sizes) for name, one in found.items()},
+        {name: one.method for name, one in found.items()},
+        refused,
+        settings,
+        {name: LabelsInPart.of_panel(panel) for name, panel in laid_out.items()},
+    )

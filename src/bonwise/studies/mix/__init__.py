@@ -1,0 +1,1 @@
+"""What the controls of a pool hide."""

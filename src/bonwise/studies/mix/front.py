@@ -1,0 +1,221 @@
+"""The study of mixed difficulty: how figures rise as easy candidates enter the pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import numpy as np
+
+from bonwise.auditing.settings import Settings
+from bonwise.documented import DocumentedResult
+from bonwise.errors import InputError, UsageError
+from bonwise.estimates import estimate_records
+from bonwise.printable import listed, quoted
+from bonwise.stats.estimate import Estimate
+from bonwise.studies.labelled_panels import LabelledPanels, open_judged
+from bonwise.studies.mix.mixture import MixPoint, mix_change, mix_curve, mix_sums
+from bonwise.studies.mix.result import CurveAt, MixCounts, MixDocument, MixJudge, MixSettings
+from bonwise.studies.mix.sentences import mix_findings
+from bonwise.studies.registration import NO_FLAG, Flag, Study, WithAudit
+from bonwise.table.checks import CONFIDENCE, SEED, names_of
+from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
+from bonwise.table.panel import Panel, lay_out
+from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
+from bonwise.table.score_table import ScoreTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["STUDY", "JudgeMix", "MixStudy", "mix_of", "study_mix"]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeMix:
+    """What the controls do to the figures of one judge."""
+
+    data: MixCounts = field(repr=False)
+    points: tuple[MixPoint, ...] = field(repr=False)
+    """From the pools without the controls to the easy pairs alone."""
+    change: Mapping[str, Estimate] = field(repr=False)
+    """Each metric with the controls in every pool less without, paired by prompt."""
+    sentences: tuple[str, ...]
+    """The findings in plain words."""
+
+    def document(self) -> MixJudge:
+        """Return this judge's part of the document."""
+        points = [
+            CurveAt(
+                share=one.share,
+                towards=one.towards,
+                easy_pairs=one.easy_pairs,
+                metrics=estimate_records(one.metrics),
+            )
+            for one in self.points
+        ]
+        return MixJudge(
+            data=self.data, points=points, change=estimate_records(self.change), sentences=list(self.sentences)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MixStudy(DocumentedResult):
+    """The curve of every judge."""
+
+    judges: Mapping[str, JudgeMix]
+    not_studied: Mapping[str, str]
+    """The judges that could not be studied, and why."""
+    settings: MixSettings = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<MixStudy of {', '.join(self.judges)} on {self.settings.source}>"
+
+    def document(self) -> MixDocument:
+        """Return the document of schema ``bonwise.study/1``, study ``mix``."""
+        judges = {name: found.document() for name, found in self.judges.items()}
+        return MixDocument(settings=self.settings, judges=judges, not_studied=dict(self.not_studied))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per judge, point of the curve and metric."""
+        return super().to_frame()
+
+
+@opens_a_table
+def study_mix(
+    source: ScoreSource,
+    *,
+    control: Annotated[str | Sequence[str], Flag("A candidate that is easy to tell apart (repeatable).")],
+    confidence: float = CONFIDENCE,
+    seed: Annotated[int, NO_FLAG] = SEED,
+    **reading: Unpack[ReadingKeywords],
+) -> MixStudy:
+    """Calculate how a judge's figures move as candidates that anyone can tell apart enter the pools.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+    control : str or sequence of str
+        Names of the easy candidates; see `docs/study_mix.md`.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1).
+    seed : int
+        Repeated in the settings; nothing is drawn.
+    **reading
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend; also where no prompt holds a control.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> frame = simulate("arena", n=200, seed=1).frame()
+    >>> easy = frame[frame["candidate"] == "c0"].assign(candidate="bad", judge_score=0.0, oracle_label=0.0)
+    >>> import pandas as pd
+    >>> found = study_mix(pd.concat([frame, easy]), control="bad").judges["judge"]
+    >>> found.change["recovery"].low > 0.3
+    True
+    """
+    options = ReadingOptions.of(study_mix, reading)
+    settings = Settings(
+        confidence=confidence,
+        seed=seed,
+        exclude=options.exclude,
+        control=names_of("control", control),
+        shape=options.shape,
+    )
+    table = open_table(source, options)
+    refuse_clusters(table, "this study")
+    _check_left(table, settings)
+    return mix_of(open_judged(table, settings))
+
+
+def _check_left(table: ScoreTable, settings: Settings) -> None:
+    """Refuse controls beside which no two candidates are left."""
+    out = {*settings.control, *settings.exclude}
+    left = [name for name in table.candidates if name not in out]
+    # Fewer than two from the start are told of when the table is laid out.
+    if settings.control and len(left) < 2 <= len(table.candidates):
+        beside = f"only {quoted(left[0])} is left" if left else "no candidate is left"
+        raise UsageError(
+            f"{table.source}: {beside} beside the control, and there is no choice to study",
+            hint="name as --control what is easy to tell apart, and leave two or more others",
+        )
+
+
+def mix_of(judged: LabelledPanels) -> MixStudy:
+    """Make the study on judges whose table is open; the controls are those of the settings.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No control is named.
+    bonwise.errors.InputError
+        No judge has a labelled prompt that holds a control.
+    """
+    settings, table = judged.settings, judged.table
+    easy = [name for name in settings.control if name not in settings.exclude]
+    if not easy:
+        raise UsageError(
+            f"{table.source}: without a control there is nothing to mix in",
+            hint=f"name the easy candidate with --control; the candidates are {listed(table.candidates)}",
+        )
+    found, refused = {}, dict(judged.not_studied)
+    for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape):
+        if panel.judge in judged.panels:
+            mixed = _mix(judged, panel, easy)
+            if mixed is None:
+                refused[panel.judge] = "no labelled prompt holds a control"
+            else:
+                found[panel.judge] = mixed
+    if not found:
+        raise InputError(
+            f"{table.source}: no labelled prompt holds the control {quoted(easy[0])} with a score",
+            hint="score and label the control in the pools of the other candidates",
+        )
+    return MixStudy(found, refused, judged.settings_as(MixSettings))
+
+
+def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
+    """Mix one judge's pools, given its panel with the controls; None where no pool holds one."""
+    without = judged.panels[panel.judge]
+    labelled = panel.labelled_cells == panel.sizes
+    common = panel.prompt_ids.isin(without.prompt_ids)
+    whole = panel.keep(labelled & common)
+    control = whole.candidates.isin(easy)[whole.names]
+    if not control.any():
+        return None
+    sums = mix_sums(whole.scores, whole.labels, whole.sizes, control)
+    # The interval of the curve is the jackknife's, whatever the audit's own: it is made at twenty points.
+    rule = replace(judged.settings.rule(whole.labels), kind="default")
+    method = judged.methods[panel.judge]
+    points = tuple(replace(point, metrics=dict(_under(method, point.metrics))) for point in mix_curve(sums, rule))
+    change = dict(_under(method, mix_change(sums, rule)))
+    holding = np.add.reduceat(control.astype(np.int64), np.cumsum(whole.sizes) - whole.sizes) > 0
+    data = judged.counts_as(
+        MixCounts,
+        panel.judge,
+        mixed_prompts=len(whole.sizes),
+        prompts_with_control=int(holding.sum()),
+        left_out=len(without.sizes) - len(whole.sizes),
+        only_with_control=int((labelled & ~common).sum()),
+    )
+    return JudgeMix(data, points, change, mix_findings(points, change, data, easy, judged.settings.confidence))
+
+
+def _under(method: str, found: Mapping[str, Estimate]) -> Iterator[tuple[str, Estimate]]:
+    for name, one in found.items():
+        yield name, one.with_method(method)
+
+
+STUDY = Study(
+    study_mix,
+    MixDocument,
+    with_audit=WithAudit(
+        "What easy candidates do to the figures", mix_of, when=lambda settings: bool(settings.control)
+    ),
+    source="Scores (CSV, JSONL, Parquet, a folder).",
+)

@@ -1,0 +1,88 @@
+"""The studies: what the command line and the page of an audit need to know of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bonwise.studies.result import StudyDocument, study_class, study_names
+
+if TYPE_CHECKING:
+    from bonwise.auditing.settings import Settings
+    from bonwise.documented import DocumentedResult
+    from bonwise.studies.labelled_panels import LabelledPanels
+
+__all__ = ["NO_FLAG", "Flag", "NoFlag", "Study", "WithAudit", "studies", "study_of"]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """The flag of a parameter that is a study's own: ``folds: Annotated[int, Flag("Parts of the prompts.")] = 5``.
+
+    A sequence becomes a flag that may be repeated. The parameters that several studies share, such as ``labels``,
+    have their flags already.
+    """
+
+    help: str
+    name: str = ""
+    """Such as ``--covariate``; made from the parameter where empty."""
+
+
+@dataclass(frozen=True)
+class NoFlag:
+    """Says that a parameter has no flag."""
+
+
+NO_FLAG = NoFlag()
+
+
+def _always(_: Settings) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class WithAudit:
+    """Has every page of an audit show a study that its table has the data for."""
+
+    title: str
+    """Of the note in its place, where the data are too poor for it."""
+    study: Callable[[LabelledPanels], DocumentedResult]
+    """Makes it on the judges of the audit."""
+    when: Callable[[Settings], bool] = _always
+    """Tells by the settings of the audit whether it is shown; always, if not given."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, as its module in ``bonwise/auditing/studies`` registers it under the name ``STUDY``.
+
+    The name, and what the help says, are those of its document; see `StudyDocument`.
+    """
+
+    function: Callable[..., DocumentedResult]
+    """Takes a table and keywords and returns the result; the flags of the command are made from its signature."""
+    document: type[StudyDocument]
+    """Of its documents."""
+    with_audit: WithAudit | None = None
+    source: str = "Scores (CSV, JSONL, Parquet, a folder of responses)."
+    """What the help says of the table."""
+
+
+def study_of(name: str) -> Study:
+    """Return a study by its name; imports no other study.
+
+    Examples
+    --------
+    >>> study_of("mix").document.study_name()
+    'mix'
+    """
+    study: Study = import_module(f"bonwise.studies.{name.replace('-', '_')}.front").STUDY
+    return study
+
+
+def studies() -> list[Study]:
+    """Return every study, in the order of the help."""
+    places = {name: study_class(name).place for name in study_names()}
+    return [study_of(name) for name in sorted(places, key=lambda name: (places[name], name))]

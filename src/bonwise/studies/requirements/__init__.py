@@ -1,0 +1,1 @@
+"""How good a judge has to be."""

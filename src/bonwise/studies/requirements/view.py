@@ -1,0 +1,187 @@
+"""The study of requirements: the curve with the judge on it, what targets take, and many judges in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bonwise.estimates import EstimateRecord
+from bonwise.printable import printable
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.numbers import count, counted, estimate, interval, interval_title, named, percent, setting
+from bonwise.studies.description import DescribedStudy
+from bonwise.studies.requirements.figures import Needed, NeededQuality, Own, Quality, needed_quality_figure
+from bonwise.studies.requirements.result import OwnFigures, RequirementsDocument, RequirementsJudge
+
+__all__ = ["described", "many_requirements"]
+
+_EXAMPLES = 8
+"""Names of judges in a sentence."""
+
+_MEANT = (
+    "Plain noise: what a judge with the same within_r would recover on these labels if its errors were plain noise. "
+    "Needed: the within_r at which such a judge recovers that share of the possible gain."
+)
+
+
+def many_requirements(document: RequirementsDocument) -> Part:
+    """Return one part over all judges."""
+    reference = document.settings.reference
+    return Part(
+        "What a wanted recovery takes",
+        [
+            *(Said("finding", named(sentence, reference)) for sentence in _sentences(document.judges)),
+            Part("", [_table(document)], folded=f"A table of the {counted(len(document.judges), 'judge')}"),
+            Said("note", named(_MEANT, reference)),
+        ],
+        anchor="requirements",
+    )
+
+
+def _sentences(judges: Mapping[str, RequirementsJudge]) -> Iterator[str]:
+    differences = [one.judge.difference for one in judges.values()]
+    below = sum(one.high is not None and one.high < 0 for one in differences)
+    above = sum(one.low is not None and one.low > 0 for one in differences)
+    yield (
+        f"Of {counted(len(judges), 'judge')} {count(below)} recover less than a judge of plain noise with the same "
+        f"within_r would, and {count(above)} more; {count(len(judges) - below - above)} are undecided."
+    )
+    without: dict[str, list[str]] = {}
+    for name, judge in judges.items():
+        found = judge.judge.expected_recovery
+        if found.estimate is None:
+            without.setdefault(found.reason or "", []).append(printable(name, longest=60))
+    for reason, names in without.items():
+        told = ", ".join(names[:_EXAMPLES]) + (", ..." if len(names) > _EXAMPLES else "")
+        yield f"No figure of plain noise for {counted(len(names), 'judge')} ({told}): {reason}."
+
+
+def _table(document: RequirementsDocument) -> Table:
+    judges, width = document.judges, interval_title(document.settings.confidence)
+    targets = list(dict.fromkeys(one.target for judge in judges.values() for one in judge.targets))
+    columns = (
+        Column("judge", "name"),
+        Column("within_r"),
+        *(column for title in ("recovers", "plain noise", "difference") for column in (Column(title), Column(width))),
+        *(Column(f"{percent(target)} needs") for target in targets),
+    )
+    rows = [(printable(name), *_own(judge.judge), *_needed(judge, targets)) for name, judge in judges.items()]
+    return Table.of(columns, rows, "Judges and plain noise")
+
+
+def _own(own: OwnFigures) -> Iterator[str]:
+    yield estimate(own.within_r)
+    for found in (own.recovery, own.expected_recovery, own.difference):
+        yield estimate(found, "share")
+        yield interval(found, "share")
+
+
+def _needed(judge: RequirementsJudge, targets: Sequence[float]) -> Iterator[str]:
+    found = {one.target: one.within_r for one in judge.targets}
+    yield from (estimate(found.get(target)) for target in targets)
+
+
+_YARDSTICK = (
+    "The curve is that of a judge whose score is the label plus normal noise, alike for all candidates and not "
+    "rounded, on these labels with their spread and ties. A judge with errors of another kind lies above or below it."
+)
+_HEADING = "What a wanted recovery takes"
+_LONGEST = 60
+
+
+def described(document: RequirementsDocument) -> DescribedStudy:
+    """Describe what a wanted recovery takes: one part per judge."""
+    settings = document.settings
+    judges = {
+        name: Part(_title(name, judge), list(_judge(name, judge, settings.reference, f"requirements-{at}")))
+        for at, (name, judge) in enumerate(document.judges.items(), start=1)
+    }
+    return DescribedStudy(
+        title=f"{_HEADING} on the labels of {printable(settings.source)}",
+        heading=_HEADING,
+        anchor="requirements",
+        judges=judges,
+        notes=[Said("note", f"in brackets {percent(settings.confidence)} intervals, clustered by prompt")],
+        instead=many_requirements(document),
+    )
+
+
+def _title(name: str, judge: RequirementsJudge) -> str:
+    data = judge.data
+    return (
+        f"{printable(name, longest=_LONGEST)}: {counted(data.prompts, 'prompt')}, {counted(data.rows, 'candidate')}"
+    )
+
+
+def _judge(name: str, judge: RequirementsJudge, reference: str | None, key: str) -> Iterator[Block]:
+    for sentence in judge.sentences:
+        yield Said("finding", named(sentence, reference))
+    if not judge.curve:
+        return
+    yield from _figure(name, judge, key)
+    yield _targets(judge)
+    if judge.inverse:
+        yield _inverse(judge)
+    yield Part("", [Said("note", named(_YARDSTICK, reference))], "detail")
+
+
+def _targets(judge: RequirementsJudge) -> Table:
+    columns = (
+        Column("recovery", "name"),
+        Column("needs within_r"),
+        Column("[within_r]", spare=2),
+        Column("needs agreement"),
+        Column("[agreement]", spare=1),
+    )
+    rows = [
+        (
+            percent(one.target),
+            estimate(one.within_r),
+            interval(one.within_r),
+            estimate(one.effective_agreement, "share"),
+            interval(one.effective_agreement, "share"),
+        )
+        for one in judge.targets
+    ]
+    return Table.of(columns, rows, "Needed for a wanted recovery")
+
+
+def _inverse(judge: RequirementsJudge) -> Table:
+    columns = (Column("within_r", "name"), Column("recovers"), Column("interval"))
+    rows = [
+        (setting(one.within_r), estimate(one.recovery, "share"), interval(one.recovery, "share"))
+        for one in judge.inverse
+    ]
+    return Table.of(columns, rows, "Recovered by a judge of plain noise")
+
+
+def _figure(name: str, judge: RequirementsJudge, key: str) -> list[Drawing[NeededQuality]]:
+    own = _place(name, judge.judge)
+    data = NeededQuality(
+        [Quality(one.recovery, one.within_r, one.effective_agreement) for one in judge.curve],
+        [Needed(one.target, _ends(one.within_r), _ends(one.effective_agreement)) for one in judge.targets],
+        own,
+    )
+    says = "Within_r and effective agreement of a judge of plain noise, by what it recovers; bars are intervals."
+    if own is not None:
+        says += (
+            f" The diamond is {printable(name, longest=_LONGEST)}: within_r {estimate(judge.judge.within_r)}, "
+            f"recovery {estimate(judge.judge.recovery, 'share')}."
+        )
+        if own.expected is not None:
+            says += (
+                " The dotted line runs from it to the curve at the same within_r, a recovery of "
+                f"{estimate(judge.judge.expected_recovery, 'share')}."
+            )
+    return needed_quality_figure(data, key, "Quality needed for a wanted recovery", says)
+
+
+def _place(name: str, own: OwnFigures) -> Own | None:
+    """Return where the judge stands, None where a figure of it is undefined."""
+    recovery, within_r = own.recovery.estimate, own.within_r.estimate
+    if recovery is None or within_r is None:
+        return None
+    return Own(name, recovery, within_r, own.expected_recovery.estimate)
+
+
+def _ends(found: EstimateRecord) -> tuple[float | None, float | None, float | None]:
+    return found.estimate, found.low, found.high

@@ -1,0 +1,481 @@
+"""Labels of several annotators, in rows or in columns of their own.
+
+Read, checked, and made one per candidate by a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import RowError
+from bonwise.printable import listed, quoted
+from bonwise.table.cells import distinct_cells, draw_columns, label_by_cell, mean_by_cell, positions
+from bonwise.table.checks import AnnotatorRule
+from bonwise.table.columns import LabelColumns
+from bonwise.table.identifiers import as_categories
+from bonwise.table.label_words import ReadLabels, read_labels
+from bonwise.table.numbers import distinct, is_blank
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.scales import to_unit
+
+__all__ = [
+    "DEFAULT_RULES",
+    "Aggregated",
+    "AnnotatorLabels",
+    "LabelKind",
+    "OneLabelEach",
+    "aggregate",
+    "kind_of_labels",
+    "with_one_label_each",
+]
+
+LabelKind = Literal["yes or no", "ordered categories", "numbers"]
+
+DEFAULT_RULES: Mapping[LabelKind, AnnotatorRule] = MappingProxyType(
+    {"yes or no": "majority", "ordered categories": "median", "numbers": "mean"}
+)
+"""The rule by the kind of labels, where none is stated."""
+
+_WIDEST = 10
+"""Width of the widest scale of whole numbers that is taken for ordered categories: 0 to 10 has 11 of them."""
+
+_SAME = 9
+"""Decimals to which labels are rounded before they are compared."""
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+
+class Aggregated(NamedTuple):
+    """One label for each of several cells."""
+
+    labels: _Floats
+    """NaN where a cell has no label."""
+    split: npt.NDArray[np.bool_]
+    """Cells whose labels do not settle on one: several labels are the most frequent, or the median is between two
+    different labels. Their label is the mean of these.
+    """
+
+
+def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
+    """Tell what kind of labels these are.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        As they were written; NaN where there is none.
+    words : bool
+        Whether they were written as words; more than two different words are ordered categories.
+
+    Examples
+    --------
+    >>> kind_of_labels(np.array([0, 1, 1.0])), kind_of_labels(np.array([1, 3, 5.0])), kind_of_labels(np.array([0.25]))
+    ('yes or no', 'ordered categories', 'numbers')
+    """
+    known = np.unique(np.round(values[~np.isnan(values)], _SAME))
+    if np.isin(known, (0.0, 1.0)).all() or (words and len(known) <= 2):
+        return "yes or no"
+    whole = bool((known == np.round(known)).all()) and float(known[-1] - known[0]) <= _WIDEST
+    return "ordered categories" if words or whole else "numbers"
+
+
+def aggregate(rule: AnnotatorRule, at: _Ints, values: _Floats, count: int) -> Aggregated:
+    """Return one label for each of `count` cells.
+
+    Parameters
+    ----------
+    rule : {"mean", "median", "majority"}
+    at : ndarray of int64, shape (labels,)
+        The cell of each label.
+    values : ndarray of float64, shape (labels,)
+        No NaN.
+    count : int
+
+    Examples
+    --------
+    >>> found = aggregate("majority", np.array([0, 0, 0, 1, 1]), np.array([1.0, 0.0, 1.0, 0.0, 1.0]), 3)
+    >>> found.labels.tolist(), found.split.tolist()
+    ([1.0, 0.5, nan], [False, True, False])
+    """
+    if rule == "mean":
+        return Aggregated(mean_by_cell(at, values, count), np.zeros(count, dtype=bool))
+    kept = _middle(at, values, count) if rule == "median" else _most_frequent(at, values)
+    at, values = at[kept], values[kept]
+    lowest, highest = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(lowest, at, values)
+    np.maximum.at(highest, at, values)
+    split = np.round(highest, _SAME) > np.round(lowest, _SAME)
+    # Each of the labels that a cell is split between counts once, however often it was given.
+    return Aggregated(mean_by_cell(at, values, count), split)
+
+
+def _middle(at: _Ints, values: _Floats, count: int) -> _Ints:
+    """Return the label in the middle of each cell, or the two of an even number."""
+    order = np.lexsort((values, at))
+    sizes = np.bincount(at, minlength=count)
+    starts = np.cumsum(sizes) - sizes
+    some = np.flatnonzero(sizes)
+    places = np.concatenate([starts[some] + (sizes[some] - 1) // 2, starts[some] + sizes[some] // 2])
+    found: _Ints = order[np.unique(places)]
+    return found
+
+
+def _most_frequent(at: _Ints, values: _Floats) -> _Ints:
+    """Return one of each of the most frequent labels of every cell."""
+    order = np.lexsort((values, at))
+    cells, ordered = at[order], np.round(values[order], _SAME)
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (np.diff(cells) != 0) | (np.diff(ordered) != 0)
+    starts = np.flatnonzero(first)
+    times = np.diff(starts, append=len(order))
+    most = np.zeros(int(at.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(most, cells[starts], times)
+    found: _Ints = order[starts[times == most[cells[starts]]]]
+    return found
+
+
+_KEYS = ("prompt_id", "candidate", "judge", "draw")
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorLabels:
+    """Every label of every annotator, as it was before a candidate got one label."""
+
+    columns: tuple[str, ...]
+    """The column that names annotators, or the columns of their labels."""
+    in_rows: bool
+    """Whether annotators are in rows of their own."""
+    names: tuple[str, ...]
+    """The annotators who gave a label."""
+    kind: LabelKind
+    rule: AnnotatorRule
+    """How labels become one."""
+    stated: bool
+    """Whether the user named the rule."""
+    prompts: pd.Categorical = field(repr=False)
+    candidates: pd.Categorical = field(repr=False)
+    annotators: _Ints = field(repr=False)
+    """Positions in `names`."""
+    values: _Floats = field(repr=False)
+    """On the declared scale of labels."""
+    several: int
+    """Candidates with two labels or more."""
+    split: int
+    """Candidates whose labels do not settle on one, see `bonwise.table.annotators.Aggregated`."""
+
+    def cell_keys(self, prompts: pd.Index, candidates: pd.Index) -> _Ints:
+        """Return the cell of each label, keyed as a table with these prompts and candidates keys it; -1 for none."""
+        prompt = prompts.get_indexer(self.prompts.categories)[self.prompts.codes].astype(np.int64)
+        name = candidates.get_indexer(self.candidates.categories)[self.candidates.codes].astype(np.int64)
+        return np.where((prompt < 0) | (name < 0), -1, prompt * len(candidates) + name)
+
+    @property
+    def reading(self) -> str:
+        """How labels became one, in one line."""
+        where = f"column {self.columns[0]}" if self.in_rows else f"columns {listed(self.columns)}"
+        who = "1 annotator" if len(self.names) == 1 else f"{len(self.names):,} annotators"
+        said = f"the {self.rule} of the labels of {who} ({self.kind}, {where})"
+        if not self.split:
+            return said
+        are = "1 candidate is" if self.split == 1 else f"{self.split:,} candidates are"
+        why = "tied between labels" if self.rule == "majority" else "between two labels"
+        return f"{said}; {are} {why} and {'has' if self.split == 1 else 'have'} their mean"
+
+
+class OneLabelEach(NamedTuple):
+    """A table in which a candidate has one label."""
+
+    frame: pd.DataFrame
+    """One row per candidate, judge and draw."""
+    taken: dict[str, str]
+    """Role to column, in this frame."""
+    words: Mapping[str, float]
+    """What the words of the labels were taken for."""
+    reading: str
+    """How the labels were read and became one."""
+    annotators: AnnotatorLabels
+
+
+class _RowCells(NamedTuple):
+    """Prompt and candidate of each row."""
+
+    prompts: pd.Categorical
+    names: pd.Categorical
+
+    @property
+    def keys(self) -> _Ints:
+        """One integer a row that is equal exactly where prompt and candidate are."""
+        return self.prompts.codes.astype(np.int64) * len(self.names.categories) + self.names.codes
+
+
+class _Given(NamedTuple):
+    """Labels as they were given: the row, the annotator and the worth of each."""
+
+    rows: _Ints
+    annotators: _Ints
+    labels: _Floats
+    names: tuple[str, ...]
+
+
+def with_one_label_each(
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+) -> OneLabelEach | None:
+    """Return the rows with one label per candidate; None where there are no annotators.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As it was read.
+    taken : mapping of str to str
+        Role to column.
+    reading : ReadingOptions
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A label without an annotator, an annotator who labels a candidate twice, or rows that differ in more than the
+        label; the row is named.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"p": ["q", "q"], "c": ["a", "a"], "who": ["ann", "bo"], "label": [0.25, 0.5]})
+    >>> taken = {"prompt_id": "p", "candidate": "c", "annotator": "who", "oracle_label": "label"}
+    >>> found = with_one_label_each(frame, taken, ReadingOptions(), "t")
+    >>> found.frame.values.tolist(), found.reading
+    ([['q', 'a', 0.375]], 'the mean of the labels of 2 annotators (numbers, column who)')
+    """
+    columns = taken.get("oracle_label")
+    several = isinstance(columns, LabelColumns)
+    if columns is None or not (several or "annotator" in taken):
+        return None
+    cells = _RowCells(
+        as_categories(frame[taken["prompt_id"]], role="prompt_id", source=source),
+        as_categories(frame[taken["candidate"]], role="candidate", source=source),
+    )
+    if isinstance(columns, LabelColumns):
+        read, given = _in_columns(frame, columns, reading, source)
+        kept = frame.drop(columns=list(columns.names))
+        at_rows = np.arange(len(frame))
+        label = str(columns) if str(columns) not in kept.columns else f"{columns} "
+    else:
+        read, given = _in_rows(frame, taken, reading, source)
+        at_rows, kept = _one_row_each(frame, taken, cells, source)
+        label = columns
+    given = _without_repeats(given, cells, frame.index, source)
+    annotators, labels = _made_one(given, cells, reading, words=bool(read.words))
+    annotators = replace(
+        annotators,
+        columns=columns.names if isinstance(columns, LabelColumns) else (taken["annotator"],),
+        in_rows=not several,
+        values=to_unit(
+            given.labels, reading.label_scale, rows=frame.index[given.rows], role="oracle_label", source=source
+        ),
+    )
+    made = kept.assign(**{label: labels[at_rows]})
+    said = "; ".join(filter(None, (read.reading, annotators.reading)))
+    return OneLabelEach(made, {**taken, "oracle_label": label}, read.words, said, annotators)
+
+
+def _made_one(
+    given: _Given, cells: _RowCells, reading: ReadingOptions, *, words: bool
+) -> tuple[AnnotatorLabels, _Floats]:
+    """Return the labels by annotator, and the one label of the candidate of each row."""
+    keys = cells.keys
+    known = distinct_cells(keys)
+    at = positions(keys, known)
+    kind = kind_of_labels(given.labels, words=words)
+    rule = reading.annotator_rule or DEFAULT_RULES[kind]
+    found = aggregate(rule, at[given.rows], given.labels, len(known))
+    annotators = AnnotatorLabels(
+        columns=(),
+        in_rows=True,
+        names=given.names,
+        kind=kind,
+        rule=rule,
+        stated=reading.annotator_rule is not None,
+        prompts=cells.prompts[given.rows],
+        candidates=cells.names[given.rows],
+        annotators=given.annotators,
+        values=given.labels,
+        several=int((np.bincount(at[given.rows], minlength=len(known)) > 1).sum()),
+        split=int(found.split.sum()),
+    )
+    return annotators, found.labels[at]
+
+
+def _in_rows(
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+) -> tuple[ReadLabels, _Given]:
+    """Read labels whose annotators are in rows of their own."""
+    read = read_labels(frame[taken["oracle_label"]], source=source, worth=reading.word_values)
+    every, _, _ = read
+    rows = np.flatnonzero(~np.isnan(every))
+    nobody = _is_empty(frame[taken["annotator"]])[rows]
+    if nobody.any():
+        raise RowError(
+            f"{source}, row {frame.index[rows[nobody.argmax()]]}: a label without an annotator "
+            f"in {quoted(taken['annotator'])}",
+            hint="name the annotator of every label",
+        )
+    who = as_categories(frame[taken["annotator"]].iloc[rows], role="annotator", source=source)
+    names = tuple(map(str, who.categories))
+    return read, _Given(rows, who.codes.astype(np.int64), every[rows], names)
+
+
+def _in_columns(
+    frame: pd.DataFrame, columns: LabelColumns, reading: ReadingOptions, source: str
+) -> tuple[ReadLabels, _Given]:
+    """Read labels whose annotators have a column each; a column counts as one annotator."""
+    read = [
+        read_labels(frame[name], source=source, worth=reading.word_values, role=str(name)) for name in columns.names
+    ]
+    _refuse_mixed(columns.names, read, frame.index, source)
+    rows = [np.flatnonzero(~np.isnan(every)) for every, _, _ in read]
+    values = [every[some] for (every, _, _), some in zip(read, rows, strict=True)]
+    who = np.repeat(np.arange(len(read)), [len(some) for some in rows])
+    words = {word: worth for one in read for word, worth in one.words.items()}
+    said = next((one.reading for one in read if one.reading), "")
+    given = _Given(np.concatenate(rows), who, np.concatenate(values), tuple(map(str, columns.names)))
+    return ReadLabels(np.concatenate(values), words, said), given
+
+
+def _refuse_mixed(names: Sequence[str], read: Sequence[ReadLabels], rows: pd.Index, source: str) -> None:
+    """Refuse columns that are written in different ways: another scale could be meant."""
+    told = [(name, *one) for name, one in zip(names, read, strict=True) if not np.isnan(one[0]).all()]
+    for name, values, words, said in told:
+        first_name, first, first_words, first_said = told[0]
+        alike = bool(words) == bool(first_words) or (_are_yes_or_no(values) and _are_yes_or_no(first))
+        if said != first_said or not alike:
+            at = int(np.flatnonzero(~np.isnan(values))[0])
+            raise RowError(
+                f"{source}, row {rows[at]}: {quoted(name)} is not written like {quoted(first_name)}: another scale "
+                "could be meant",
+                hint="write the labels of all annotators in one way",
+            )
+
+
+def _are_yes_or_no(values: _Floats) -> bool:
+    return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+
+
+def _is_empty(column: pd.Series) -> npt.NDArray[np.bool_]:
+    """Tell which cells name nobody; a name such as NA is one like any other."""
+    return np.asarray((column.isna() | (column.astype(str).str.strip() == "")).to_numpy(dtype=bool))
+
+
+def _pair(cells: _RowCells, row: int) -> str:
+    return f"{quoted(cells.prompts[row])} / {quoted(cells.names[row])}"
+
+
+def _without_repeats(given: _Given, cells: _RowCells, index: pd.Index, source: str) -> _Given:
+    """Return one label per annotator and candidate: rows of several judges repeat it.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        An annotator gives a candidate two different labels.
+    """
+    keys = cells.keys[given.rows] * len(given.names) + given.annotators
+    known = distinct_cells(keys)
+    if len(known) == len(keys):
+        return given
+    at = positions(keys, known)
+    _, contradictions = label_by_cell(at, given.labels, len(known))
+    if contradictions.size:
+        second = int(contradictions[0])
+        first = int(np.flatnonzero(keys == keys[second])[0])
+        row, who = given.rows[second], given.names[given.annotators[second]]
+        raise RowError(
+            f"{source}, row {index[row]}: {quoted(who)} gives {_pair(cells, row)} another label than in row "
+            f"{index[given.rows[first]]}",
+            hint="keep one label per annotator and candidate",
+        )
+    kept = np.unique(at, return_index=True)[1]
+    kept.sort()
+    return _Given(given.rows[kept], given.annotators[kept], given.labels[kept], given.names)
+
+
+def _one_row_each(
+    frame: pd.DataFrame, taken: Mapping[str, str], cells: _RowCells, source: str
+) -> tuple[_Ints, pd.DataFrame]:
+    """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        An annotator stands twice in such a group of rows, or its rows differ in what is not the annotator's.
+    """
+    units = _grouped(frame, taken, cells.keys)
+    who, nobody = distinct(frame[taken["annotator"]])[0], _is_empty(frame[taken["annotator"]])
+    again = pd.DataFrame({"unit": units, "who": np.where(nobody, -1, who)})
+    repeated = again.duplicated().to_numpy()
+    if "judge_score" not in taken:
+        repeated = repeated & ~nobody  # of a file of labels a row without label and annotator says nothing
+    if repeated.any():
+        second = int(repeated.argmax())
+        first = int(np.flatnonzero((again == again.iloc[second]).all(axis=1).to_numpy())[0])
+        raise RowError(
+            f"{source}, row {frame.index[second]}: {quoted(frame[taken['annotator']].iloc[second])} labels "
+            f"{_pair(cells, second)} again (first in row {frame.index[first]})",
+            hint="keep one row per annotator and candidate",
+        )
+    first_rows = np.unique(units, return_index=True)[1]
+    first_rows.sort()
+    found = frame.iloc[first_rows].drop(columns=taken["annotator"])
+    if len(first_rows) == len(frame):
+        return first_rows, found
+    of_unit = units[first_rows]
+    for column in _common(frame, taken):
+        found[column] = _one_value(frame[column], units, taken, source).reindex(of_unit).to_numpy()
+    return first_rows, found
+
+
+def _grouped(frame: pd.DataFrame, taken: Mapping[str, str], cells: _Ints) -> _Ints:
+    """Return a number for each row that is the same where candidate, judge and draw are."""
+    found = cells
+    for role in ("judge", "draw"):
+        if taken.get(role) in frame.columns:
+            codes, names = distinct(frame[taken[role]])
+            # Renumbered each time, so that no product grows beyond its type.
+            found = np.asarray(pd.factorize(found)[0], dtype=np.int64) * (len(names) + 1) + codes + 1
+    return found
+
+
+def _common(frame: pd.DataFrame, taken: Mapping[str, str]) -> Iterator[str]:
+    """Yield the columns that say one thing of all the rows of a candidate, judge and draw."""
+    own = {taken.get(role) for role in (*_KEYS, "oracle_label", "annotator")}
+    yield from (column for column in taken.values() if column in frame.columns and column not in own)
+    yield from draw_columns(frame.columns)
+
+
+def _one_value(column: pd.Series, units: _Ints, taken: Mapping[str, str], source: str) -> pd.Series:
+    """Return what the rows of each group say in a column, blanks left out, by group."""
+    told = ~is_blank(column)
+    some, codes = units[told], distinct(column[told])[0]
+    by_unit = pd.DataFrame({"unit": some, "code": codes, "place": np.flatnonzero(told)})
+    first = by_unit.drop_duplicates("unit").set_index("unit")
+    differs = first["code"].reindex(some).to_numpy() != codes
+    if differs.any():
+        second = int(by_unit["place"].iloc[int(differs.argmax())])
+        at = int(first["place"].loc[units[second]])
+        role = next((role for role, name in taken.items() if name == column.name), str(column.name))
+        raise RowError(
+            f"{source}, row {column.index[second]}: the {role} is {quoted(column.iloc[second])}, but "
+            f"{quoted(column.iloc[at])} in row {column.index[at]}, and only annotator and label may differ",
+            hint="name the judge or the draw of each score, or write one score per candidate",
+        )
+    blank = column[~told]
+    values = pd.Series(column.iloc[first["place"].to_numpy()].to_numpy(), index=first.index)
+    rest = pd.Index(units).unique().difference(first.index)
+    if not len(rest):
+        return values
+    empty = blank.iloc[:1].to_numpy()[0] if len(blank) else None
+    return pd.concat([values, pd.Series([empty] * len(rest), index=rest, dtype=column.dtype)])

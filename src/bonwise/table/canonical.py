@@ -1,0 +1,283 @@
+"""A source's columns, brought to the names, types and scales that a table has.
+
+Several problems of one file make one message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import ColumnError, RowError, UsageError
+from bonwise.printable import listed, quoted
+from bonwise.table.cells import averaged, draw_columns, mean_of_draws, span
+from bonwise.table.columns import resolve_columns, unread_labels
+from bonwise.table.identifiers import as_categories, is_text
+from bonwise.table.label_words import read_labels
+from bonwise.table.numbers import check_propensities, parse_numbers, read_numbers
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.roles import SPOKEN, WORDS
+from bonwise.table.scales import Scale, to_unit
+
+__all__ = ["Canonical", "Problems", "canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
+
+_MOST = 5
+"""Problems that one message names; more are counted."""
+
+
+@dataclass
+class Problems:
+    """Rows that cannot be read, gathered before any of them is refused.
+
+    Examples
+    --------
+    >>> problems = Problems()
+    >>> with problems.noted():
+    ...     raise RowError("s.csv, row 2: no candidate", hint="name it")
+    >>> with problems.noted():
+    ...     raise RowError("s.csv, row 3: 'x' is not a number", hint="write a number")
+    >>> problems.refuse()
+    Traceback (most recent call last):
+    bonwise.errors.RowError: s.csv, row 2: no candidate; s.csv, row 3: 'x' is not a number (name it; write a number)
+    """
+
+    found: list[RowError] = field(default_factory=list)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note what is wrong with a row and go on."""
+        try:
+            yield
+        except RowError as error:
+            self.found.append(error)
+
+    def refuse(self) -> None:
+        """Refuse what was noted.
+
+        Raises
+        ------
+        bonwise.errors.RowError
+            All of it in one line.
+        """
+        if not self.found:
+            return
+        if len(self.found) == 1:
+            raise self.found[0]
+        said = [error.message for error in self.found[:_MOST]]
+        if len(self.found) > _MOST:
+            said.append(f"{len(self.found) - _MOST} more columns have such rows")
+        hints = dict.fromkeys(error.hint for error in self.found[:_MOST])
+        raise RowError("; ".join(said), hint="; ".join(hints)) from self.found[0]
+
+
+_REQUIRED = ("prompt_id", "candidate", "judge_score")
+
+_NUMBERS = ("judge_score", "oracle_label", "low", "high", "ci_width", "propensity", "length", "position")
+
+
+@dataclass(frozen=True, eq=False)
+class Canonical:
+    """The columns of a table under their canonical names."""
+
+    frame: pd.DataFrame
+    label_words: Mapping[str, float]
+    """What the words of the labels were taken for."""
+    readings: Mapping[str, str]
+    """By role: how numbers are read that are not written plainly, and what the words of scores were taken for."""
+    unread_labels: str
+    """Why a column with a name of labels is not taken for them; empty where there is none."""
+
+
+def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, complete: bool = True) -> dict[str, str]:
+    """Map each role to what plays it; without a score of its own a table of draws is scored by their mean.
+
+    Scores have to be there where the table is to be `complete`.
+    """
+    wide = draw_columns(frame.columns)
+    taken = resolve_columns(
+        frame,
+        reading.named_among(frame.columns),
+        source=source,
+        required=_REQUIRED[:2] if wide or not complete else _REQUIRED,
+        worth=reading.word_values,
+        labels_elsewhere=reading.labels is not None or reading.oracle is not None,
+    )
+    if not wide:
+        return taken
+    if "draw" in taken:
+        raise ColumnError(
+            f"{source}: draws are in the columns {span(wide)} and in rows told apart by {quoted(taken['draw'])}",
+            hint="keep one of the two",
+        )
+    taken.setdefault("judge_score", averaged(wide))
+    taken["draws"] = span(wide)
+    return taken
+
+
+def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str) -> Canonical:
+    """Return the columns of a table under their canonical names, numbers on their declared scales, strata after them.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line with row and remedy; where several columns hold what cannot be read, a row of each.
+    """
+    out: dict[str, Any] = {}
+    words: Mapping[str, float] = {}
+    readings: dict[str, str] = {}
+    problems = Problems()
+    for role in ("prompt_id", "candidate"):
+        with problems.noted():
+            out[role] = as_categories(frame[taken[role]], role=role, source=source)
+    with problems.noted():
+        out["judge"] = _judges(frame, taken, source)
+    for role in (role for role in _NUMBERS if taken.get(role) in frame.columns):
+        with problems.noted():
+            out[role], said, reading_of = _numbers(frame[taken[role]], role, reading, source)
+            words = said if role == "oracle_label" else words
+            readings |= {role: reading_of} if reading_of else {}
+    wide = draw_columns(frame.columns)
+    for name in wide:
+        with problems.noted():
+            out[name] = parse_numbers(frame[name], role=name, source=source)
+    problems.refuse()
+    unread = "" if "oracle_label" in taken else unread_labels(frame, taken, reading.word_values, source)
+    return Canonical(_completed(out, frame, taken, reading, source), words, readings, unread)
+
+
+def _numbers(
+    column: pd.Series, role: str, reading: ReadingOptions, source: str
+) -> tuple[npt.NDArray[np.float64], Mapping[str, float], str]:
+    """Return the values of a column, what its words were taken for, and how it was read."""
+    if role not in ("judge_score", "oracle_label"):
+        values, said = read_numbers(column, role=role, source=source)
+        return values, {}, said
+    values, words, said = read_labels(column, source=source, worth=reading.word_values, role=role)
+    if role == "judge_score" and words:
+        said = "words, " + ", ".join(f"{word} = {worth:g}" for word, worth in words.items())
+    return values, words, said
+
+
+def _completed(
+    out: dict[str, Any], frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+) -> pd.DataFrame:
+    """Bring numbers to their scales, and add what is made of the columns that were read, and the strata."""
+    wide = draw_columns(frame.columns)
+    out.setdefault("oracle_label", np.full(len(frame), np.nan))
+    out["oracle_label"] = to_unit(
+        out["oracle_label"], reading.label_scale, rows=frame.index, role="oracle_label", source=source
+    )
+    _scale_judges(out, reading.judge_scales, frame.index, source)
+    if "judge_score" not in out:
+        out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
+    if "cluster" in taken:
+        out["cluster"] = as_categories(frame[taken["cluster"]], role="cluster", source=source)
+        refuse_two_clusters(out["prompt_id"], out["cluster"], frame.index, source)
+    if "draw" in taken:
+        out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
+    _refuse_bad_ranges(out, frame.index, source)
+    used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is not a stratum
+    strata = {role: frame[taken[role]] for role in ("family", "judge_family") if role in taken}
+    strata |= {str(c): frame[c] for c in frame.columns if c not in used and c not in WORDS}
+    for name, column in strata.items():
+        _refuse_no_text(name, column, source)
+    out.update({name: column.to_numpy(copy=True) for name, column in strata.items()})
+    return pd.DataFrame(out, index=frame.index, copy=False)
+
+
+def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFrame | None:
+    """Return what was asked, answered and said, as it stands; None where the source has no such column."""
+    spoken = [name for name in SPOKEN if name in frame.columns and name not in taken.values()]
+    return frame[spoken] if spoken else None
+
+
+def _refuse_no_text(name: str, column: pd.Series, source: str) -> None:
+    """Refuse half a surrogate pair, which is a Python string but no text that can be stored."""
+    if not is_text(name):
+        raise ColumnError(f"{source}: the name of column {quoted(name)} is not text", hint="write valid Unicode")
+    if column.dtype.kind != "O" or isinstance(column.array, pd.arrays.ArrowExtensionArray):
+        return  # numbers, or a column of Arrow's, which holds valid text alone
+    for row, value in column.items():
+        if isinstance(value, str) and not is_text(value):
+            raise RowError(f"{source}, row {row}: {quoted(name)} holds what is not text", hint="write valid Unicode")
+
+
+def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
+    if "judge" in taken:
+        return as_categories(frame[taken["judge"]], role="judge", source=source)
+    return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), pd.Index(["judge"], dtype=object))
+
+
+def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Index, source: str) -> None:
+    judges: pd.Categorical = out["judge"]
+    unknown = [name for name in scales if name and name not in judges.categories]
+    if unknown:
+        raise UsageError(
+            f"{source}: a scale is declared for {quoted(unknown[0])}, which is not a judge of this table",
+            hint=f"the judges are {listed(judges.categories)}",
+        )
+    if not scales:
+        return
+    for code, judge in enumerate(judges.categories):
+        mine = judges.codes == code
+        scale = scales.get(judge, scales.get(""))
+        for role in (r for r in ("judge_score", "low", "high", *draw_columns(out)) if r in out):
+            out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
+        if "ci_width" in out and scale is not None:
+            width = Scale(0.0, scale.high - scale.low)
+            out["ci_width"][mine] = to_unit(
+                out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
+            )
+
+
+def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows: pd.Index, source: str) -> None:
+    """Refuse a prompt whose rows name two clusters.
+
+    Parameters
+    ----------
+    prompt_ids, named : pandas.Categorical
+        The prompt and the cluster of each row.
+    rows : pandas.Index
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With the row, the prompt and both clusters.
+    """
+    prompts, clusters = prompt_ids.codes, named.codes
+    first = np.full(len(prompt_ids.categories), -1, dtype=np.int64)
+    # The last row of a prompt wins here, so that any other row in another cluster shows.
+    first[prompts] = clusters
+    apart = np.flatnonzero(first[prompts] != clusters)
+    if apart.size:
+        at = int(apart[0])
+        names = [str(named.categories[code]) for code in (clusters[at], first[prompts[at]])]
+        raise RowError(
+            f"{source}, row {rows[at]}: {quoted(prompt_ids.categories[prompts[at]])} is in cluster "
+            f"{quoted(names[0])} and in {quoted(names[1])}",
+            hint="put every prompt in exactly one cluster",
+        )
+
+
+def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
+    if "propensity" in out:
+        check_propensities(out["propensity"], rows, source)
+    if "ci_width" in out and (out["ci_width"] < 0).any():
+        raise RowError(
+            f"{source}, row {rows[int(np.flatnonzero(out['ci_width'] < 0)[0])]}: ci_width is negative",
+            hint="it is the width of the interval that the judge stated",
+        )
+    if "low" in out and "high" in out:
+        crossed = out["low"] > out["high"]
+        if crossed.any():
+            raise RowError(
+                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high",
+                hint="swap the two",
+            )

@@ -1,0 +1,268 @@
+"""Arguments, refused in one line where they mean nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
+
+from bonwise.errors import UsageError
+from bonwise.printable import quoted
+
+__all__ = [
+    "CONFIDENCE",
+    "SEED",
+    "AnnotatorRule",
+    "Limit",
+    "Shape",
+    "check",
+    "check_annotator_rule",
+    "check_confidence",
+    "check_dollars",
+    "check_number",
+    "check_seed",
+    "check_shape",
+    "check_share",
+    "check_text",
+    "check_whole",
+    "checked_number",
+    "checked_whole",
+    "names_of",
+    "number",
+    "whole",
+]
+
+CONFIDENCE = 0.95
+"""Of two-sided intervals, where a user names no other."""
+
+SEED = 0
+"""Of what is drawn, where a user names no other."""
+
+Shape = Literal["rectangular", "ragged"]
+
+AnnotatorRule = Literal["mean", "median", "majority"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What an argument may be."""
+
+    words: str
+    """The same in words, such as ``a number above 0``."""
+    fits: Callable[[Any], bool]
+    """Tells whether a value is such."""
+
+
+def number(fits: Callable[[Any], bool], words: str, kind: Any = Real) -> Limit:
+    """Limit an argument to finite numbers of a kind that fit.
+
+    Examples
+    --------
+    >>> above = number(lambda value: value > 0, "a number above 0")
+    >>> [above.fits(value) for value in (0.5, 0, float("nan"), True, "1")]
+    [True, False, False, False, False]
+    """
+    return Limit(words, lambda value: _is_number(value, kind) and fits(value))
+
+
+def whole(least: int, words: str, kind: Any = Integral) -> Limit:
+    """Limit an argument to whole numbers of at least `least`."""
+    return number(lambda value: value >= least, words, kind)
+
+
+def _is_number(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str = "") -> None:
+    """Refuse an argument that its limit does not hold.
+
+    Parameters
+    ----------
+    name : str
+        As the message calls it.
+    value : object
+    limit : Limit
+    said : str
+        What stands between the two.
+    it : str
+        As the hint calls it, where that is not `name`.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With what it may be.
+
+    Examples
+    --------
+    >>> check("raters", 0, whole(1, "a whole number, 1 or more"))
+    Traceback (most recent call last):
+        ...
+    bonwise.errors.UsageError: raters is 0 (raters is a whole number, 1 or more)
+    """
+    if not limit.fits(value):
+        raise UsageError(f"{name} {said} {quoted(value)}", hint=f"{it or name} is {limit.words}")
+
+
+def check_whole(name: str, value: object, *, least: int) -> None:
+    """Refuse what is no whole number of Python's of at least `least`.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name} is {value!r}", hint=f"give a whole number of at least {least}")
+
+
+def check_dollars(name: str, value: object) -> None:
+    """Refuse what is no amount of US dollars.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+        raise UsageError(f"{name} is {value!r}", hint="give US dollars, a finite number of 0 or more")
+
+
+def check_number(name: str, value: object, *, low: float, high: float) -> None:
+    """Refuse what is no number of Python's from `low` to `high`.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise UsageError(f"{name} is {value!r}", hint=f"give a number from {low:g} to {high:g}")
+
+
+def checked_whole(name: str, value: object, least: float, such_as: str) -> int:
+    """Return a count or a seed.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is no whole number, or below `least`.
+
+    Examples
+    --------
+    >>> checked_whole("draws", 200, 2, "200")
+    200
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise UsageError(f"{name} must be a whole number, not {quoted(value)}", hint=f"such as {name}={such_as}")
+    if value < least:
+        raise UsageError(f"{name} must be at least {least:g}, not {value}", hint=f"such as {name}={such_as}")
+    return int(value)
+
+
+def checked_number(name: str, value: object, such_as: str) -> float:
+    """Return a number.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name} must be a number, not {quoted(value)}", hint=f"such as {such_as}")
+    return float(value)
+
+
+def check_text(name: str, value: object, such_as: str) -> None:
+    """Refuse what is neither a text nor left out.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With the argument.
+    """
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{name} is a text, not {quoted(value)}", hint=f"such as {such_as}")
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse what is no confidence of a two-sided interval.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It lies outside [0.5, 1).
+    """
+    if not 0.5 <= checked_number("confidence", confidence, "0.95") < 1:
+        raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is no whole number, or negative.
+    """
+    if checked_whole("seed", seed, -math.inf, "0") < 0:
+        raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
+
+
+def check_share(share: float) -> None:
+    """Refuse what is no part of the prompts.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It does not lie between 0 and 1.
+    """
+    if not 0 < share < 1:
+        raise UsageError(f"a share must lie between 0 and 1, not {share:g}", hint="such as 0.25 for a quarter")
+
+
+def check_annotator_rule(rule: object) -> None:
+    """Refuse what is no rule that makes one label of those of several annotators.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With those there are.
+    """
+    if rule is not None and rule not in get_args(AnnotatorRule):
+        raise UsageError(f"no rule for annotators named {quoted(rule)}", hint="choose mean, median or majority")
+
+
+def check_shape(shape: object) -> None:
+    """Refuse what is no shape of a table.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With those there are.
+    """
+    if shape is not None and shape not in get_args(Shape):
+        raise UsageError(f"no shape {quoted(shape)}", hint="choose of rectangular, ragged")
+
+
+def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names that were given as one, as several, or not at all.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Something else than names was given.
+
+    Examples
+    --------
+    >>> names_of("exclude", "base"), names_of("exclude", ["a", "b"]), names_of("exclude", None)
+    (('base',), ('a', 'b'), ())
+    """
+    found = (given,) if isinstance(given, str) else given or ()
+    if not isinstance(found, Sequence) or not all(isinstance(name, str) for name in found):
+        raise UsageError(
+            f"{argument} takes a name or several, not {quoted(given)}", hint=f"such as {argument}=['the name']"
+        )
+    return tuple(found)

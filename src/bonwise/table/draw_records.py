@@ -1,0 +1,301 @@
+"""What stands in a record of a draw.
+
+Strata and columns that can be true, and the chance of every single candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import InputError, RowError
+from bonwise.printable import quoted
+from bonwise.table.numbers import is_blank, parse_numbers
+
+__all__ = [
+    "AS_WRITTEN",
+    "CHANCE_COLUMNS",
+    "CellChances",
+    "draw_numbers",
+    "read_chances",
+    "refuse_other_seeds",
+    "refuse_phases",
+    "refuse_split_clusters",
+    "refuse_strata",
+    "refuse_words",
+]
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+AS_WRITTEN = "keep the file as it was written, or draw again"
+
+_ROUNDING = 1e-6
+"""Part of a propensity by which a spreadsheet may have rounded it."""
+
+_TRUTH = frozenset({"true", "false"})
+
+
+def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
+    """Parse a column of a record; true and false are no numbers there.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A cell that holds no finite number.
+    """
+    truth = column.dtype.kind == "b" or column.astype(str).str.strip().str.lower().isin(_TRUTH)
+    bad = np.flatnonzero(np.broadcast_to(np.asarray(truth), len(column)))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {column.index[bad[0]]}: {role} is {quoted(column.iloc[bad[0]])}, which is not a number",
+            hint=AS_WRITTEN,
+        )
+    return parse_numbers(column, role=role, source=source)
+
+
+def refuse_phases(phase: _Ints, source: str) -> None:
+    """Refuse a record that drew nothing, and phases that are not numbered 1, 2, ...
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        With the phase that is missing.
+    """
+    known = np.unique(phase[phase > 0])
+    if not known.size:
+        raise InputError(f"{source}: the design drew no prompt", hint=AS_WRITTEN)
+    missing = np.flatnonzero(known != np.arange(1, len(known) + 1))
+    if missing.size:
+        raise InputError(f"{source}: there is a phase {known[-1]}, and no phase {missing[0] + 1}", hint=AS_WRITTEN)
+
+
+def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, source: str) -> None:
+    """Refuse a prompt that was not drawn and has another seed than the last phase.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With its row.
+    """
+    bad = np.flatnonzero((phase == 0) & (seeds != seed))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {rows[bad[0]]}: the prompt was not drawn, and its seed is {seeds[bad[0]]}, not "
+            f"that of the last phase, {seed}",
+            hint=AS_WRITTEN,
+        )
+
+
+def refuse_split_clusters(
+    clusters: Sequence[str], columns: Sequence[npt.NDArray[Any]], rows: pd.Index, source: str
+) -> _Ints:
+    """Return one prompt of each cluster, refusing a cluster whose prompts were not drawn as one.
+
+    Parameters
+    ----------
+    clusters : sequence of str, one a prompt
+        Empty where prompts were drawn one by one: each prompt then stands for itself.
+    columns : sequence of ndarray, shape (prompts,)
+        What the prompts of a cluster share: phase, propensity, stratum.
+    rows : pandas.Index
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With the row and the cluster.
+    """
+    if not len(clusters):
+        return np.arange(len(rows), dtype=np.int64)
+    names, first, at = np.unique(np.asarray(clusters, dtype=str), return_index=True, return_inverse=True)
+    at = at.reshape(-1)
+    bad = np.flatnonzero(np.any([values != values[first][at] for values in columns], axis=0) | (names == "")[at])
+    if bad.size:
+        raise RowError(
+            f"{source}, row {rows[bad[0]]}: cluster {quoted(str(names[at[bad[0]]]))} was not drawn as one",
+            hint=AS_WRITTEN,
+        )
+    return first.astype(np.int64)
+
+
+def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.bool_], source: str) -> None:
+    """Refuse strata whose propensity is not the part of their prompts that was drawn.
+
+    Prompts that no draw could take, whose propensity is 0, do not count.
+
+    Parameters
+    ----------
+    stratum : ndarray of int64, shape (prompts,)
+        Numbered from 0.
+    propensity : ndarray of float64, shape (prompts,)
+    drawn : ndarray of bool, shape (prompts,)
+    source : str
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        With the stratum.
+    """
+    known, at = np.unique(stratum, return_inverse=True)
+    if known[-1] != len(known) - 1:
+        raise InputError(
+            f"{source}: the {len(known):,} strata are not numbered from 0 to {len(known) - 1:,}", hint=AS_WRITTEN
+        )
+    possible = propensity > 0
+    count, held = np.bincount(at, weights=drawn), np.bincount(at, weights=possible)
+    part = np.where(possible, (count / np.maximum(held, 1))[at], 0.0)
+    bad = np.flatnonzero(np.abs(propensity - part) > _ROUNDING * part)
+    if bad.size:
+        h = at[bad[0]]
+        raise InputError(
+            f"{source}: {count[h]:,.0f} of the {held[h]:,.0f} prompts of stratum {h} were drawn, which is no "
+            f"propensity of {propensity[bad[0]]:g}",
+            hint=AS_WRITTEN,
+        )
+
+
+def refuse_words(
+    words: Sequence[str], wanted: npt.NDArray[np.bool_], *, role: str, rows: pd.Index, source: str
+) -> None:
+    """Refuse a candidate where none was drawn, and none where one was.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Empty where the cell is.
+    wanted : ndarray of bool
+        Where there must be one.
+    role, source : str
+    rows : pandas.Index
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        With its row.
+    """
+    there = np.array([bool(word.strip()) for word in words], dtype=bool)
+    bad = np.flatnonzero(there != wanted)
+    if bad.size:
+        x = int(bad[0])
+        said = (
+            f"{role} is blank where one was drawn"
+            if wanted[x]
+            else f"{role} is {quoted(words[x])}, and none was drawn"
+        )
+        raise RowError(f"{source}, row {rows[x]}: {said}", hint=AS_WRITTEN)
+
+
+CHANCE_COLUMNS = ("part", "propensity_top", "propensity_other", "propensity_pair")
+"""Columns of a record that was drawn by cell."""
+
+_PARTS = ("", "whole", "pair")
+
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class CellChances:
+    """What of each prompt was drawn, and the probability with which each of its cells, and each pair, was."""
+
+    whole: _Mask = field(repr=False)
+    """Drawn with all candidates."""
+    top: _Floats = field(repr=False)
+    """Probability of a candidate with the highest score, and of one of the others, to be labelled; NaN of the others
+    where the judge ties all.
+    """
+    other: _Floats = field(repr=False)
+    """Probability of a candidate with the highest score, and of one of the others, to be labelled; NaN of the others
+    where the judge ties all.
+    """
+    pair: _Floats = field(repr=False)
+    """Probability of a top candidate and another one to be labelled both; NaN where the judge ties all."""
+
+    @classmethod
+    def of(
+        cls, whole: _Mask, whole_share: _Floats, pair_share: _Floats, tied: _Floats, sizes: npt.NDArray[np.int64]
+    ) -> CellChances:
+        """Return the chances that follow from the shares of each prompt's stratum that are drawn whole, and as pairs.
+
+        Parameters
+        ----------
+        whole : ndarray of bool, shape (prompts,)
+        whole_share, pair_share : ndarray of float64, shape (prompts,)
+        tied : ndarray of float64, shape (prompts,)
+            Candidates with the highest score.
+        sizes : ndarray of int64, shape (prompts,)
+
+        Examples
+        --------
+        >>> drawn, sizes = np.array([True]), np.array([8])
+        >>> found = CellChances.of(drawn, np.array([0.1]), np.array([0.6]), np.array([2.0]), sizes)
+        >>> [round(float(one[0]), 6) for one in (found.top, found.other, found.pair)]
+        [0.4, 0.2, 0.15]
+        """
+        rest = sizes - tied
+        apart, others = rest > 0, np.maximum(rest, 1)
+        return cls(
+            whole,
+            whole_share + np.where(apart, pair_share / tied, 0.0),
+            np.where(apart, whole_share + pair_share / others, np.nan),
+            np.where(apart, whole_share + pair_share / (tied * others), np.nan),
+        )
+
+    def columns(self, drawn: _Mask) -> Mapping[str, Sequence[str] | _Floats]:
+        """Return the columns of the record."""
+        parts = np.where(self.whole, "whole", np.where(drawn, "pair", "")).tolist()
+        return dict(zip(CHANCE_COLUMNS, (parts, self.top, self.other, self.pair), strict=True))
+
+    def at(self, order: npt.NDArray[np.int64]) -> CellChances:
+        """Return the same of prompts in another order."""
+        return CellChances(self.whole[order], self.top[order], self.other[order], self.pair[order])
+
+
+def read_chances(raw: pd.DataFrame, drawn: _Mask, source: str, *, pools: bool) -> CellChances:
+    """Read the columns back.
+
+    Parameters
+    ----------
+    raw : pandas.DataFrame
+        A record that holds `CHANCE_COLUMNS`.
+    drawn : ndarray of bool, shape (prompts,)
+    source : str
+    pools : bool
+        Whether whole pools may have been drawn.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A part other than ``whole`` and ``pair``, one where nothing was drawn or none where something was, a
+        probability outside 0 to 1.
+    """
+    parts = raw["part"].astype(object).where(raw["part"].notna(), "").astype(str).str.strip().to_numpy()
+    allowed = _PARTS if pools else ("", "pair")
+    bad = np.flatnonzero(~np.isin(parts, allowed) | ((parts != "") != drawn))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {raw.index[bad[0]]}: part is {quoted(parts[bad[0]])} of a prompt that was "
+            f"{'drawn' if drawn[bad[0]] else 'not drawn'}",
+            hint=AS_WRITTEN,
+        )
+    found = [_chances(raw[name], name, source) for name in CHANCE_COLUMNS[1:]]
+    return CellChances(parts == "whole", *found)
+
+
+def _chances(column: pd.Series, name: str, source: str) -> _Floats:
+    blank = np.asarray(is_blank(column), dtype=bool)
+    found = np.full(len(column), np.nan)
+    if not blank.all():
+        found[~blank] = draw_numbers(column[~blank], role=name, source=source)
+    bad = np.flatnonzero(~blank & ~((found >= 0) & (found <= 1)))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {column.index[bad[0]]}: {name} is {quoted(column.iloc[bad[0]])}",
+            hint="a probability lies between 0 and 1",
+        )
+    return found

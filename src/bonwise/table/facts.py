@@ -1,0 +1,149 @@
+"""What documents repeat of their table: how it was read, what was counted, what was left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from bonwise.results import Confidence, Count, Record
+
+__all__ = [
+    "DroppedPrompt",
+    "JudgeCounts",
+    "LabelsLeftOut",
+    "PicksMade",
+    "Shape",
+    "StudyCounts",
+    "StudySettings",
+    "UnusedLabels",
+    "labels_left_out",
+    "unused_labels",
+]
+
+
+class DroppedPrompt(Record):
+    """A prompt of the table that no figure counts."""
+
+    prompt_id: str
+    """The prompt."""
+    reason: str
+    """Why it was left out."""
+
+
+class UnusedLabels(Record):
+    """Labels of prompts that are labelled in part."""
+
+    labels: Count
+    """Those labels, and all labels."""
+    of: Count
+    """Those labels, and all labels."""
+    prompts: Count
+    """The prompts labelled in part."""
+    sentence: str
+    """How many are not used, and what would use them."""
+
+
+def unused_labels(told: Mapping[str, Any]) -> UnusedLabels | None:
+    """Return the record of what was counted, None where every label was used."""
+    return UnusedLabels(**told) if told else None
+
+
+class StudyCounts(Record):
+    """Counts behind the figures of a judge: plain ones, and mappings of reasons to counts."""
+
+    def plain(self) -> dict[str, int]:
+        """Return the counts by key."""
+        return {key: value for key, value in self.given_values().items() if isinstance(value, int)}
+
+    def lost(self) -> dict[str, dict[str, int]]:
+        """Return, by key, how often something was left out for which reason."""
+        return {key: dict(value) for key, value in self.given_values().items() if isinstance(value, dict) and value}
+
+
+class JudgeCounts(StudyCounts):
+    """Counts behind the figures of a judge; a study may add its own."""
+
+    prompts: Count
+    """Those that the judge scored completely and that are labelled."""
+    rows: Count
+    """Those that the judge scored completely and that are labelled."""
+    unlabelled_prompts: Count
+    """Scored completely, and without all labels."""
+    dropped: dict[str, Count]
+    """Prompts by the reason for which they are in no figure."""
+    method: Literal["complete", "labelled_only"]
+    """``labelled_only`` where figures describe the labelled prompts alone."""
+    unused_labels: UnusedLabels | None = None
+    """Labels of prompts that are labelled in part: in no figure."""
+
+
+class LabelsLeftOut(Record):
+    """Labels of prompts that are not in the file."""
+
+    prompts: Count
+    """How many prompts, and rows of the file of labels."""
+    rows: Count
+    """How many prompts, and rows of the file of labels."""
+
+
+def labels_left_out(counts: Mapping[str, int]) -> LabelsLeftOut | None:
+    """Return the counts of a table, None where every label was used."""
+    return LabelsLeftOut(prompts=counts["prompts"], rows=counts["rows"]) if counts else None
+
+
+class PicksMade(Record):
+    """What made the picks of a log, and what decided them."""
+
+    by: dict[str, str | bool | int]
+    """Settings of the run that picked."""
+    as_picked: bool
+    """Whether they are taken as a seed drew them, not in expectation."""
+    decided_by: dict[str, Count]
+    """How often each thing decided, the most frequent first."""
+    left_out: dict[str, Count] | None = None
+    """The same of the picks that no figure rests on."""
+
+    @property
+    def router(self) -> str | None:
+        """The router, None where none is named."""
+        return self._named("router")
+
+    @property
+    def strong(self) -> str | None:
+        """The stronger judge of a router, None without one."""
+        return self._named("strong")
+
+    def _named(self, setting: str) -> str | None:
+        found = self.by.get(setting)
+        return None if found is None else str(found)
+
+
+Shape = Literal["rectangular", "ragged"]
+
+
+class StudySettings(Record):
+    """What was asked for, and what the table was taken for; a study adds its own settings."""
+
+    confidence: Confidence
+    """Of the two-sided intervals."""
+    exclude: list[str]
+    """Candidate names left out; easy candidates."""
+    control: list[str]
+    """Candidate names left out; easy candidates."""
+    seed: Count
+    version: str
+    """Of bonwise."""
+    shape: Shape
+    source: str
+    columns: dict[str, str]
+    """Role to column."""
+    judge_scale: dict[str, str] | None = None
+    """Declared scales by judge."""
+    label_scale: str | None = None
+    draws: Annotated[int, Field(ge=2)] | None = None
+    """Most scores of one candidate that were averaged, where there is more than one."""
+    labels_left_out: LabelsLeftOut | None = None
+    reference: str | None = None
+    """The judge that stood in for oracle labels."""

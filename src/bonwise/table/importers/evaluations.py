@@ -1,0 +1,316 @@
+"""Results of evaluation tools.
+
+DeepEval, Inspect, lm-evaluation-harness, promptfoo, and records of an input, an output and named scores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bonwise.errors import FileError
+from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words, mapping, mappings
+
+__all__ = ["read_deepeval", "read_inspect", "read_lm_eval", "read_promptfoo", "read_scored_records"]
+
+_METRICS = ("metricsData", "metrics_data")
+_GIVEN = re.compile(r"test_case_\d+")
+"""Names that DeepEval gives to cases without one."""
+
+_ANSWERS = ("actualOutput", "actual_output")
+
+
+def read_deepeval(material: Material) -> Imported | None:
+    """Read a test run of DeepEval: test cases with one input are the candidates of one prompt, each metric a judge.
+
+    A test case is named by its ``name`` where names tell the cases of an input apart, otherwise by its place.
+    """
+    cases = _cases(material)
+    if cases is None:
+        return None
+    gathered = GatheredScores(material)
+    names = [(one.get("input"), one.get("name")) for one in cases]
+    named = all(isinstance(name, str) and not _GIVEN.fullmatch(name) for _, name in names) and len(
+        {map_key(pair) for pair in names}
+    ) == len(names)
+    for case in cases:
+        asked, text = case.get("input"), next((case[key] for key in _ANSWERS if key in case), None)
+        if asked is None:
+            gathered.skipped += 1
+            continue
+        candidate = case["name"] if named else gathered.numbered(asked, "case")
+        cell = gathered.cell(asked, candidate, prompt=asked, text=text)
+        for metric in mappings(next((case[key] for key in _METRICS if key in case), None)):
+            gathered.rate(cell, str(metric.get("name")), metric.get("score"))
+    if not named:
+        gathered.say("test cases of one input are numbered in the order of the file")
+    return gathered.imported("DeepEval test run")
+
+
+def map_key(pair: tuple[object, object]) -> str:
+    """Return what tells pairs apart, whatever their parts are."""
+    return repr(pair)
+
+
+def _cases(material: Material) -> Sequence[Record] | None:
+    document = material.document
+    inner = document.get("testRunData", document) if isinstance(document, Mapping) else None
+    if isinstance(inner, Mapping):
+        found = mappings(inner.get("testCases") or inner.get("test_cases") or inner.get("test_results"))
+    else:
+        found = list(material.records) if material.columns & {*_METRICS} else []
+    return found if any(key in one for one in found for key in _METRICS) else None
+
+
+_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""What the grades of a scorer are worth, as Inspect's own metrics count them."""
+
+
+def read_inspect(material: Material) -> Imported | None:
+    """Read a log of Inspect: a candidate is an epoch of a model, and each scorer is a judge.
+
+    A scorer whose name says that a person gave its values holds the labels. Of a scorer with several values each is a
+    judge of its own, ``scorer/value``.
+    """
+    found = _log(material)
+    if found is None:
+        return None
+    model, samples = found
+    gathered = GatheredScores(material)
+    for sample in samples:
+        _add_sample(gathered, sample)
+    if not samples:
+        raise FileError(f"{material.source}: a log of Inspect without samples", hint="let the evaluation finish")
+    gathered.say(f"a candidate is an epoch of {model}")
+    return gathered.imported("Inspect log")
+
+
+def _log(material: Material) -> tuple[str, Sequence[Record]] | None:
+    document = material.document
+    if not isinstance(document, Mapping):
+        return None
+    header: Any = document.get("header.json") or document.get("_journal/start.json") or document
+    run = header.get("eval") if isinstance(header, Mapping) else None
+    if not isinstance(run, Mapping) or "task" not in run:
+        return None
+    if header is document:
+        samples = mappings(document.get("samples"))
+    else:
+        samples = [one for name, one in document.items() if name.startswith("samples/") and isinstance(one, Mapping)]
+    return as_words(run.get("model", "the model")), samples
+
+
+def _add_sample(gathered: GatheredScores, sample: Record) -> None:
+    if sample.get("id") is None:
+        gathered.skipped += 1
+        return
+    epoch = sample.get("epoch", 1)
+    output = sample.get("output")
+    text = output.get("completion") if isinstance(output, Mapping) else None
+    cell = gathered.cell(sample["id"], f"epoch {as_words(epoch)}", prompt=_asked(sample.get("input")), text=text)
+    scores = sample.get("scores")
+    for scorer, score in scores.items() if isinstance(scores, Mapping) else ():
+        value = score.get("value") if isinstance(score, Mapping) else score
+        if isinstance(value, Mapping):
+            for name, part in value.items():
+                gathered.rate(cell, f"{scorer}/{name}", _number_of_grade(gathered, part))
+        else:
+            gathered.rate(cell, scorer, _number_of_grade(gathered, value))
+
+
+def _number_of_grade(gathered: GatheredScores, value: object) -> object:
+    if isinstance(value, str) and value in _GRADES:
+        gathered.say("grades of Inspect: C = 1, P = 0.5, I = 0, N = 0")
+        return _GRADES[value]
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, int | float):
+        return value
+    if value is not None:
+        gathered.say("values that are neither numbers nor grades are left out")
+    return None
+
+
+def _asked(given: object) -> object:
+    messages = mappings(given)
+    last = [one for one in messages if one.get("role") == "user"]
+    return last[-1].get("content") if last else given
+
+
+def read_lm_eval(material: Material) -> Imported | None:
+    """Read logged samples: the repeats in ``resps`` are the candidates, and metrics are labels of the first of them.
+
+    A metric compares the filtered response, the first one, with the target, so that the others have no label.
+    """
+    if not {"doc_id", "resps", "filtered_resps"} <= material.columns:
+        return None
+    gathered = GatheredScores(material)
+    for record in material.records:
+        prompt = _prompt(record)
+        for at, text in enumerate(_responses(record.get("resps"))):
+            cell = gathered.cell(record.get("doc_id"), f"response {at + 1}", prompt=prompt, text=text)
+            metrics = record.get("metrics")
+            for metric in metrics if at == 0 and isinstance(metrics, list) else ():
+                if isinstance(metric, str) and isinstance(record.get(metric), int | float):
+                    gathered.rate(cell, metric, record[metric], human=metric not in material.chosen_scores)
+    gathered.say("metrics compare the first response with the target and are its labels; other responses have none")
+    return gathered.imported("samples of lm-evaluation-harness")
+
+
+def _responses(resps: object) -> Iterator[object]:
+    """Yield the texts of the repeats, which stand in a list per request."""
+    for request in resps if isinstance(resps, list) else ():
+        yield from request if isinstance(request, list) else (request,)
+
+
+def _prompt(record: Record) -> object:
+    arguments = record.get("arguments")
+    if isinstance(arguments, dict):
+        arguments = list(arguments.values())
+    first = mappings(arguments)[:1]
+    return first[0].get("arg_0") if first else record.get("doc")
+
+
+_FORMAT = "promptfoo results"
+_TOTAL = "score"
+
+
+def read_promptfoo(material: Material) -> Imported | None:
+    """Read results of promptfoo: a candidate is a provider with a prompt template, and a repeat of it another one.
+
+    The metrics of ``namedScores`` are the judges; one whose name says that a person gave it, and an assertion of type
+    ``human``, is the label. The total ``score`` averages all assertions, those of people too: it is used only where a
+    result has no metric.
+    """
+    results = _results(material)
+    if results is None:
+        return None
+    gathered = GatheredScores(material)
+    templates = {as_words(mapping(one.get("prompt")).get("label")) for one in results if "prompt" in one}
+    for one in results:
+        _add_result(gathered, one, several=len(templates) > 1)
+    return gathered.imported(_FORMAT)
+
+
+def _results(material: Material) -> Sequence[Record] | None:
+    document = material.document
+    if isinstance(document, Mapping):
+        inner = document.get("results")
+        found = mappings(inner.get("results")) if isinstance(inner, Mapping) else mappings(inner)
+        return found if any("namedScores" in one and "vars" in one for one in found) else None
+    if {"namedScores", "vars"} <= material.columns:
+        return material.records
+    return None
+
+
+def _add_result(gathered: GatheredScores, one: Record, *, several: bool) -> None:
+    variables, provider = mapping(one.get("vars")), one.get("provider")
+    if isinstance(provider, Mapping):
+        provider = provider.get("label") or provider.get("id")
+    if not provider:
+        gathered.skipped += 1
+        return
+    prompt = mapping(one.get("prompt"))
+    label = prompt.get("label")
+    name = f"{as_words(provider)} {as_words(label)}" if several and label else as_words(provider)
+    shown = {key: value for key, value in variables.items() if not str(key).startswith("_")} or prompt.get("raw")
+    prompt_id = as_words(shown)
+    if (again := gathered.repeated(prompt_id, name)) != name:
+        gathered.say("repeats of a test are further candidates, numbered in the order of the file")
+    response = one.get("response") or {}
+    text = response.get("output") if isinstance(response, Mapping) else response
+    cell = gathered.cell(prompt_id, again, prompt=prompt.get("raw", prompt_id), text=text)
+    named = mapping(one.get("namedScores"))
+    for metric, value in named.items():
+        gathered.rate(cell, metric, value)
+    for result in mappings(mapping(one.get("gradingResult")).get("componentResults")):
+        assertion = result.get("assertion")
+        if isinstance(assertion, Mapping) and assertion.get("type") == "human":
+            gathered.rate(cell, "human", result.get("score"), human=True)
+    if not named:
+        gathered.rate(cell, _TOTAL, one.get("score"), human=False)
+        gathered.say("results without a metric have the total score of all assertions")
+
+
+_CASES = ("cases", "results", "rows", "data", "items", "experiments", "spans")
+_INPUTS = ("input", "inputs", "user_input", "question", "prompt", "query", "datasource_item")
+_OUTPUTS = ("output", "outputs", "response", "answer", "completion", "sample")
+_SCORES = ("scores", "feedback_scores", "evaluations", "evals", "annotations", "results")
+_IDS = ("prompt_id", "source_case_name", "example_id", "dataset_record_id", "datasource_item_id", "case_id")
+_NAMES = ("candidate", "variant", "model", "experiment", "experiment_name", "model_name")
+_PEOPLE = ("human", "ui", "annotation", "annotator", "app", "user")
+
+
+def read_scored_records(material: Material) -> Imported | None:
+    """Read records such as those of pydantic-evals and Braintrust.
+
+    Records with one input are the candidates of one prompt, named by model or experiment, otherwise numbered.
+    Scores stand by name, or in a list of objects with a name; one whose source is a person is a label.
+    """
+    records = _records(material)
+    if records is None:
+        return None
+    gathered = GatheredScores(material)
+    for record in records:
+        asked = _first(record, _INPUTS)
+        prompt_id = _first(record, _IDS)
+        prompt_id = asked if prompt_id is None else prompt_id
+        if prompt_id is None:
+            gathered.skipped += 1
+            continue
+        name = _first(record, _NAMES)
+        name = gathered.numbered(prompt_id, "response") if name is None else gathered.repeated(prompt_id, name)
+        cell = gathered.cell(prompt_id, name, prompt=asked, text=_first(record, _OUTPUTS))
+        for metric, value, human in _values(record):
+            gathered.rate(cell, metric, value, human=human)
+    gathered.say("records with one input are the candidates of a prompt")
+    return gathered.imported("scored records")
+
+
+def _records(material: Material) -> Sequence[Record] | None:
+    document = material.document
+    if isinstance(document, Mapping):
+        found: Sequence[Record] = next((rows for key in _CASES if (rows := mappings(document.get(key)))), [])
+    elif material.columns & {*_INPUTS} and material.columns & {*_SCORES}:
+        found = material.records
+    else:
+        return None
+    told = any(_first(one, _INPUTS) is not None and any(_values(one)) for one in found[:50])
+    return found if told else None
+
+
+def _values(record: Record) -> Iterator[tuple[str, Any, bool | None]]:
+    """Yield name and value of each score, and whether a person gave it where that is known."""
+    held = next((record[key] for key in _SCORES if isinstance(record.get(key), Mapping | list)), None)
+    if isinstance(held, Mapping):
+        for name, one in held.items():
+            inner = one if isinstance(one, Mapping) else {"value": one}
+            yield str(name), _number_of_score(inner), _by_a_person(inner)
+    for one in mappings(held):
+        name = next(
+            (one[key] for key in ("name", "key", "metric", "label_name") if isinstance(one.get(key), str)), None
+        )
+        if name is not None:
+            yield name, _number_of_score(one), _by_a_person(one)
+
+
+def _number_of_score(one: Record) -> Any:
+    result = one.get("result")
+    inner: Record = result if isinstance(result, Mapping) else {}
+    found = next(
+        (place[key] for place in (one, inner) for key in ("score", "value") if place.get(key) is not None), None
+    )
+    if isinstance(found, bool):
+        return float(found)
+    return found if isinstance(found, int | float | str) else None
+
+
+def _by_a_person(one: Record) -> bool | None:
+    kinds = [one.get(key) for key in ("source", "annotator_kind", "source_type")]
+    return True if any(isinstance(kind, str) and kind.lower() in _PEOPLE for kind in kinds) else None
+
+
+def _first(record: Record, keys: Sequence[str]) -> Any:
+    found = next((record[key] for key in keys if record.get(key) is not None), None)
+    return as_words(found) if isinstance(found, Mapping) and not found else found

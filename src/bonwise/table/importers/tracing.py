@@ -1,0 +1,293 @@
+"""Exports of tracing services: Langfuse, LangSmith and MLflow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bonwise.table.importers.material import (
+    GatheredCell,
+    GatheredScores,
+    Imported,
+    Material,
+    Record,
+    as_words,
+    mapping,
+    mappings,
+)
+
+__all__ = ["read_langfuse", "read_langsmith", "read_mlflow"]
+
+_NUMBERS = ("NUMERIC", "BOOLEAN")
+
+
+def read_langfuse(material: Material) -> Imported | None:
+    """Read a folder with an export of scores and of traces or observations, or traces that hold their scores.
+
+    Inputs that are alike are one prompt. Scores of source ANNOTATION are labels; the others are judges by name. TEXT
+    scores carry the value 0 and CATEGORICAL ones the index of a category: neither is a number.
+    """
+    found = _parts(material)
+    if found is None:
+        return None
+    scores, rated = found
+    gathered = GatheredScores(material)
+    cells: dict[str, GatheredCell] = {}
+    referenced = {identifier for score in scores for identifier in _subjects(score)}
+    for one, identifiers in _candidates(rated, referenced):
+        known = _candidate_of_trace(one)
+        name = gathered.repeated(one["input"], known) if known else gathered.numbered(one["input"], "response")
+        cell = gathered.cell(one["input"], name, prompt=one["input"], text=one.get("output"))
+        for identifier in identifiers:
+            cells.setdefault(identifier, cell)
+    for score in scores:
+        _rate_by_score(gathered, cells, score)
+    return gathered.imported("Langfuse export")
+
+
+def _subjects(score: Record) -> list[str]:
+    """Return the ids of what a score rates: of an observation first, then of its trace."""
+    subject = score.get("subject")
+    inner: Record = subject if isinstance(subject, Mapping) else {}
+    found = (
+        *(_get(score, "observationId", "observation_id"), _get(inner, "id")),
+        *(_get(score, "traceId", "trace_id"), _get(inner, "traceId", "trace_id")),
+    )
+    return [str(one) for one in found if one is not None]
+
+
+def _candidates(rated: Sequence[Record], referenced: set[str]) -> Iterator[tuple[Record, list[str]]]:
+    """Yield what is a candidate with the ids under which scores know it.
+
+    Scores of a trace and of its one rated observation are scores of one candidate; several rated observations of a
+    trace are a candidate each.
+    """
+    by_trace: dict[str, list[Record]] = {}
+    for one in rated:
+        if one.get("input") is not None and one.get("id") is not None:
+            by_trace.setdefault(str(_get(one, "traceId", "trace_id") or one["id"]), []).append(one)
+    for trace, ones in by_trace.items():
+        own = [one for one in ones if str(one["id"]) in referenced and str(one["id"]) != trace]
+        if len(own) > 1:
+            yield from ((one, [str(one["id"])]) for one in own)
+        elif own or trace in referenced:
+            whole = [one for one in ones if str(one["id"]) == trace]
+            root = [one for one in ones if not _get(one, "parentObservationId", "parent_observation_id")]
+            yield (own or whole or root or ones)[0], [trace, *(str(one["id"]) for one in own)]
+
+
+def _rate_by_score(gathered: GatheredScores, cells: Mapping[str, GatheredCell], score: Record) -> None:
+    kind = str(_get(score, "dataType", "data_type") or "NUMERIC").upper()
+    if kind not in _NUMBERS:
+        gathered.say(f"{kind} scores are not numbers and are left out")
+        return
+    cell = next((cells[identifier] for identifier in _subjects(score) if identifier in cells), None)
+    if cell is None:
+        gathered.skipped += 1
+        return
+    value = score.get("value")
+    human = str(score.get("source", "")).upper() == "ANNOTATION"
+    gathered.rate(
+        cell, as_words(score.get("name")), float(value) if isinstance(value, bool) else value, human=human or None
+    )
+
+
+def _parts(material: Material) -> tuple[Sequence[Record], Sequence[Record]] | None:
+    document = material.document
+    if isinstance(document, Mapping):
+        tables = {
+            str(name).rsplit("/", 1)[-1].partition(".")[0].lower(): mappings(_rows(part))
+            for name, part in document.items()
+        }
+        scores = next((rows for name, rows in tables.items() if "score" in name), None)
+        if scores is None or not any(map(_subjects, scores)):
+            return None
+        rated = [
+            one for part in ("observation", "trace") for name, rows in tables.items() if part in name for one in rows
+        ]
+        return scores, rated
+    records = material.records if "scores" in material.columns and "input" in material.columns else ()
+    own = [dict(score, traceId=one.get("id")) for one in records for score in mappings(one.get("scores"))]
+    return (own, records) if any("dataType" in one or "source" in one for one in own) else None
+
+
+def _rows(part: object) -> object:
+    return part.get("data", ()) if isinstance(part, Mapping) else part
+
+
+def _get(record: Record, *names: str) -> Any:
+    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+
+
+def _candidate_of_trace(one: Record) -> str:
+    metadata = one.get("metadata")
+    inner = metadata if isinstance(metadata, Mapping) else {}
+    found = (
+        _get(one, "candidate", "variant", "policy")
+        or _get(inner, "candidate", "variant", "policy")
+        or _get(one, "providedModelName", "provided_model_name", "model", "version", "release", "name")
+    )
+    return as_words(found) if found is not None else ""
+
+
+_PEOPLE = ("app", "human")
+"""Sources of feedback that a person gave in the web application or by hand."""
+
+
+def read_langsmith(material: Material) -> Imported | None:
+    """Read runs with feedback, or the rows of ``ExperimentResults.to_pandas``.
+
+    Runs of one example, or with equal inputs, are the candidates of one prompt, named by their experiment, model or
+    name. Feedback that came from a person is the label; each other key is a judge.
+    """
+    columns = material.columns
+    if {"inputs", "outputs"} <= columns and columns & {"feedback", "feedback_stats"}:
+        gathered = GatheredScores(material)
+        for run in material.records:
+            _add_run(gathered, run)
+        return gathered.imported("LangSmith runs")
+    flat = [name for name in columns if name.startswith("feedback.")]
+    if flat and any(name.startswith(("inputs.", "outputs.")) for name in columns):
+        gathered = GatheredScores(material)
+        for row in material.records:
+            _add_row(gathered, row)
+        return gathered.imported("LangSmith experiment")
+    return None
+
+
+def _add_run(gathered: GatheredScores, run: Record) -> None:
+    inputs = run.get("inputs")
+    if not inputs:
+        gathered.skipped += 1
+        return
+    prompt_id = run.get("reference_example_id") or inputs
+    cell = gathered.cell(
+        prompt_id, gathered.repeated(prompt_id, _candidate_of_run(run)), prompt=inputs, text=run.get("outputs")
+    )
+    for one in mappings(run.get("feedback")):
+        source = one.get("feedback_source")
+        kind = str(source.get("type", "") if isinstance(source, Mapping) else source or "").lower()
+        gathered.rate(cell, as_words(one.get("key")), one.get("score"), human=kind in _PEOPLE or None)
+    stats = run.get("feedback_stats")
+    for key, one in stats.items() if isinstance(stats, Mapping) and not run.get("feedback") else ():
+        gathered.rate(cell, key, one.get("avg") if isinstance(one, Mapping) else one)
+
+
+def _add_row(gathered: GatheredScores, row: Record) -> None:
+    inputs = {name.removeprefix("inputs."): value for name, value in row.items() if name.startswith("inputs.")}
+    outputs = {name.removeprefix("outputs."): value for name, value in row.items() if name.startswith("outputs.")}
+    prompt_id = row.get("example_id") or inputs
+    name = row.get("experiment") or row.get("model") or "run"
+    cell = gathered.cell(prompt_id, gathered.repeated(prompt_id, name), prompt=inputs, text=outputs)
+    for key, value in row.items():
+        if key.startswith("feedback.") and value is not None:
+            gathered.rate(cell, key.removeprefix("feedback."), value)
+
+
+def _candidate_of_run(run: Record) -> Any:
+    extra = run.get("extra")
+    metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
+    inner: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
+    for found in (inner.get("candidate"), inner.get("variant"), inner.get("ls_model_name"), inner.get("model")):
+        if found:
+            return found
+    return run.get("session_name") or run.get("session_id") or run.get("name") or "run"
+
+
+_NAMES = ("candidate", "model", "variant", "policy", "model_name", "mlflow.source.run_name", "mlflow.sourceRun")
+_HIDDEN = "mlflow."
+
+
+def read_mlflow(material: Material) -> Imported | None:
+    """Read traces: requests that are alike are one prompt, and its traces are the candidates.
+
+    Feedback is told apart by the type of its source: HUMAN gives labels, LLM_JUDGE and CODE give scores, which often
+    share a name. Feedback that is not ``valid`` was overridden and does not count; expectations are no labels.
+    """
+    traces = _traces(material)
+    if traces is None:
+        return None
+    gathered = GatheredScores(material)
+    key = _naming_tag(traces)
+    for trace in traces:
+        info = _info(trace)
+        request = _parsed(_first(trace, info, "request", "request_preview"))
+        if request is None:
+            gathered.skipped += 1
+            continue
+        tag = mapping(info.get("tags")).get(key) if key else None
+        name = gathered.repeated(request, tag) if tag else gathered.numbered(request, "trace")
+        text = _parsed(_first(trace, info, "response", "response_preview"))
+        cell = gathered.cell(request, name, prompt=request, text=text)
+        for one in mappings(info.get("assessments")):
+            _rate_by_assessment(gathered, cell, one)
+    gathered.say(f"a candidate is a trace named by its tag {key!r}" if key else "a candidate is a trace, numbered")
+    return gathered.imported("MLflow traces")
+
+
+def _rate_by_assessment(gathered: GatheredScores, cell: Any, one: Record) -> None:
+    feedback, source = one.get("feedback"), mapping(one.get("source"))
+    if not isinstance(feedback, Mapping):
+        return
+    if one.get("valid") is False:
+        gathered.say("overridden feedback is left out")
+        return
+    value = feedback.get("value")
+    if isinstance(value, bool):
+        value = float(value)
+    human = str(source.get("source_type", "")).upper() == "HUMAN"
+    if isinstance(value, int | float | str):
+        gathered.rate(cell, as_words(one.get("assessment_name", one.get("name"))), value, human=human)
+
+
+def _traces(material: Material) -> Sequence[Record] | None:
+    document = material.document
+    if isinstance(document, Mapping):
+        found = mappings(document.get("traces"))
+    elif {"trace_id", "assessments"} <= material.columns or {"info", "data"} <= material.columns:
+        found = list(material.records)
+    else:
+        return None
+    return found if any("assessments" in _info(one) for one in found) else None
+
+
+def _info(trace: Record) -> Record:
+    return mapping(trace.get("info")) or trace
+
+
+def _naming_tag(traces: Sequence[Record]) -> str | None:
+    """Return the tag that names candidates: a usual name, or the only tag of the user."""
+    tags = [mapping(_info(one).get("tags")) for one in traces]
+    for name in _NAMES:
+        if all(name in one for one in tags):
+            return name
+    own = {key for one in tags for key in one if not key.startswith(_HIDDEN)}
+    return own.pop() if len(own) == 1 else None
+
+
+def _first(trace: Record, info: Mapping[str, Any], column: str, preview: str) -> object:
+    whole = {"request": "mlflow.traceInputs", "response": "mlflow.traceOutputs"}[column]
+    span = next(_spans(trace), {})
+    inner = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}[column]
+    for place, key in ((trace, column), (span, inner), (mapping(info.get("trace_metadata")), whole), (info, preview)):
+        if place.get(key) is not None:
+            return place[key]
+    return None
+
+
+def _spans(trace: Record) -> Iterator[Mapping[str, Any]]:
+    """Yield the attributes of the outermost spans."""
+    data = trace.get("data")
+    for span in mappings(data.get("spans") if isinstance(data, Mapping) else trace.get("spans")):
+        if not span.get("parent_span_id") and isinstance(span.get("attributes"), Mapping):
+            yield span["attributes"]
+
+
+def _parsed(value: object) -> object:
+    if isinstance(value, str):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value

@@ -1,0 +1,395 @@
+"""Label designs: which prompts were drawn for labelling, with which probability, by which rule.
+
+The record that lies beside a file of labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import ColumnError, InputError, RowError, UsageError
+from bonwise.printable import listed, quoted, shell_path
+from bonwise.table.draw_records import (
+    AS_WRITTEN,
+    CHANCE_COLUMNS,
+    CellChances,
+    draw_numbers,
+    read_chances,
+    refuse_other_seeds,
+    refuse_phases,
+    refuse_split_clusters,
+    refuse_strata,
+    refuse_words,
+)
+from bonwise.table.identifiers import as_categories
+from bonwise.table.reading import read_raw
+from bonwise.table.writing import csv_frame, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bonwise.table.score_table import ScoreTable
+
+__all__ = ["BY_CANDIDATE", "BY_PROMPT", "DESIGN_HEADER", "WHOLE_AND_PAIR", "LabelDesign", "refuse_other_draw"]
+
+BY_PROMPT = ("rule", "uniform", "stratified", "neyman")
+"""Rules that draw prompts, all of whose candidates are labelled."""
+
+BY_CANDIDATE = ("pick", "pair")
+"""Rules that have the judge's pick of a drawn prompt labelled: alone, or with one other candidate."""
+
+WHOLE_AND_PAIR = "whole-and-pair"
+"""Rule that has some prompts labelled whole and, of others, a pair: one top candidate and one of the others."""
+
+_RULES = (*BY_PROMPT, *BY_CANDIDATE, WHOLE_AND_PAIR)
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+DESIGN_HEADER = ("prompt_id", "phase", "propensity", "stratum", "seed", "rule", "judge")
+_DRAWN = ("pick", "other")
+
+_TOO_LARGE = 2.0**63
+"""No phase, stratum or seed."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDesign:
+    """A draw of prompts, or of candidates, from all prompts of a table.
+
+    Parameters
+    ----------
+    prompt_ids : pandas.Index, shape (prompts,)
+        All prompts that could have been drawn.
+    phase : ndarray of int64, shape (prompts,)
+        Draw in which a prompt was taken: 1, 2, ...; 0 for one that was not.
+    propensity : ndarray of float64, shape (prompts,)
+        Probability of being drawn, up to the last phase, in (0, 1]; 0 only for a prompt that no draw could take.
+    stratum : ndarray of int64, shape (prompts,)
+        Prompts of a stratum were drawn alike, a fixed number of them without replacement.
+    rule : str
+        One of `BY_PROMPT` or `BY_CANDIDATE`, or `WHOLE_AND_PAIR`.
+    seed : int
+        Of the last phase.
+    judge : str
+        Whose scores the rule looked at.
+    picks, others : sequence of str
+        By candidate: the drawn pick of each prompt, and for pairs the drawn other candidate; empty strings where
+        nothing was drawn, or all. Empty for the rules by prompt.
+    source : str
+        File it was read from.
+    seeds : ndarray of int64, shape (prompts,), optional
+        Seed of the phase in which each prompt was drawn, that of the last phase where it was not; `seed` for all
+        where nothing is given.
+    cells : CellChances, optional
+        Of a draw by cell: what was drawn whole, and the probabilities of cells and pairs.
+    clusters : sequence of str
+        Of each prompt, where clusters of prompts were drawn whole; then the propensity of a prompt is that of its
+        cluster. Empty where prompts were drawn one by one.
+    """
+
+    prompt_ids: pd.Index = field(repr=False)
+    phase: _Ints = field(repr=False)
+    propensity: _Floats = field(repr=False)
+    stratum: _Ints = field(repr=False)
+    rule: str
+    seed: int
+    judge: str
+    picks: Sequence[str] = field(default=(), repr=False)
+    others: Sequence[str] = field(default=(), repr=False)
+    source: str = "design"
+    seeds: _Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    cells: CellChances | None = field(default=None, repr=False)
+    clusters: Sequence[str] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not len(self.seeds):
+            object.__setattr__(self, "seeds", np.full(len(self.phase), self.seed, dtype=np.int64))
+
+    @property
+    def drawn(self) -> npt.NDArray[np.bool_]:
+        """Whether each prompt was drawn, shape (prompts,)."""
+        return self.phase > 0
+
+    @property
+    def by_candidate(self) -> bool:
+        """Whether single candidates were drawn, not whole pools alone."""
+        return self.rule in (*BY_CANDIDATE, WHOLE_AND_PAIR)
+
+    @property
+    def whole(self) -> npt.NDArray[np.bool_]:
+        """Whether each prompt was drawn with all its candidates, shape (prompts,)."""
+        return self.drawn & (not self.by_candidate) if self.cells is None else self.cells.whole
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per prompt, in `order`."""
+        columns = {
+            "prompt_id": self.prompt_ids.to_numpy(),
+            "phase": self.phase,
+            "propensity": self.propensity,
+            "stratum": self.stratum,
+            "seed": self.seeds,
+            "rule": self.rule,
+            "judge": self.judge,
+        }
+        if self.by_candidate:
+            columns |= {"pick": list(self.picks), "other": list(self.others)}
+        if self.cells is not None:
+            columns |= self.cells.columns(self.drawn)
+        if len(self.clusters):
+            columns |= {"cluster": list(self.clusters)}
+        return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
+
+    @property
+    def order(self) -> _Ints:
+        """Prompts as they are to be labelled: the drawn ones first, phase by phase, each in a random order.
+
+        Whoever labels from the top has labelled prompts in random order whenever they stop. A later phase leaves the
+        order of the earlier ones as it was, and so does the order in which the prompts of the table stand. Prompts
+        that were not drawn come last, by name. The prompts of a drawn cluster stand together.
+        """
+        by_name = np.argsort(self.prompt_ids.astype(str).to_numpy(), kind="stable")
+        place = np.empty(len(by_name), dtype=np.int64)
+        place[by_name] = np.arange(len(by_name))
+        if len(self.clusters):
+            place = np.unique(np.asarray(self.clusters, dtype=str), return_inverse=True)[1].reshape(-1)
+        for phase in np.unique(self.phase[self.drawn]).tolist():
+            mine = self.phase == phase
+            stream = np.random.default_rng([int(self.seeds[mine][0]), phase, 1])
+            place[mine] = stream.permutation(len(place))[place[mine]]
+        order: _Ints = np.lexsort(
+            (by_name.argsort(), place, np.where(self.drawn, self.phase, self.phase.max(initial=0) + 1))
+        )
+        return order
+
+    def write(self, path: str | Path) -> None:
+        """Write the design as CSV, whole or not at all."""
+        write_whole(Path(path), csv_frame(self.frame()))
+
+    @classmethod
+    def read(cls, path: str | Path) -> LabelDesign:
+        """Read a design that `write` wrote.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column is absent, a rule is unknown, a propensity lies outside (0, 1], a prompt occurs twice, a phase
+            has two seeds or is missing, or a stratum has another propensity than the part of it that was drawn.
+        """
+        source = str(path)
+        raw = read_raw(Path(path))
+        _require(raw, source)
+        rule, judge = (_one(raw, column, source) for column in ("rule", "judge"))
+        if rule not in _RULES:
+            raise InputError(f"{source}: unknown rule {quoted(rule)}", hint=f"the rules are {listed(_RULES)}")
+        if rule not in BY_PROMPT:
+            _require(raw, source, (*_DRAWN, *(CHANCE_COLUMNS if rule == WHOLE_AND_PAIR else ())))
+        prompts = as_categories(raw["prompt_id"], role="prompt_id", source=source)
+        _refuse_twice(prompts, raw.index, source)
+        phase, stratum, seeds = (_whole(raw, column, source) for column in ("phase", "stratum", "seed"))
+        seed = _last_seed(phase, seeds, source)
+        propensity = draw_numbers(raw["propensity"], role="propensity", source=source)
+        _refuse_impossible(propensity, phase, raw.index, source)
+        refuse_phases(phase, source)
+        refuse_other_seeds(phase, seeds, seed, raw.index, source)
+        clusters = _words(raw["cluster"]) if "cluster" in raw.columns else []
+        own = refuse_split_clusters(clusters, (phase, propensity, stratum), raw.index, source)
+        refuse_strata(stratum[own], propensity[own], phase[own] > 0, source)
+        cells = None
+        if rule in (WHOLE_AND_PAIR, "pair") and set(CHANCE_COLUMNS) <= set(raw.columns):
+            cells = read_chances(raw, phase > 0, source, pools=rule == WHOLE_AND_PAIR)
+        paired = phase > 0 if cells is None else (phase > 0) & ~cells.whole
+        picks, others = _candidates(raw, rule, paired, source)
+        index = pd.Index(prompts.astype(object))
+        return cls(
+            index, phase, propensity, stratum, rule, seed, judge, picks, others, source, seeds, cells, clusters
+        )
+
+    def refuse_other_clusters(self, at: _Ints, clusters: _Ints | None) -> None:
+        """Refuse a draw of clusters for a table that has none, or others.
+
+        Parameters
+        ----------
+        at : ndarray of int64, shape (prompts,)
+            Row of this design for each prompt of the table.
+        clusters : ndarray of int64, shape (prompts,), or None
+            Of the table.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+        """
+        if not len(self.clusters):
+            return
+        if clusters is None:
+            raise InputError(
+                f"{self.source} drew clusters of prompts, and the table names none",
+                hint="name the column of clusters with --cluster-col (columns={'cluster': ...})",
+            )
+        mine = np.unique(np.asarray(self.clusters, dtype=str), return_inverse=True)[1].reshape(-1)[at]
+        both = len(np.unique(np.column_stack((mine, clusters)), axis=0))
+        if both != len(np.unique(mine)) or both != len(np.unique(clusters)):
+            raise InputError(
+                f"{self.source} drew other clusters of prompts than those of the table",
+                hint="give the table from which it was drawn, with the same column of clusters",
+            )
+
+    @staticmethod
+    def stands_in(path: str | Path) -> bool:
+        """Return whether a file is there that looks like a design, whole or damaged."""
+        if not Path(path).is_file():
+            return False
+        try:
+            return set(DESIGN_HEADER) <= set(read_raw(Path(path)).columns)
+        except InputError:
+            return False
+
+
+def _require(raw: pd.DataFrame, source: str, columns: Sequence[str] = DESIGN_HEADER) -> None:
+    for column in columns:
+        if column not in raw.columns:
+            raise ColumnError(
+                f"{source}: no column named {quoted(column)}, so this is not a label design",
+                hint="give the file that draw_labels(...).write (bonwise labels draw --out) wrote, or uniform",
+            )
+    if not len(raw):
+        raise InputError(f"{source}: the design holds no prompt", hint="draw it again")
+
+
+def _words(column: pd.Series) -> list[str]:
+    """Return the cells as text, empty where there is none."""
+    return column.astype(object).where(column.notna(), "").astype(str).tolist()
+
+
+def _one(raw: pd.DataFrame, column: str, source: str) -> str:
+    found = list(dict.fromkeys(word.strip() for word in _words(raw[column])))
+    if len(found) > 1:
+        raise InputError(
+            f"{source}: {column} holds {quoted(found[0])} and {quoted(found[1])}",
+            hint="a design is one draw by one rule for one judge: keep its file as it was written",
+        )
+    if not found[0]:
+        raise InputError(f"{source}: {column} is blank", hint=AS_WRITTEN)
+    return str(found[0])
+
+
+def _candidates(raw: pd.DataFrame, rule: str, drawn: npt.NDArray[np.bool_], source: str) -> tuple[list[str], ...]:
+    """Return the drawn picks and other candidates, empty for rules by prompt, which draw no candidate."""
+    wanted = {"pick": rule not in BY_PROMPT, "other": rule in ("pair", WHOLE_AND_PAIR)}
+    found = []
+    for column, any_drawn in wanted.items():
+        words = _words(raw[column]) if column in raw.columns else [""] * len(raw)
+        refuse_words(words, drawn & any_drawn, role=column, rows=raw.index, source=source)
+        found.append(words)
+    if rule in BY_PROMPT:
+        return [], []
+    same = np.flatnonzero([bool(pick) and pick == other for pick, other in zip(*found, strict=True)])
+    if same.size:
+        raise RowError(
+            f"{source}, row {raw.index[same[0]]}: {quoted(found[0][same[0]])} is both the pick and the other one",
+            hint=AS_WRITTEN,
+        )
+    return found[0], found[1]
+
+
+def _refuse_twice(prompts: pd.Categorical, rows: pd.Index, source: str) -> None:
+    again = np.flatnonzero(pd.Series(prompts.codes).duplicated())
+    if again.size:
+        raise RowError(
+            f"{source}, row {rows[again[0]]}: {quoted(prompts[again[0]])} is in the design twice",
+            hint="keep one row per prompt",
+        )
+
+
+def _whole(raw: pd.DataFrame, column: str, source: str) -> _Ints:
+    values = draw_numbers(raw[column], role=column, source=source)
+    whole = np.isfinite(values) & (values >= 0) & (values < _TOO_LARGE) & (values == np.round(values))
+    bad = np.flatnonzero(~whole)
+    if bad.size:
+        raise RowError(
+            f"{source}, row {raw.index[bad[0]]}: {column} is {quoted(raw[column].iloc[bad[0]])}",
+            hint=f"{column} is a whole number, 0 or more",
+        )
+    return values.astype(np.int64)
+
+
+def _last_seed(phase: _Ints, seeds: _Ints, source: str) -> int:
+    """Return the seed of the last phase, refusing a phase with two."""
+    for one in np.unique(phase[phase > 0]).tolist():
+        found = np.unique(seeds[phase == one])
+        if len(found) > 1:
+            raise InputError(
+                f"{source}: phase {one} has the seeds {found[0]} and {found[1]}",
+                hint="a phase is one draw with one seed: keep its file as it was written",
+            )
+    return int(seeds[np.argmax(phase)])
+
+
+def _refuse_impossible(propensity: _Floats, phase: _Ints, rows: pd.Index, source: str) -> None:
+    possible = (propensity > 0) & (propensity <= 1)
+    bad = np.flatnonzero(~np.where(phase > 0, possible, possible | (propensity == 0)))
+    if bad.size:
+        raise RowError(
+            f"{source}, row {rows[bad[0]]}: a propensity of {propensity[bad[0]]:g} is not the probability of a draw",
+            hint="a drawn prompt has a propensity above 0 and at most 1",
+        )
+
+
+_MOST_FILES = 1000
+"""Files of a folder that are looked at: each by its first line."""
+
+
+def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None:
+    """Refuse a uniform draw that was stated of labels whose record says otherwise.
+
+    Parameters
+    ----------
+    design : str, pathlib.Path, LabelDesign or None
+        What is stated; only ``"uniform"`` and ``"cells"`` are looked into.
+    labels : object
+        What the labels come from: the path of a file, or anything else, beside which there is nothing.
+    table : ScoreTable
+        With the labels.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        In the folder of the labels lies a record by which every labelled prompt was drawn with unequal chances, and
+        none by which all were drawn uniformly.
+    """
+    if str(design) not in ("uniform", "cells") or not isinstance(labels, str | Path):
+        return
+    labelled = table.frame.loc[table.frame["oracle_label"].notna(), "prompt_id"].astype(object).unique()
+    drew = [one for one in _records(Path(labels).parent) if set(labelled) <= set(one.prompt_ids[one.drawn])]
+    if not len(labelled) or not drew or any(one.rule == "uniform" for one in drew):
+        return
+    first = min(drew, key=lambda one: (int(one.drawn.sum()), one.source))
+    raise UsageError(
+        f"{labels}: {first.source} beside it is the record of a draw by the rule {first.rule!r}, which drew these "
+        "prompts with unequal chances, so they are no random sample",
+        hint=f"give --design {shell_path(first.source)}",
+    )
+
+
+def _records(folder: Path) -> Iterator[LabelDesign]:
+    """Yield the records of draws in a folder; what is none, or cannot be read, is passed over."""
+    beginning = ",".join(DESIGN_HEADER).encode()
+    try:
+        files = sorted(folder.glob("*.csv"))[:_MOST_FILES]
+    except OSError:
+        return
+    for path in files:
+        try:
+            with path.open("rb") as stream:
+                is_record = stream.read(len(beginning)) == beginning
+            if is_record:
+                yield LabelDesign.read(path)
+        except (OSError, InputError):
+            continue

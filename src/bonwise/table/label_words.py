@@ -1,0 +1,252 @@
+"""Labels and scores that are written as words: pass and fail, yes and no, or words that the user gives a worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import RowError, UsageError
+from bonwise.printable import quoted, shell_word
+from bonwise.table.numbers import distinct, first_text_row, is_blank, read_numbers
+
+__all__ = ["ReadLabels", "fits_labels", "label_words", "parse_labels", "parse_word_values", "read_labels"]
+
+_Floats = npt.NDArray[np.float64]
+
+_GOOD_AND_BAD = (
+    *(("pass", "fail"), ("passed", "failed"), ("yes", "no"), ("y", "n"), ("true", "false"), ("correct", "incorrect")),
+    *(("right", "wrong"), ("accept", "reject"), ("accepted", "rejected"), ("thumbs up", "thumbs down")),
+    ("\U0001f44d", "\U0001f44e"),
+)
+_PAIRS: tuple[Mapping[str, float], ...] = tuple(
+    MappingProxyType({good: 1.0, bad: 0.0}) for good, bad in _GOOD_AND_BAD
+)
+_TRUTH = _PAIRS[_GOOD_AND_BAD.index(("true", "false"))]
+
+_GRADES = (
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+    ("very poor", "poor", "fair", "good", "very good", "excellent"),
+    ("very bad", "bad", "ok", "good", "great"),
+    ("very unsatisfied", "unsatisfied", "neutral", "satisfied", "very satisfied"),
+    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
+    ("very low", "low", "medium", "high", "very high"),
+    ("unacceptable", "poor", "acceptable", "good", "excellent"),
+    ("wrong", "partially correct", "correct"),
+    ("incorrect", "partially correct", "correct"),
+)
+"""Words of rating scales from the worst to the best: proposed in a message, never taken for numbers."""
+
+_MOST_PROPOSED = 8
+
+
+class ReadLabels(NamedTuple):
+    """A column of labels as numbers."""
+
+    values: _Floats
+    """NaN where the cell is blank."""
+    words: Mapping[str, float]
+    """What its words were taken for; empty where it holds numbers."""
+    reading: str
+    """How its numbers are written where that is not plain, such as ``percent, 85% = 0.85``."""
+
+
+def parse_word_values(text: str) -> dict[str, float]:
+    """Read ``WORD=NUMBER,WORD=NUMBER``.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A part without a number, or a word that is given two.
+
+    Examples
+    --------
+    >>> parse_word_values("poor=1, very good=4")
+    {'poor': 1.0, 'very good': 4.0}
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        word, _, number = part.rpartition("=")
+        word = word.strip().lower()
+        try:
+            value = float(number)
+        except ValueError:
+            value = np.nan
+        if not word or not np.isfinite(value):
+            raise UsageError(f"not a worth of a word: {quoted(part)}", hint="such as poor=1,fair=2,good=3")
+        if found.setdefault(word, value) != value:
+            raise UsageError(f"{quoted(word)} is given two numbers", hint="give each word one")
+    return found
+
+
+def fits_labels(column: pd.Series, worth: Mapping[str, float] = MappingProxyType({})) -> bool:
+    """Tell whether each cell is blank, a number or one of the words for labels.
+
+    Examples
+    --------
+    >>> fits_labels(pd.Series(["Pass", "fail", ""])), fits_labels(pd.Series(["pass", "unclear"]))
+    (True, False)
+    """
+    if first_text_row(column) is None:
+        return True
+    words = label_words(column, worth)
+    return bool(words) and first_text_row(_as_numbers(column, words)) is None
+
+
+def label_words(column: pd.Series, worth: Mapping[str, float] = MappingProxyType({})) -> Mapping[str, float]:
+    """Return what the words of a column of labels stand for; empty where it holds numbers.
+
+    Examples
+    --------
+    >>> dict(label_words(pd.Series(["PASS", None]))), dict(label_words(pd.Series(["0.5", "1"])))
+    ({'pass': 1.0, 'fail': 0.0}, {})
+    """
+    if column.dtype.kind in "iuf":
+        return {}
+    if column.dtype.kind == "b":
+        return _TRUTH
+    words = _words(distinct(column)[1])
+    if any(word in worth for word in words):
+        return worth
+    first = next((word for word in words if any(word in pair for pair in _PAIRS)), None)
+    return next((pair for pair in _PAIRS if first in pair), {})
+
+
+def parse_labels(column: pd.Series, *, source: str) -> _Floats:
+    """Parse one column of labels to floats, see `read_labels`.
+
+    Examples
+    --------
+    >>> parse_labels(pd.Series(["PASS", "fail", None]), source="labels.csv").tolist()
+    [1.0, 0.0, nan]
+    """
+    values, _, _ = read_labels(column, source=source)
+    return values
+
+
+def read_labels(
+    column: pd.Series,
+    *,
+    source: str,
+    worth: Mapping[str, float] = MappingProxyType({}),
+    role: str = "oracle_label",
+) -> ReadLabels:
+    """Parse one column of labels, or of scores, and say how it was read.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Of any dtype; its index holds the row numbers to name in an error.
+    source : str
+        How to name the file in an error.
+    worth : mapping of str to float
+        What the user says that words are worth, in lower case.
+    role : str
+        What the column is taken for.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        What is neither a number nor one of the words; words of two pairs; words beside numbers other than 0 and 1.
+    """
+    try:
+        if role == "judge_score":
+            with suppress(RowError):
+                values, reading = read_numbers(column, role=role, source=source)
+                return ReadLabels(values, {}, reading)
+        return _read(column, source, worth, role)
+    except RowError:
+        _propose_worth(column, worth, role, source)
+        raise
+
+
+def _read(column: pd.Series, source: str, worth: Mapping[str, float], role: str) -> ReadLabels:
+    words = label_words(column, worth)
+    if not words:
+        values, reading = read_numbers(column, role=role, source=source)
+        return ReadLabels(values, {}, reading)
+    if words is worth:
+        return _worth_of(column, worth, role, source)
+    values, _ = read_numbers(_as_numbers(column, words), role=role, source=source)
+    strange = ~np.isnan(values) & ~np.isin(values, (0.0, 1.0))
+    if column.dtype.kind != "b":
+        codes, cells = distinct(column)
+        other = [word not in words and any(word in pair for pair in _PAIRS) for word in _words(cells)]
+        strange |= np.array([*other, False])[codes]
+    _refuse(column, strange, next(iter(words)), role, source)
+    return ReadLabels(values, words, "")
+
+
+def _worth_of(column: pd.Series, worth: Mapping[str, float], role: str, source: str) -> ReadLabels:
+    """Read words by their worth; a word without one is refused, and so is a number, which could be another scale."""
+    codes, cells = distinct(column)
+    words = _words(cells)
+    values = np.array([*(worth.get(word, np.nan) for word in words), np.nan])[codes]
+    unknown = np.isnan(values) & ~is_blank(column)
+    if unknown.any():
+        at = int(np.flatnonzero(unknown)[0])
+        raise RowError(
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}, "
+            "to which --label-map gives no number",
+            hint="give every word of the column a number, such as --label-map poor=1,fair=2,good=3",
+        )
+    return ReadLabels(values, {word: worth[word] for word in worth if word in words}, "")
+
+
+def _propose_worth(column: pd.Series, worth: Mapping[str, float], role: str, source: str) -> None:
+    """Refuse a column of ratings in words, with the flag that says what they are worth.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        At least half of its few distinct cells are words of a rating scale.
+    """
+    codes, cells = distinct(column)
+    words = _words(cells)
+    if any(word in worth for word in words):
+        return
+    scale = max(_GRADES, key=lambda grades: sum(word in grades for word in words))
+    known = [word for word in scale if word in words]
+    others = [word for word, blank in zip(words, is_blank(pd.Series(cells)), strict=True) if not blank]
+    if not known or 2 * len(known) < len(others):
+        return
+    at = int(np.flatnonzero(np.isin(codes, [words.index(word) for word in known]))[0])
+    rest = [word for word in others if word not in known][:_MOST_PROPOSED]
+    given = [*(f"{word}={rank}" for rank, word in enumerate(known, start=1)), *(f"{one[:20]}=?" for one in rest)]
+    raise RowError(
+        f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])}: words, whose worth is not known",
+        hint=f"say what each is worth, such as --label-map {shell_word(','.join(given))}",
+    )
+
+
+def _words(cells: Iterable[object]) -> list[str]:
+    return [str(cell).strip().lower() for cell in cells]
+
+
+def _as_numbers(column: pd.Series, values: Mapping[str, float]) -> pd.Series:
+    """Return a column with numbers in place of its words."""
+    if column.dtype.kind == "b":
+        return column
+    every = {word: value for pair in _PAIRS for word, value in pair.items()} | dict(values)
+    codes, cells = distinct(column)
+    numbers = [every.get(word, cell) for word, cell in zip(_words(cells), cells, strict=True)]
+    # One cell more, reached by the code -1 of a missing one.
+    replaced = np.empty(len(numbers) + 1, dtype=object)
+    replaced[:-1] = numbers
+    return pd.Series(replaced[codes], index=column.index, name=column.name, dtype=object)
+
+
+def _refuse(column: pd.Series, strange: npt.NDArray[np.bool_], word: str, role: str, source: str) -> None:
+    """Refuse a cell that stands beside a word and is on another scale, or may be."""
+    if strange.any():
+        at = int(np.flatnonzero(strange)[0])
+        raise RowError(
+            f"{source}, row {column.index[at]}: {role} holds {quoted(column.iloc[at])} in a column of "
+            f"{word!r} and the like: another scale could be meant",
+            hint="write one pair of words, such as pass/fail, yes/no or true/false, or numbers alone",
+        )

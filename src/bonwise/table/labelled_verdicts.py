@@ -1,0 +1,450 @@
+"""Verdicts of judges on pairs beside the oracle's.
+
+Of the same file or of human votes in a second one, joined by pair.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import InputError, RowError, UsageError
+from bonwise.printable import quoted
+from bonwise.table.identifiers import as_categories, joined_names, require_columns
+from bonwise.table.numbers import distinct
+from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.vote_columns import NamedVoteColumns, VoteColumns, pair_of, rounds_of
+from bonwise.table.vote_readings import read_votes
+from bonwise.table.vote_rows import VoteRows, check_verdict_map, one_verdict
+
+__all__ = ["LABEL_REASONS", "JoinedVotes", "LabelledVerdicts", "PairKeys", "VotedPairs", "join_votes"]
+
+_Floats = npt.NDArray[np.float64]
+_Bools = npt.NDArray[np.bool_]
+_Ints = npt.NDArray[np.int64]
+
+LABEL_REASONS = ("no verdict", "a model against itself", "prompt not judged", "pair not judged")
+"""Why a label is left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class VotedPairs:
+    """Rows of votes by pair, the alphabetically first side as the first."""
+
+    rows: VoteRows
+    names: pd.DataFrame = field(repr=False)
+    """``prompt``, ``apart``, ``low`` and ``high`` of each row, as text; the last two are empty where no column names
+    the sides.
+    """
+    turned: _Bools = field(repr=False)
+    """Where the second column holds the first side."""
+    worth: _Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, rows: VoteRows) -> VotedPairs:
+        """Name the pair of each row."""
+        raw, columns, source = rows.frame, rows.columns, rows.source
+        blank = np.full(len(raw), "", dtype=object)
+        prompt = np.asarray(joined_names(raw, columns.prompt, "prompt_id", source), dtype=object)
+        more = blank
+        if columns.apart:
+            more = np.asarray(joined_names(raw, columns.apart, "pair", source), dtype=object)
+        one, other = (
+            [np.asarray(as_categories(raw[name], role="model", source=source), dtype=object) for name in columns.pair]
+            if columns.pair
+            else [blank, blank]
+        )
+        turned: _Bools = np.asarray(one > other, dtype=bool)
+        names = {"prompt": prompt, "apart": more, "low": np.where(turned, other, one)}
+        names["high"] = np.where(turned, one, other)
+        values: _Floats = np.where(turned[:, None], 1 - rows.worth, rows.worth)
+        return cls(rows, pd.DataFrame(names, index=raw.index), turned, values)
+
+    @property
+    def alone(self) -> _Bools:
+        """Which rows compare a side with itself."""
+        if not self.rows.columns.pair:
+            return np.zeros(len(self.names), dtype=bool)
+        return np.asarray(self.names["low"] == self.names["high"], dtype=bool)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairKeys:
+    """The number of the pair, and of the prompt, of the rows of two files."""
+
+    verdicts: _Ints
+    labels: _Ints
+    verdict_prompts: _Ints
+    label_prompts: _Ints
+
+    @classmethod
+    def of(cls, verdicts: VotedPairs, labels: VotedPairs) -> PairKeys:
+        """Number pairs alike in both.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            One file names the sides, or tells pairs apart, and the other does not.
+        """
+        _refuse_unlike(verdicts, labels)
+        both = pd.concat([verdicts.names, labels.names], ignore_index=True)
+        codes = pd.DataFrame({name: distinct(both[name])[0] for name in both.columns})
+        pairs = codes.groupby(list(codes.columns), sort=False).ngroup().to_numpy().astype(np.int64)
+        prompts, cut = codes["prompt"].to_numpy().astype(np.int64), len(verdicts.names)
+        return cls(pairs[:cut], pairs[cut:], prompts[:cut], prompts[cut:])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JoinedVotes:
+    """The labels of the judged pairs, and what became of every vote."""
+
+    source: str
+    label: _Floats = field(repr=False)
+    """Of the pair of each verdict: 1 where more votes prefer the alphabetically first side, 0 where fewer, 1/2 where
+    as many; NaN where there is no vote.
+    """
+    reason: npt.NDArray[np.object_] = field(repr=False)
+    """Why there is no label; empty where there is one."""
+    rows: int
+    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
+    votes: int
+    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
+    pairs: int
+    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
+    turned: int
+    """Of these votes, those with the sides in the other order than in the verdicts."""
+    several: int
+    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
+    side, which count as ties.
+    """
+    unanimous: int
+    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
+    side, which count as ties.
+    """
+    no_majority: int
+    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
+    side, which count as ties.
+    """
+    left_out: Mapping[str, int]
+    """Rows left out, by reason."""
+
+
+def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> JoinedVotes:
+    """Return the majority of the votes on the pair of each verdict.
+
+    Parameters
+    ----------
+    verdicts, labels : VotedPairs
+    keys : PairKeys
+        Of both.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One file names the sides and the other does not, or no vote is on a judged pair.
+    """
+    worth, size = one_verdict(labels.worth), int(max(keys.verdicts.max(), keys.labels.max())) + 1
+    judged = np.bincount(keys.verdicts, minlength=size) > 0
+    reasons = {
+        "no verdict": np.isnan(labels.worth).any(axis=1),
+        "a model against itself": labels.alone,
+        "prompt not judged": ~np.isin(keys.label_prompts, keys.verdict_prompts),
+        "pair not judged": ~judged[keys.labels],
+    }
+    counts, counted = {}, np.ones(len(worth), dtype=bool)
+    for reason in LABEL_REASONS:
+        counts[reason] = int((reasons[reason] & counted).sum())
+        counted &= ~reasons[reason]
+    if not counted.any():
+        raise _no_match(verdicts, labels)
+    pair, leans = keys.labels[counted], np.sign(worth[counted] - 0.5)
+    votes, lead = (np.bincount(pair, weight, minlength=size) for weight in (None, leans))
+    decided = np.bincount(pair, np.abs(leans), minlength=size)
+    label = np.where(votes > 0, (np.sign(lead) + 1) / 2, np.nan)
+    found = label[keys.verdicts]
+    known = np.isin(keys.verdict_prompts, keys.label_prompts)
+    first = np.full(size, -1)
+    first[keys.verdicts[::-1]] = np.arange(len(keys.verdicts))[::-1]
+    turned = labels.turned[counted] != verdicts.turned[first[pair]]
+    alike = (np.abs(lead) == votes) | (decided == 0)
+    return JoinedVotes(
+        labels.rows.source,
+        found,
+        np.where(~np.isnan(found), "", np.where(known, "no label of the pair", "no label of the prompt")),
+        len(worth),
+        int(counted.sum()),
+        int((votes > 0).sum()),
+        int(turned.sum()) if labels.rows.columns.pair else 0,
+        int((votes > 1).sum()),
+        int(((votes > 1) & alike).sum()),
+        int(((votes > 0) & (lead == 0) & (decided > 0)).sum()),
+        {reason: count for reason, count in counts.items() if count},
+    )
+
+
+def _refuse_unlike(verdicts: VotedPairs, labels: VotedPairs) -> None:
+    """Refuse two files of which one alone names the sides, or tells the pairs of a prompt apart."""
+    for role, what in (("pair", "names the sides of a pair"), ("apart", "tells the pairs of a prompt apart")):
+        files = [(one.rows.source, getattr(one.rows.columns, role)) for one in (verdicts, labels)]
+        named = [file for file in files if file[1]]
+        if len(named) == 1:
+            other = next(source for source, columns in files if not columns)
+            raise UsageError(
+                f"{named[0][0]} {what} by {' and '.join(map(quoted, named[0][1]))}, and {other} does not",
+                hint="give both files such columns, and name them with --pair-col COLUMN,COLUMN",
+            )
+
+
+def _no_match(verdicts: VotedPairs, labels: VotedPairs) -> InputError:
+    shown = [
+        f"prompt {quoted(one.names['prompt'].iloc[0])}"
+        + (
+            f" with {quoted(one.names['low'].iloc[0])} and {quoted(one.names['high'].iloc[0])}"
+            if columns.pair
+            else ""
+        )
+        + f" (columns {', '.join((*columns.prompt, *columns.apart, *columns.pair))})"
+        for one, columns in ((verdicts, verdicts.rows.columns), (labels, labels.rows.columns))
+    ]
+    return InputError(
+        f"{labels.rows.source}: no vote is on a pair of {verdicts.rows.source}, which has {shown[0]}, and not "
+        f"{shown[1]}",
+        hint="name the columns that both files share with --prompt-col and --pair-col MODEL,MODEL",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledVerdicts:
+    """Verdicts on pairs, one row per judge and pair."""
+
+    source: str
+    prompt: pd.Categorical = field(repr=False)
+    judge: pd.Categorical = field(repr=False)
+    context: pd.Categorical = field(repr=False)
+    verdicts: _Floats = field(repr=False)
+    """1 for the first candidate, 0 for the second, 1/2 for a tie; NaN where there is none."""
+    oracle: _Floats = field(repr=False)
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Rows left out, by judge and reason."""
+    asked: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
+    """The pairs of each judge's rows, by number, those left out among them."""
+    columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    """Where verdicts, prompts, judges and sides stand; ``apart`` holds what tells pairs of a prompt apart."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """How the files were read, by column."""
+    joined: JoinedVotes | None = None
+    """Of labels in a second file."""
+    both_orders: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    """Pairs that a judge saw in two rows, each side first in one of them; they are averaged."""
+    label: str = ""
+    """Column of the labels."""
+    kept: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    """Positions of the rows in the source."""
+
+    @classmethod
+    def read(  # noqa: PLR0913 - one argument a role, all but the source named
+        cls,
+        source: RowSource,
+        *,
+        verdicts: Sequence[str] = (),
+        oracle: str,
+        prompt: Sequence[str] = (),
+        judge: Sequence[str] = (),
+        context: Sequence[str] = (),
+        pair: Sequence[str] = (),
+        verdict_map: Mapping[str, str] | None = None,
+    ) -> LabelledVerdicts:
+        """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
+
+        Columns of verdicts and of the prompt that are not named are found.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column that is absent, a verdict that is none, a pair judged twice, a prompt in two
+            contexts, or no row with both a verdict and a label.
+        """
+        taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
+        _refuse_twice(verdicts, taken)
+        raw, name = open_rows(source)
+        require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
+        meaning = check_verdict_map(verdict_map)
+        named = NamedVoteColumns(
+            verdicts=tuple(verdicts) or None,
+            pair=pair_of(raw, without={*verdicts, oracle, *prompt, *judge}),
+            prompt=tuple(prompt) or None,
+            judge=tuple(judge),
+        )
+        rows = VoteRows.of(
+            raw if verdicts else raw.drop(columns=oracle),
+            name,
+            named,
+            needed=("verdicts", "prompt"),
+            verdict_map=meaning,
+        )
+        sides = raw[list(rows.columns.pair)] if rows.columns.pair else None
+        gold = read_votes(raw[oracle], name, sides=sides, verdict_map=meaning)
+        reason = np.where(np.isnan(gold.worth), "no label", "")
+        columns = replace(rows.columns, apart=tuple(pair))
+        read = {**rows.readings, oracle: gold.reading}
+        pairs = joined_names(raw, [*columns.prompt, *pair], "pair", name)
+        table = _of_rows(
+            replace(rows, columns=columns, readings=read), rows.worth, gold.worth, reason, pairs, context
+        )
+        _refuse_split_prompts(table)
+        names = [str(pairs[at]) for at in table.kept]
+        _refuse_repeats(table, pairs.codes[table.kept], raw.index[table.kept], names)
+        return replace(table, label=oracle)
+
+    @classmethod
+    def joined_with(
+        cls,
+        source: RowSource,
+        labels: RowSource,
+        *,
+        named: NamedVoteColumns,
+        label: str | None = None,
+        context: Sequence[str] = (),
+        verdict_map: Mapping[str, str] | None = None,
+    ) -> LabelledVerdicts:
+        """Read a judge's verdicts, and the votes of a second file as their labels.
+
+        Of the two sides of a pair the first is the alphabetically first one, in both files.
+
+        Parameters
+        ----------
+        source, labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        named : NamedVoteColumns
+            Of the verdicts; those of pair and prompt count for the labels too where these have them.
+        label : str, optional
+            Column of the votes among the labels.
+        context : sequence of str
+            Columns that together name the context.
+        verdict_map : mapping of str to str, optional
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            What `read` refuses, or no vote on a judged pair.
+        """
+        raw, name = open_rows(source)
+        others, where = open_rows(labels, "labels")
+        require_columns(raw, context, name)
+        both = bool(rounds_of(raw)) and bool(rounds_of(others))
+        meaning, needed = check_verdict_map(verdict_map), ("verdicts", "prompt", *(["apart"] if both else []))
+        rows = VoteRows.of(raw, name, named, needed=needed, verdict_map=meaning)
+        of_labels = replace(named.present_in(others), verdicts=None if label is None else (label,), judge=())
+        votes = VoteRows.of(others, where, of_labels, needed=needed, verdict_map=meaning)
+        judged, voted = VotedPairs.of(rows), VotedPairs.of(votes)
+        keys = PairKeys.of(judged, voted)
+        found = join_votes(judged, voted, keys)
+        reason = np.where(judged.alone, "a model against itself", found.reason)
+        pairs = as_categories(pd.Series(keys.verdicts), role="pair", source=name)
+        read = {**rows.readings, **{f"{where}: {key}": said for key, said in votes.readings.items()}}
+        table = _of_rows(replace(rows, readings=read), judged.worth, found.label, reason, pairs, context)
+        _refuse_split_prompts(table)
+        return _averaged(replace(table, joined=found, label=",".join(votes.columns.verdicts)), pairs, judged)
+
+
+def _of_rows(
+    rows: VoteRows,
+    verdicts: _Floats,
+    gold: _Floats,
+    reason: npt.NDArray[np.object_],
+    pairs: pd.Categorical,
+    context: Sequence[str],
+) -> LabelledVerdicts:
+    """Leave out rows without a verdict or a label, and count them."""
+    raw, name, columns = rows.frame, rows.source, rows.columns
+    judges = joined_names(raw, columns.judge, "judge", name) if columns.judge else _constant(len(raw), "judge")
+    reason = np.where((reason == "") & np.isnan(verdicts).any(axis=1), "no verdict", reason)
+    kept = reason == ""
+    if not kept.any():
+        raise InputError(f"{name}: no row has both a verdict and a label", hint="check the columns that were named")
+    dropped = {str(j): dict(Counter(reason[(judges == j) & ~kept].tolist())) for j in judges.categories}
+    return LabelledVerdicts(
+        name,
+        joined_names(raw, columns.prompt, "prompt_id", name)[kept],
+        judges[kept],
+        (joined_names(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
+        verdicts[kept],
+        gold[kept],
+        {j: counts for j, counts in dropped.items() if counts},
+        {str(j): frozenset(pairs.codes[judges == j].tolist()) for j in judges.categories},
+        columns,
+        rows.readings,
+        both_orders=np.zeros(int(kept.sum()), dtype=bool),
+        kept=np.flatnonzero(kept),
+    )
+
+
+def _constant(rows: int, name: str) -> pd.Categorical:
+    return pd.Categorical(pd.Index([name], dtype=object)).repeat(rows)
+
+
+def _refuse_twice(verdicts: Sequence[str], taken: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a column of verdicts that would be two orders, or is something else already."""
+    for at, column in enumerate(verdicts):
+        if column in verdicts[:at]:
+            raise UsageError(
+                f"verdict column {quoted(column)} is named twice",
+                hint="two presentation orders are two columns; of one order name its column once",
+            )
+        role = next((role for role, columns in taken.items() if column in columns), None)
+        if role is not None:
+            raise UsageError(
+                f"verdict column {quoted(column)} is a {role} column too",
+                hint="name the column that holds the verdicts",
+            )
+
+
+def _refuse_split_prompts(table: LabelledVerdicts) -> None:
+    pairs = pd.DataFrame({"prompt": table.prompt.codes, "context": table.context.codes}).drop_duplicates()
+    again = np.flatnonzero(pairs["prompt"].duplicated())
+    if again.size:
+        prompt = table.prompt.categories[pairs["prompt"].to_numpy()[again[0]]]
+        raise InputError(
+            f"{table.source}: prompt {quoted(prompt)} is in two contexts",
+            hint="name the context among the prompt columns too, such as --prompt-col dataset,item",
+        )
+
+
+def _refuse_repeats(table: LabelledVerdicts, pairs: npt.NDArray[np.intp], rows: pd.Index, names: list[str]) -> None:
+    again = pd.DataFrame({"p": pairs, "j": table.judge.codes}).duplicated().to_numpy()
+    if again.any():
+        at = int(np.flatnonzero(again)[0])
+        raise RowError(
+            f"{table.source}, row {rows[at]}: {quoted(table.judge[at])} judges {quoted(names[at])} again",
+            hint="name all columns of the judge with --judge-col a,b; what tells its pairs apart, with --pair-col",
+        )
+
+
+def _averaged(table: LabelledVerdicts, pairs: pd.Categorical, judged: VotedPairs) -> LabelledVerdicts:
+    """Average the verdicts on a pair that a judge saw in both orders, a row each; refuse any other repeated pair."""
+    pair, turned = np.asarray(pairs.codes)[table.kept].astype(np.int64), judged.turned[table.kept]
+    shown = judged.names.iloc[table.kept]
+    names = [" / ".join(part for part in row if part) for row in shown.itertuples(index=False, name=None)]
+    _refuse_repeats(table, 2 * pair + turned, shown.index, names)
+    keys = pd.DataFrame({"j": table.judge.codes, "p": pair})
+    again = keys.duplicated().to_numpy()
+    if not again.any():
+        return table
+    group = keys.groupby(["j", "p"], sort=False).ngroup().to_numpy()
+    counts = np.bincount(group)
+    sums = np.column_stack([np.bincount(group, column) for column in table.verdicts.T])
+    one = ~again
+    return replace(
+        table,
+        prompt=table.prompt[one],
+        judge=table.judge[one],
+        context=table.context[one],
+        verdicts=(sums / counts[:, None])[group[one]],
+        oracle=table.oracle[one],
+        kept=table.kept[one],
+        both_orders=(counts > 1)[group[one]],
+    )

@@ -1,0 +1,356 @@
+"""From what a user names.
+
+A file, a frame or a table, to the validated table, with the oracle labels of a second file joined on prompt AND
+candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from bonwise.errors import ColumnError, InputError, RowError, UsageError
+from bonwise.printable import listed, quoted
+from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
+from bonwise.table.canonical import refuse_two_clusters
+from bonwise.table.columns import LabelColumns, resolve_columns
+from bonwise.table.identifiers import as_categories
+from bonwise.table.label_words import read_labels
+from bonwise.table.numbers import check_propensities, parse_numbers
+from bonwise.table.reading import RowSource
+from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.table.roles import COLUMN_FLAGS, LABEL_ROLES, OF_LABELS
+from bonwise.table.scales import to_unit
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.sources import open_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+__all__ = ["HoldsScores", "ScoreSource", "join_labels", "open_scores", "open_table", "refuse_clusters"]
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The rows of a label file; `keys` are the table's cell keys, -1 where a row matches no cell."""
+
+    source: str
+    rows: pd.Index
+    prompts: pd.Categorical
+    names: pd.Categorical
+    values: npt.NDArray[np.float64]
+    keys: npt.NDArray[np.int64]
+    propensity: npt.NDArray[np.float64] | None = None
+    clusters: pd.Categorical | None = None
+    words: Mapping[str, float] = field(default_factory=dict)
+    also: Mapping[str, str] = field(default_factory=dict)
+    reading: str = ""
+    annotators: AnnotatorLabels | None = None
+
+    def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
+        """Return some of the rows only."""
+        chances = None if self.propensity is None else self.propensity[rows]
+        clusters = None if self.clusters is None else self.clusters[rows]
+        kept = (self.rows[rows], self.prompts[rows], self.names[rows], self.values[rows], self.keys[rows])
+        return _Labels(self.source, *kept, chances, clusters)
+
+    def pair(self, at: int) -> str:
+        return f"{quoted(self.prompts[at])} / {quoted(self.names[at])}"
+
+
+def join_labels(
+    table: ScoreTable,
+    labels: RowSource,
+    reading: ReadingOptions = AS_IT_STANDS,
+) -> ScoreTable:
+    """Return the table with the labels of a second file.
+
+    A label file may cover more prompts than the table: their labels are left out and counted. A label of a prompt
+    that the table holds must find its candidate there.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Without labels of its own.
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none. Columns
+        ``propensity`` and ``cluster`` come along.
+    reading : ReadingOptions
+        Of the label file count its columns and the scale of the labels; for prompt and candidate the table's own name
+        is passed over where the label file does not know it.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The table has labels already; a named column is in neither file; no row matches, or one of a known prompt
+        names no candidate of it; a candidate is labelled twice without an annotator (rows named); a propensity is
+        none, or is in both; a prompt has no cluster, or two.
+
+    Examples
+    --------
+    >>> from bonwise.table.score_table import ScoreTable
+    >>> scores = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [0.2, 0.9]})
+    >>> labels = pd.DataFrame({"prompt_id": ["p", "q"], "candidate": ["b", "b"], "oracle_label": [1.0, 0.0]})
+    >>> table = join_labels(ScoreTable.from_frame(scores), labels)
+    >>> table.frame["oracle_label"].tolist(), table.labels_left_out
+    ([nan, 1.0], {'prompts': 1, 'rows': 1})
+    """
+    if table.has_labels:
+        raise InputError(
+            f"{table.source} has oracle labels of its own, and a second set was given",
+            hint="drop its label column, or leave the second file out",
+        )
+    read = _read_labels(table, labels, reading)
+    _refuse_strangers(read)
+    strange = ~np.asarray(read.prompts.isin(table.prompts))
+    found = read.keep(~strange)
+    _refuse_unmatched(found, table.source)
+    _refuse_repeated(found)
+    by_cell = pd.Series(found.values, index=found.keys).reindex(table.cell_keys()).to_numpy()
+    joined = table.frame.assign(oracle_label=by_cell)
+    if found.propensity is not None:
+        joined = joined.assign(propensity=_propensity(found, table))
+    if found.clusters is not None:
+        joined = joined.assign(cluster=_clusters(found, table))
+    return replace(
+        table,
+        frame=joined,
+        columns=MappingProxyType({**table.columns, **read.also}),
+        label_scale=reading.label_scale,
+        label_words=read.words,
+        readings={**table.readings, **({"oracle_label": read.reading} if read.reading else {})},
+        labels_left_out=_left_out(read, strange),
+        annotators=read.annotators,
+        label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
+    )
+
+
+def _propensity(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
+    """Return the propensity of each row as the label file states it, NaN where it does not.
+
+    One that a prompt states alike on all its rows there is that of the prompt; others are of candidates.
+    """
+    if "propensity" in table.frame.columns:
+        raise ColumnError(
+            f"{labels.source} and {table.source} both state propensities", hint="drop the column from one of them"
+        )
+    stated = pd.Series(labels.propensity).groupby(labels.prompts.codes)
+    least = stated.min()
+    if ((stated.max() - least) > 0).any():
+        by_cell = pd.Series(labels.propensity, index=labels.keys).reindex(table.cell_keys())
+        return by_cell.to_numpy(dtype=np.float64)
+    by_prompt = least.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
+    found: npt.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
+    return found
+
+
+def _clusters(labels: _Labels, table: ScoreTable) -> pd.Categorical:
+    """Return the cluster of each row as the label file states it for the row's prompt."""
+    if labels.clusters is None or "cluster" in table.frame.columns:
+        raise ColumnError(
+            f"{labels.source} and {table.source} both name clusters", hint="drop the column from one of them"
+        )
+    stated = pd.Series(labels.clusters.codes, index=labels.prompts.codes).groupby(level=0).first()
+    of_prompt = stated.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
+    lacking = np.flatnonzero(np.isnan(of_prompt))
+    if lacking.size:
+        raise ColumnError(
+            f"{labels.source}: {lacking.size:,} prompts of {table.source} have no cluster, such as "
+            f"{quoted(table.prompts[lacking[0]])}",
+            hint="put the column of clusters into the scores, for every prompt",
+        )
+    codes = of_prompt.astype(np.int64)[table.frame["prompt_id"].cat.codes.to_numpy()]
+    return pd.Categorical.from_codes(codes, categories=labels.clusters.categories)
+
+
+def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]:
+    if not strange.any():
+        return {}
+    return {"prompts": len(np.unique(labels.prompts.codes[strange])), "rows": int(strange.sum())}
+
+
+def _read_labels(
+    table: ScoreTable,
+    labels: RowSource,
+    reading: ReadingOptions,
+) -> _Labels:
+    opened = open_labels(labels)
+    raw, source = opened.frame, opened.name
+    wanted = _wanted(raw, table, reading.named_columns, source)
+    roles = (*LABEL_ROLES, "annotator", "propensity", "cluster")
+    taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=roles, worth=reading.word_values)
+    several = with_one_label_each(raw, taken, reading, source)
+    if several is not None:
+        raw, taken = several.frame, several.taken
+    prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
+    names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
+    labelled = read_labels(raw[taken["oracle_label"]], source=source, worth=reading.word_values)
+    values = to_unit(labelled.values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
+    chances = None
+    if "propensity" in taken:
+        chances = parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
+        check_propensities(chances, raw.index, source)
+    clusters = None
+    if "cluster" in taken:
+        clusters = as_categories(raw[taken["cluster"]], role="cluster", source=source)
+        refuse_two_clusters(prompts, clusters, raw.index, source)
+    keys = _keys_in(table, prompts, names)
+    also = {"cluster": taken["cluster"]} if clusters is not None else {}
+    words, said = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
+    annotators = None if several is None else several.annotators
+    return _Labels(source, raw.index, prompts, names, values, keys, chances, clusters, words, also, said, annotators)
+
+
+def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
+    """Return the named columns that are in the label file; one set of names serves both files."""
+    for role, column in columns.items():
+        if _is_there(column, raw) or role not in (*OF_LABELS, "cluster"):
+            continue
+        # The labels come from this file alone; the ids may go by another name in the table.
+        if role in ("oracle_label", "annotator") or table.columns.get(role) != column:
+            raise ColumnError(
+                f"{source}: no column named {quoted(column)} for {role}",
+                hint=f"{COLUMN_FLAGS[role]} names one of {listed(raw.columns)}",
+            )
+    return {role: column for role, column in columns.items() if _is_there(column, raw)}
+
+
+def _is_there(column: str, raw: pd.DataFrame) -> bool:
+    return column in raw.columns or LabelColumns.named(column, raw.columns) is not None
+
+
+def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) -> npt.NDArray[np.int64]:
+    """Key each label row as the table keys its cells; -1 where either name is unknown."""
+    prompt = table.prompts.get_indexer(prompts.categories)[prompts.codes].astype(np.int64)
+    name = table.candidates.get_indexer(names.categories)[names.codes].astype(np.int64)
+    keys = np.where((prompt < 0) | (name < 0), -1, prompt * len(table.candidates) + name)
+    return np.where(np.isin(keys, table.cell_keys()), keys, -1)
+
+
+def _refuse_strangers(labels: _Labels) -> None:
+    if (labels.keys < 0).all():
+        raise RowError(
+            f"{labels.source}: none of its {len(labels.keys)} rows matches a scored candidate "
+            f"(row {labels.rows[0]}: {labels.pair(0)})",
+            hint="check --prompt-col and --candidate-col: both files must name prompts and candidates alike",
+        )
+
+
+def _refuse_unmatched(labels: _Labels, scored: str) -> None:
+    lost = np.flatnonzero(labels.keys < 0)
+    if not lost.size:
+        return
+    first = int(lost[0])
+    rows = ", ".join(str(row) for row in labels.rows[lost[:5]]) + ("" if lost.size <= 5 else ", ...")
+    raise RowError(
+        f"{labels.source}: {lost.size} label rows match no scored candidate of {scored} (rows {rows}; "
+        f"the first is {labels.pair(first)})",
+        hint="remove these rows, or score the candidates they label",
+    )
+
+
+def _refuse_repeated(labels: _Labels) -> None:
+    again = pd.Series(labels.keys).duplicated().to_numpy()
+    if again.any():
+        at = int(np.flatnonzero(again)[0])
+        first = int(np.flatnonzero(labels.keys == labels.keys[at])[0])
+        raise RowError(
+            f"{labels.source}, row {labels.rows[at]}: {labels.pair(at)} is labelled again "
+            f"(first in row {labels.rows[first]})",
+            hint="keep one label per candidate, or name the annotator of each in a column annotator",
+        )
+
+
+@runtime_checkable
+class HoldsScores(Protocol):
+    """Something whose scores are a table, such as pools that were judged."""
+
+    def to_table(self) -> ScoreTable:
+        """Return the table."""
+        ...
+
+
+ScoreSource = RowSource | ScoreTable | HoldsScores
+"""Scores: the path of a file, a frame, a table, rows as mappings, or an object with `to_table`."""
+
+
+def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
+    """Return a table of scores with the labels it has itself; a file of labels is left alone.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+    reading : ReadingOptions
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend.
+    """
+    own = reading.of_scores()
+    if isinstance(source, HoldsScores):
+        source = source.to_table()
+    if isinstance(source, ScoreTable):
+        if own.columns or own.judge_scale or own.label_scale:
+            raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
+        return source
+    return ScoreTable.opened(source, own)
+
+
+def refuse_clusters(table: ScoreTable, what: str) -> None:
+    """Refuse a table that names clusters of prompts where prompts are taken one by one.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    what : str
+        What takes them one by one, such as ``a plan``.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+    """
+    if table.clusters is not None:
+        column = quoted(table.columns["cluster"])
+        raise UsageError(
+            f"{table.source}: {column} puts prompts into clusters, and {what} takes prompts one by one",
+            hint="leave the column out, or give it another name; bonwise audit uses clusters",
+        )
+
+
+def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
+    """Return a table of scores with oracle labels.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+    reading : ReadingOptions
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        One line: what, which row or column, how to mend; also where there are no labels at all.
+    """
+    if reading.labels is not None and reading.oracle is not None:
+        raise UsageError("two references: a label file and a judge", hint="give --labels or --oracle, not both")
+    table = open_scores(source, reading)
+    if reading.labels is not None:
+        table = join_labels(table, reading.labels, reading)
+    if reading.oracle is not None:
+        kind, _, name = reading.oracle.partition(":")
+        if kind != "judge" or not name:
+            raise UsageError(f"not a reference: {reading.oracle!r}", hint="write judge:NAME")
+        table = table.with_reference(name)
+    if not table.has_labels:
+        why = f" ({table.unread_labels})" if table.unread_labels else ""
+        raise InputError(
+            f"{table.source}: no oracle labels to compare the judge with{why}",
+            hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
+        )
+    return table

@@ -1,0 +1,108 @@
+"""Files that are no table of scores, told by their columns: which command reads them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from bonwise.errors import ColumnError, RowError
+from bonwise.printable import quoted, shell_path, shell_word
+from bonwise.table.verdict_words import parse_verdict_map
+from bonwise.table.vote_columns import NamedVoteColumns, columns_of_votes, pair_of
+from bonwise.table.vote_rows import VoteRows, one_verdict, shaped_votes
+
+__all__ = ["other_file", "pools_or_picks"]
+
+_MAPS = ("1=first,0=second", "1=first,2=second,0=tie", "1=first,2=second,3=tie")
+"""What numbers may mean that mean nothing by themselves."""
+
+_FEWEST = 2
+"""Votes on a pair below which it cannot be studied."""
+
+_VOTES = 10
+"""Votes on a pair from which it is studied where nothing is said, see `bonwise.study_preferences`."""
+
+
+def pools_or_picks(frame: pd.DataFrame, source: str) -> ColumnError | None:
+    """Return what to say of a file of pools or picks; None for any other."""
+    if {"prompt", "candidates"} <= set(frame.columns):
+        return ColumnError(
+            f"{source}: pools of candidates, not a table of scores",
+            hint="score them first: bonwise judge POOLS --judge local:lexical --out scores.csv",
+        )
+    if {"best", "ids"} <= set(frame.columns):
+        return ColumnError(
+            f"{source}: picks of bonwise select, not a table of scores",
+            hint="picks are audited from their file: bonwise audit PICKS.jsonl --labels LABELS.csv",
+        )
+    return None
+
+
+def other_file(frame: pd.DataFrame, source: str) -> ColumnError | None:
+    """Return what to say of a file of pools, picks or votes; None for any other."""
+    return pools_or_picks(frame, source) or _votes(frame, source)
+
+
+def _votes(frame: pd.DataFrame, source: str) -> ColumnError | None:
+    shaped = shaped_votes(frame).frame
+    sides = pair_of(shaped)
+    if not sides:
+        return None
+    said, command = f"{source}: votes on pairs, not a table of scores", f"bonwise preferences {shell_path(source)}"
+    judges, people = columns_of_votes(shaped)
+    if judges and people:
+        flags = f"--verdict-col {shell_word(judges[0])} --label-col {shell_word(people[0])}"
+        apart = "" if "," in "".join(sides) else f" --pair-col {shell_word(','.join(sides))}"
+        return ColumnError(said, hint=f"{command} {flags}{apart}")
+    try:
+        rows = VoteRows.of(frame, source, NamedVoteColumns(), needed=())
+    except RowError as error:
+        return ColumnError(said, hint=_with_a_map(frame, source, command, error))
+    except ColumnError as error:
+        return ColumnError(said, hint=f"{error.message}; {error.hint}")
+    return _next_with_votes(rows, said, command) if rows.columns.verdicts else None
+
+
+def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError) -> str:
+    """Return a command that reads numbers which may mean either side, and when it is right."""
+    for text in _MAPS:
+        meaning = parse_verdict_map(text)
+        try:
+            rows = VoteRows.of(frame, source, NamedVoteColumns(), needed=(), verdict_map=meaning)
+        except RowError:
+            continue
+        flags = _study_flags(rows)
+        if flags is not None:
+            first = quoted(rows.columns.pair[0])
+            return f"if 1 is a vote for {first}: {' '.join([command, '--verdict-map', text, *flags])}"
+    return f"{error.message}; {error.hint}"
+
+
+def _next_with_votes(rows: VoteRows, said: str, command: str) -> ColumnError:
+    """Say what can be done with votes: a study, or a comparison with votes of people."""
+    studied = _study_flags(rows)
+    if studied is not None:
+        return ColumnError(said, hint=" ".join([command, *studied]))
+    if rows.columns.prompt:
+        hint = f"compare them with votes of people on the same pairs: {command} --labels VOTES.csv"
+        return ColumnError(said, hint=hint)
+    return ColumnError(said, hint="a study needs two columns that name models, and two votes on one pair of them")
+
+
+def _study_flags(rows: VoteRows) -> list[str] | None:
+    """Return the flags with which votes are studied; None where no pair of models has two votes."""
+    pair = pair_of(rows.frame, texts=False)
+    if not pair or pair != rows.columns.pair:
+        return None
+    votes = one_verdict(rows.worth)
+    named = rows.frame[list(pair)].notna().all(axis=1).to_numpy()
+    texts = [rows.frame[column].astype(object).where(named, "").astype(str).str.strip() for column in pair]
+    names = [column.to_numpy(dtype=object) for column in texts]
+    use = ~np.isnan(votes) & named & (names[0] != names[1])
+    sides = pd.DataFrame({"low": np.minimum(*names), "high": np.maximum(*names)})
+    tied = bool((votes[use] == 0.5).any())
+    counts = sides[use & (votes != 0.5)].value_counts()
+    most = int(counts.max()) if len(counts) else 0
+    if most < _FEWEST:
+        return None
+    return [*(["--ties drop"] if tied else []), *([f"--fewest-votes {most}"] if most < _VOTES else [])]

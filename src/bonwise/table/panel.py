@@ -1,0 +1,432 @@
+"""From the long table to what statistics eat.
+
+Per judge, complete prompts in contiguous cells; labels in part; candidates that are worst almost everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.errors import InputError, RowError, UsageError
+from bonwise.printable import listed, quoted
+from bonwise.table.cells import distinct_cells, label_by_cell, mean_by_cell, positions
+from bonwise.table.checks import Shape
+from bonwise.table.verdicts import TIE_DECIMALS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+
+    from bonwise.table.score_table import ScoreTable
+
+__all__ = [
+    "MAY_LACK",
+    "USED_BY_CELLS",
+    "EasyCandidate",
+    "LabelsInPart",
+    "Panel",
+    "Pools",
+    "PromptLeftOut",
+    "Shape",
+    "easy_candidates",
+    "easy_of_panel",
+    "lay_out",
+]
+
+RECTANGULAR_SHARE = 0.9
+"""Share of prompts with exactly the same candidate names from which a table is rectangular."""
+
+MAY_LACK = 0.05
+"""Share of prompts that may lack labels, or a pick, before figures stop describing the whole table."""
+
+_Ints = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLeftOut:
+    """A prompt left out, and why."""
+
+    prompt_id: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """The pools of a table, whoever judged them: cells grouped by prompt, prompts sorted by id."""
+
+    prompt_ids: pd.Index
+    sizes: _Ints
+    """Candidates per prompt."""
+    names: _Ints
+    """Position of each cell's candidate name in `candidates`."""
+    candidates: pd.Index
+    """All candidate names of the table."""
+    keys: _Ints
+    """The table's cell keys."""
+    shape: Shape
+    dropped: tuple[PromptLeftOut, ...]
+    clusters: _Ints | None = None
+    """Code of the cluster that each prompt belongs to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One judge's scores on the prompts where it scored every candidate."""
+
+    judge: str
+    prompt_ids: pd.Index = field(repr=False)
+    sizes: _Ints = field(repr=False)
+    """Candidates per prompt, 2 or more."""
+    scores: _Floats = field(repr=False)
+    """Cells stand grouped by prompt; a label is NaN where there is none."""
+    labels: _Floats = field(repr=False)
+    """Cells stand grouped by prompt; a label is NaN where there is none."""
+    names: _Ints = field(repr=False)
+    """Position of each cell's candidate name in `candidates`."""
+    candidates: pd.Index = field(repr=False)
+    shape: Shape
+    dropped: tuple[PromptLeftOut, ...] = field(repr=False)
+    clusters: _Ints | None = field(default=None, repr=False)
+    """Code of the cluster that each prompt belongs to."""
+
+    @property
+    def labelled_cells(self) -> _Ints:
+        """Number of labelled candidates of each prompt, shape (prompts,)."""
+        return _sum_by_prompt(~np.isnan(self.labels), self.sizes)
+
+    def keep(self, prompts: npt.NDArray[np.bool_], dropped: Sequence[PromptLeftOut] = ()) -> Panel:
+        """Return the panel of some prompts only."""
+        if prompts.all():
+            return self
+        cells = np.repeat(prompts, self.sizes)
+        return Panel(
+            self.judge,
+            self.prompt_ids[prompts],
+            self.sizes[prompts],
+            self.scores[cells],
+            self.labels[cells],
+            self.names[cells],
+            self.candidates,
+            self.shape,
+            (*self.dropped, *dropped),
+            None if self.clusters is None else self.clusters[prompts],
+        )
+
+
+def lay_out(
+    table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None, complete: bool = True
+) -> tuple[Panel, ...]:
+    """Lay a table out as one panel per judge.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    exclude : sequence of str
+        Candidate names to leave out before anything else.
+    shape : {"rectangular", "ragged"}, optional
+        Forced; otherwise rectangular when at least 90 % of the prompts carry the same names.
+    complete : bool
+        Whether prompts are left out of which the judge lacks a score. Otherwise the panels of all judges have the
+        same cells, and a score that is lacking is NaN.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        An excluded name that no candidate has.
+    bonwise.errors.InputError
+        No prompt with two candidates is left.
+    """
+    rows = np.flatnonzero(_included(table, exclude))
+    keys = table.cell_keys()[rows]
+    pools = _pools(table, distinct_cells(keys), shape)
+    # Where one judge gave each cell its one row, rows and cells are the same thing.
+    at = None if len(table.judges) == 1 and np.array_equal(keys, pools.keys) else positions(keys, pools.keys)
+    labels = _cell_labels(table, rows, at, len(pools.keys))
+    codes = table.frame["judge"].cat.codes.to_numpy()[rows]
+    scores = table.frame["judge_score"].to_numpy()[rows]
+    panels = []
+    for code, judge in enumerate(table.judges):
+        mine = codes == code
+        found = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
+        whole = _whole(judge, pools, found, labels)
+        panels.append(_complete(whole, pools) if complete else whole)
+    return tuple(panels)
+
+
+def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_]:
+    unknown = [name for name in exclude if name not in table.candidates]
+    if unknown:
+        raise UsageError(
+            f"{table.source}: no candidate named {quoted(unknown[0])} to leave out",
+            hint=f"the candidates are {listed(table.candidates)}",
+        )
+    if not exclude:
+        return np.ones(len(table.frame), dtype=bool)
+    left_out = table.candidates.isin(list(exclude))
+    return ~left_out[table.frame["candidate"].cat.codes.to_numpy()]
+
+
+def _pools(table: ScoreTable, keys: _Ints, shape: Shape | None) -> Pools:
+    width = len(table.candidates)
+    codes, names = keys // width, keys % width
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    sizes = np.diff(starts, append=len(keys))
+    common = _most_common_set(names, starts, sizes)
+    rectangular = bool(common.any() and common.mean() >= RECTANGULAR_SHARE)
+    taken: Shape = shape or ("rectangular" if rectangular else "ragged")
+    kept = common if taken == "rectangular" else sizes >= 2
+    if not kept.any():
+        raise InputError(
+            f"{table.source}: no prompt has two candidates to choose between",
+            hint="check --prompt-col and --candidate-col; best of n needs n of 2 or more",
+        )
+    prompts = table.prompts[codes[starts]]
+    lost = np.flatnonzero(~kept)
+    usual = np.flatnonzero(kept)[:1]
+    pools = _name_sets(names, starts, sizes, np.append(usual, lost))
+    reasons = _shape_reasons(table.candidates, pools, taken)
+    dropped = [PromptLeftOut(str(prompt), reason) for prompt, reason in zip(prompts[lost], reasons, strict=True)]
+    cells = np.repeat(kept, sizes)
+    return Pools(
+        prompts[kept],
+        sizes[kept],
+        names[cells],
+        table.candidates,
+        keys[cells],
+        taken,
+        (*_without_cells(table, prompts), *dropped),
+        None if table.clusters is None else table.clusters[codes[starts]][kept],
+    )
+
+
+def _without_cells(table: ScoreTable, prompts: pd.Index) -> list[PromptLeftOut]:
+    """List the prompts that no row is left of."""
+    if len(prompts) == len(table.prompts):
+        return []
+    return [PromptLeftOut(str(prompt), "no candidate left") for prompt in table.prompts.difference(prompts)]
+
+
+def _most_common_set(names: _Ints, starts: _Ints, sizes: _Ints) -> npt.NDArray[np.bool_]:
+    """Mark the prompts that carry the most common set of two or more candidate names."""
+    common = sizes >= 2
+    if not common.any():
+        return common
+    # A sum of random 64-bit tokens identifies a set without building one a prompt.
+    tokens = np.random.default_rng(0).integers(0, 2**63, size=int(names.max()) + 1, dtype=np.uint64)
+    sums = np.add.reduceat(tokens[names], starts) + sizes.astype(np.uint64)
+    _, first, inverse, counts = np.unique(sums[common], return_index=True, return_inverse=True, return_counts=True)
+    # Of sets that are equally common the largest is taken, then that of the first prompt.
+    usual = np.lexsort((first, -sizes[common][first], -counts))[0]
+    common[common] = inverse == usual
+    return common
+
+
+def _name_sets(names: _Ints, starts: _Ints, sizes: _Ints, wanted: _Ints) -> Iterator[_Ints]:
+    """Yield the candidate names of some prompts."""
+    for x in wanted.tolist():
+        yield names[starts[x] : starts[x] + sizes[x]]
+
+
+def _shape_reasons(candidates: pd.Index, pools: Iterator[_Ints], shape: Shape) -> Iterator[str]:
+    """Say why each pool after the first does not fit, the first being one that does."""
+    usual = set(next(pools).tolist())
+    for names in pools:
+        mine = set(names.tolist())
+        if shape == "ragged":
+            yield "one candidate"
+        elif lacking := sorted(usual - mine):
+            yield f"lacks {_some([candidates[name] for name in lacking])}"
+        else:
+            yield f"has extra {_some([candidates[name] for name in sorted(mine - usual)])}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """List candidate names; of pools of a thousand, the first few."""
+    most = 8
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more
+
+
+def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -> _Floats:
+    """Return one label per cell; several rows of a cell may repeat it but not contradict it."""
+    values = table.frame["oracle_label"].to_numpy()[rows]
+    if at is None:
+        return values
+    labels, contradictions = label_by_cell(at, values, count)
+    if contradictions.size:
+        row = table.frame.iloc[rows[contradictions[0]]]
+        raise RowError(
+            f"{table.source}, row {row.name}: {quoted(row['prompt_id'])} / {quoted(row['candidate'])} carries two "
+            "different oracle labels",
+            hint="give a candidate the same label in each of its rows, or in one of them",
+        )
+    return labels
+
+
+def _whole(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
+    return Panel(
+        judge,
+        pools.prompt_ids,
+        pools.sizes,
+        scores,
+        labels,
+        pools.names,
+        pools.candidates,
+        pools.shape,
+        pools.dropped,
+        pools.clusters,
+    )
+
+
+def _complete(whole: Panel, pools: Pools) -> Panel:
+    """Leave out the prompts of which the judge lacks a score."""
+    blank = np.isnan(whole.scores)
+    if not blank.any():
+        return whole
+    owner = np.repeat(np.arange(len(pools.sizes)), pools.sizes)
+    reasons: dict[int, list[str]] = {}
+    for x, name in zip(owner[blank].tolist(), pools.candidates[pools.names[blank]], strict=True):
+        reasons.setdefault(x, []).append(name)
+    dropped = [
+        PromptLeftOut(str(pools.prompt_ids[x]), f"no score for {_some(names)}") for x, names in reasons.items()
+    ]
+    complete = np.ones(len(pools.sizes), dtype=bool)
+    complete[list(reasons)] = False
+    return whole.keep(complete, dropped)
+
+
+def _sum_by_prompt(cells: npt.NDArray[np.bool_], sizes: _Ints) -> _Ints:
+    starts = np.cumsum(sizes) - sizes
+    return np.add.reduceat(cells.astype(np.int64), starts) if len(sizes) else np.zeros(0, dtype=np.int64)
+
+
+EASY_ALONE = 0.9
+"""A candidate is easy that alone has the lowest value in this share of prompts, ..."""
+
+EASY_LOWEST = 0.95
+"""... or that has the lowest value, alone or tied, in this share of the prompts whose values differ, ..."""
+
+EASY_OTHERS = 0.5
+"""... while none of the others has it in more than this share."""
+
+EASY_FEWEST = 3
+"""Of two candidates one is always the lower."""
+
+
+class EasyCandidate(NamedTuple):
+    """A candidate that is worst almost everywhere."""
+
+    name: str
+    lowest: float
+    """Share of prompts in which no other candidate has a lower value."""
+    by_labels: bool
+    """Whether the values are labels; otherwise the judge's scores."""
+
+
+def easy_of_panel(panel: Panel) -> tuple[EasyCandidate, ...]:
+    """Return the easy candidates of a panel, by the prompts that are labelled whole, or by scores where none is."""
+    complete = panel.keep(panel.labelled_cells == panel.sizes)
+    by_labels = bool(len(complete.sizes))
+    judged = complete if by_labels else panel
+    return easy_candidates(judged, judged.labels if by_labels else judged.scores, by_labels=by_labels)
+
+
+def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
+    """Return the candidates that are worst almost everywhere.
+
+    Parameters
+    ----------
+    panel : Panel
+    values : ndarray of float64, shape (cells,)
+        Labels or scores of its cells, no NaN.
+    by_labels : bool
+        Which of the two they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bonwise.table.panel import lay_out
+    >>> from bonwise.table.score_table import ScoreTable
+    >>> names, labels = ["a", "b", "bad"] * 4, [0.9, 0.5, 0.1, 0.4, 0.8, 0.0] * 2
+    >>> prompts = [f"p{i}" for i in range(4) for _ in "abc"]
+    >>> rows = {"prompt_id": prompts, "candidate": names, "judge_score": labels, "oracle_label": labels}
+    >>> (panel,) = lay_out(ScoreTable.from_frame(pd.DataFrame(rows)))
+    >>> [(one.name, one.lowest) for one in easy_candidates(panel, panel.labels)]
+    [('bad', 1.0)]
+    """
+    sizes, prompts = panel.sizes, len(panel.sizes)
+    if not prompts or sizes.max() < EASY_FEWEST:
+        return ()
+    starts = np.cumsum(sizes) - sizes
+    exact = np.round(values, TIE_DECIMALS)
+    lowest = exact == np.repeat(np.minimum.reduceat(exact, starts), sizes)
+    tied = np.add.reduceat(lowest.astype(np.int64), starts)
+    alone = _count(panel, lowest & np.repeat(tied == 1, sizes)) / prompts
+    among = _count(panel, lowest) / prompts
+    decided = np.repeat(tied < sizes, sizes)
+    share = _count(panel, lowest & decided) / max(int((tied < sizes).sum()), 1)
+    often = share >= EASY_LOWEST
+    others = share[~often & (_count(panel, np.ones(len(values), dtype=bool)) > 0)]
+    if len(others) < EASY_FEWEST - 1 or others.max() > EASY_OTHERS:
+        often[:] = False
+    easy = np.flatnonzero(often | (alone >= EASY_ALONE))
+    names = panel.candidates.to_numpy()
+    return tuple(EasyCandidate(str(names[code]), float(among[code]), by_labels) for code in easy)
+
+
+def _count(panel: Panel, cells: npt.NDArray[np.bool_]) -> _Floats:
+    """Count cells by candidate name."""
+    return np.bincount(panel.names[cells], minlength=len(panel.candidates)).astype(np.float64)
+
+
+USED_BY_CELLS = "--design cells uses them, and states that the labelled candidates are a random sample of all."
+"""What would use labels of prompts that are labelled in part, as the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsInPart:
+    """How many labels stand in prompts that are labelled in part.
+
+    Examples
+    --------
+    >>> LabelsInPart(212, 277, 82).unused
+    '212 of 277 labels are not used, because they stand in 82 prompts that are labelled in part'
+    """
+
+    labels: int
+    """Those labels, and all labels."""
+    of: int
+    """Those labels, and all labels."""
+    prompts: int
+    """The prompts labelled in part."""
+
+    @classmethod
+    def of_panel(cls, panel: Panel) -> LabelsInPart:
+        """Count the labels of a panel."""
+        found = panel.labelled_cells
+        partly = (found > 0) & (found < panel.sizes)
+        return cls(int(found[partly].sum()), int(found.sum()), int(partly.sum()))
+
+    @property
+    def unused(self) -> str:
+        """How many are not used where whole prompts count alone, as a clause."""
+        are, they = ("is", "it stands") if self.labels == 1 else ("are", "they stand")
+        one = "1 prompt that is" if self.prompts == 1 else f"{self.prompts:,} prompts that are"
+        return f"{self.labels:,} of {self.of:,} labels {are} not used, because {they} in {one} labelled in part"
+
+    def told(self, why: str) -> dict[str, int | str]:
+        """Return the counts with a sentence that ends in what would use them, or why nothing does; empty for none."""
+        if not self.prompts:
+            return {}
+        return {
+            "labels": self.labels,
+            "of": self.of,
+            "prompts": self.prompts,
+            "sentence": f"{self.unused}: {why}",
+        }

@@ -1,0 +1,225 @@
+"""Pools, one prompt and the candidate answers to choose from, and their JSONL files or streams, one pool a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from bonwise.errors import FileError, RowError, UsageError
+from bonwise.printable import quoted
+from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
+from bonwise.table.text_files import json_lines, json_lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Candidate", "Pool", "first_repeat", "identifier", "read_pool_stream", "read_pools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One candidate answer.
+
+    Parameters
+    ----------
+    id : str
+        Unique within its pool.
+    text : str
+        The answer, as the judge sees it.
+    missing : str
+        Why there is no text to judge: the candidate is then unscored for this reason. Empty for any other one.
+    """
+
+    id: str
+    text: str
+    missing: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One prompt and its candidate answers.
+
+    Parameters
+    ----------
+    prompt_id : str
+        Unique within a file.
+    prompt : str
+        The words of the prompt.
+    candidates : tuple of Candidate
+        In the order they were given.
+
+    Examples
+    --------
+    >>> pool = Pool("p1", "Say hi", (Candidate("c0", "hi"), Candidate("c1", "no")))
+    >>> [candidate.id for candidate in pool.candidates]
+    ['c0', 'c1']
+    """
+
+    prompt_id: str
+    prompt: str
+    candidates: tuple[Candidate, ...]
+
+
+def identifier(value: object) -> str | None:
+    """Return an identifier as its text, the whole number 1.0 as ``1``; None where it is none.
+
+    Examples
+    --------
+    >>> identifier(1.0), identifier("b"), identifier(" "), identifier(["b"])
+    ('1', 'b', None, None)
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def first_repeat(candidates: Sequence[Candidate]) -> tuple[int, int] | None:
+    """Return the positions of the first two candidates with one id, None where all differ."""
+    positions: dict[str, int] = {}
+    for at, candidate in enumerate(candidates):
+        first = positions.setdefault(candidate.id, at)
+        if first != at:
+            return first, at
+    return None
+
+
+_SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}'
+
+
+def read_pools(path: str | Path) -> Iterator[Pool]:
+    """Yield the pools of a file, plain or gzipped, in its order.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        JSONL: ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``.
+        A candidate without an id is named by its position: ``c0``, ``c1`` and so on. The prompt may be a list of chat
+        messages and a candidate a chat message; both are read as `bonwise.table.chat` says.
+
+    Yields
+    ------
+    Pool
+        A blank candidate text is allowed; it is for the judge to leave it unscored.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A line that is not a pool, or an identifier that occurs twice; file and row are named.
+    """
+    return _pools(json_lines(Path(path)), str(path))
+
+
+def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
+    """Yield the pools of a binary stream, each as soon as its line is there.
+
+    Parameters
+    ----------
+    stream : binary file
+        JSONL as of `read_pools`, not compressed.
+    name : str
+        Of the stream, for messages.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        As `read_pools`.
+    bonwise.errors.FileError
+        A line that is not UTF-8 or far too long, or a stream without any pool.
+    """
+    return _pools(json_lines_of(stream, name), name)
+
+
+def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[Pool]:
+    first_rows: dict[str, int] = {}
+    for row, record in records:
+        where = f"{source}, row {row}"
+        pool = Pool(_prompt_id(record, where), _prompt(record, where), _candidates(record, where))
+        if pool.prompt_id in first_rows:
+            raise RowError(
+                f"{where}: prompt_id {quoted(pool.prompt_id)} is in row {first_rows[pool.prompt_id]} already",
+                hint="give every pool a prompt_id of its own",
+            )
+        first_rows[pool.prompt_id] = row
+        yield pool
+    if not first_rows:
+        raise FileError(f"{source}: no pools", hint="check that whatever wrote it has finished")
+
+
+def _prompt_id(record: dict[str, Any], where: str) -> str:
+    prompt_id = identifier(record.get("prompt_id"))
+    if prompt_id is None:
+        given = record.get("prompt_id")
+        structured = isinstance(given, dict | list)
+        found = f"prompt_id is {quoted(given)}, neither text nor a number" if structured else "no prompt_id"
+        raise RowError(f"{where}: {found}", hint="give every pool a prompt_id, a text or a number")
+    return prompt_id
+
+
+def _prompt(record: dict[str, Any], where: str) -> str:
+    prompt = record.get("prompt")
+    if isinstance(prompt, list | dict):
+        try:
+            return prompt_text(prompt)
+        except UsageError as error:
+            raise RowError(f"{where}: {error.message}", hint=error.hint) from None
+    if not isinstance(prompt, str):
+        found = f"prompt is {quoted(prompt)}, which is not text" if "prompt" in record else "no prompt"
+        raise RowError(f"{where}: {found}", hint=_SHAPE)
+    return prompt
+
+
+def _candidates(record: dict[str, Any], where: str) -> tuple[Candidate, ...]:
+    entries = record.get("candidates")
+    if not isinstance(entries, list):
+        raise RowError(f"{where}: no list of candidates", hint=_SHAPE)
+    if not entries:
+        raise RowError(f"{where}: the list of candidates is empty", hint="give the pool a candidate, or leave it out")
+    candidates = tuple(_candidate(entry, at, where) for at, entry in enumerate(entries))
+    repeated = first_repeat(candidates)
+    if repeated is not None:
+        raise RowError(
+            f"{where}: candidates {repeated[0]} and {repeated[1]} (counted from 0) are both named "
+            f"{quoted(candidates[repeated[0]].id)}",
+            hint="give each candidate of a pool an id of its own; one without is named c and its position",
+        )
+    return candidates
+
+
+def _candidate(entry: object, at: int, where: str) -> Candidate:
+    if isinstance(entry, str):
+        return Candidate(f"c{at}", entry)
+    if not isinstance(entry, dict):
+        raise RowError(f"{where}: candidate {at} is {quoted(entry)}, neither text nor an object", hint=_SHAPE)
+    if "content" in entry or "tool_calls" in entry:
+        return _message(entry, at, where)
+    if not isinstance(entry.get("text"), str):
+        raise RowError(
+            f"{where}: the text of candidate {at} is {quoted(entry.get('text'))}, which is none", hint=_SHAPE
+        )
+    return Candidate(_name(entry, at, where), entry["text"])
+
+
+def _message(entry: dict[str, Any], at: int, where: str) -> Candidate:
+    try:
+        text = answer_text(entry)
+    except NotAnAnswerError:
+        raise RowError(f"{where}: candidate {at} is a chat message without text", hint=_SHAPE) from None
+    # The id of a message without a text of its own names the message, not the candidate.
+    name = _name(entry, at, where) if "text" in entry else f"c{at}"
+    return Candidate(name, "", missing=NO_TEXT) if text is None else Candidate(name, text)
+
+
+def _name(entry: dict[str, Any], at: int, where: str) -> str:
+    if entry.get("id") is None:
+        return f"c{at}"
+    name = identifier(entry["id"])
+    if name is None:
+        raise RowError(
+            f"{where}: the id of candidate {at} is {quoted(entry['id'])}, neither text nor a number",
+            hint="give it an id, or leave the id out",
+        )
+    return name

@@ -1,0 +1,451 @@
+"""Files and DataFrames to one raw frame.
+
+Every cell as it stands, its rows counted as a user would, its columns told apart.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from bonwise.errors import ColumnError, FileError, RowError, UsageError
+from bonwise.extras import TABLES
+from bonwise.printable import quoted
+from bonwise.table.archives import json_document
+from bonwise.table.numbers import DECIMAL_COMMA, StructuredText
+from bonwise.table.sheet_keys import with_ids
+from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, json_lines, open_bytes, open_text
+from bonwise.table.writing import plain_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+__all__ = [
+    "RowSource",
+    "counted_rows",
+    "frame_of_records",
+    "kind_of_file",
+    "name_of",
+    "open_rows",
+    "read_raw",
+    "refuse_duplicate_columns",
+]
+
+_ENDINGS = ".csv, .tsv, .jsonl, .json or .parquet (each also with .gz), or .eval"
+_RESPONSES = "_responses.jsonl"
+_DRAW = "draw_idx"
+
+_SEPARATORS = (",", ";", "\t")
+
+_MOST_CELLS = 500_000_000
+"""Cells of a Parquet file beyond which its size is a mistake or an attack."""
+
+_MOST_FIELDS = 2_000
+"""Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
+
+
+def read_raw(path: Path) -> pd.DataFrame:
+    """Read a file, or a folder of ``<policy>_responses.jsonl``, without interpreting a cell.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        CSV, TSV, JSONL or Parquet, plain or gzipped, or a folder.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a record; the index holds row numbers.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The file is absent, empty, binary, not UTF-8, damaged, or of an unknown kind.
+    bonwise.errors.RowError
+        A line with too few or too many cells, or that is not a JSON object.
+    bonwise.errors.MissingExtraError
+        The extra that reads tables is not installed.
+    """
+    TABLES.require(f"reading {path}")
+    with file_errors(path):
+        frame = _read_folder(path) if path.is_dir() else _reader(path)(path)
+    if not len(frame):
+        raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
+    return frame
+
+
+def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
+    """Tell what has to be taken apart as a whole: a JSON document, an archive, a folder without responses."""
+    with file_errors(path):
+        is_folder = path.is_dir()
+    if is_folder:
+        return "table" if _response_files(path) else "folder"
+    ending = path.name.lower()
+    if ending.endswith(".eval"):
+        return "archive"
+    return "json" if ending.removesuffix(".gz").endswith(".json") else "table"
+
+
+def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame:
+    """Return the rows of a list of objects, numbered from 1.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The list is empty, or its objects have too many different keys.
+    """
+    flat = [_flat(record) for record in records]
+    if not flat:
+        raise FileError(f"{source}: no rows", hint="check that whatever wrote it has finished")
+    if len({key for record in flat for key in record}) > _MOST_FIELDS:
+        raise FileError(
+            f"{source}: more than {_MOST_FIELDS:,} different fields", hint="give every row the same fields"
+        )
+    return _frame_of(flat, list(range(1, len(flat) + 1)))
+
+
+def _read_json(path: Path) -> pd.DataFrame:
+    document = json_document(path)
+    if not isinstance(document, list) or not all(isinstance(one, dict) for one in document):
+        raise FileError(
+            f"{path}: not a list of objects", hint=f"write its rows with bonwise convert {path} --out FILE"
+        )
+    return frame_of_records(document, str(path))
+
+
+def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
+    endings = [suffix.lower() for suffix in path.suffixes]
+    kind = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else (endings or [""])[-1]
+    readers = {
+        ".csv": _read_csv,
+        ".tsv": _read_tsv,
+        ".jsonl": _read_jsonl,
+        ".ndjson": _read_jsonl,
+        ".json": _read_json,
+        ".parquet": _read_parquet,
+        ".pq": _read_parquet,
+    }
+    if kind not in readers:
+        if not path.exists():
+            raise FileError(f"{path}: no such file", hint="check the path")
+        raise FileError(f"{path}: unknown kind of file", hint=f"the name must end in {_ENDINGS}")
+    return readers[kind]
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    return _read_separated(path, ",")
+
+
+def _read_tsv(path: Path) -> pd.DataFrame:
+    return _read_separated(path, "\t")
+
+
+def _read_separated(path: Path, separator: str) -> pd.DataFrame:
+    check_text(path)
+    separator, header = _csv_header(path, separator)
+    frame = _csv_cells(path, separator, len(header))
+    frame = frame[~_blank_rows(frame)].iloc[1:].set_axis(header, axis=1)
+    if separator == ";":
+        # Before any column is looked at: older pandas keeps a column as it was when it was first looked at.
+        frame.attrs[DECIMAL_COMMA] = True
+    for name in header:
+        if frame[name].str.startswith("'").any():
+            frame[name] = frame[name].map(plain_cell)
+    return frame
+
+
+def _csv_header(path: Path, separator: str) -> tuple[str, list[str]]:
+    """Return what separates cells and the names of the columns; a column without one is named by its position.
+
+    A header that is one cell by the separator of the file's ending, and several by another, has that other one.
+    """
+    cells = _first_record(path, separator)
+    if len(cells) == 1:
+        others = {other: found for other in _SEPARATORS if len(found := _first_record(path, other)) > 1}
+        separator, cells = max(others.items(), key=lambda item: len(item[1]), default=(separator, cells))
+    return separator, _column_names(path, cells)
+
+
+def _first_record(path: Path, separator: str) -> list[str]:
+    with open_text(path, newline="") as stream:
+        records = csv.reader(stream, delimiter=separator)
+        try:
+            return next((record for record in records if "".join(record).strip()), [])
+        except csv.Error as error:
+            raise FileError(f"{path}, row 1: not a CSV header: {error}", hint="check the first line") from error
+
+
+def _column_names(path: Path, cells: list[str]) -> list[str]:
+    if not cells:
+        raise FileError(f"{path}: no header and no rows", hint="name the columns in the first line")
+    if len(cells) > _MOST_FIELDS:
+        raise ColumnError(f"{path}: more than {_MOST_FIELDS:,} columns", hint="check the separator")
+    names = [plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if {"Status", "Named Scores"} <= set(repeated):
+        raise ColumnError(
+            f"{path}: this looks like a CSV of promptfoo, whose columns have no names of their own",
+            hint="export JSON, which bonwise reads: promptfoo eval -o results.json",
+        )
+    if repeated:
+        raise ColumnError(f"{path}: two columns are named {quoted(repeated[0])}", hint="rename one of them")
+    return names
+
+
+def _csv_cells(path: Path, separator: str, width: int) -> pd.DataFrame:
+    """Read all records, the header among them, as text; the index holds their row numbers."""
+    import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
+
+    blank: list[int] = []
+    ragged: list[Any] = []
+
+    def refuse_ragged(record: Any) -> str:
+        if record.text.strip():
+            ragged.append(record)
+            return "error"
+        blank.append(record.number - 1)
+        return "skip"
+
+    try:
+        frame = _arrow_csv(path, separator, width, refuse_ragged)
+    except pa.ArrowException as error:
+        raise _not_csv(path, width, ragged) from error
+    frame.index = pd.Index(np.delete(np.arange(1, 1 + len(frame) + len(blank)), blank))
+    return frame
+
+
+def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any], str]) -> pd.DataFrame:
+    import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+
+    positions = [str(position) for position in range(width)]
+    # Only a single thread numbers the irregular rows.
+    reading = arrow_csv.ReadOptions(use_threads=False, block_size=2 * LONGEST_LINE, column_names=positions)
+    parsing = arrow_csv.ParseOptions(
+        delimiter=separator,
+        newlines_in_values=True,
+        ignore_empty_lines=False,
+        invalid_row_handler=irregular,
+    )
+    cells = arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.string()))
+    with open_bytes(path) as stream:
+        table = arrow_csv.read_csv(stream, reading, parsing, cells)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _not_csv(path: Path, width: int, ragged: list[Any]) -> FileError | RowError:
+    hint = "quote cells that hold separators or line breaks, and close every quote"
+    if not ragged:
+        return FileError(f"{path}: not a regular table: a row does not end", hint=hint)
+    cells = "1 cell" if ragged[0].actual_columns == 1 else f"{ragged[0].actual_columns} cells"
+    return RowError(f"{path}, row {ragged[0].number}: {cells}, but the header has {width}", hint=hint)
+
+
+def _blank_rows(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Mark the rows that hold nothing, as spreadsheets leave them at the end."""
+    blank = np.ones(len(frame), dtype=bool)
+    for name in frame.columns:
+        blank[blank] = (frame[name][blank].str.strip() == "").to_numpy(dtype=bool)
+        if not blank.any():
+            break
+    return blank
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    rows, records = [], []
+    fields: set[str] = set()
+    for row, record in json_lines(path):
+        rows.append(row)
+        records.append(_flat(record))
+        fields.update(records[-1])
+        if len(fields) > _MOST_FIELDS:
+            raise RowError(
+                f"{path}, row {row}: more than {_MOST_FIELDS:,} different fields",
+                hint="give every line the same fields",
+            )
+    return _frame_of(records, rows) if records else pd.DataFrame()
+
+
+def _frame_of(records: list[dict[str, Any]], rows: list[int]) -> pd.DataFrame:
+    try:
+        frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
+    except OverflowError:  # pandas 2 has no column for whole numbers beyond floats, whose digits say the same
+        records = [{name: str(cell) if _is_huge(cell) else cell for name, cell in one.items()} for one in records]
+        frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
+    for name in {name for one in records for name, cell in one.items() if type(cell) is StructuredText}:
+        # A column of text would make plain text of it.
+        frame[name] = pd.Series([one.get(name) for one in records], index=frame.index, dtype=object)
+    return frame
+
+
+def _is_huge(cell: object) -> bool:
+    return isinstance(cell, int) and cell.bit_length() >= sys.float_info.max_exp
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """Lift what stands under ``metadata`` beside the rest, where exporters put scores and labels."""
+    metadata = record.get("metadata")
+    if isinstance(metadata, dict):
+        outer = {k: v for k, v in record.items() if k != "metadata"}
+        # A blank beside the metadata hides nothing in it.
+        record = {**metadata, **{k: v for k, v in outer.items() if v is not None or k not in metadata}}
+    return {k: v if not isinstance(v, dict | list) else StructuredText(json.dumps(v)) for k, v in record.items()}
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    from pyarrow import parquet  # noqa: PLC0415 - half a second that only files need
+
+    with open_bytes(path) as stream:
+        content = stream.read()
+    if not content:
+        raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
+    try:
+        _refuse_claim(path, parquet.read_metadata(io.BytesIO(content)))
+        # Without the metadata that pandas leaves, an index that was written is a column like the others.
+        table = parquet.read_table(io.BytesIO(content))
+        # Text that is not UTF-8 would otherwise be found cell by cell, long after.
+        table.validate(full=True)
+        kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
+        frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True)
+    except (MemoryError, FileError):
+        raise
+    except Exception as error:  # damaged pages raise whatever the decoder stumbles on
+        raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
+    return frame
+
+
+def _refuse_claim(path: Path, metadata: Any) -> None:
+    """Refuse a file that says that it holds more than memory does: equal cells take no room in Parquet."""
+    if metadata.num_rows * max(1, metadata.num_columns) > _MOST_CELLS:
+        raise FileError(
+            f"{path}: claims {metadata.num_rows:,} rows of {metadata.num_columns:,} columns",
+            hint=f"split it: a file may hold {_MOST_CELLS:,} cells",
+        )
+
+
+def _is_index(name: str) -> bool:
+    return name.startswith("__index_level_")
+
+
+def _response_files(path: Path) -> list[Path]:
+    with file_errors(path):
+        return sorted(file for file in path.iterdir() if file.name.removesuffix(".gz").endswith(_RESPONSES))
+
+
+def _read_folder(path: Path) -> pd.DataFrame:
+    files = _response_files(path)
+    if not files:
+        raise FileError(f"{path}: no file named <policy>{_RESPONSES} in it", hint="name a file instead")
+    frames = []
+    for file in files:
+        frame = read_raw(file)
+        policy = file.name.removesuffix(".gz").removesuffix(_RESPONSES)
+        if "candidate" in frame.columns and (frame["candidate"].astype(str) != policy).any():
+            raise ColumnError(
+                f"{file}: its candidate column contradicts its name", hint="drop the column or rename it"
+            )
+        frame["candidate"] = policy
+        if _DRAW in frame.columns and len(frame[_DRAW].unique()) > 1:
+            # CJE numbers the responses of a policy: each is another candidate, not another score of one.
+            frame["candidate"] = policy + " #" + frame[_DRAW].astype(str).str.removesuffix(".0")
+            frame = frame.drop(columns=_DRAW)
+        frames.append(frame.set_axis([f"{row} of {file.name}" for row in frame.index], axis=0))
+    return pd.concat(frames)
+
+
+RowSource = str | Path | pd.DataFrame | Sequence[Mapping[str, Any]]
+"""The path of a file, a frame, or rows, each a mapping of column to value."""
+
+
+def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return a frame with rows and distinct columns, its rows numbered from 0 whatever its index was.
+
+    Raises
+    ------
+    bonwise.errors.ColumnError
+        No rows, or two columns of one name.
+    bonwise.errors.MissingExtraError
+        The extra that holds tables is not installed.
+    """
+    TABLES.require("a table of scores, labels or votes")
+    refuse_duplicate_columns(frame, source)
+    if not len(frame):
+        raise ColumnError(f"{source}: no rows", hint="check how the frame was made")
+    return frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
+
+
+def name_of(source: object, name: str) -> str:
+    """Return what to call a file, a frame or rows: a file by its path, all else by this name."""
+    return str(source) if isinstance(source, str | Path) else name
+
+
+def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
+    """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
+
+    Only the keys of a blind label sheet become the ids that they stand for.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
+        A value that a mapping lacks is a blank one.
+    name : str
+        Of a frame or a sequence; a file is named by its path.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        A file that cannot be read, no rows, or two columns of one name.
+    bonwise.errors.UsageError
+        Something else, or a row that is no mapping.
+
+    Examples
+    --------
+    >>> frame, name = open_rows(pd.DataFrame({"won": ["a", "b"]}, index=[7, 8]))
+    >>> name, frame.index.tolist()
+    ('table', [0, 1])
+    """
+    if isinstance(source, str | Path):
+        return with_ids(read_raw(Path(source)), str(source)), name_of(source, name)
+    if isinstance(source, pd.DataFrame):
+        return with_ids(counted_rows(source, name), name), name
+    if isinstance(source, list | tuple):
+        return with_ids(counted_rows(_frame_of_rows(source, name), name), name), name
+    raise UsageError(
+        f"{type(source).__name__} is not a table",
+        hint="give the path of a file, a pandas DataFrame, or a list of rows, each a mapping of column to value",
+    )
+
+
+def _frame_of_rows(rows: Sequence[Any], name: str) -> pd.DataFrame:
+    for position, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise UsageError(
+                f"{name}: row {position} (counted from 0) is a {type(row).__name__}, not a mapping",
+                hint="such as {'prompt_id': 'p1', 'candidate': 'a', 'judge_score': 0.7, 'oracle_label': 1}",
+            )
+    return pd.DataFrame([dict(row) for row in rows])
+
+
+def refuse_duplicate_columns(frame: pd.DataFrame, source: str) -> None:
+    """Refuse two columns of one name.
+
+    Raises
+    ------
+    bonwise.errors.ColumnError
+        With the name.
+    """
+    if frame.columns.has_duplicates:
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise ColumnError(f"{source}: two columns are named {quoted(name)}", hint="rename one of them")

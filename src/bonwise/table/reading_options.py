@@ -1,0 +1,357 @@
+"""The options that open a table: each is declared here once, with its keyword, default, description and flags.
+
+Public functions take them as ``**reading: Unpack[ReadingKeywords]``, or by one of the shorter lists of keywords.
+Commands take a parameter ``reading`` of that type, see `bonwise.cli.shared_flags`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from inspect import Parameter, cleandoc, signature
+from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from bonwise.errors import UsageError
+from bonwise.printable import quoted, shell_word
+from bonwise.table.checks import AnnotatorRule, Shape, check_annotator_rule, check_shape, names_of
+from bonwise.table.roles import COLUMN_FLAGS
+
+if TYPE_CHECKING:
+    from bonwise.table.reading import RowSource
+    from bonwise.table.scales import Scale
+
+__all__ = [
+    "AS_IT_STANDS",
+    "ColumnKeywords",
+    "LabelKeywords",
+    "LabelledInOrderKeywords",
+    "LabelledKeywords",
+    "PickKeywords",
+    "PilotKeywords",
+    "PoolKeywords",
+    "ReadingFlag",
+    "ReadingKeywords",
+    "ReadingOptions",
+    "RowKeywords",
+    "TableKeywords",
+    "keywords_of",
+    "opens_a_table",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OF_LABEL_FILE = ("oracle_label", "annotator")
+"""Roles that a table of scores has no column for where the labels come from elsewhere."""
+
+
+class ColumnKeywords(TypedDict, total=False):
+    """How any file is read; of repeated judgments nothing else matters."""
+
+    columns: Mapping[str, str] | None
+
+
+class RowKeywords(ColumnKeywords, total=False):
+    """How rows are read as they stand, without scales."""
+
+    label_map: Mapping[str, float] | None
+
+
+class LabelKeywords(RowKeywords, total=False):
+    """How a file of labels is read."""
+
+    label_scale: Scale | None
+    annotator_rule: AnnotatorRule | None
+
+
+class TableKeywords(LabelKeywords, total=False):
+    """How a table of scores and labels is read."""
+
+    judge_scale: Mapping[str, Scale] | Scale | None
+
+
+class _Candidates(TypedDict, total=False):
+    exclude: str | Sequence[str]
+
+
+class _ShapeKeyword(_Candidates, total=False):
+    shape: Shape | None
+
+
+class LabelledKeywords(TableKeywords, total=False):
+    """How a table is read with labels from elsewhere; confidence is stated of single candidates, or of pairs."""
+
+    labels: RowSource | None
+
+
+class PoolKeywords(TableKeywords, _ShapeKeyword, total=False):
+    """How a table is read and laid out; where ``labels`` are a count, a file of labels is a ``label_file``."""
+
+
+class ReadingKeywords(PoolKeywords, LabelledKeywords, total=False):
+    """How a table is read, laid out, and what its scores are compared with."""
+
+    oracle: str | None
+
+
+class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, total=False):
+    """How labels are read in the order in which they came; of the scores, only the order within a prompt matters."""
+
+
+class PickKeywords(LabelKeywords, total=False):
+    """How the labels of picks are read; picks hold no scores, and were made among all candidates."""
+
+    shape: Shape | None
+
+
+class PilotKeywords(ColumnKeywords, _Candidates, total=False):
+    """How a pilot is read; it has labels of its own, and a plan depends neither on scales nor on the shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingFlag:
+    """A flag of an option."""
+
+    name: str
+    """Such as ``--exclude``."""
+    help: str
+    kind: type = str
+    """Of its value; a flag of kind `bool` takes none."""
+    repeatable: bool = False
+
+    @property
+    def parameter(self) -> str:
+        """What the value is called in Python, such as ``exclude``."""
+        return self.name.removeprefix("--").replace("-", "_")
+
+
+def _by(*flags: ReadingFlag) -> Mapping[str, Any]:
+    return {"flags": flags}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadingOptions:
+    """What a user says about opening a table; an option that was not given has its default.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A shape that does not exist, or names that are none.
+
+    Examples
+    --------
+    >>> ReadingOptions(columns={"judge_score": "rating"}, exclude=("the base",), shape="ragged").as_flags()
+    ['--score-col rating', "--exclude 'the base'", '--ragged']
+    """
+
+    labels: RowSource | None = field(
+        default=None, metadata=_by(ReadingFlag("--labels", "Oracle labels, joined on prompt and candidate.", Path))
+    )
+    """Labels from elsewhere, joined on prompt and candidate."""
+    oracle: str | None = field(
+        default=None, metadata=_by(ReadingFlag("--oracle", "judge:NAME takes a judge as the reference."))
+    )
+    """``judge:NAME`` takes one judge of the table as the reference."""
+    exclude: tuple[str, ...] = field(
+        default=(),
+        metadata=_by(ReadingFlag("--exclude", "Leave a candidate name out (repeatable).", repeatable=True)),
+    )
+    """Candidate names to leave out."""
+    shape: Shape | None = field(
+        default=None,
+        metadata=_by(
+            ReadingFlag("--rectangular", "Every prompt must carry all names.", bool),
+            ReadingFlag("--ragged", "A shorter pool is a pool.", bool),
+        ),
+    )
+    """Forced; see `docs/tables.md`."""
+    columns: Mapping[str, str] | None = field(
+        default=None,
+        metadata=_by(
+            *(
+                ReadingFlag(one.name, one.help, repeatable=role in ("judge_score", "oracle_label"))
+                for role, one in COLUMN_FLAGS.items()
+            )
+        ),
+    )
+    """Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates,
+    and several of ``oracle_label`` those of annotators.
+    """
+    judge_scale: Mapping[str, Scale] | Scale | None = field(
+        default=None,
+        metadata=_by(
+            ReadingFlag(
+                "--judge-scale", "Scale of the scores, LOW:HIGH or JUDGE=LOW:HIGH (repeatable).", repeatable=True
+            )
+        ),
+    )
+    """Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
+
+    """
+    label_scale: Scale | None = field(
+        default=None, metadata=_by(ReadingFlag("--label-scale", "Scale of the labels, LOW:HIGH."))
+    )
+    """Declared scale of the labels; values are mapped to [0, 1]."""
+    label_map: Mapping[str, float] | None = field(
+        default=None,
+        metadata=_by(ReadingFlag("--label-map", "What words of labels and scores are worth: poor=1,fair=2,good=3.")),
+    )
+    """What words among labels and scores are worth, such as ``{"poor": 1, "fair": 2, "good": 3}``."""
+    annotator_rule: AnnotatorRule | None = field(
+        default=None,
+        metadata=_by(
+            ReadingFlag("--annotator-rule", "What labels of several annotators become: mean, median or majority.")
+        ),
+    )
+    """How the labels that several annotators gave a candidate become one; by default the mean of numbers, the median
+    of ordered categories and the majority of yes and no. See `docs/annotators.md`.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
+        check_shape(self.shape)
+        check_annotator_rule(self.annotator_rule)
+        if self.columns is not None and not isinstance(self.columns, Mapping):
+            raise UsageError(
+                f"columns is {quoted(self.columns)}", hint="columns maps a role to the name of its column"
+            )
+        if self.label_map is not None and not isinstance(self.label_map, Mapping):
+            raise UsageError(f"label_map is {quoted(self.label_map)}", hint="label_map maps a word to its number")
+        for name, scale in (
+            ("label_scale", self.label_scale),
+            *(("judge_scale", one) for one in self.judge_scales.values()),
+        ):
+            if scale is not None and not hasattr(scale, "low"):
+                raise UsageError(f"{name} is {quoted(scale)}", hint="give a Scale, LOW:HIGH on the command line")
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], reading: Mapping[str, Any], **own: Any) -> ReadingOptions:
+        """Take the keywords that a function was called with.
+
+        Parameters
+        ----------
+        function : callable
+            Decorated with `opens_a_table`.
+        reading : mapping
+            Its ``**reading``.
+        own
+            What it takes under another name.
+
+        Raises
+        ------
+        TypeError
+            A keyword that the function does not take, as Python itself says it.
+        bonwise.errors.UsageError
+            A value that means nothing.
+        """
+        taken = keywords_of(function).__annotations__
+        for name in reading:
+            if name not in taken:
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+        return cls(**reading, **own)
+
+    @property
+    def named_columns(self) -> Mapping[str, str]:
+        """Role to column, empty where none was named."""
+        return self.columns or {}
+
+    @property
+    def word_values(self) -> Mapping[str, float]:
+        """What words are worth, in lower case; empty where nothing was said."""
+        return {word.strip().lower(): float(value) for word, value in (self.label_map or {}).items()}
+
+    @property
+    def judge_scales(self) -> Mapping[str, Scale]:
+        """Scale by judge; ``""`` holds the scale of every judge not named."""
+        if isinstance(self.judge_scale, Mapping):
+            return self.judge_scale
+        return {"": self.judge_scale} if self.judge_scale else {}
+
+    def named_among(self, columns: Iterable[str]) -> Mapping[str, str]:
+        """Return the named columns that a table of scores has to have.
+
+        A column of clusters or of annotators may stand in the label file in its place.
+        """
+        named = self.named_columns
+        elsewhere = () if self.labels is None else ("cluster", "annotator")
+        here = set(columns)
+        return {role: column for role, column in named.items() if role not in elsewhere or column in here}
+
+    def without_label_column(self) -> ReadingOptions:
+        """Leave out which columns hold the labels and who gave them."""
+        columns = {role: column for role, column in self.named_columns.items() if role not in _OF_LABEL_FILE}
+        return replace(self, columns=columns)
+
+    def of_scores(self) -> ReadingOptions:
+        """Return how the scores are read: what is said of labels is said of those in a file of their own, if any."""
+        return self if self.labels is None else replace(self.without_label_column(), label_scale=None)
+
+    def as_flags(self) -> list[str]:
+        """Return flags with which a command reads a table in the same way, quoted for a shell.
+
+        What the scores are compared with is left out, as is a role without a flag.
+        """
+        named = self.named_columns.items()
+        flags = [f"{COLUMN_FLAGS[role]} {shell_word(column)}" for role, column in named if role in COLUMN_FLAGS]
+        for judge, scale in self.judge_scales.items():
+            flags.append("--judge-scale " + shell_word(f"{judge}={scale}" if judge else str(scale)))
+        if self.label_scale is not None:
+            flags.append(f"--label-scale {self.label_scale}")
+        if self.label_map:
+            worth = ",".join(f"{word}={value:g}" for word, value in self.label_map.items())
+            flags.append(f"--label-map {shell_word(worth)}")
+        if self.annotator_rule is not None:
+            flags.append(f"--annotator-rule {self.annotator_rule}")
+        flags += [f"--exclude {shell_word(name)}" for name in self.exclude]
+        return [*flags, *([f"--{self.shape}"] if self.shape else [])]
+
+
+AS_IT_STANDS = ReadingOptions()
+"""Where nothing was said."""
+
+
+def keywords_of(function: Callable[..., Any]) -> type:
+    """Return the list of keywords that a function decorated with `opens_a_table` takes."""
+    taken: type = function.__reading__  # type: ignore[attr-defined]
+    return taken
+
+
+def opens_a_table(function: Function) -> Function:
+    """Show the keywords of ``**reading`` in a function's signature and in its documentation.
+
+    Editors and type checkers know them by the annotation, ``Unpack[ReadingKeywords]``; `help` and notebooks by this.
+    """
+    given = dict(signature(function).parameters)
+    taken: type = globals()[str(given.pop("reading").annotation).removeprefix("Unpack[").removesuffix("]")]
+    kinds = taken.__annotations__
+    for one in fields(ReadingOptions):
+        if one.name in kinds:
+            annotation = kinds[one.name].__forward_arg__
+            given[one.name] = Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=annotation)
+    whole = signature(function).replace(parameters=list(given.values()))
+    function.__signature__ = whole  # type: ignore[attr-defined]
+    function.__reading__ = taken  # type: ignore[attr-defined]
+    if function.__doc__ is not None:  # python -OO leaves documentation out
+        function.__doc__ = _with_descriptions(function.__doc__, set(kinds))
+    return function
+
+
+def _with_descriptions(text: str, names: set[str]) -> str:
+    """Put the descriptions of the keywords where ``**reading`` stands, indented as it is."""
+
+    def described(found: re.Match[str]) -> str:
+        said = "\n".join(entry for name, entry in _descriptions().items() if name in names)
+        return indent(said, found[1]) + "\n"
+
+    return re.sub(r"^( *)\*\*reading\n(?:\1 +.*\n)*", described, text, flags=re.MULTILINE)
+
+
+@cache
+def _descriptions() -> Mapping[str, str]:
+    """Return the lines of the documentation that describe each option."""
+    text = cleandoc(ReadingOptions.__doc__ or "")
+    entries = re.finditer(r"^(\w+) : .*\n(?: {4}.*\n)*", text, re.MULTILINE)
+    return {entry[1]: entry[0].rstrip("\n") for entry in entries}

@@ -1,0 +1,116 @@
+"""Scales of scores and labels: declared by the user, never guessed into the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bonwise.errors import RowError, UsageError
+from bonwise.printable import quoted
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+__all__ = ["Scale", "mismatch", "parse_scale", "to_unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A declared scale, both ends included.
+
+    Examples
+    --------
+    >>> Scale(0, 100).high
+    100
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (self.low < self.high and np.isfinite(self.high - self.low)):
+            raise UsageError(f"a scale needs LOW below HIGH, not {self}", hint="such as 0:100")
+
+    def __str__(self) -> str:
+        return ":".join(str(float(end)).removesuffix(".0") for end in (self.low, self.high))
+
+
+def parse_scale(text: str) -> Scale:
+    """Read ``LOW:HIGH``.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        The text is not two numbers with the lower first.
+
+    Examples
+    --------
+    >>> parse_scale("1:5")
+    Scale(low=1.0, high=5.0)
+    """
+    low, _, high = text.partition(":")
+    try:
+        return Scale(float(low), float(high))
+    except ValueError:
+        raise UsageError(f"not a scale: {quoted(text)}", hint="write LOW:HIGH, such as 0:100") from None
+
+
+def to_unit(
+    values: npt.NDArray[np.float64], scale: Scale | None, *, rows: pd.Index, role: str, source: str
+) -> npt.NDArray[np.float64]:
+    """Map values from their declared scale to [0, 1]; without a declaration leave them as they are.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A value lies off its declared scale; the row is named.
+    """
+    if scale is None:
+        return values
+    with np.errstate(invalid="ignore"):
+        off = (values < scale.low) | (values > scale.high)
+    if off.any():
+        at = int(np.flatnonzero(off)[0])
+        raise RowError(
+            f"{source}, row {rows[at]}: {role} {values[at]:g} lies off the declared scale {scale}",
+            hint="mend the row or declare the scale it is on",
+        )
+    return (values - scale.low) / (scale.high - scale.low)
+
+
+def mismatch(scores: npt.NDArray[np.float64], labels: npt.NDArray[np.float64]) -> int | None:
+    """Find evidence that scores and labels are on different scales.
+
+    One side lies in [0, 1] and the other looks like a rating scale (1-5, 0-10, 0-100). Labels of
+    only 0 and 1 are verdicts, not a scale; scores below 0 or above 100 are logits or rewards,
+    which have none.
+
+    Parameters
+    ----------
+    scores, labels : ndarray of float64, shape (rows,)
+        NaN where missing.
+
+    Returns
+    -------
+    int or None
+        The position of the first value that gives it away.
+    """
+    if _is_unit(scores) and _is_rating(labels):
+        return int(np.flatnonzero(labels > 1)[0])
+    verdicts = np.isin(labels[~np.isnan(labels)], (0.0, 1.0)).all()
+    if _is_unit(labels) and _is_rating(scores) and not verdicts:
+        return int(np.flatnonzero(scores > 1)[0])
+    return None
+
+
+def _is_unit(values: npt.NDArray[np.float64]) -> bool:
+    present = values[~np.isnan(values)]
+    return bool(present.size and present.min() >= 0 and present.max() <= 1)
+
+
+def _is_rating(values: npt.NDArray[np.float64]) -> bool:
+    present = values[~np.isnan(values)]
+    return bool(present.size and present.min() >= 0 and 1 < present.max() <= 100)

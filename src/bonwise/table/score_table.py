@@ -1,0 +1,353 @@
+"""The one validated long table: a row is one judge's score of one candidate of one prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import RowError, UsageError
+from bonwise.printable import listed, quoted
+from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
+from bonwise.table.canonical import canonical, spoken_columns
+from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
+from bonwise.table.reading import RowSource, refuse_duplicate_columns
+from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table
+from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT
+from bonwise.table.scales import Scale, mismatch
+from bonwise.table.sources import OpenedSource, open_source, with_columns
+
+__all__ = ["ScoreTable"]
+
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores and oracle labels of candidates, validated.
+
+    Make one with `read` or `from_frame`; the constructor trusts its arguments.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Canonical columns: ``prompt_id``, ``candidate``, ``judge`` (categorical), ``judge_score``,
+        ``oracle_label`` (float64, NaN where missing) and, where the source has them, ``draw``,
+        ``draw_0``, ``draw_1`` ..., ``low``, ``high``, ``ci_width``, ``propensity``, ``cluster``,
+        ``length``, ``family``, ``position``, ``judge_family`` and strata. The index holds the row numbers of
+        the source.
+    source : str
+        The file's name, or ``table``.
+    columns : mapping of str to str
+        Role to the column of the source that plays it; columns of draws together play ``draws``, and their mean
+        ``judge_score`` where no column does.
+    judge_scales : mapping of str to Scale
+        Declared scales by judge; ``""`` holds the scale of every judge not named.
+    label_scale : Scale, optional
+        Declared scale of the labels; values are mapped to [0, 1].
+    reference : str, optional
+        The judge whose scores stand in for oracle labels.
+    labels_left_out : mapping of str to int
+        Of a label file that covers more prompts: how many of them the table does not hold, ``prompts``, and in how
+        many ``rows``; empty where there are none.
+    label_rows : pandas.Series, optional
+        Of a label file: its row numbers in their order, by cell key, under the file's name.
+    words : pandas.DataFrame, optional
+        The columns ``prompt``, ``text``, ``response`` and ``raw`` of the source as they stand, by its row numbers.
+    label_words : mapping of str to float
+        What the words of the labels were taken for, such as pass for 1; empty where labels are numbers.
+    readings : mapping of str to str
+        By role: how numbers are read that are not written plainly, such as ``percent, 85% = 0.85``.
+    unread_labels : str
+        Why a column with a name of labels was not taken for them; empty where there is none.
+    annotators : AnnotatorLabels, optional
+        The labels of several annotators, of which ``oracle_label`` holds one per candidate.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = ScoreTable.from_frame(pd.DataFrame({
+    ...     "prompt_id": ["p1", "p1"], "candidate": ["a", "b"],
+    ...     "judge_score": [0.9, 0.4], "oracle_label": [1, 0]}))
+    >>> table
+    <ScoreTable: 2 rows, 1 prompts, 1 judges, 2 labelled>
+    """
+
+    frame: pd.DataFrame = field(repr=False)
+    source: str = "table"
+    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
+    judge_scales: Mapping[str, Scale] = field(default_factory=dict, repr=False)
+    label_scale: Scale | None = None
+    reference: str | None = None
+    labels_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
+    label_rows: pd.Series | None = field(default=None, repr=False)
+    words: pd.DataFrame | None = field(default=None, repr=False)
+    label_words: Mapping[str, float] = field(default_factory=dict, repr=False)
+    readings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unread_labels: str = field(default="", repr=False)
+    annotators: AnnotatorLabels | None = field(default=None, repr=False)
+
+    @classmethod
+    @opens_a_table
+    def read(cls, path: str | Path, **reading: Unpack[TableKeywords]) -> ScoreTable:
+        """Read CSV, TSV, JSONL, Parquet (each also gzipped), a folder of responses, or what an importer knows.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            The file, or a folder of ``<policy>_responses.jsonl``.
+        **reading
+            How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            One line with file, row and remedy.
+        """
+        return cls.opened(path, ReadingOptions.of(cls.read, reading))
+
+    @classmethod
+    @opens_a_table
+    def from_frame(
+        cls, frame: pd.DataFrame, *, source: str = "table", **reading: Unpack[TableKeywords]
+    ) -> ScoreTable:
+        """Validate a DataFrame, its rows counted from 0.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        source : str
+            How to name it in an error.
+        **reading
+            How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            One line with row and remedy.
+        """
+        return cls.opened(frame, ReadingOptions.of(cls.from_frame, reading), source)
+
+    @classmethod
+    def opened(cls, source: RowSource, reading: ReadingOptions, name: str = "table") -> ScoreTable:
+        """Read a file as `read` does, or validate a frame, under this name, as `from_frame` does."""
+        return cls.validated(open_source(source, reading.named_columns, name), reading)
+
+    @classmethod
+    def validated(cls, opened: OpenedSource, reading: ReadingOptions) -> ScoreTable:
+        """Validate rows that `open_source` returned."""
+        refuse_duplicate_columns(opened.frame, opened.name)
+        opened, taken = with_columns(opened, reading)
+        frame, source = opened.frame, opened.name
+        several = with_one_label_each(frame, taken, reading, source)
+        if several is not None:
+            frame, taken = several.frame, several.taken
+        made = canonical(frame, taken, reading, source)
+        table = cls(
+            made.frame,
+            source,
+            MappingProxyType(taken),
+            MappingProxyType(dict(reading.judge_scales)),
+            reading.label_scale,
+            words=spoken_columns(frame, taken),
+            label_words=made.label_words,
+            readings={**({"file": opened.said} if opened.said else {}), **made.readings},
+            unread_labels=made.unread_labels,
+        )
+        if several is not None:
+            readings = {**table.readings, "oracle_label": several.reading}
+            table = replace(table, label_words=several.words, readings=readings, annotators=several.annotators)
+        _refuse_duplicates(table)
+        return table
+
+    def __repr__(self) -> str:
+        return (
+            f"<ScoreTable: {len(self.frame)} rows, {len(self.prompts)} prompts, {len(self.judges)} judges, "
+            f"{int(self.frame['oracle_label'].notna().sum())} labelled>"
+        )
+
+    @cached_property
+    def prompts(self) -> pd.Index:
+        """Prompt ids, sorted."""
+        return self.frame["prompt_id"].cat.categories
+
+    @cached_property
+    def candidates(self) -> pd.Index:
+        """Candidate names, sorted."""
+        return self.frame["candidate"].cat.categories
+
+    @cached_property
+    def clusters(self) -> npt.NDArray[np.int64] | None:
+        """The code of each prompt's cluster, in the order of `prompts`; None without a column of clusters."""
+        if "cluster" not in self.frame.columns:
+            return None
+        found = np.zeros(len(self.prompts), dtype=np.int64)
+        found[self.frame["prompt_id"].cat.codes.to_numpy()] = self.frame["cluster"].cat.codes.to_numpy()
+        return found
+
+    @cached_property
+    def judges(self) -> tuple[str, ...]:
+        """Judge names, sorted."""
+        return tuple(self.frame["judge"].cat.categories)
+
+    @cached_property
+    def has_labels(self) -> bool:
+        """Whether any row carries an oracle label."""
+        return bool(self.frame["oracle_label"].notna().any())
+
+    @cached_property
+    def label_width(self) -> float:
+        """Width of the scale of the labels: 1 where it is declared, because labels are then mapped to [0, 1].
+
+        Otherwise the distance from the lowest to the highest label of the table; 1 where labels do not differ.
+        """
+        of_reference = self.reference is not None and bool({self.reference, ""} & set(self.judge_scales))
+        labels = self.frame["oracle_label"].dropna().to_numpy()
+        if self.label_scale is not None or of_reference or not labels.size:
+            return 1.0
+        return float(labels.max() - labels.min()) or 1.0
+
+    @property
+    def draws(self) -> int:
+        """Most scores that one judge gave one candidate and that were averaged; 1 where none were."""
+        wide = draw_columns(self.frame.columns)
+        if wide and self.columns.get("judge_score") == averaged(wide):
+            return int(self.frame[list(wide)].notna().sum(axis=1).max())
+        if "draw" not in self.frame.columns:
+            return 1
+        judge = self.frame["judge"].cat.codes.to_numpy()
+        _, counts = np.unique(self.cell_keys() * len(self.judges) + judge, return_counts=True)
+        return int(counts.max())
+
+    @property
+    def declared_scales(self) -> dict[str, Any]:
+        """What was declared, as documents hold it: ``judge_scale`` by judge, and ``label_scale``."""
+        declared: dict[str, Any] = {}
+        if self.judge_scales:
+            scales = self.judge_scales.items()
+            declared["judge_scale"] = {judge or "every judge": str(scale) for judge, scale in scales}
+        if self.label_scale is not None:
+            declared["label_scale"] = str(self.label_scale)
+        return declared
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """Columns that may say one thing of each prompt: no other role, no draws, no words and no costs."""
+        # Who gave a label is no column of a table: one of that name that plays no role is a stratum.
+        known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)} - {*CANDIDATE_ROLES, "annotator"}
+        return tuple(c for c in self.frame.columns if c not in known)
+
+    def with_reference(self, judge: str) -> ScoreTable:
+        """Take one judge's scores as the labels of all the others.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No such judge, or no other judge is left to audit.
+        """
+        if judge not in self.judges:
+            raise UsageError(
+                f"{self.source}: no judge named {quoted(judge)}", hint=f"the judges are {listed(self.judges)}"
+            )
+        if len(self.judges) < 2:
+            raise UsageError(
+                f"{self.source}: {quoted(judge)} is the only judge",
+                hint="score the same pools with another judge too",
+            )
+        is_reference = (self.frame["judge"] == judge).to_numpy()
+        keys = self.cell_keys()
+        cells = distinct_cells(keys[~is_reference])
+        scores = self.frame["judge_score"].to_numpy()[is_reference]
+        found = mean_by_cell(positions(keys[is_reference], cells), scores, len(cells))
+        others = self.frame[~is_reference].copy()
+        others["oracle_label"] = found[positions(keys[~is_reference], cells)]
+        others["judge"] = others["judge"].cat.remove_unused_categories()
+        return replace(self, frame=others, reference=judge, label_rows=None, label_words={}, annotators=None)
+
+    def cell_keys(self) -> npt.NDArray[np.int64]:
+        """One integer a row that is equal exactly where prompt and candidate are."""
+        prompts = self.frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
+        return prompts * len(self.candidates) + self.frame["candidate"].cat.codes.to_numpy()
+
+    def scale_mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, Hashable]]:
+        """Yield each judge whose scores and labels look like different scales.
+
+        Yields
+        ------
+        judge, scores, labels, row
+            The row number is that of the first value that gives it away; of a label file its name follows.
+        """
+        for judge, scores, labels, at in self._mismatches():
+            source, row = self._giveaway(at)
+            yield judge, scores, labels, row if source == self.source else f"{row} of {source}"
+
+    def _mismatches(self) -> Iterator[tuple[str, _Floats, _Floats, int]]:
+        """Yield what `scale_mismatches` does, with the position of the giveaway in place of its row number."""
+        scores = self.frame["judge_score"].to_numpy()
+        labels = self.frame["oracle_label"].to_numpy()
+        codes = self.frame["judge"].cat.codes.to_numpy()
+        for code, judge in enumerate(self.judges):
+            mine = np.flatnonzero(codes == code) if len(self.judges) > 1 else slice(None)
+            at = mismatch(scores[mine], labels[mine])
+            if at is not None:
+                yield judge, scores[mine], labels[mine], int(np.arange(len(codes))[mine][at])
+
+    def _giveaway(self, at: int) -> tuple[str, Hashable]:
+        """Return the file and the row number of a value that no scale of the other column holds."""
+        # Scores in [0, 1] leave the label to give it away, and that may be in a file of its own.
+        if self.label_rows is None or self.frame["judge_score"].iloc[at] > 1:
+            return self.source, self.frame.index[at]
+        return str(self.label_rows.name), self.label_rows[self.cell_keys()[at]]
+
+    def check_scales(self, *, alike: bool = True) -> None:
+        """Refuse scores and labels that look like different scales while neither is declared.
+
+        Parameters
+        ----------
+        alike : bool
+            Whether figures need both on one scale. Otherwise scores from 0 to 1 may stand beside ratings: a rating is
+            no score of that scale. Scores above 1 beside labels from 0 to 1 are refused all the same, because these
+            may be labels or chances.
+
+        Raises
+        ------
+        bonwise.errors.RowError
+            With the row that gives it away and the flags that settle it.
+        """
+        for judge, scores, labels, at in self._mismatches():
+            if not alike and np.nanmax(labels) > 1:
+                continue
+            source, row = self._giveaway(at)
+            raise RowError(
+                f"{source}, row {row}: scores of {quoted(judge)} run to {np.nanmax(scores):g} but labels "
+                f"to {np.nanmax(labels):g}: another scale",
+                hint="declare both, such as --judge-scale 0:100 --label-scale 0:1",
+            )
+
+
+def _refuse_duplicates(table: ScoreTable) -> None:
+    keys, frame = table.cell_keys(), table.frame
+    for role in ("judge", "draw"):
+        if role in frame.columns:
+            codes = frame[role].cat.codes.to_numpy()
+            keys = keys * (int(codes.max()) + 1) + codes
+    if (np.diff(keys) > 0).all():
+        return
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(np.diff(keys[order]) == 0)
+    if again.size:
+        at = again[np.argmin(order[again + 1])]
+        first, second = order[at], order[at + 1]
+        row = frame.iloc[second]
+        raise RowError(
+            f"{table.source}, row {frame.index[second]}: {quoted(row['prompt_id'])} / {quoted(row['candidate'])} is "
+            f"scored again by {quoted(row['judge'])} (first in row {frame.index[first]})",
+            hint="remove one of the rows, or number repeated scores in a column named draw",
+        )

@@ -1,0 +1,135 @@
+"""Keys of a blind label sheet: each stands for a prompt and a candidate, and shows neither."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from bonwise.errors import RowError
+from bonwise.printable import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    import pandas as pd
+
+__all__ = ["SHEET_KEY", "ids_of_key", "sheet_key", "with_ids", "with_ids_of_record"]
+
+SHEET_KEY = "sheet_key"
+"""Column of a label sheet that stands for prompt_id and candidate."""
+
+_MARK = "k"
+_CHECK = 8
+"""Bytes of the digest that a key begins with; they hide the names and tell a damaged key."""
+
+
+def sheet_key(prompt_id: str, candidate: str) -> str:
+    """Return the key of a candidate: letters, digits, ``-`` and ``_``, the first one a letter.
+
+    Whoever labels cannot read the name of a model in it. `ids_of_key` can; the key is no secret.
+
+    Parameters
+    ----------
+    prompt_id, candidate : str
+
+    Examples
+    --------
+    >>> sheet_key("p1", "gpt-5")
+    'kDZX7xnKpPg7FkshPEiI1eaiodc0Erg'
+    >>> ids_of_key(sheet_key("=p1", "a b"))
+    ('=p1', 'a b')
+    """
+    names = json.dumps([prompt_id, candidate], ensure_ascii=False, separators=(",", ":"))
+    plain = names.encode("utf-8", "surrogatepass")
+    check = _check(plain)
+    return _MARK + base64.urlsafe_b64encode(check + _masked(plain, check)).rstrip(b"=").decode("ascii")
+
+
+def ids_of_key(key: str) -> tuple[str, str]:
+    """Return the prompt id and the candidate that a key stands for, exactly as they were.
+
+    Raises
+    ------
+    ValueError
+        It is no key, or a damaged one.
+    """
+    text = key.strip()
+    if not text.startswith(_MARK) or not text.isascii():
+        raise ValueError("not a key")
+    body = text[1:]
+    try:
+        packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
+    except binascii.Error as error:
+        raise ValueError("not a key") from error
+    check = packed[:_CHECK]
+    plain = _masked(packed[_CHECK:], check)
+    if _check(plain) != check:
+        raise ValueError("a damaged key")
+    prompt_id, candidate = json.loads(plain.decode("utf-8", "surrogatepass"))
+    return prompt_id, candidate
+
+
+def with_ids(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return the rows of a blind label sheet with ``prompt_id`` and ``candidate``; any other table as it is.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Its index holds what errors name rows by.
+    source : str
+        How to name it in an error.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A row whose key is blank or damaged.
+    """
+    if SHEET_KEY not in frame.columns or {"prompt_id", "candidate"} & set(map(str, frame.columns)):
+        return frame
+    found = [
+        _ids(cell, f"{source}, row {row}")
+        for row, cell in zip(frame.index.tolist(), frame[SHEET_KEY].tolist(), strict=True)
+    ]
+    told = frame.drop(columns=SHEET_KEY)
+    told.insert(0, "prompt_id", [one for one, _ in found])
+    told.insert(1, "candidate", [one for _, one in found])
+    return told
+
+
+def with_ids_of_record(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """Return one record of a blind label sheet as `with_ids` returns its row.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        Its key is blank or damaged.
+    """
+    if SHEET_KEY not in record or {"prompt_id", "candidate"} & set(record):
+        return record
+    prompt_id, candidate = _ids(record[SHEET_KEY], where)
+    rest = {name: value for name, value in record.items() if name != SHEET_KEY}
+    return {"prompt_id": prompt_id, "candidate": candidate, **rest}
+
+
+def _ids(cell: object, where: str) -> tuple[str, str]:
+    hint = "copy the column sheet_key from the sheet as bonwise wrote it"
+    if not isinstance(cell, str) or not cell.strip():
+        raise RowError(f"{where}: no {SHEET_KEY}", hint=hint)
+    try:
+        return ids_of_key(cell)
+    except ValueError as error:
+        raise RowError(f"{where}: the {SHEET_KEY} {quoted(cell)} is {error} of a label sheet", hint=hint) from None
+
+
+def _check(plain: bytes) -> bytes:
+    return hashlib.sha256(b"bonwise label sheet\0" + plain).digest()[:_CHECK]
+
+
+def _masked(content: bytes, check: bytes) -> bytes:
+    """Return the bytes mixed with a stream that the check begins; the same call undoes it."""
+    stream = hashlib.shake_256(check).digest(len(content))
+    return (int.from_bytes(content) ^ int.from_bytes(stream)).to_bytes(len(content))

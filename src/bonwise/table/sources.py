@@ -1,0 +1,367 @@
+"""From what a user names to rows.
+
+Files of bonwise's own shape, those of other tools through importers, and any of them as rows of the long table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from bonwise.errors import ColumnError, FileError, RowError
+from bonwise.extras import TABLES
+from bonwise.plugins import Factory, Group, Kind, is_built_in
+from bonwise.table.archives import json_document, parts_of_archive, parts_of_folder
+from bonwise.table.canonical import resolved
+from bonwise.table.columns import LabelColumns
+from bonwise.table.importers.material import Imported, Material
+from bonwise.table.label_words import read_labels
+from bonwise.table.numbers import StructuredText, is_blank, read_numbers
+from bonwise.table.other_files import pools_or_picks
+from bonwise.table.reading import (
+    RowSource,
+    frame_of_records,
+    kind_of_file,
+    name_of,
+    open_rows,
+    read_raw,
+    refuse_duplicate_columns,
+)
+from bonwise.table.reading_options import ReadingOptions, RowKeywords, opens_a_table
+from bonwise.table.roles import NUMERIC, ROLES, SPOKEN
+
+__all__ = [
+    "ConvertedTable",
+    "OpenedSource",
+    "convert",
+    "importers",
+    "open_labels",
+    "open_source",
+    "read_by_importer",
+    "with_columns",
+]
+
+GROUP_OF_IMPORTERS = "bonwise.importers"
+
+
+def importers() -> list[Kind]:
+    """Return every importer that is installed; a broken one with the reason."""
+    return _group().kinds(lambda _: ())
+
+
+def read_by_importer(material: Material) -> Imported | None:
+    """Return what the importer of a file's format found; None where no importer knows the format.
+
+    A built-in importer goes before a plug-in.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The file is of a known format and nothing in it can be used, or two plug-ins know it.
+    """
+    found: dict[str, Imported] = {}
+    for name, factory, built_in in _factories():
+        made = factory.make(material)
+        if isinstance(made, Imported):
+            if built_in:
+                return made
+            found[name] = made
+    if len(found) > 1:
+        raise FileError(
+            f"{material.source}: {' and '.join(found)} both read it", hint="uninstall one of the two importers"
+        )
+    return next(iter(found.values()), None)
+
+
+@cache
+def _factories() -> tuple[tuple[str, Factory, bool], ...]:
+    group = _group()
+    entries = sorted(group.entries, key=lambda entry: (not is_built_in(entry), entry.name))
+    names = dict.fromkeys(entry.name for entry in entries)
+    return tuple((name, one := group.factory(name), is_built_in(one.entry)) for name in names)
+
+
+@cache
+def _group() -> Group:
+    return Group("importer", tuple(entry_points(group=GROUP_OF_IMPORTERS)))
+
+
+_MARKS = ({"annotation_id", "annotator"}, {"namedScores", "vars"})
+"""Columns by which rows of a tool are known although they could pass for a table of scores."""
+
+_SINGLE = ("prompt_id", "candidate", "judge_score")
+"""Roles whose columns hold one thing in a cell."""
+
+_LISTS = ("results", "data", "rows", "examples", "items", "records", "samples", "scores")
+"""Keys under which a JSON object may hold the list that is its table."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedSource:
+    """Rows and where they come from."""
+
+    frame: pd.DataFrame
+    name: str
+    """How errors name the source."""
+    imported: Imported | None = None
+    """What an importer found; None where rows are read as they stand."""
+
+    @property
+    def said(self) -> str:
+        """How an importer read the source, in one line; empty where none did."""
+        return "" if self.imported is None else "; ".join([self.imported.format, *self.imported.readings])
+
+    def reading(self, options: ReadingOptions) -> ReadingOptions:
+        """Leave out the columns that an importer has used up."""
+        if self.imported is None:
+            return options
+        there = self.frame.columns
+        named = options.named_columns.items()
+        kept = {role: column for role, column in named if column in there or LabelColumns.named(column, there)}
+        return replace(options, columns=kept)
+
+
+def open_source(source: RowSource, named: Mapping[str, str], name: str = "table") -> OpenedSource:
+    """Return the rows of a file, a folder, a frame or a sequence.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
+    named : mapping of str to str
+        Role to column or metric, as the user named them.
+    name : str
+        Of a frame or a sequence; a file is named by its path.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        It cannot be read at all, or holds nothing that could be a table.
+    """
+    if isinstance(source, str | Path):
+        path = Path(source)
+        kind = kind_of_file(path)
+        if kind in ("json", "archive", "folder"):
+            TABLES.require(f"reading {path}")
+            return _document(path, kind, named)
+    return OpenedSource(*open_rows(source, name))
+
+
+def open_labels(source: RowSource) -> OpenedSource:
+    """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        It cannot be read at all, or holds nothing that could be a table.
+    """
+    opened = open_source(source, {}, "labels")
+    if opened.imported is None and _is_of_a_tool(opened.frame):
+        return _by_columns(opened, ReadingOptions()) or opened
+    return opened
+
+
+def _is_of_a_tool(frame: pd.DataFrame) -> bool:
+    """Tell whether rows are known to be those of a tool although they could pass for a table."""
+    return any(marks <= set(frame.columns) for marks in _MARKS)
+
+
+def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
+    name = name_of(path, "")
+    readers: Mapping[str, Any] = {"json": json_document, "archive": parts_of_archive, "folder": parts_of_folder}
+    document = readers[kind](path)
+    found = read_by_importer(Material(name, document=document, named=named))
+    if found is not None:
+        return _imported(found, name)
+    records = _records(document) if kind == "json" else None
+    if records is None:
+        if kind == "folder":
+            return OpenedSource(read_raw(path), name)
+        raise FileError(
+            f"{path}: neither a list of objects nor a format that bonwise knows",
+            hint="give a list with one object per candidate, or CSV, JSON Lines or Parquet",
+        )
+    return OpenedSource(frame_of_records(records, name), name)
+
+
+def _records(document: object) -> list[Any] | None:
+    """Return the list of objects that is a JSON document, or that it holds under a usual key."""
+    if isinstance(document, Mapping):
+        lists = {key: value for key, value in document.items() if isinstance(value, list) and value}
+        if len(lists) == 1:
+            document = next(iter(lists.values()))
+        else:
+            document = next((lists[key] for key in _LISTS if key in lists), None)
+    return document if isinstance(document, list) and all(isinstance(one, dict) for one in document) else None
+
+
+def with_columns(
+    opened: OpenedSource, options: ReadingOptions, *, complete: bool = True
+) -> tuple[OpenedSource, dict[str, str]]:
+    """Return the rows of a table of scores and the columns by their role; another shape goes through its importer.
+
+    Parameters
+    ----------
+    opened : OpenedSource
+    options : ReadingOptions
+    complete : bool
+        Whether scores have to be there; otherwise prompts and candidates are enough.
+
+    Raises
+    ------
+    bonwise.errors.ColumnError
+        It is no table of scores in any shape that an importer knows.
+    """
+    if opened.imported is None:
+        if (other := pools_or_picks(opened.frame, opened.name)) is not None and not options.named_columns:
+            raise other
+        taken, problem = None, None
+        try:
+            taken = resolved(opened.frame, options, opened.name)
+        except ColumnError as error:
+            problem = error
+        if taken is not None and not _is_of_a_tool(opened.frame) and not _has_lists(opened.frame, taken):
+            return opened, taken
+        found = _by_columns(opened, options)
+        if found is None and taken is not None:
+            return opened, taken
+        if found is None and complete and problem is not None:
+            raise problem
+        opened = opened if found is None else found
+    if complete and opened.imported is not None and "judge_score" not in opened.frame.columns:
+        raise ColumnError(f"{opened.name}: read as {opened.said}", hint="; ".join(opened.imported.lacks))
+    return opened, resolved(opened.frame, opened.reading(options), opened.name, complete=complete)
+
+
+def _has_lists(frame: pd.DataFrame, taken: Mapping[str, str]) -> bool:
+    """Tell whether a column that names or scores candidates holds lists or objects, by its first cell."""
+    held = (frame[taken[role]] for role in _SINGLE if taken.get(role) in frame.columns)
+    return any(isinstance(column.iloc[0], StructuredText | list | dict | np.ndarray) for column in held)
+
+
+def _by_columns(opened: OpenedSource, options: ReadingOptions) -> OpenedSource | None:
+    material = Material(opened.name, frame=opened.frame, named=options.named_columns)
+    found = read_by_importer(material)
+    return None if found is None else _imported(found, opened.name)
+
+
+def _imported(found: Imported, name: str) -> OpenedSource:
+    if not len(found.frame):
+        why = "; ".join(found.lacks) or "no record names a prompt and a candidate"
+        raise FileError(f"{name}: read as {found.format}, and nothing in it can be used", hint=why)
+    return OpenedSource(found.frame, name, found)
+
+
+@dataclass(frozen=True, eq=False)
+class ConvertedTable:
+    """The long table of a file."""
+
+    frame: pd.DataFrame
+    """Columns under their canonical names; the words of prompts and candidates and other columns after them."""
+    said: str
+    """How the file was read; empty for a table in the usual shape."""
+    lacks: tuple[str, ...]
+    """What an audit would need and the file does not hold, a sentence each."""
+    left_out: int
+    """Rows whose prompt or candidate cannot be told."""
+
+
+@opens_a_table
+def convert(source: RowSource, **reading: Unpack[RowKeywords]) -> ConvertedTable:
+    """Return every row of a file whose prompt and candidate can be told.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        A folder too.
+    **reading
+        How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        It cannot be read, or of no row prompt and candidate can be told.
+
+    Examples
+    --------
+    >>> found = convert([{"Task ID": "t", "gpt_score": "85%", "claude_score": "70%"}])
+    >>> found.frame.to_numpy().tolist()
+    [['t', 'gpt', 0.85], ['t', 'claude', 0.7]]
+    """
+    options = ReadingOptions.of(convert, reading)
+    opened = open_source(source, options.named_columns)
+    refuse_duplicate_columns(opened.frame, opened.name)
+    opened, taken = with_columns(opened, options, complete=False)
+    frame = opened.frame
+    told = ~(is_blank_id(frame[taken["prompt_id"]]) | is_blank_id(frame[taken["candidate"]]))
+    if not told.any():
+        raise FileError(
+            f"{opened.name}: no row names a prompt and a candidate",
+            hint="name the columns with --prompt-col and --candidate-col",
+        )
+    frame = frame[told]
+    lacks = list(opened.imported.lacks) if opened.imported is not None else []
+    columns: dict[str, pd.Series] = {}
+    for role in (role for role in ROLES if taken.get(role) in frame.columns):
+        column = frame[taken[role]]
+        columns[role] = column
+        if role in NUMERIC:
+            try:
+                columns[role] = _as_numbers(column, role, options, opened)
+            except RowError as error:
+                lacks.append(str(error))
+    labels = taken.get("oracle_label", "")
+    if isinstance(labels, LabelColumns) and "oracle_label" in options.named_columns:
+        # Names under which the columns of several annotators are found again.
+        columns |= {f"label_{at}": frame[name] for at, name in enumerate(labels.names, start=1)}
+        taken = taken | {f"label {name}": name for name in labels.names}
+    used = {*taken.values(), *columns}
+    others = [name for name in frame.columns if name not in used]
+    for name in sorted(others, key=lambda name: name not in SPOKEN):
+        columns[str(name)] = frame[name]
+    if "judge_score" not in columns and "oracle_label" in columns:
+        # A file that begins with prompt, candidate and label is a label sheet, which nothing writes over.
+        columns["oracle_label"] = columns.pop("oracle_label")
+    made = pd.DataFrame(columns)
+    held = None if not isinstance(labels, LabelColumns) else frame[list(labels.names)]
+    lacks += [sentence for sentence in _lacking(made, held) if sentence.partition(":")[0] not in "; ".join(lacks)]
+    return ConvertedTable(made, opened.said, tuple(lacks), int((~told).sum()))
+
+
+def is_blank_id(column: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Tell which cells are no identifier; NA and null are, because a prompt may be called so."""
+    missing = column.isna().to_numpy(dtype=bool)
+    return np.asarray(missing | (column.astype(str).str.strip() == "").to_numpy(dtype=bool))
+
+
+def _as_numbers(column: pd.Series, role: str, reading: ReadingOptions, opened: OpenedSource) -> pd.Series:
+    """Return a column as plain numbers where it is written otherwise: a comma means another thing in another file."""
+    if role in ("judge_score", "oracle_label"):
+        values, words, said = read_labels(column, source=opened.name, worth=reading.word_values, role=role)
+    else:
+        words = {}
+        values, said = read_numbers(column, role=role, source=opened.name)
+    return pd.Series(values, index=column.index) if said or words else column
+
+
+def _lacking(frame: pd.DataFrame, labels: pd.DataFrame | None) -> Iterator[str]:
+    """Yield what an audit of these rows would need; labels of several annotators are in columns of their own."""
+    pairs = frame[["prompt_id", "candidate"]].astype(str).drop_duplicates()
+    if not pairs["prompt_id"].duplicated().any():
+        yield "no prompt has a second candidate"
+    if "judge_score" not in frame.columns or is_blank(frame["judge_score"]).all():
+        yield "no judge's score: score the responses with bonwise judge"
+    if labels is None and "oracle_label" in frame.columns:
+        labels = frame[["oracle_label"]]
+    if labels is None or all(is_blank(labels[name]).all() for name in labels.columns):
+        yield "no label of a person: give them with --labels, or compare two judges with --oracle judge:NAME"

@@ -1,0 +1,290 @@
+"""Files of text: one pass over the bytes before any parser sees them.
+
+JSON Lines, one object per line with its row number.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from bonwise.errors import FileError, RowError
+from bonwise.printable import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "LONGEST_LINE",
+    "check_text",
+    "file_errors",
+    "json_lines",
+    "json_lines_of",
+    "open_bytes",
+    "open_text",
+    "refuse_pipe",
+]
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
+
+_CHUNK = 2**20
+_SMALL = 256 * 2**20
+_MOST_GROWTH = 100
+"""How many times its size a gzipped file may grow beyond `_SMALL` bytes: text grows to about ten times."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system says of a file into one clear error."""
+    name = str(path)
+    if "\0" in str(path):
+        raise FileError(f"{name}: no such file", hint="check the path")
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileError(f"{name}: no such file", hint="check the path") from error
+    except IsADirectoryError as error:
+        raise FileError(f"{name}: is a folder, not a file", hint="name a file in it") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileError(f"{name}: not a complete gzip file", hint="compress it again") from error
+    except UnicodeError as error:
+        raise FileError(f"{name}: not UTF-8", hint="save the file as UTF-8") from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise FileError(f"{name}: {reason}", hint="check the path, its rights and the disk") from error
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a plain or gzipped file for reading bytes."""
+    if path.suffix.lower() == ".gz":
+        return cast("IO[bytes]", _BoundedGzip(path))
+    return path.open("rb")
+
+
+class _BoundedGzip(gzip.GzipFile):
+    """A gzipped file that is read no further than data of its size can reach."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._most = max(_SMALL, _MOST_GROWTH * path.stat().st_size)
+        super().__init__(path, "rb")
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            parts = []
+            while part := self.read(_CHUNK):
+                parts.append(part)
+            return b"".join(parts)
+        return self._bounded(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._bounded(super().read1(size))
+
+    def _bounded(self, part: bytes) -> bytes:
+        if self.tell() > self._most:
+            raise FileError(
+                f"{self._path}: grows to more than {self._most // 2**20:,} MiB when it is decompressed",
+                hint="decompress it yourself if you trust it",
+            )
+        return part
+
+
+def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
+    """Open a plain or gzipped file for reading UTF-8, with or without a byte order mark."""
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=newline)
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse a pipe or a device, without opening it: that waits until something writes to it.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        It is one.
+    """
+    with file_errors(path):
+        special = path.exists() and not path.is_file() and not path.is_dir()
+    if special:
+        raise FileError(f"{path}: a pipe or device can be read only once", hint="write it to a file first")
+
+
+def check_text(path: Path) -> None:
+    """Refuse a file that is empty, binary, not UTF-8, or has a line beyond `LONGEST_LINE`.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        With the line where the trouble is.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, length, size = 1, 0, 0
+    refuse_pipe(path)
+    with file_errors(path), open_bytes(path) as stream:
+        while chunk := stream.read(_CHUNK):
+            if not size:
+                _refuse_utf_16(path, chunk)
+            size += len(chunk)
+            _refuse_binary(path, chunk, line)
+            _refuse_other_encodings(path, decoder, chunk, line)
+            line, length = _refuse_long_lines(path, chunk, line, length)
+        _refuse_other_encodings(path, decoder, b"", line, final=True)
+    if size == 0:
+        raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
+
+
+def _refuse_utf_16(path: Path, chunk: bytes) -> None:
+    if chunk.startswith(_UTF_16):
+        raise FileError(f"{path}, line 1: UTF-16, not UTF-8", hint="save the file as UTF-8")
+
+
+def _refuse_binary(path: Path, chunk: bytes, line: int) -> None:
+    at = chunk.find(b"\0")
+    if at >= 0:
+        row = line + chunk.count(b"\n", 0, at)
+        raise FileError(
+            f"{path}, line {row}: a NUL byte: the file is binary, not text",
+            hint="give CSV or JSONL as UTF-8 text, or Parquet with the ending .parquet",
+        )
+
+
+def _refuse_other_encodings(
+    path: Path, decoder: codecs.IncrementalDecoder, chunk: bytes, line: int, *, final: bool = False
+) -> None:
+    try:
+        decoder.decode(chunk, final)
+    except UnicodeDecodeError as error:
+        row = line + error.object.count(b"\n", 0, error.start)
+        raise FileError(
+            f"{path}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})",
+            hint="save the file as UTF-8",
+        ) from error
+
+
+def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tuple[int, int]:
+    """Follow line number and length through a chunk; a line counts across chunks."""
+    if length + len(chunk) <= LONGEST_LINE:  # no line of it can be too long
+        last = chunk.rfind(b"\n")
+        return line + chunk.count(b"\n"), (length if last < 0 else -last - 1) + len(chunk)
+    pieces = chunk.split(b"\n")
+    for piece in pieces[:-1]:
+        _refuse_if_long(path, line, length + len(piece))
+        line, length = line + 1, 0
+    length += len(pieces[-1])
+    _refuse_if_long(path, line, length)
+    return line, length
+
+
+def _refuse_if_long(path: Path, line: int, length: int) -> None:
+    if length > LONGEST_LINE:
+        raise FileError(
+            f"{path}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
+            hint="one row per line; check for a missing line break",
+        )
+
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the row number and the object of each non-blank line.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A line that is not one JSON object, or a key that occurs twice in an object.
+    """
+    check_text(path)
+    with file_errors(path), open_text(path) as lines:
+        for row, line in enumerate(lines, start=1):
+            if line.strip():
+                yield row, _object(line, f"{path}, row {row}")
+
+
+def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    r"""Do the same for a stream that can be read only once, each line as soon as it is there.
+
+    Parameters
+    ----------
+    stream : binary file
+    name : str
+        Of the stream, for messages.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A line that is not one JSON object, or a key that occurs twice in an object.
+    bonwise.errors.FileError
+        A line that is not UTF-8 or longer than `bonwise.table.text_files.LONGEST_LINE` bytes, or a stream that
+        cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(json_lines_of(io.BytesIO(b'{"a": 1}\n\n{"a": 2}'), "standard input"))
+    [(1, {'a': 1}), (3, {'a': 2})]
+    """
+    row = 0
+    with file_errors(Path(name)):
+        while line := stream.readline(LONGEST_LINE + 1):
+            row += 1
+            text = _text(line, f"{name}, row {row}")
+            if row == 1:
+                text = text.removeprefix(_BYTE_ORDER_MARK)
+            if text.strip():
+                yield row, _object(text, f"{name}, row {row}")
+
+
+def _text(line: bytes, where: str) -> str:
+    if len(line) > LONGEST_LINE:
+        raise FileError(
+            f"{where}: longer than {LONGEST_LINE // 2**20} MiB",
+            hint="one row per line; check for a missing line break",
+        )
+    try:
+        return line.decode()
+    except UnicodeError as error:
+        raise FileError(f"{where}: not UTF-8", hint="write UTF-8") from error
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    hint = "one JSON object per line"
+    try:
+        record = json.loads(line, object_pairs_hook=_unique)
+        if "\\ud" in line.lower():
+            # Half of a surrogate pair is valid JSON but no text: nothing could store or send it.
+            json.dumps(record, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        message = f"{where}: not JSON: {error.msg} (at character {error.pos + 1})"
+        raise RowError(message, hint=hint) from error
+    except RecursionError as error:
+        raise RowError(f"{where}: nested too deeply", hint=hint) from error
+    except UnicodeError as error:
+        raise RowError(f"{where}: half a surrogate pair", hint="write valid text") from error
+    except KeyError as error:
+        raise RowError(
+            f"{where}: the key {quoted(error.args[0])} occurs twice in one object", hint="keep one of the two"
+        ) from None
+    except ValueError as error:
+        raise RowError(f"{where}: a number with too many digits", hint="write it as text") from error
+    if not isinstance(record, dict):
+        raise RowError(f"{where}: not a JSON object", hint=hint)
+    return record
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise KeyError(next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at])))
+    return made

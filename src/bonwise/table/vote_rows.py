@@ -1,0 +1,265 @@
+"""The rows of a file of votes.
+
+Verdicts in several cells or in lists brought to one column each, its columns found, its verdicts read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import UsageError
+from bonwise.printable import quoted
+from bonwise.table.numbers import StructuredText, is_blank
+from bonwise.table.roles import by_key, key_of
+from bonwise.table.verdict_words import SIDES, Side, plain_word, side_of
+from bonwise.table.vote_columns import NamedVoteColumns, VoteColumns, find_vote_columns, pair_of
+from bonwise.table.vote_readings import ReadVotes, read_votes, votes_of_shares
+
+__all__ = ["ShapedVotes", "VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
+
+_GAMES = ("game 1 winner", "game 2 winner")
+_BASELINE = "baseline"
+_TURNED: Mapping[Side, Side] = {"first": "second", "second": "first", "tie": "tie", "none": "none"}
+_TIE_KEYS = ("winnertie", "tie", "winnertied", "tied")
+
+
+class ShapedVotes(NamedTuple):
+    """Rows with one column per verdict, and how they were made; nothing where they stand as they were."""
+
+    frame: pd.DataFrame
+    reading: str = ""
+
+
+def shaped_votes(frame: pd.DataFrame) -> ShapedVotes:
+    """Bring the votes of a file to one column per verdict.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `bonwise.table.reading.open_rows` returns it.
+
+    Examples
+    --------
+    >>> votes = {"model_a": ["x"], "model_b": ["y"], "winner_model_a": [0], "winner_model_b": [1], "winner_tie": [0]}
+    >>> shaped_votes(pd.DataFrame(votes)).frame["winner_model_a,winner_model_b,winner_tie"].tolist()
+    ['second']
+    """
+    if "games" in frame.columns and "model" in frame.columns:
+        return _of_games(frame)
+    return _of_marks(frame)
+
+
+def _of_games(frame: pd.DataFrame) -> ShapedVotes:
+    """Read the games of Arena-Hard: in the first the baseline is A, in the second the model."""
+    games = [_games(cell) for cell in frame["games"]]
+    if not any(games):
+        return ShapedVotes(frame)
+    orders = [_scores(games, at) for at in range(max(map(len, games)))][:2]
+    shaped = frame.drop(columns="games")
+    shaped = shaped.drop(columns=[name for name in ("judgment", "score") if name in shaped.columns])
+    if _BASELINE not in shaped.columns:
+        shaped[_BASELINE] = _BASELINE
+    shaped[_GAMES[0]] = pd.Series(orders[0], index=frame.index, dtype=object)
+    if len(orders) > 1:
+        turned = [_turned(cell) for cell in orders[1]]
+        shaped[_GAMES[1]] = pd.Series(turned, index=frame.index, dtype=object)
+    # The baseline is the first side: its column goes before that of the model.
+    shaped = shaped.rename(columns={_BASELINE: "model_a", "model": "model_b"})
+    return ShapedVotes(
+        shaped, "the games of Arena-Hard: model_a is the baseline, shown first in game 1 and second in game 2"
+    )
+
+
+def _games(cell: object) -> list[Any]:
+    if type(cell) is StructuredText:
+        with suppress(ValueError):
+            cell = json.loads(cell)
+    found = list(cell) if isinstance(cell, list | tuple | np.ndarray) else []
+    return [one if isinstance(one, Mapping) else {} for one in found]
+
+
+def _scores(games: list[list[Any]], at: int) -> list[object]:
+    return [game[at].get("score") if at < len(game) else None for game in games]
+
+
+def _turned(cell: object) -> object:
+    """Return a verdict on the sides in turn; what is not one stays as it is, and is refused with its row."""
+    side = None if cell is None else side_of(str(cell))
+    return cell if side is None else _TURNED[side]
+
+
+def _of_marks(frame: pd.DataFrame) -> ShapedVotes:
+    """Read a column per outcome, of which one is marked: ``winner_model_a``, ``winner_model_b``, ``winner_tie``."""
+    pair = pair_of(frame)
+    names = by_key(frame.columns)
+    if len(pair) != 2:
+        return ShapedVotes(frame)
+    marks = [next(iter(names.get(f"winner{key_of(one)}", ())), None) for one in pair]
+    tie = next((names[key][0] for key in _TIE_KEYS if key in names), None)
+    if None in marks:
+        return ShapedVotes(frame)
+    columns = [str(one) for one in (*marks, *([] if tie is None else [tie]))]
+    marked = [_marked(frame[column]) for column in columns]
+    if any(one is None for one in marked):
+        return ShapedVotes(frame)
+    found = np.column_stack([one for one in marked if one is not None])
+    words = np.array([*(("first", "second", "tie")[: len(columns)]), ""], dtype=object)
+    # No mark, or more than one, is no verdict.
+    which = np.where(found.sum(axis=1) == 1, found.argmax(axis=1), len(columns))
+    name = ",".join(columns)
+    shaped = frame.drop(columns=columns)
+    shaped[name] = pd.Series(words[which], index=frame.index, dtype=object)
+    return ShapedVotes(shaped, f"the column of {', '.join(columns)} that is marked")
+
+
+def _marked(column: pd.Series) -> npt.NDArray[np.bool_] | None:
+    """Tell which cells are 1 or true; None where others than 0, 1, true, false and blanks are among them."""
+    words = column.astype(str).str.strip().str.lower()
+    known = words.isin(["0", "1", "0.0", "1.0", "true", "false"]).to_numpy(dtype=bool) | is_blank(column)
+    return words.isin(["1", "1.0", "true"]).to_numpy(dtype=bool) if known.all() else None
+
+
+_Floats = npt.NDArray[np.float64]
+_NO_MAP: Mapping[str, Side] = MappingProxyType({})
+_SHOWN = ("shown_first", "shown_second")
+
+
+@dataclass(frozen=True, eq=False)
+class VoteRows:
+    """Votes as they stand in a file."""
+
+    source: str
+    frame: pd.DataFrame = field(repr=False)
+    """The rows; the index holds their numbers."""
+    columns: VoteColumns
+    worth: _Floats = field(repr=False)
+    """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """How the file was read, by column; ``columns`` says which play a role."""
+
+    @classmethod
+    def of(
+        cls,
+        raw: pd.DataFrame,
+        source: str,
+        named: NamedVoteColumns,
+        *,
+        needed: Sequence[str] = ("verdicts", "pair"),
+        verdict_map: Mapping[str, Side] = _NO_MAP,
+    ) -> VoteRows:
+        """Find the columns of a file and read its verdicts.
+
+        Parameters
+        ----------
+        raw : pandas.DataFrame
+            As `bonwise.table.reading.open_rows` returns it.
+        source : str
+            How to name the file in an error.
+        named : NamedVoteColumns
+        needed : sequence of str
+            Roles without which the file is of no use.
+        verdict_map : mapping of str to str
+            What verdicts say, where the user says it.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column that is absent, or a verdict that is none.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"left": ["x"], "right": ["y"], "winner": ["right"]})
+        >>> VoteRows.of(frame, "table", NamedVoteColumns()).worth.tolist()
+        [[0.0]]
+        """
+        shaped = shaped_votes(raw)
+        if not named.every <= set(shaped.frame.columns) and named.every <= set(raw.columns):
+            shaped = ShapedVotes(raw)
+        frame = shaped.frame
+        columns = find_vote_columns(frame, source, named, needed=needed, verdict_map=verdict_map)
+        sides = frame[list(columns.pair)] if columns.pair else None
+        read = {one: _read(frame, one, columns, sides, source, verdict_map) for one in columns.verdicts}
+        values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(one.worth for one in read.values())])
+        # What a shape made of the cells it says itself.
+        readings = {one: found.reading for one, found in read.items() if found.reading and one in raw.columns}
+        return cls(source, frame, columns, values, {"columns": _said(columns, shaped.reading), **readings})
+
+
+def _read(
+    frame: pd.DataFrame,
+    column: str,
+    columns: VoteColumns,
+    sides: pd.DataFrame | None,
+    source: str,
+    verdict_map: Mapping[str, Side],
+) -> ReadVotes:
+    if column in columns.pair:
+        filled = ~is_blank(frame[columns.pair[0]]) & ~is_blank(frame[columns.pair[1]])
+        won = 1.0 if column == columns.pair[0] else 0.0
+        return ReadVotes(np.where(filled, won, np.nan), "the name of the winner")
+    if tuple(columns.verdicts) == _SHOWN:
+        return votes_of_shares(frame[column], source)
+    return read_votes(frame[column], source, sides=sides, verdict_map=verdict_map)
+
+
+def _said(columns: VoteColumns, shape: str) -> str:
+    """Say which columns play which role."""
+    parts = [f"verdicts in {' and '.join(columns.verdicts)}"]
+    if columns.pair:
+        parts.append(f"the first side in {columns.pair[0]} and the second in {columns.pair[1]}")
+    if columns.prompt:
+        parts.append(f"prompts in {','.join(columns.prompt)}")
+    if columns.judge:
+        parts.append(f"judges in {','.join(columns.judge)}")
+    if columns.apart:
+        parts.append(f"pairs of a prompt told apart by {','.join(columns.apart)}")
+    return "; ".join([*([shape] if shape else []), ", ".join(parts)])
+
+
+def one_verdict(values: _Floats) -> _Floats:
+    """Return one verdict per row of those in both orders: the same one, or a tie where they differ.
+
+    Examples
+    --------
+    >>> one_verdict(np.array([[1.0, 1.0], [1.0, 0.0], [0.5, 0.0], [1.0, np.nan]])).tolist()
+    [1.0, 0.5, 0.5, nan]
+    """
+    alike = (values == values[:, :1]).all(axis=1)
+    return np.where(np.isnan(values).any(axis=1), np.nan, np.where(alike, values[:, 0], 0.5))
+
+
+def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, Side]:
+    """Return what verdicts say, by their plain words.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is no mapping, or says something else than ``first``, ``second``, ``tie`` or ``none``.
+
+    Examples
+    --------
+    >>> check_verdict_map({1: "first", "0": "second"})
+    {'1': 'first', '0': 'second'}
+    """
+    if verdict_map is None:
+        return {}
+    if not isinstance(verdict_map, Mapping):
+        raise UsageError(f"verdict_map is {quoted(verdict_map)}", hint="such as {1: 'first', 0: 'second'}")
+    found: dict[str, Side] = {}
+    for word, said in verdict_map.items():
+        side = next((one for one in SIDES if one == said), None)
+        if side is None:
+            raise UsageError(
+                f"verdict_map says {quoted(said)} of {quoted(word)}", hint=f"choose of {', '.join(SIDES)}"
+            )
+        found[plain_word(word)] = side
+    return found

@@ -1,0 +1,216 @@
+"""Raw votes on pairs: which of two models a vote prefers, for which prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import ColumnError, InputError, UsageError
+from bonwise.table.identifiers import as_categories, joined_names
+from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.vote_columns import NamedVoteColumns, VoteColumns
+from bonwise.table.vote_rows import VoteRows, check_verdict_map, one_verdict
+
+__all__ = ["TIES", "Ties", "VoteTable", "tie_value"]
+
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
+Ties = Literal["drop", "half", "pessimistic"]
+"""How a tie counts: not at all, half for each side, or for the alphabetically second model."""
+
+TIES: tuple[Ties, ...] = get_args(Ties)
+
+_WORTH: Mapping[str, float] = MappingProxyType({"drop": float("nan"), "half": 0.5, "pessimistic": 0.0})
+
+
+def tie_value(ties: Ties) -> float:
+    """Return what a tie counts for the first of a pair, where 1 is a vote for it and 0 one for the second.
+
+    Parameters
+    ----------
+    ties : {"drop", "half", "pessimistic"}
+        Left out (NaN); half a vote for each side; or a vote against the first one.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        A way that does not exist.
+
+    Examples
+    --------
+    >>> tie_value("half"), tie_value("pessimistic")
+    (0.5, 0.0)
+    """
+    if ties not in TIES:
+        raise UsageError(f"ties cannot count as {ties!r}", hint=f"choose of {', '.join(TIES)}")
+    return _WORTH[ties]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class VoteTable:
+    """Votes, each on one pair of models and one prompt.
+
+    Of the two models of a pair the *first* is the alphabetically first one, whichever column it stood in.
+    """
+
+    source: str
+    models: tuple[str, ...] = field(repr=False)
+    """Sorted."""
+    first: _Ints = field(repr=False)
+    """Positions in `models`; ``first < second``."""
+    second: _Ints = field(repr=False)
+    """Positions in `models`; ``first < second``."""
+    prompt: _Ints = field(repr=False)
+    """Number of the prompt, the cluster of the vote; each vote its own where no column was named."""
+    prompts_named: bool
+    preferred: _Floats = field(repr=False)
+    """1 where the second model is preferred, 0 where the first, 1/2 for a tie."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows left out, by reason."""
+    columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    """Where they stand in the file."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """How the file was read, by column."""
+
+    @classmethod
+    def read(
+        cls,
+        source: RowSource,
+        *,
+        verdict: str | None = None,
+        pair: Sequence[str] | None = None,
+        prompt: Sequence[str] | None = None,
+        verdict_map: Mapping[str, str] | None = None,
+    ) -> VoteTable:
+        """Read a file or frame; a column that is not named is found by its name and content.
+
+        Parameters
+        ----------
+        source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+        verdict : str, optional
+            Column that says which model won, see `bonwise.table.vote_readings`.
+        pair : sequence of str, optional
+            The two columns that name the models.
+        prompt : sequence of str, optional
+            Columns that together name the prompt; none where it is empty.
+        verdict_map : mapping of str to str, optional
+            What verdicts say: ``first``, ``second``, ``tie`` or ``none``.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            A column that is absent, a verdict that is none, or no vote at all.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"a": ["y", "x"], "b": ["x", "y"], "won": ["model_a", "tie"]})
+        >>> VoteTable.read(frame, verdict="won", pair=["a", "b"]).preferred.tolist()
+        [1.0, 0.5]
+        """
+        raw, name = open_rows(source)
+        named = NamedVoteColumns(
+            verdicts=None if verdict is None else (verdict,),
+            pair=None if pair is None else tuple(pair),
+            prompt=None if prompt is None else tuple(prompt),
+            judge=(),
+        )
+        if pair is not None and len(pair) != 2:
+            raise UsageError(
+                f"{name}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
+                hint="such as --pair-col model_a,model_b",
+            )
+        return cls.of(VoteRows.of(raw, name, named, verdict_map=check_verdict_map(verdict_map)))
+
+    @classmethod
+    def of(cls, rows: VoteRows) -> VoteTable:
+        """Return the votes of a file that was read.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            No vote at all, or one model alone.
+        """
+        raw, name, columns = rows.frame, rows.source, rows.columns
+        won = one_verdict(rows.worth)
+        models, at = _models(raw, columns.pair, name)
+        prompts = (
+            joined_names(raw, columns.prompt, "prompt_id", name).codes.astype(np.int64)
+            if columns.prompt
+            else np.arange(len(raw))
+        )
+        reasons = {"no verdict": np.isnan(won), "a model against itself": ~np.isnan(won) & (at[0] == at[1])}
+        kept = ~np.logical_or.reduce(list(reasons.values()))
+        if not kept.any():
+            raise InputError(f"{name}: no row holds a vote on two models", hint="check the columns that were named")
+        left, right, won = at[0][kept], at[1][kept], won[kept]
+        return cls(
+            name,
+            models,
+            np.minimum(left, right),
+            np.maximum(left, right),
+            prompts[kept],
+            bool(columns.prompt),
+            np.where(left > right, won, 1 - won),
+            {reason: int(found.sum()) for reason, found in reasons.items() if found.any()},
+            columns,
+            rows.readings,
+        )
+
+    @property
+    def ties(self) -> npt.NDArray[np.bool_]:
+        """Which votes are ties."""
+        return np.asarray(self.preferred == 0.5)
+
+    def under(self, ties: Ties | None) -> VoteTable:
+        """Return the votes with ties counted in one way.
+
+        Parameters
+        ----------
+        ties : {"drop", "half", "pessimistic"}, optional
+            Left out; half a vote for each side; or a vote against the alphabetically first model. None is enough
+            where no vote is a tie.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A way that does not exist, or ties and no way to count them.
+        bonwise.errors.InputError
+            Nothing but ties, all left out.
+        """
+        worth = None if ties is None else tie_value(ties)
+        tied = self.ties
+        if not tied.any():
+            return self
+        if worth is None:
+            raise UsageError(
+                f"{self.source}: {tied.sum():,} of {len(tied):,} votes are ties, and how they count was not said",
+                hint="give --ties drop, --ties half, or --ties pessimistic (for the alphabetically second model)",
+            )
+        if not np.isnan(worth):
+            # Votes count for the second model here.
+            return replace(self, preferred=np.where(tied, 1 - worth, self.preferred))
+        if tied.all():
+            raise InputError(f"{self.source}: every vote is a tie", hint="count ties: --ties half or pessimistic")
+        return self._only(~tied, {"tie": int(tied.sum())})
+
+    def _only(self, kept: npt.NDArray[np.bool_], dropped: Mapping[str, int]) -> VoteTable:
+        rows = {name: getattr(self, name)[kept] for name in ("first", "second", "prompt", "preferred")}
+        return replace(self, **rows, dropped={**self.dropped, **dropped})
+
+
+def _models(raw: pd.DataFrame, pair: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[_Ints, _Ints]]:
+    """Return the sorted names of both columns, and where each column's names stand among them."""
+    left, right = (as_categories(raw[column], role="model", source=source) for column in pair)
+    names = sorted({str(name) for part in (left, right) for name in part.categories})
+    if len(names) < 2:
+        raise ColumnError(f"{source}: both columns name one model alone", hint="check --pair-col")
+    index = pd.Index(names, dtype=object)
+    at = tuple(index.get_indexer(pd.Index(part.categories, dtype=object))[part.codes] for part in (left, right))
+    return tuple(names), (at[0].astype(np.int64), at[1].astype(np.int64))

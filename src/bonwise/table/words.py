@@ -1,0 +1,204 @@
+"""The words behind a table.
+
+Prompts, texts and what judges said, looked up for the prompts that are shown, and how long the texts are.
+"""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.errors import InputError
+from bonwise.table.cell_scores import mean_of_rows
+from bonwise.table.pools import read_pools
+
+if TYPE_CHECKING:
+    from bonwise.table.panel import Panel
+    from bonwise.table.score_table import ScoreTable
+
+__all__ = ["PromptWords", "Words", "holds_texts", "text_lengths", "text_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWords:
+    """The words of one prompt."""
+
+    prompt: str | None = None
+    """None where no source holds it."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """By candidate."""
+    raw: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """What a judge said, by judge and candidate; several draws stand one below the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Words from the columns of a table, from a file of pools, or from both; the file goes before the column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bonwise.table.score_table import ScoreTable
+    >>> frame = pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"], "judge_score": [1, 0],
+    ...                       "prompt": "Say hi", "text": ["hi", "no"]})
+    >>> Words(ScoreTable.from_frame(frame)).of(["p"])["p"].texts
+    {'a': 'hi', 'b': 'no'}
+    """
+
+    table: ScoreTable = field(repr=False)
+    pools: str | Path | None = None
+    """JSONL, a pool a line; read anew at each look-up, and never held whole."""
+
+    def of(self, prompt_ids: Iterable[str]) -> dict[str, PromptWords]:
+        """Return the words of some prompts; a prompt of which no word is known is absent.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            The file of pools cannot be read, or holds none of the table's prompts.
+        """
+        wanted = frozenset(prompt_ids)
+        found = _of_columns(self.table, wanted)
+        for name, one in self._of_pools(wanted):
+            held = found.get(name, PromptWords())
+            found[name] = PromptWords(one.prompt, {**held.texts, **one.texts}, held.raw)
+        return found
+
+    def _of_pools(self, wanted: frozenset[str]) -> Iterator[tuple[str, PromptWords]]:
+        if self.pools is None:
+            return
+        fitting = False
+        for pool in read_pools(self.pools):
+            fitting = fitting or pool.prompt_id in self.table.prompts
+            if pool.prompt_id in wanted:
+                yield pool.prompt_id, PromptWords(pool.prompt, {one.id: one.text for one in pool.candidates})
+        if not fitting:
+            raise InputError(
+                f"{self.pools}: no prompt of {self.table.source} is in it",
+                hint="give the pools whose candidates the table scores, under the same prompt_id",
+            )
+
+
+def _of_columns(table: ScoreTable, wanted: frozenset[str]) -> dict[str, PromptWords]:
+    words = table.words
+    if words is None or not wanted:
+        return {}
+    prompts: dict[str, str] = {}
+    texts: dict[str, dict[str, str]] = {}
+    raw: dict[str, dict[tuple[str, str], list[str]]] = {}
+    rows = table.frame.loc[table.frame["prompt_id"].isin(list(wanted)), ["prompt_id", "candidate", "judge"]]
+    spoken = words.loc[rows.index]
+    keys = zip(*(rows[role].astype(object) for role in rows), strict=True)
+    for (name, candidate, judge), line in zip(keys, spoken.to_dict("records"), strict=True):
+        # An empty answer is an answer; only a cell that is not there says nothing.
+        said = {str(role): text for role, cell in line.items() if (text := text_of(cell)) is not None}
+        if "prompt" in said:
+            prompts.setdefault(name, said["prompt"])
+        text = said.get("text", said.get("response"))
+        if text is not None:
+            texts.setdefault(name, {}).setdefault(candidate, text)
+        if "raw" in said:
+            raw.setdefault(name, {}).setdefault((judge, candidate), []).append(said["raw"])
+    return {
+        name: PromptWords(
+            prompts.get(name),
+            texts.get(name, {}),
+            {key: "\n\n".join(draws) for key, draws in raw.get(name, {}).items()},
+        )
+        for name in {*prompts, *texts, *raw}
+    }
+
+
+def text_of(cell: Any) -> str | None:
+    """Return the words of a cell, those of lists and mappings as the reader of JSON Lines has them; None for none."""
+    if isinstance(cell, list | tuple | dict | np.ndarray):
+        try:
+            return json.dumps(cell, default=_listed)
+        except (TypeError, ValueError, RecursionError):  # keys that JSON does not know, or a list that holds itself
+            return reprlib.repr(cell)
+    return None if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
+
+
+def _listed(value: Any) -> Any:
+    # Parquet makes arrays of lists.
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+_Floats = npt.NDArray[np.float64]
+
+_TEXTS = ("text", "response")
+"""Columns with the texts of candidates; of two the first goes before."""
+
+
+def holds_texts(table: ScoreTable) -> bool:
+    """Tell whether a table has a column of the candidates' texts."""
+    return table.words is not None and any(name in table.words.columns for name in _TEXTS)
+
+
+def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> _Floats:
+    """Return the characters of the text of each cell of a panel, NaN where it is not known.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The table that the panel was laid out from.
+    panel : Panel
+    pools : str or pathlib.Path, optional
+        Pools (JSONL) with the texts, which go before those of the table.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        The pools cannot be read, or hold none of the table's prompts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bonwise.table.panel import lay_out
+    >>> from bonwise.table.score_table import ScoreTable
+    >>> table = ScoreTable.from_frame(pd.DataFrame({"prompt_id": ["p", "p"], "candidate": ["a", "b"],
+    ...     "judge_score": [1, 0], "text": ["four", None]}))
+    >>> text_lengths(table, lay_out(table)[0]).tolist()
+    [4.0, nan]
+    """
+    found = mean_of_rows(table, panel, _by_row(table))
+    if pools is not None:
+        in_pools = np.fromiter(_in_pools(Words(table, pools), panel), dtype=np.float64)
+        found = np.where(np.isnan(in_pools), found, in_pools)
+    return found
+
+
+def _by_row(table: ScoreTable) -> _Floats:
+    out = np.full(len(table.frame), np.nan)
+    if table.words is None:
+        return out
+    rows = table.frame.index
+    words = table.words if table.words.index.equals(rows) else table.words.loc[rows]
+    for name in reversed(_TEXTS):
+        if name in words.columns:
+            lengths = np.array([_length(cell) for cell in words[name]], dtype=np.float64)
+            out = np.where(np.isnan(lengths), out, lengths)
+    return out
+
+
+def _length(cell: object) -> float:
+    text = cell if isinstance(cell, str) else text_of(cell)
+    return np.nan if text is None else len(text)
+
+
+def _in_pools(words: Words, panel: Panel) -> Iterator[float]:
+    found = words.of(panel.prompt_ids)
+    names = panel.candidates.to_numpy()[panel.names]
+    at = 0
+    for prompt, size in zip(panel.prompt_ids, panel.sizes.tolist(), strict=True):
+        texts = found[prompt].texts if prompt in found else {}
+        yield from (len(texts[name]) if name in texts else np.nan for name in names[at : at + size])
+        at += size

@@ -1,0 +1,410 @@
+"""Does a preference rest on a few prompts.
+
+Concentration of the signal, and how much votes that share a prompt widen a standard error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "Concentration",
+    "Homogeneity",
+    "VarianceSplit",
+    "cluster_ratio",
+    "concentration",
+    "debiased_squares",
+    "homogeneity",
+    "kappa",
+    "kept_types",
+    "likely_rates",
+    "mass_fraction",
+    "signal",
+    "variance_split",
+]
+
+_Ints = npt.NDArray[np.int64]
+
+_CHUNK_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Homogeneity:
+    """Test of one win rate for all prompts."""
+
+    chi2: float
+    """``sum_i n_i (rate_i - rate)^2 / (rate (1 - rate))``."""
+    df: int
+    """Prompts less 1."""
+    p: float
+    """By the chi-squared law, which is rough where prompts have few votes."""
+    p_permuted: float
+    """By permuting the votes over the prompts: valid whatever their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """How much of the signal the strongest prompts hold."""
+
+    kappa: float
+    """Their part of the sum of squared margins over q, the part they would hold were it spread evenly."""
+    null_quantile: float
+    """What kappa exceeds with probability .05 at most where all prompts are alike."""
+    p: float
+    """Share of permutations with a kappa as large, the data among them."""
+    mass: float
+    """Weighted fraction ``sum_{S_q} w_i d_i^2 / sum w_i d_i^2``."""
+    mass_null_quantile: float
+    """The same for the fraction."""
+    kept: int
+    """``ceil(q m)``."""
+    homogeneity: Homogeneity
+    permutations: int
+
+    def concentrated(self, threshold: float) -> bool:
+        """Tell whether kappa exceeds both the threshold and what it exceeds rarely by chance."""
+        return self.kappa > threshold and self.kappa > self.null_quantile
+
+
+def kept_types(types: int, share: float) -> int:
+    """Return how many of m types a retention share keeps, ``ceil(q m)``.
+
+    Examples
+    --------
+    >>> kept_types(100, 0.07)
+    7
+    """
+    return int(np.ceil(round(share * types, 9)))
+
+
+def kappa(squares: Floats, share: float) -> Floats:
+    """Return the concentration of squared margins, ``sum_{S_q} d_i^2 / (q sum_i d_i^2)``.
+
+    Parameters
+    ----------
+    squares : ndarray of float64, shape (..., types)
+    share : float
+        q, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        NaN where all squares are 0.
+
+    Examples
+    --------
+    >>> float(kappa(np.array([0.04, 0.0, 0.0, 0.0]), 0.25))
+    4.0
+    """
+    top = np.sort(squares, axis=-1)[..., -kept_types(squares.shape[-1], share) :].sum(axis=-1)
+    whole = squares.sum(axis=-1)
+    found: Floats = np.divide(top, share * whole, out=np.full(np.shape(whole), np.nan), where=whole > 1e-12)
+    return found
+
+
+def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
+    """Return the weighted part that the largest squares hold; where weights are equal, q kappa.
+
+    Types at the border that are equal count with their mean weight: no order decides.
+
+    Parameters
+    ----------
+    squares : ndarray of float64, shape (..., types)
+    weights : ndarray of float64, shape (types,)
+    share : float
+    """
+    kept = kept_types(squares.shape[-1], share)
+    border = np.sort(squares, axis=-1)[..., -kept, None]
+    above, equal = squares > border + 1e-12, np.abs(squares - border) <= 1e-12
+    places = kept - above.sum(axis=-1, keepdims=True)
+    part = above + equal * places / equal.sum(axis=-1, keepdims=True)
+    whole = (weights * squares).sum(axis=-1)
+    top = (part * weights * squares).sum(axis=-1)
+    found: Floats = np.divide(top, whole, out=np.full(np.shape(whole), np.nan), where=whole > 1e-12)
+    return found
+
+
+def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
+    """Return an unbiased estimate of each type's squared margin, and its votes, types with one vote left out.
+
+    ``(rate_i - 1/2)^2 - s_i^2 / n_i`` with s_i^2 of divisor n_i - 1; for votes of 0 and 1 the second term is
+    ``rate_i (1 - rate_i) / (n_i - 1)``. A single one may be negative: chance alone makes that.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        1 for the second model, 0 for the first, 1/2 for half a vote each.
+    type_ : ndarray of int64, shape (votes,)
+
+    Returns
+    -------
+    squares, votes : ndarray of float64, shape (types,)
+
+    Examples
+    --------
+    >>> debiased_squares(np.array([1.0, 1, 1, 0]), np.array([0, 0, 1, 1]))[0].tolist()
+    [0.25, -0.25]
+    """
+    _, owner = np.unique(type_, return_inverse=True)
+    n = np.bincount(owner).astype(np.float64)
+    rate = np.bincount(owner, weights=values) / n
+    scatter = np.bincount(owner, weights=(values - rate[owner]) ** 2)
+    several = n > 1
+    n, rate, scatter = n[several], rate[several], scatter[several]
+    return (rate - 0.5) ** 2 - scatter / (n - 1) / n, n
+
+
+def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
+    """Estimate the mean squared margin of the types, weighted by their votes and free of the bias of squares.
+
+    Parameters
+    ----------
+    values, type_ : ndarray, shape (votes,)
+        As in `debiased_squares`.
+    confidence : float
+        Of the interval, by leaving out one type at a time.
+    """
+    squares, n = debiased_squares(values, type_)
+    if len(n) < 2:
+        return Estimate.undefined("fewer than two prompts hold two votes", len(n))
+    total, whole = float(squares @ n), float(n.sum())
+    left_out = (total - squares * n) / (whole - n)
+    return from_jackknife(total / whole, Scatter.without(left_out), len(n), (-np.inf, 0.25), confidence, exact=None)
+
+
+def homogeneity(sums: Floats, votes: Floats) -> Floats:
+    """Return the chi-squared distance of the types' win rates from their common one.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (..., types)
+        Votes for the second model.
+    votes : ndarray of float64, shape (types,)
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        NaN where all votes are alike.
+    """
+    common = sums.sum(axis=-1, keepdims=True) / votes.sum()
+    apart = (votes * (sums / votes - common) ** 2).sum(axis=-1)
+    spread = (common * (1 - common))[..., 0]
+    found: Floats = np.divide(apart, spread, out=np.full(np.shape(apart), np.nan), where=spread > 1e-12)
+    return found
+
+
+def concentration(
+    values: Floats, type_: _Ints, *, share: float = 0.2, permutations: int = 999, seed: int = 0
+) -> Concentration | None:
+    """Measure how concentrated a preference is, and what chance alone would make of it.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        1 for the second model, 0 for the first, 1/2 for half a vote each.
+    type_ : ndarray of int64, shape (votes,)
+        Prompt, or type of prompt. Types weigh by their votes.
+    share : float
+        q, in (0, 1).
+    permutations : int
+        19 or more, so that .05 can be reached.
+    seed : int
+        Of the permutations.
+
+    Returns
+    -------
+    Concentration or None
+        None where there is one type, all votes are alike, or every type is exactly split.
+    """
+    _, owner = np.unique(type_, return_inverse=True)
+    votes = np.bincount(owner).astype(np.float64)
+    sums: Floats = np.asarray(np.bincount(owner, weights=values), dtype=np.float64)
+    squares = (sums / votes - 0.5) ** 2
+    seen = float(kappa(squares, share)), float(homogeneity(sums, votes))
+    if len(votes) < 2 or not np.isfinite(seen).all():
+        return None
+    null = _permuted(values, votes, share, permutations, seed)
+    return Concentration(
+        seen[0],
+        _rarely_exceeded(null[0]),
+        _as_large(null[0], seen[0]),
+        float(mass_fraction(squares, votes, share)),
+        _rarely_exceeded(null[1]),
+        kept_types(len(votes), share),
+        Homogeneity(
+            seen[1],
+            len(votes) - 1,
+            float(special.chdtrc(len(votes) - 1, seen[1])),
+            _as_large(null[2], seen[1]),
+        ),
+        permutations,
+    )
+
+
+def _permuted(values: Floats, votes: Floats, share: float, permutations: int, seed: int) -> Floats:
+    """Return kappa, mass and chi2 with the votes permuted over the types, shape (3, permutations)."""
+    rng = np.random.default_rng(seed)
+    starts = np.concatenate([[0], np.cumsum(votes)[:-1]]).astype(np.int64)
+    step = max(1, _CHUNK_CELLS // len(values))
+    parts = []
+    for at in range(0, permutations, step):
+        rows = min(step, permutations - at)
+        shuffled = rng.permuted(np.tile(values, (rows, 1)), axis=1)
+        sums = np.asarray(np.add.reduceat(shuffled, starts, axis=1), dtype=np.float64)
+        squares = (sums / votes - 0.5) ** 2
+        # A permutation in which every type is split evenly has no signal to concentrate.
+        found = [kappa(squares, share), mass_fraction(squares, votes, share), homogeneity(sums, votes)]
+        parts.append(np.nan_to_num(np.array(found), nan=0.0))
+    return np.concatenate(parts, axis=1)
+
+
+def _rarely_exceeded(null: Floats, significance: float = 0.05) -> float:
+    """Return the order statistic that the data exceed with probability `significance` at most under the null."""
+    last = int(significance * (len(null) + 1) + 1e-9)
+    return float(np.sort(null)[-last]) if last else float("inf")
+
+
+def _as_large(null: Floats, seen: float) -> float:
+    return float(((null >= seen - 1e-9).sum() + 1) / (len(null) + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceSplit:
+    """Variance of the win rates of prompts, split into chance within prompts and differences between them."""
+
+    total: float
+    """Variance of the win rates of the prompts with two votes or more, divisor m - 1."""
+    within: float
+    """Mean of s_q^2 / n_q over these prompts, s_q^2 with divisor n_q - 1: unbiased. For votes of 0 and 1 it is x_q (1
+    - x_q) / (n_q - 1).
+    """
+    between: float
+    """``total - within``: unbiased, so it may fall below 0 where prompts do not differ."""
+    prompts: int
+    """Behind the three figures."""
+    alone: int
+    """Prompts with a single vote, left out: they say nothing of the variance within."""
+    published_total: float
+    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
+    - 1) / n_q and 0 for a prompt with a single vote.
+    """
+    published_within: float
+    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
+    - 1) / n_q and 0 for a prompt with a single vote.
+    """
+    published_between: float
+    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
+    - 1) / n_q and 0 for a prompt with a single vote.
+    """
+
+
+def cluster_ratio(values: Floats, cluster: _Ints) -> float:
+    """Return the cluster-robust standard error of a mean over that of independent votes.
+
+    ``sqrt(sum_g (sum_{i in g} e_i)^2) / sqrt(sum_i e_i^2)`` with ``e_i = y_i - mean(y)``. Its square is the design
+    effect: by so much more votes are needed. It is 1 where no two votes share a cluster, and NaN where all votes
+    are equal.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+    cluster : ndarray of int64, shape (votes,)
+
+    Examples
+    --------
+    >>> round(cluster_ratio(np.array([1.0, 1, 0, 0]), np.array([0, 0, 1, 1])), 3)
+    1.414
+    """
+    off = values - values.mean()
+    apart = float((off**2).sum())
+    if apart <= 1e-12:
+        return float("nan")
+    _, owner = np.unique(cluster, return_inverse=True)
+    together = float((np.bincount(owner, weights=off) ** 2).sum())
+    return float(np.sqrt(together / apart))
+
+
+def variance_split(values: Floats, prompt: _Ints) -> VarianceSplit | None:
+    """Split the variance of win rates over prompts.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        In [0, 1].
+    prompt : ndarray of int64, shape (votes,)
+
+    Returns
+    -------
+    VarianceSplit or None
+        None where fewer than two prompts hold two votes: from clusters of one vote the two parts cannot be told
+        apart.
+
+    Examples
+    --------
+    >>> found = variance_split(np.array([1.0, 1, 0, 1]), np.array([0, 0, 1, 1]))
+    >>> found.total, found.within, found.between
+    (0.125, 0.125, 0.0)
+    """
+    _, owner = np.unique(prompt, return_inverse=True)
+    count = np.bincount(owner).astype(np.float64)
+    rate = np.bincount(owner, weights=values) / count
+    several = count > 1
+    if several.sum() < 2:
+        return None
+    scatter = np.bincount(owner, weights=(values - rate[owner]) ** 2)[several]
+    n = count[several]
+    total, within = float(rate[several].var(ddof=1)), float((scatter / (n - 1) / n).mean())
+    published = float(rate.var(ddof=1)), float((rate * (1 - rate) / count).mean())
+    return VarianceSplit(
+        total,
+        within,
+        total - within,
+        int(several.sum()),
+        int((~several).sum()),
+        *published,
+        published[0] - published[1],
+    )
+
+
+def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
+    """Return win rates that vary between prompts as much as prompts differ, chance within prompts taken out.
+
+    ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: the rates as seen vary more than
+    those behind them. A supposition for planning, no estimate of the rate of any one prompt.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (votes,)
+        In [0, 1].
+    prompt : ndarray of int64, shape (votes,)
+
+    Returns
+    -------
+    rates, votes : ndarray of float64, shape (prompts with two votes or more,)
+        None where fewer than two prompts hold two votes.
+
+    Examples
+    --------
+    >>> found = likely_rates(np.array([1.0, 1, 1, 0, 0, 0]), np.array([0, 0, 1, 1, 2, 2]))
+    >>> found[0].round(3).tolist(), found[1].tolist()
+    ([0.908, 0.5, 0.092], [2.0, 2.0, 2.0])
+    """
+    split = variance_split(values, prompt)
+    if split is None:
+        return None
+    _, owner = np.unique(prompt, return_inverse=True)
+    count = np.bincount(owner).astype(np.float64)
+    several = count > 1
+    rate: Floats = (np.bincount(owner, weights=values) / count)[several]
+    part = np.sqrt(max(split.between, 0.0) / split.total) if split.total > 0 else 0.0
+    rates: Floats = np.clip(rate.mean() + part * (rate - rate.mean()), 0.0, 1.0)
+    return rates, count[several]

@@ -1,0 +1,365 @@
+"""How often votes show a preference, what one vote tells of it, and its margins over pairs of models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.laws import Percentile
+from bonwise.stats.sums import Floats
+
+__all__ = [
+    "NearTies",
+    "PairResamples",
+    "PooledVotes",
+    "ZLaw",
+    "detection_rate",
+    "kl_bounds",
+    "kl_content",
+    "least_error",
+    "least_information",
+    "least_votes",
+    "margin_quantiles",
+    "near_ties",
+    "rejections",
+    "z_law",
+    "z_quantiles",
+    "z_score",
+]
+
+
+class PooledVotes(NamedTuple):
+    """Votes of one pair, by what they say."""
+
+    second: int
+    halves: int
+    first: int
+
+    @property
+    def votes(self) -> int:
+        """Votes in all."""
+        return sum(self)
+
+    @classmethod
+    def of(cls, values: Floats) -> PooledVotes:
+        """Count values of 1, 1/2 and 0."""
+        return cls(*(int((values == value).sum()) for value in (1.0, 0.5, 0.0)))
+
+
+class ZLaw(NamedTuple):
+    """The z of subsamples of one size, and the probability of each."""
+
+    z: Floats
+    chance: Floats
+
+
+def rejections(votes: int, significance: float) -> npt.NDArray[np.bool_]:
+    """Return, for 0 to `votes` votes for one side, whether the exact two-sided binomial test of 1/2 rejects.
+
+    Examples
+    --------
+    >>> np.flatnonzero(rejections(6, 0.05)).tolist()
+    [0, 6]
+    """
+    k = np.arange(votes + 1)
+    # A p-value that is the significance level but for rounding rejects, as it does on paper.
+    return np.asarray(2 * stats.binom.cdf(np.minimum(k, votes - k), votes, 0.5) <= significance * (1 + 1e-9))
+
+
+def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replace: bool) -> float | None:
+    """Return the share of all subsamples of a pool in which the binomial test rejects "no preference".
+
+    Every subsample counts, weighed by how likely it is: the number that repeated subsampling tends to.
+
+    Parameters
+    ----------
+    pool : PooledVotes
+    votes : int
+        Size of a subsample.
+    significance : float
+        Of the two-sided test.
+    replace : bool
+        Drawn with replacement (the pool as the population) or without (the pool is all there is: towards its size
+        the rate becomes the verdict of the pool itself, 0 or 1).
+
+    Returns
+    -------
+    float or None
+        None where the pool holds fewer votes, or half votes, for which the test is not defined.
+
+    Examples
+    --------
+    >>> round(detection_rate(PooledVotes(15, 0, 5), 6, significance=0.05, replace=True), 4)
+    0.1782
+    """
+    if pool.halves or (votes > pool.votes and not replace):
+        return None
+    k = np.flatnonzero(rejections(votes, significance))
+    if replace:
+        chance = stats.binom.pmf(k, votes, pool.second / pool.votes)
+    else:
+        chance = stats.hypergeom.pmf(k, pool.votes, pool.second, votes)
+    # Sums of probabilities may pass 1 by rounding.
+    return min(1.0, float(chance.sum()))
+
+
+def z_score(rate: Floats | float, votes: int) -> Floats:
+    """Return ``|rate - 1/2| / sqrt(rate (1 - rate) / votes)``, infinite where the rate is 0 or 1.
+
+    Examples
+    --------
+    >>> z_score(np.array([0.6, 1.0]), 100).round(2).tolist()
+    [2.04, inf]
+    """
+    rate = np.asarray(rate, dtype=np.float64)
+    spread = np.sqrt(np.maximum(rate * (1 - rate), 0.0) / votes)
+    found: Floats = np.divide(np.abs(rate - 0.5), spread, out=np.full(rate.shape, np.inf), where=spread > 0)
+    return found
+
+
+def z_law(pool: PooledVotes, votes: int, *, replace: bool) -> ZLaw | None:
+    """Return every z that a subsample can have and how likely it is; None where the pool is too small.
+
+    All subsamples count, so that nothing depends on a seed. The z are those of 0, 1/2, 1, ... `votes` votes for the
+    second model, in this order for every pool.
+
+    Parameters
+    ----------
+    pool : PooledVotes
+    votes : int
+        Size of a subsample.
+    replace : bool
+        Drawn with replacement, or without.
+    """
+    if votes > pool.votes and not replace:
+        return None
+    # With replacement one half vote can be drawn many times; without any none can.
+    most = votes * bool(pool.halves) if replace else min(votes, pool.halves)
+    second, halves = np.meshgrid(np.arange(votes + 1), np.arange(most + 1))
+    possible = second + halves <= votes
+    second, halves = second[possible], halves[possible]
+    drawn = np.column_stack([second, halves, votes - second - halves])
+    if replace:
+        chance = stats.multinomial.pmf(drawn, votes, np.array(pool) / pool.votes)
+    else:
+        chance = stats.multivariate_hypergeom.pmf(drawn, np.array(pool), votes)
+    summed = np.bincount(2 * second + halves, weights=chance, minlength=2 * votes + 1)
+    return ZLaw(z_score(np.arange(2 * votes + 1) / (2 * votes), votes), np.asarray(summed, dtype=np.float64))
+
+
+def z_quantiles(laws: Sequence[ZLaw], shares: Floats, weights: Floats) -> Floats:
+    """Return quantiles of z over pools, the smallest z that is not exceeded with the share's probability.
+
+    Parameters
+    ----------
+    laws : sequence of ZLaw
+        Of subsamples of one size, one a pool.
+    shares : ndarray of float64, shape (quantiles,)
+    weights : ndarray of float64, shape (..., pools)
+        Not negative, of sum 1 along the last axis.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., quantiles)
+        Infinite where so many subsamples agree.
+
+    Examples
+    --------
+    >>> z_quantiles([z_law(PooledVotes(3, 0, 1), 4, replace=False)], np.array([0.5]), np.ones(1)).round(3).tolist()
+    [1.155]
+    """
+    order = np.argsort(laws[0].z, kind="stable")
+    below = weights @ np.cumsum([law.chance[order] for law in laws], axis=1)
+    # What sums to the share but for rounding has reached it.
+    at = (below[..., None, :] < shares[:, None] - 1e-9).sum(axis=-1)
+    found: Floats = laws[0].z[order][np.minimum(at, len(order) - 1)]
+    return found
+
+
+_BOUNDED = 0.25
+"""Margin up to which the paper proves its upper bound."""
+
+
+def kl_content(margin: Floats | float) -> Floats:
+    """Return the nats of one vote against "no preference".
+
+    ``(1/2 + d) ln(1 + 2d) + (1/2 - d) ln(1 - 2d)``: 0 at d = 0, ln 2 at d = 1/2 and -1/2.
+
+    Examples
+    --------
+    >>> kl_content(np.array([0.05, 0.1])).round(10).tolist()
+    [0.0050083668, 0.0201355136]
+    """
+    d = np.asarray(margin, dtype=np.float64)
+    found = special.xlog1py(0.5 + d, 2 * d) + special.xlog1py(0.5 - d, -2 * d)
+    return np.asarray(found, dtype=np.float64)
+
+
+def kl_bounds(margin: float) -> tuple[float, float | None]:
+    """Return 2 d^2 and 9/4 d^2, between which the content of a vote lies (lemma 3.1).
+
+    The upper bound is None beyond a margin of 1/4, up to which it is proved.
+
+    Examples
+    --------
+    >>> low, high = kl_bounds(0.05)
+    >>> round(low, 6), round(high, 6)
+    (0.005, 0.005625)
+    """
+    return 2 * margin**2, 2.25 * margin**2 if abs(margin) <= _BOUNDED else None
+
+
+def least_error(information: float) -> float:
+    """Return the least sum of both error rates that any test can have with so many nats: exp(-K) / 2 (theorem 3.2).
+
+    Examples
+    --------
+    >>> round(least_error(1.2040), 3)
+    0.15
+    """
+    return 0.5 * float(np.exp(-information))
+
+
+def least_information(significance: float, miss: float) -> float:
+    """Return the nats without which no test keeps both error rates: ln(1 / (2 (significance + miss))), at least 0.
+
+    Parameters
+    ----------
+    significance, miss : float
+        Probability to see a preference that is not there, and to miss one that is.
+
+    Examples
+    --------
+    >>> round(least_information(0.05, 0.10), 4)
+    1.204
+    """
+    return max(0.0, float(-np.log(2 * (significance + miss))))
+
+
+def least_votes(margin: float, significance: float, miss: float) -> float:
+    """Return a lower bound on the votes any test needs; no number of votes that suffices.
+
+    It holds even for a test that knows every margin and its sign beforehand, which no real test does. Infinite where
+    the margin is 0.
+
+    Examples
+    --------
+    >>> round(least_votes(0.1, 0.05, 0.10), 1)
+    59.8
+    """
+    content = float(kl_content(margin))
+    return least_information(significance, miss) / content if content > 0 else float("inf")
+
+
+_CHUNK_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PairResamples:
+    """Pairs drawn with replacement, the same draws for every figure."""
+
+    pairs: int
+    resamples: int = 2000
+    seed: int = 0
+    confidence: float = 0.95
+    """Of the percentile intervals, two-sided."""
+
+    def drawn(self) -> npt.NDArray[np.int64]:
+        """Return the numbers of the pairs drawn, shape (resamples, pairs)."""
+        return np.random.default_rng(self.seed).integers(0, self.pairs, size=(self.resamples, self.pairs))
+
+    def estimate(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Estimate:
+        """Give a figure over pairs its percentile interval.
+
+        Parameters
+        ----------
+        statistic : callable
+            Takes columns of shape (..., pairs) and returns one figure a leading index; NaN where there is none.
+        columns : ndarray of float64, shape (..., pairs)
+        """
+        value = float(statistic(columns)) if self.pairs else float("nan")
+        if not np.isfinite(value):
+            return Estimate.undefined("no pair says anything of it", self.pairs)
+        if self.pairs < 2:
+            return Estimate(value, None, None, None, self.pairs, None, reason="no interval: it rests on one pair")
+        return self.around(value, self._replicates(statistic, columns))
+
+    def around(self, value: float, replicates: Floats) -> Estimate:
+        """Give a figure the interval of its replicates."""
+        se = float(replicates.std(ddof=1)) if np.isfinite(replicates).all() else float("nan")
+        return Estimate.under(Percentile(replicates), self.confidence, estimate=value, se=se, n=self.pairs)
+
+    def _replicates(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Floats:
+        drawn = self.drawn()
+        step = max(1, _CHUNK_CELLS // self.pairs)
+        parts = [statistic(columns[..., drawn[at : at + step]]) for at in range(0, self.resamples, step)]
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class NearTies:
+    """Pairs so close to a tie that few studies could tell them apart."""
+
+    count: int
+    """Pairs with a margin of at most tau either way."""
+    share: Estimate
+    """Of all pairs."""
+    median: Estimate
+    """Of their absolute margins."""
+
+
+def margin_quantiles(
+    margins: Floats, resamples: PairResamples, shares: tuple[float, ...] = (0.1, 0.25, 0.5)
+) -> tuple[Estimate, ...]:
+    """Estimate quantiles of the absolute margins, linear between pairs.
+
+    Parameters
+    ----------
+    margins : ndarray of float64, shape (pairs,)
+    resamples : PairResamples
+    shares : tuple of float
+
+    Examples
+    --------
+    >>> found = margin_quantiles(np.array([-0.1, 0.2, 0.4]), PairResamples(3), (0.5,))
+    >>> found[0].estimate, found[0].low, found[0].high
+    (0.2, 0.1, 0.4)
+    """
+    sizes = np.abs(margins)
+    return tuple(resamples.estimate(lambda some, at=at: np.quantile(some, at, axis=-1), sizes) for at in shares)  # type: ignore[misc]  # mypy cannot infer a default of a lambda
+
+
+def near_ties(margins: Floats, tau: float, resamples: PairResamples) -> NearTies:
+    """Count the pairs with ``|delta| <= tau``, and say how large their margins are.
+
+    Parameters
+    ----------
+    margins : ndarray of float64, shape (pairs,)
+    tau : float
+        In (0, 1/2).
+    resamples : PairResamples
+    """
+    sizes = np.abs(margins)
+    # A margin that is tau but for rounding belongs to the near ties.
+    near = sizes <= tau + 1e-12
+    return NearTies(
+        int(near.sum()),
+        resamples.estimate(lambda some: some.mean(axis=-1), near.astype(np.float64)),
+        resamples.estimate(_median_of_known, np.where(near, sizes, np.nan)),
+    )
+
+
+def _median_of_known(values: Floats) -> Floats:
+    """Return medians along the last axis, NaN left out; NaN where nothing else is there."""
+    ordered = np.sort(values, axis=-1)  # NaN comes last
+    known = np.isfinite(ordered).sum(axis=-1)
+    ends = [np.maximum(at, 0)[..., None] for at in ((known - 1) // 2, known // 2)]
+    low, high = (np.take_along_axis(ordered, np.minimum(at, values.shape[-1] - 1), axis=-1)[..., 0] for at in ends)
+    found: Floats = np.where(known > 0, (low + high) / 2, np.nan)
+    return found

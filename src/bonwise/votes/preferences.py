@@ -1,0 +1,253 @@
+"""Audit pairwise verdicts: agreement with the oracle, split between and within contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.documented import DocumentedResult
+from bonwise.errors import UsageError
+from bonwise.estimates import estimate_records
+from bonwise.release import release
+from bonwise.results import given
+from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimation import from_jackknife, may_be_0
+from bonwise.stats.jackknife import Scatter, kurtosis_df
+from bonwise.stats.laws import Exact
+from bonwise.stats.sums import Floats
+from bonwise.table.checks import check_confidence
+from bonwise.table.labelled_verdicts import JoinedVotes, LabelledVerdicts
+from bonwise.table.verdict_words import Side
+from bonwise.table.vote_columns import NamedVoteColumns
+from bonwise.table.vote_rows import check_verdict_map
+from bonwise.votes.preferences_result import (
+    ContextCount,
+    JoinedLabels,
+    JudgePreferences,
+    PreferenceCounts,
+    PreferenceMetrics,
+    PreferencesDocument,
+    PreferenceSettings,
+)
+from bonwise.votes.verdict_agreement import PREFERENCE_METRICS, preference_jackknife
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.table.reading import RowSource
+
+__all__ = ["PreferenceAudit", "audit_preferences"]
+
+_SHARES = frozenset({"agreement", "judge_tie_rate", "order_agreement"})
+_CORRELATIONS = frozenset({"phi", "phi_within"})
+_SPLIT = frozenset(name for name in PREFERENCE_METRICS if "between" in name or "within" in name)
+_CONSTANT = "undefined: judge or oracle always says the same"
+_NOTHING_TO_SPLIT = "undefined: no context has two pairs"
+
+
+@dataclass(frozen=True)
+class PreferenceAudit(DocumentedResult):
+    """Pairwise verdicts of one or several judges compared with oracle preferences."""
+
+    judges: Mapping[str, Mapping[str, Estimate]]
+    """Metrics of each judge; the names are those of `verdict_agreement`, and ``order_agreement`` where both
+    presentation orders were given.
+    """
+    prompts: Mapping[str, int]
+    """Prompts and pairs behind each judge's figures."""
+    pairs: Mapping[str, int]
+    """Prompts and pairs behind each judge's figures."""
+    dropped: Mapping[str, Mapping[str, int]]
+    """Rows left out, by judge and reason."""
+    contexts: int
+    settings: PreferenceSettings = field(repr=False)
+    contexts_of_one_pair: Mapping[str, int] = field(default_factory=dict)
+    """Such contexts of each judge: they count in the totals and are lent the part within of the others."""
+    pairs_in_both_orders: Mapping[str, int] = field(default_factory=dict)
+    """Pairs of each judge in two rows, each side first in one of them."""
+    labels: JoinedVotes | None = None
+    """What became of labels in a second file."""
+
+    @property
+    def source(self) -> str:
+        """File, or ``table``."""
+        return self.settings.source
+
+    def __repr__(self) -> str:
+        return f"<PreferenceAudit of {len(self.judges)} judges on {self.source}>"
+
+    def document(self) -> PreferencesDocument:
+        """Return the document of schema ``bonwise.preferences/1``."""
+        judges = {name: self._judge(name, metrics) for name, metrics in self.judges.items()}
+        data = ContextCount(contexts=self.contexts)
+        return PreferencesDocument(
+            data=data, settings=self.settings, judges=judges, **given(labels=_labels(self.labels))
+        )
+
+    def _judge(self, name: str, metrics: Mapping[str, Estimate]) -> JudgePreferences:
+        counts = {
+            "prompts": self.prompts[name],
+            "pairs": self.pairs[name],
+            "dropped": self.dropped.get(name, {}),
+            **given(
+                contexts_of_one_pair=self.contexts_of_one_pair.get(name) or None,
+                pairs_in_both_orders=self.pairs_in_both_orders.get(name) or None,
+            ),
+        }
+        return JudgePreferences(
+            data=PreferenceCounts.model_validate(counts), metrics=PreferenceMetrics(**estimate_records(metrics))
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per judge and metric.
+
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
+        ``method`` and ``reason``: why something is missing.
+        """
+        return super().to_frame()
+
+
+def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
+    source: RowSource,
+    *,
+    verdicts: Sequence[str] = (),
+    oracle: str | None = None,
+    labels: RowSource | None = None,
+    prompt: Sequence[str] = (),
+    judge: Sequence[str] = (),
+    context: Sequence[str] = (),
+    pair: Sequence[str] = (),
+    verdict_map: Mapping[str, str] | None = None,
+    confidence: float = 0.95,
+) -> PreferenceAudit:
+    """Split the agreement of pairwise verdicts into a between- and a within-context part.
+
+    ``Cov(J, O) = Cov(E[J|X], E[O|X]) + E[Cov(J, O|X)]`` and the same for ``Var(O)`` (equations 5 and
+    6 of Landesberg 2026). The means of contexts scatter by chance; the part between does not count that,
+    so it may be negative. Two verdict columns are two presentation orders, averaged: verdicts that
+    contradict each other count as a tie. Columns of verdicts, prompts and sides that are not named are found.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+    verdicts : sequence of str
+        One or two columns with the judge's verdict; see docs/preferences.md for what they may hold.
+    oracle : str, optional
+        Column with the oracle's verdict, in `labels` where these are given.
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Votes of people, joined by prompt and sides, whichever side stands first; of several votes on a pair the
+        majority counts, and a tie where there is none.
+    prompt, judge, context : sequence of str
+        Columns that together name a pair's prompt (the unit of the intervals), its judge, its context X.
+    pair : sequence of str
+        Columns that tell the pairs of one prompt apart, where it has several. With `labels`, the two columns that
+        name the sides, then such columns.
+    verdict_map : mapping of str to str, optional
+        What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1). They are jackknife intervals, clustered by prompt.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": range(4), "set": list("aabb"), "v": [1, 2, 1, 2], "gold": [1, 2, 2, 2]})
+    >>> found = audit_preferences(frame, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    >>> found.judges["judge"]["agreement"].estimate
+    0.75
+    """
+    check_confidence(confidence)
+    named = {"verdicts": verdicts, "prompt": prompt, "judge": judge, "pair": pair}
+    if labels is not None:
+        some = {role: tuple(columns) or None for role, columns in named.items()}
+        table = LabelledVerdicts.joined_with(
+            source, labels, named=NamedVoteColumns(**some), label=oracle, context=context, verdict_map=verdict_map
+        )
+    elif oracle is None:
+        raise UsageError("no labels to compare the verdicts with", hint="give oracle=COLUMN, or labels=FILE")
+    else:
+        table = LabelledVerdicts.read(source, oracle=oracle, context=context, verdict_map=verdict_map, **named)
+    rows = {name: np.asarray(table.judge == name) for name in map(str, table.judge.categories)}
+    rows = {name: mine for name, mine in rows.items() if mine.any()}
+    judges = {name: _judge(table, mine, confidence) for name, mine in rows.items()}
+    prompts = {name: len(np.unique(table.prompt.codes[mine])) for name, mine in rows.items()}
+    pairs = {name: int(mine.sum()) for name, mine in rows.items()}
+    single = {name: int((_sizes(table, mine) == 1).sum()) for name, mine in rows.items()}
+    both = {name: int(table.both_orders[mine].sum()) for name, mine in rows.items()}
+    contexts = len(np.unique(table.context.codes))
+    settings = _settings(table, context, confidence, check_verdict_map(verdict_map))
+    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings, single, both, table.joined)
+
+
+def _labels(found: JoinedVotes | None) -> JoinedLabels | None:
+    if found is None:
+        return None
+    counts = ("rows", "votes", "turned", "pairs", "several", "unanimous", "no_majority")
+    said = {"source": found.source, "left_out": dict(found.left_out)} | {one: getattr(found, one) for one in counts}
+    return JoinedLabels.model_validate(said)
+
+
+def _settings(
+    table: LabelledVerdicts, context: Sequence[str], confidence: float, verdict_map: Mapping[str, Side]
+) -> PreferenceSettings:
+    columns = table.columns
+    sides = () if table.joined is None else columns.pair
+    return PreferenceSettings(
+        confidence=confidence,
+        verdicts=list(columns.verdicts),
+        oracle=table.label,
+        prompt=list(columns.prompt),
+        judge=list(columns.judge),
+        context=list(context),
+        pair=[*sides, *columns.apart],
+        source=table.source,
+        version=release(),
+        readings=dict(table.readings),
+        **given(verdict_map=dict(verdict_map) or None),
+    )
+
+
+def _sizes(table: LabelledVerdicts, mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return how many pairs of one judge each context has."""
+    sizes: npt.NDArray[np.int64] = np.unique(table.context.codes[mine], return_counts=True)[1]
+    return sizes
+
+
+def _judge(table: LabelledVerdicts, mine: npt.NDArray[np.bool_], confidence: float) -> dict[str, Estimate]:
+    verdicts, oracle = table.verdicts[mine], table.oracle[mine]
+    prompt, context = table.prompt.codes[mine].astype(np.int64), table.context.codes[mine].astype(np.int64)
+    n = len(np.unique(prompt))
+    found = preference_jackknife(verdicts.mean(axis=1), oracle, prompt, context)
+    out = {
+        name: _estimate(name, float(value), Scatter(float(se), float(df)), n, confidence)
+        for name, value, se, df in zip(PREFERENCE_METRICS, *found, strict=True)
+    }
+    if _sizes(table, mine).max() < 2:
+        out |= {name: Estimate.undefined(_NOTHING_TO_SPLIT, n) for name in _SPLIT}
+    if out["covariance_between_share"].estimate is not None and may_be_0(out["covariance"]):
+        out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)
+    if verdicts.shape[1] > 1:
+        out["order_agreement"] = _mean((verdicts == verdicts[:, :1]).all(axis=1).astype(float), prompt, confidence)
+    return out
+
+
+def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> Estimate:
+    """Estimate a mean over pairs, clustered by prompt."""
+    _, owner = np.unique(prompt, return_inverse=True)
+    off = np.bincount(owner, weights=values - values.mean()).astype(np.float64)
+    n = len(off)
+    scatter = Scatter(np.nan, np.nan)
+    if n > 1:
+        scatter = Scatter(float(np.sqrt(n / (n - 1) * (off**2).sum()) / len(values)), kurtosis_df(off))
+    return _estimate("order_agreement", float(values.mean()), scatter, n, confidence)
+
+
+def _estimate(name: str, value: float, scatter: Scatter, n: int, confidence: float) -> Estimate:
+    if not np.isfinite(value):
+        return Estimate.undefined(_CONSTANT, n)
+    limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
+    exact = (lambda: Exact(value, n, limits)) if name in _SHARES else None
+    return from_jackknife(value, scatter, n, limits, confidence, exact=exact)

@@ -1,0 +1,174 @@
+"""Pairwise verdicts compared with an oracle's: ``bonwise.preferences/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from bonwise.estimates import EstimateRecord
+from bonwise.results import Confidence, Count, Document, FrameRow, Record
+
+__all__ = [
+    "ContextCount",
+    "JoinedLabels",
+    "JudgePreferences",
+    "PreferenceCounts",
+    "PreferenceMetrics",
+    "PreferenceSettings",
+    "PreferencesDocument",
+]
+
+DroppedVerdict = Literal[
+    "no verdict", "no label", "no label of the pair", "no label of the prompt", "a model against itself"
+]
+"""Why a judge's row is left out; the middle two where labels are in a second file."""
+
+LeftOutLabel = Literal["no verdict", "a model against itself", "prompt not judged", "pair not judged"]
+"""Why a row of labels in a second file is left out."""
+
+
+class ContextCount(Record):
+    """What all judges share."""
+
+    contexts: Count
+    """Of the rows that are used."""
+
+
+class PreferenceCounts(Record):
+    """The counts behind the figures of a judge."""
+
+    prompts: Count
+    pairs: Count
+    dropped: dict[DroppedVerdict, Count]
+    """Rows left out, by reason."""
+    contexts_of_one_pair: Count | None = None
+    """Contexts with a single pair of this judge, where there are any: they count in the totals and are lent the part
+    within of the others.
+    """
+    pairs_in_both_orders: Count | None = None
+    """Pairs in two rows, each side first in one of them: their verdicts are averaged."""
+
+
+class PreferenceMetrics(Record):
+    """The figures of a judge."""
+
+    agreement: EstimateRecord
+    """Share of the oracle's verdicts that the judge shares, a tie counting half; share of its own that are ties."""
+    judge_tie_rate: EstimateRecord
+    """Share of the oracle's verdicts that the judge shares, a tie counting half; share of its own that are ties."""
+    phi: EstimateRecord
+    """Correlation of the verdicts, over all pairs and within contexts."""
+    phi_within: EstimateRecord
+    """Correlation of the verdicts, over all pairs and within contexts."""
+    covariance: EstimateRecord
+    """Of judge and oracle: the whole, the part between contexts and that within them, and the share of the part
+    between, which may be negative. The chance scatter of the means of contexts is no part between.
+    """
+    covariance_between: EstimateRecord
+    """Of judge and oracle: the whole, the part between contexts and that within them, and the share of the part
+    between, which may be negative. The chance scatter of the means of contexts is no part between.
+    """
+    covariance_within: EstimateRecord
+    """Of judge and oracle: the whole, the part between contexts and that within them, and the share of the part
+    between, which may be negative. The chance scatter of the means of contexts is no part between.
+    """
+    covariance_between_share: EstimateRecord
+    """Of judge and oracle: the whole, the part between contexts and that within them, and the share of the part
+    between, which may be negative. The chance scatter of the means of contexts is no part between.
+    """
+    oracle_variance: EstimateRecord
+    """The same of the oracle alone."""
+    oracle_variance_between: EstimateRecord
+    """The same of the oracle alone."""
+    oracle_variance_within: EstimateRecord
+    """The same of the oracle alone."""
+    oracle_between_share: EstimateRecord
+    """The same of the oracle alone."""
+    order_agreement: EstimateRecord | None = None
+    """How often all presentation orders agree, where there are several."""
+
+
+class JudgePreferences(Record):
+    """What was found of one judge."""
+
+    data: PreferenceCounts
+    metrics: PreferenceMetrics
+
+
+class JoinedLabels(Record):
+    """Labels of a second file, joined by pair whichever side stands first."""
+
+    source: str
+    rows: Count
+    """Of the file."""
+    votes: Count
+    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
+    turned: Count
+    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
+    pairs: Count
+    """Judged pairs with a vote."""
+    several: Count
+    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
+
+    """
+    unanimous: Count
+    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
+
+    """
+    no_majority: Count
+    """Pairs with as many votes for either side: their label is a tie."""
+    left_out: dict[LeftOutLabel, Count]
+    """Rows that are not on a judged pair, by reason."""
+
+
+class PreferenceSettings(Record):
+    """What was asked for."""
+
+    confidence: Confidence
+    verdicts: Annotated[list[str], Field(min_length=1)]
+    """Columns of the judge's verdict, one per presentation order."""
+    oracle: str
+    """Column of the oracle's verdict."""
+    prompt: list[str]
+    """Columns that together name each of these."""
+    judge: list[str]
+    """Columns that together name each of these."""
+    context: list[str]
+    """Columns that together name each of these."""
+    pair: list[str]
+    """Columns that together name each of these."""
+    source: str
+    version: str
+    readings: dict[str, str] | None = None
+    """How the files were read, by column; ``columns`` says which play a role."""
+    verdict_map: dict[str, Literal["first", "second", "tie", "none"]] | None = None
+    """What verdicts say, where the user said it."""
+
+
+class PreferencesDocument(Document):
+    """Agreement of pairwise verdicts with an oracle's, split between and within contexts."""
+
+    schema_: Literal["bonwise.preferences/1"] = Field(default="bonwise.preferences/1", alias="schema")
+    data: ContextCount
+    settings: PreferenceSettings
+    judges: Annotated[dict[str, JudgePreferences], Field(min_length=1)]
+    labels: JoinedLabels | None = None
+    """What became of the labels, where these are in a second file."""
+
+    frame_columns = ("judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason")
+
+    @model_validator(mode="after")
+    def _orders_agree_where_there_are_several(self) -> PreferencesDocument:
+        several = len(self.settings.verdicts) > 1
+        for name, judge in self.judges.items():
+            if (judge.metrics.order_agreement is not None) != several:
+                raise ValueError(f"should have order_agreement of {name!r} where there are several orders alone")
+        return self
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per judge and metric."""
+        for name, judge in self.judges.items():
+            for metric, found in judge.metrics.to_dict().items():
+                yield {"judge": name, "metric": metric, **found}

@@ -1,0 +1,504 @@
+"""What the votes of a preference evaluation can and cannot tell, over all pairs and pair by pair.
+
+``bonwise.votes/1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.estimates import EstimateRecord
+from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Positive, Record, Share
+
+__all__ = [
+    "Bounds",
+    "ClusterRatio",
+    "ConcentrationOverPairs",
+    "DetectionOverPairs",
+    "DetectionRates",
+    "DrawnHow",
+    "HomogeneityRecord",
+    "Information",
+    "LeastVotes",
+    "Margin",
+    "MarginQuantile",
+    "NearTiesRecord",
+    "NeededVotes",
+    "PairConcentration",
+    "PairScreening",
+    "PairVariance",
+    "PairVotesRecord",
+    "PublishedVariance",
+    "RatioOverPairs",
+    "ScreeningPowerRecord",
+    "ScreeningRecord",
+    "TieRates",
+    "TotalSignal",
+    "VarianceOverPairs",
+    "VotesData",
+    "VotesDocument",
+    "VotesNeeded",
+    "VotesOverPairs",
+    "VotesSettings",
+    "ZOverPairs",
+]
+
+Margin = Annotated[float, Field(ge=-0.5, le=0.5)]
+"""A share of votes less one half."""
+
+_ROUNDING = 1e-9
+
+
+class NeededVotes(Record):
+    """Votes that see a margin; None stands for no finite number."""
+
+    estimate: NonNegative | None
+    whole: Count | None
+    """The same rounded up."""
+    low: NonNegative | None
+    """At the ends of the margin's interval."""
+    high: NonNegative | None
+    """At the ends of the margin's interval."""
+
+
+class VotesNeeded(Record):
+    """Votes by the level of the two-sided test: .05 and .01."""
+
+    at_05: NeededVotes = Field(alias="0.05")
+    at_01: NeededVotes = Field(alias="0.01")
+
+
+class Bounds(Record):
+    """A figure and the ends of its interval."""
+
+    estimate: NonNegative | None
+    low: NonNegative | None
+    high: NonNegative | None
+    reason: str | None = None
+
+
+class LeastVotes(Record):
+    """A lower bound on votes: no test with these errors does with fewer."""
+
+    level: Share
+    """Errors of the test."""
+    miss: Share
+    """Errors of the test."""
+    estimate: NonNegative | None
+    low: NonNegative | None
+    high: NonNegative | None
+    meaning: str
+
+
+class TotalSignal(Record):
+    """The debiased signal of all votes, which may be negative."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    reason: str | None = None
+
+
+class Information(Record):
+    """What votes tell, in nats."""
+
+    per_vote: Bounds
+    quadratic_bounds: Annotated[list[NonNegative | None], Field(min_length=2, max_length=2)]
+    """Two; None where one is infinite."""
+    stream: NonNegative
+    """Of all votes of the pair."""
+    least_error_sum: NonNegative
+    """Of all votes of the pair."""
+    total: TotalSignal
+    """With the mean squared margin of the prompts in place of the pair's."""
+    least_votes: LeastVotes
+
+
+class ClusterRatio(Record):
+    """Cluster-robust over plain standard error of a pair."""
+
+    estimate: NonNegative | None
+    """The ratio and its square."""
+    design_effect: NonNegative | None
+    """The ratio and its square."""
+    reason: str | None = None
+
+
+class PairVariance(Record):
+    """The variance of the prompts' win rates, split; without chance it may be negative."""
+
+    total: float | None
+    within: float | None
+    between: float | None
+    prompts: Count | None = None
+    """With two votes or more, and with one."""
+    alone: Count | None = None
+    """With two votes or more, and with one."""
+    published_total: float | None = None
+    """As Lee (2026) prints it."""
+    published_within: float | None = None
+    """As Lee (2026) prints it."""
+    published_between: float | None = None
+    """As Lee (2026) prints it."""
+    reason: str | None = None
+
+
+class HomogeneityRecord(Record):
+    """Whether win rates differ between prompts: chi-squared, and by permutation."""
+
+    chi2: NonNegative
+    df: Count
+    p: Share
+    p_permuted: Share
+
+
+class PairConcentration(Record):
+    """Whether few prompts hold most of the preference."""
+
+    kappa: NonNegative | None
+    null_quantile: NonNegative | None = None
+    p: Share | None = None
+    mass: Share | None = None
+    mass_null_quantile: Share | None = None
+    kept: Count | None = None
+    homogeneity: HomogeneityRecord | None = None
+    permutations: Count | None = None
+    exceeds_threshold: bool | None = None
+    exceeds_chance: bool | None = None
+    recommend_two_stage: bool
+    reason: str | None = None
+    """Why there is no kappa."""
+
+
+class ScreeningRecord(Record):
+    """A plan of screening: votes, prompts, and how they are spread over its stages."""
+
+    votes: Count
+    types: Count
+    each: Count
+    first_stage: Count
+    second_stage: Count
+    kept: Count
+
+
+class ScreeningPowerRecord(Record):
+    """How often screening sees a preference, simulated."""
+
+    proportional: Share | None
+    """Without a first stage, and with one."""
+    two_stage: Share | None
+    """Without a first stage, and with one."""
+    mass_kept: Share | None
+    overlap: Share | None
+    repetitions: Count
+
+
+class PairScreening(Record):
+    """Screening of a pair's prompts; None with a reason where it cannot be planned."""
+
+    plan: ScreeningRecord | None
+    simulated: ScreeningPowerRecord | None
+    margins: str | None = None
+    reason: str | None = None
+
+
+class DetectionRates(Record):
+    """How often subsamples show the preference, by their number of votes; None where that is not defined."""
+
+    with_replacement: dict[str, Share | None]
+    without_replacement: dict[str, Share | None]
+
+
+class PairVotesRecord(Record):
+    """One pair of models."""
+
+    first: str
+    """In alphabetical order."""
+    second: str
+    """In alphabetical order."""
+    votes: Annotated[int, Field(ge=1)]
+    """Votes that count, votes as they were cast, and ties among these."""
+    cast: Annotated[int, Field(ge=1)]
+    """Votes that count, votes as they were cast, and ties among these."""
+    ties: Count
+    """Votes that count, votes as they were cast, and ties among these."""
+    tie_rate: Share
+    prompts: Count | None
+    """None where no prompt column was named."""
+    win_rate: EstimateRecord
+    """Share of votes for the second model."""
+    margin: Margin
+    """The same less one half."""
+    near_tie: bool
+    votes_needed: VotesNeeded
+    z: NonNegative | None
+    """None where it is infinite."""
+    z_infinite: bool
+    cluster_ratio: ClusterRatio
+    variance: PairVariance
+    information: Information
+    signal: EstimateRecord
+    """Mean squared margin of the prompts."""
+    concentration: PairConcentration
+    screening: PairScreening
+    detection: DetectionRates
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if max(self.ties, self.votes) > self.cast:
+            raise ValueError(f"{self.votes} votes count and {self.ties} are ties, of {self.cast} cast")
+        if abs(self.tie_rate - self.ties / self.cast) > _ROUNDING:
+            raise ValueError(f"{self.ties} of {self.cast} votes are ties, a rate other than {self.tie_rate}")
+        if self.win_rate.estimate is not None and abs(self.win_rate.estimate - 0.5 - self.margin) > _ROUNDING:
+            raise ValueError(f"a win rate of {self.win_rate.estimate} is no margin of {self.margin}")
+        if (self.z is None) != self.z_infinite:
+            raise ValueError("z is None where it is infinite, and nowhere else")
+        return self
+
+
+DrawnHow = Literal["with_replacement", "without_replacement"]
+"""How subsamples of the votes are drawn."""
+
+
+class VotesData(Record):
+    """What was counted."""
+
+    rows: Count
+    """Of the file."""
+    votes: Count
+    ties: Count
+    pairs: Annotated[int, Field(ge=1)]
+    pairs_left_out: Count
+    models: Annotated[int, Field(ge=2)]
+    prompts: Count | None
+    """None where no prompt column was named."""
+    dropped: dict[str, Count]
+    """Votes left out, by reason."""
+
+
+class VotesSettings(Record):
+    """Every argument as it was given or by default, and what it means."""
+
+    ties: Literal["drop", "half", "pessimistic"] | None
+    near_tie: Annotated[float, Field(gt=0, lt=0.5)]
+    power: Annotated[float, Field(gt=0.5, lt=1)]
+    confidence: Confidence
+    fewest_votes: Annotated[int, Field(ge=2)]
+    kept_share: Annotated[float, Field(gt=0, lt=1)]
+    threshold: Positive
+    votes_at: list[Annotated[int, Field(ge=1)]]
+    z_at: list[Annotated[int, Field(ge=1)]]
+    resamples: Annotated[int, Field(ge=2)]
+    permutations: Annotated[int, Field(ge=19)]
+    repetitions: Annotated[int, Field(ge=2)]
+    seed: Count
+    verdict_col: str
+    """Columns in both presentation orders are joined by a comma; verdicts that differ are a tie."""
+    pair_col: list[str]
+    """As they were named, or as they were found."""
+    prompt_col: list[str]
+    """As they were named, or as they were found."""
+    counting: str
+    first: str
+    source: str
+    version: str
+    readings: dict[str, str] | None = None
+    """How the file was read, by column; ``columns`` says which play a role."""
+    verdict_map: dict[str, Literal["first", "second", "tie", "none"]] | None = None
+    """What verdicts say, where the user said it."""
+
+
+class MarginQuantile(Record):
+    """A quantile of the absolute margins of the pairs: an estimate, and the votes that see it."""
+
+    quantile: Share
+    estimate: NonNegative | None
+    low: float | None
+    high: float | None
+    se: NonNegative | None
+    n: Count
+    interval: str | None
+    method: str
+    reason: str | None = None
+    votes_needed: VotesNeeded | None
+
+
+class NearTiesRecord(Record):
+    """Pairs whose margin is at most `tau`."""
+
+    tau: Share
+    count: Count
+    share: EstimateRecord
+    """Of all pairs, and of their margins."""
+    median: EstimateRecord
+    """Of all pairs, and of their margins."""
+    votes_needed: VotesNeeded | None
+    """At that median."""
+
+
+class TieRates(Record):
+    """Tie rates of the pairs, and their correlation with the margins of the other votes."""
+
+    median: EstimateRecord
+    p90: EstimateRecord
+    correlation_with_margin: EstimateRecord
+
+
+class RatioOverPairs(Record):
+    """What clustering does to standard errors; the figures after `pairs` where any pair has them."""
+
+    median: EstimateRecord
+    pairs: Count
+    least: NonNegative | None = None
+    most: NonNegative | None = None
+    design_effect: NonNegative | None = None
+    single_vote_prompts_only: bool | None = None
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        figures = (self.least, self.most, self.design_effect, self.single_vote_prompts_only)
+        if any((one is None) != (self.pairs == 0) for one in figures):
+            raise ValueError("least, most, design_effect and single_vote_prompts_only stand where there are pairs")
+        return self
+
+
+class PublishedVariance(Record):
+    """The split of the variance as Lee (2026) prints it."""
+
+    total: EstimateRecord
+    within: EstimateRecord
+    between: EstimateRecord
+
+
+class VarianceOverPairs(Record):
+    """Medians over pairs of the variance of win rates, split; `reason` where no pair could be split."""
+
+    pairs: Count
+    total: EstimateRecord | None = None
+    within: EstimateRecord | None = None
+    between: EstimateRecord | None = None
+    published: PublishedVariance | None = None
+    reason: str | None = None
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        figures = (self.total, self.within, self.between, self.published)
+        if any((one is None) != (self.pairs == 0) for one in figures) or (self.reason is None) != (self.pairs > 0):
+            raise ValueError("total, within, between and published stand where there are pairs, else a reason")
+        return self
+
+
+class ZOverPairs(Record):
+    """z of all subsamples of so many votes, with equal weight per pair."""
+
+    votes: Count
+    drawn: DrawnHow
+    pairs: Count
+    p10: EstimateRecord | None = None
+    median: EstimateRecord | None = None
+    infinite_share: Share | None = None
+    pairs_with_infinite: Count | None = None
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        figures = (self.p10, self.median, self.infinite_share, self.pairs_with_infinite)
+        if any((one is None) != (self.pairs == 0) for one in figures):
+            raise ValueError("p10, median, infinite_share and pairs_with_infinite stand where there are pairs")
+        return self
+
+
+class DetectionOverPairs(Record):
+    """How often subsamples of so many votes show the preference of their pair."""
+
+    votes: Count
+    drawn: DrawnHow
+    pairs: Count
+    median: EstimateRecord
+    pairs_with_power: Count
+
+
+class ConcentrationOverPairs(Record):
+    """In how many pairs a few prompts hold most of the preference."""
+
+    pairs: Count
+    above_threshold: Count
+    above_chance: Count
+    above_chance_expected: NonNegative
+    heterogeneous: Count
+    recommend_two_stage: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+
+    @model_validator(mode="after")
+    def _within(self) -> Self:
+        if max(self.above_threshold, self.above_chance, self.heterogeneous) > self.pairs:
+            raise ValueError("more pairs than were tested")
+        return self
+
+
+class VotesOverPairs(Record):
+    """Figures over pairs, each with an interval from the same resampled pairs."""
+
+    margins: list[MarginQuantile]
+    near_ties: NearTiesRecord
+    ties: TieRates
+    cluster_ratio: RatioOverPairs
+    variance: VarianceOverPairs
+    z: list[ZOverPairs]
+    detection: list[DetectionOverPairs]
+    concentration: ConcentrationOverPairs
+
+
+class VotesDocument(Document):
+    """What votes can and cannot tell: of all pairs together, and pair by pair."""
+
+    schema_: Literal["bonwise.votes/1"] = Field(default="bonwise.votes/1", alias="schema")
+    data: VotesData
+    settings: VotesSettings
+    margins: list[MarginQuantile]
+    """Over pairs: as in `VotesOverPairs`."""
+    near_ties: NearTiesRecord
+    """Over pairs: as in `VotesOverPairs`."""
+    ties: TieRates
+    """Over pairs: as in `VotesOverPairs`."""
+    cluster_ratio: RatioOverPairs
+    """Over pairs: as in `VotesOverPairs`."""
+    variance: VarianceOverPairs
+    """Over pairs: as in `VotesOverPairs`."""
+    z: list[ZOverPairs]
+    """Over pairs: as in `VotesOverPairs`."""
+    detection: list[DetectionOverPairs]
+    """Over pairs: as in `VotesOverPairs`."""
+    concentration: ConcentrationOverPairs
+    """Over pairs: as in `VotesOverPairs`."""
+    pairs: Annotated[list[PairVotesRecord], Field(min_length=1)]
+
+    frame_columns = (
+        *("first", "second", "votes", "ties", "metric", "estimate", "low", "high", "se", "n", "interval", "reason"),
+    )
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        for what, told, found in (
+            ("pairs", self.data.pairs, len(self.pairs)),
+            ("votes", self.data.votes, sum(one.votes for one in self.pairs)),
+            ("ties", self.data.ties, sum(one.ties for one in self.pairs)),
+        ):
+            if told != found:
+                raise ValueError(f"data say {what} {told}, the pairs {found}")
+        return self
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per pair and metric."""
+        for pair in self.pairs:
+            about = {"first": pair.first, "second": pair.second, "votes": pair.votes, "ties": pair.ties}
+            for metric, found in _metrics(pair).items():
+                yield {**about, "metric": metric, **found}
+
+
+def _metrics(pair: PairVotesRecord) -> Mapping[str, FrameRow]:
+    rate = pair.win_rate
+    ends = {"estimate": rate.estimate, "low": rate.low, "high": rate.high}
+    margin = {end: None if value is None else value - 0.5 for end, value in ends.items()}
+    return {"win_rate": rate.to_dict(), "margin": {**rate.to_dict(), **margin}, "signal": pair.signal.to_dict()}

@@ -1,0 +1,486 @@
+"""Votes as they are: margins, near ties, what could be detected, what prompts say, and the pairs, closest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+
+from bonwise.estimates import EstimateRecord
+from bonwise.printable import printable
+from bonwise.report.amounts import brief
+from bonwise.report.answers import StatedVerdict, outcome_of, verdict
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
+from bonwise.report.figures.forest import Forest, forest_figure
+from bonwise.report.limits import limits
+from bonwise.report.numbers import (
+    NOTHING,
+    Bounded,
+    Ends,
+    against,
+    count,
+    counted,
+    estimate,
+    interval,
+    listed_counts,
+    number,
+    percent,
+    setting,
+    with_interval,
+)
+from bonwise.votes.result import (
+    DetectionOverPairs,
+    DrawnHow,
+    MarginQuantile,
+    NeededVotes,
+    PairVotesRecord,
+    VarianceOverPairs,
+    VotesDocument,
+    VotesSettings,
+    ZOverPairs,
+)
+
+__all__ = ["MOST_PAIRS", "describe", "drawn_pairs", "share_of_votes", "vote_pairs", "vote_readings", "votes_or_none"]
+
+MOST_PAIRS = 40
+"""Pairs that are shown."""
+
+_LONGEST = 32
+"""Characters of a model's name."""
+
+_HALF = 0.5
+
+
+def vote_pairs(document: VotesDocument) -> Iterator[Block]:
+    """Yield two tables of the pairs, and what their columns mean."""
+    pairs = _closest_first(document)
+    shown = pairs[:MOST_PAIRS]
+    names = (Column("first", "name"), Column("second", "name"))
+    yield Table.of(
+        (
+            *names,
+            Column("votes", spare=3),
+            Column("prompts", spare=2),
+            Column("margin"),
+            Column("interval", spare=4),
+            Column("votes (5% level)"),
+            Column("se ratio", spare=1),
+        ),
+        [(*_names(one), *_margin_row(one)) for one in shown],
+        "Pairs, closest first",
+    )
+    if len(pairs) > MOST_PAIRS:
+        more = counted(len(pairs) - MOST_PAIRS, "pair")
+        yield Said(
+            "caveat", f"{more} with larger margins {'is' if len(pairs) == MOST_PAIRS + 1 else 'are'} in --json alone"
+        )
+    yield Table.of(
+        (
+            *names,
+            Column("nats a vote"),
+            Column("bound"),
+            Column("kappa", spare=2),
+            Column("by chance", spare=1),
+            Column("spread", spare=3),
+            Column("screened", spare=4),
+        ),
+        [(*_names(one), *_told(one)) for one in shown],
+        "What a vote tells, and the prompts behind it",
+    )
+    least = pairs[0].information.least_votes
+    yield Said(
+        "note",
+        f"nats a vote: KL(1/2 + margin, 1/2). bound: no test with errors of {setting(least.level)} and "
+        f"{setting(least.miss)} does with fewer votes, even one that knows all margins; a lower bound, and no test "
+        "is known to do with so few.",
+    )
+    yield Said(
+        "note", "kappa, by chance: concentration of the preference, and what it exceeds in 5% of permutations."
+    )
+    yield from _simulated(pairs, document.settings)
+
+
+def drawn_pairs(document: VotesDocument) -> list[Drawing[Forest]]:
+    """Return the share of votes of each pair as a drawing."""
+    pairs = _closest_first(document)
+    rates = [one.win_rate for one in pairs]
+    return forest_figure(
+        [
+            (f"{second} against {first}", rate.estimate, rate.low, rate.high)
+            for (first, second), rate in zip(map(_names, pairs), rates, strict=True)
+        ],
+        "votes-pairs",
+        "Votes by pair",
+        "Share of the votes for the model that is named first, closest pair first; the line is one half.",
+        _HALF,
+        across="share of votes",
+        said=list(map(share_of_votes, rates)),
+        unit="share",
+    )
+
+
+def share_of_votes(rate: Bounded) -> str:
+    """Write a share of votes with its interval, whose ends are not rounded to one half.
+
+    Examples
+    --------
+    >>> share_of_votes(Ends(0.569, 0.502, 0.634))
+    '57% [50.2%, 63%]'
+    """
+    if rate.low is None or rate.high is None:
+        return estimate(rate, "share")
+    low, high = (against(end, _HALF, "share", like=rate) for end in (rate.low, rate.high))
+    return f"{estimate(rate, 'share')} [{low}, {high}]"
+
+
+def _closest_first(document: VotesDocument) -> list[PairVotesRecord]:
+    return sorted(document.pairs, key=lambda one: abs(one.margin))
+
+
+def votes_or_none(votes: int | None) -> str:
+    """Write a number of votes; what no number of votes sees has none."""
+    return "no number" if votes is None else count(votes)
+
+
+def _simulated(pairs: Sequence[PairVotesRecord], settings: VotesSettings) -> Iterator[Said]:
+    """Say what the two simulated powers are, where there are any."""
+    votes = sorted({one.screening.plan.votes for one in pairs if one.screening.plan is not None})
+    if votes:
+        spent = count(votes[0]) if len(votes) == 1 else f"{count(votes[0])} to {count(votes[-1])}"
+        yield Said(
+            "note",
+            f"spread, screened: how often 'no prompt has a preference' is rejected at the 5% level with {spent} new "
+            f"votes in proportion, and with half of them spent on screening; simulated "
+            f"{counted(settings.repetitions, 'time')} at margins as likely, for planning only.",
+        )
+
+
+def _names(one: PairVotesRecord) -> tuple[str, str]:
+    return printable(one.first, longest=_LONGEST), printable(one.second, longest=_LONGEST)
+
+
+def _margin_row(one: PairVotesRecord) -> tuple[str, ...]:
+    return (
+        count(one.votes),
+        count(one.prompts),
+        estimate(_margin_of(one), sign=True),
+        interval(_margin_of(one), sign=True),
+        votes_or_none(one.votes_needed.at_05.whole),
+        number(one.cluster_ratio.estimate),
+    )
+
+
+def _margin_of(one: PairVotesRecord) -> Ends:
+    rate = one.win_rate
+    return Ends(one.margin, *(None if end is None else end - 0.5 for end in (rate.low, rate.high)))
+
+
+def _told(one: PairVotesRecord) -> tuple[str, ...]:
+    bound, power, kappa = one.information.least_votes.estimate, one.screening.simulated, one.concentration
+    return (
+        number(one.information.per_vote.estimate),
+        NOTHING if bound is None else f">= {count(ceil(bound))}",
+        number(kappa.kappa),
+        number(kappa.null_quantile),
+        number(None if power is None else power.proportional, "share"),
+        number(None if power is None else power.two_stage, "share"),
+    )
+
+
+_LONGEST_READING = 400
+
+
+def vote_readings(readings: Mapping[str, str] | None) -> Iterator[Said]:
+    """Yield which columns play which role, then what each column of verdicts was taken for."""
+    for column, reading in (readings or {}).items():
+        place, _, name = column.rpartition(": ")
+        start = f"{printable(place)}: " if place else ""
+        said = (
+            reading
+            if name == "columns"
+            else f"{printable(name)} read as {printable(reading, longest=_LONGEST_READING)}"
+        )
+        yield Said("note", f"{start}{printable(said, longest=_LONGEST_READING)}")
+
+
+_MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
+
+_REPLACED: dict[DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
+
+
+def describe(document: VotesDocument) -> Part:
+    """Describe what the votes can and cannot tell."""
+    return Part(
+        f"Votes of {printable(document.settings.source)}",
+        [
+            Table.facts(_facts(document.settings)),
+            *drawn_pairs(document),
+            *_opening(document),
+            verdict(_answer(document), _next(document)),
+            Said("note", _MARGIN),
+            _margins(document),
+            *_near_ties(document),
+            *_detection(document),
+            *_prompts(document),
+            *_screening(document),
+            *vote_pairs(document),
+            limits("votes"),
+        ],
+    )
+
+
+def _answer(document: VotesDocument) -> StatedVerdict:
+    """Return in how many pairs the interval of the win rate excludes one half."""
+    pairs = document.pairs
+    seen = [one for one in pairs if outcome_of(one.win_rate, 0.5) != "open"]
+    if len(pairs) == 1:
+        return _answer_of_one(pairs[0])
+    chance = brief(round(len(pairs) * (1 - document.settings.confidence), 2))
+    told = (
+        f"The interval of the share of votes excludes one half in {count(len(seen))} of "
+        f"{counted(len(pairs), 'pair')}; about {chance} would be expected where no model is preferred."
+    )
+    if len(seen) == len(pairs):
+        return StatedVerdict("every preference shown", "good", told)
+    if not seen:
+        return StatedVerdict("no preference shown", "open", told)
+    return StatedVerdict(f"{count(len(seen))} of {count(len(pairs))} shown", "open", told)
+
+
+def _answer_of_one(pair: PairVotesRecord) -> StatedVerdict:
+    first, second = (printable(one, longest=_LONGEST) for one in (pair.first, pair.second))
+    outcome = outcome_of(pair.win_rate, 0.5)
+    share = f"{second} has {share_of_votes(pair.win_rate)} of the votes against {first}"
+    if outcome == "open":
+        return StatedVerdict("no preference shown", "open", f"Neither model is shown to be preferred: {share}.")
+    preferred = second if outcome == "above" else first
+    return StatedVerdict(f"{preferred} is preferred", "good", f"A preference is shown: {share}.")
+
+
+def _next(document: VotesDocument) -> list[Said]:
+    """Say how many votes the closest pair takes that shows nothing yet."""
+    unseen = [one for one in document.pairs if outcome_of(one.win_rate, 0.5) == "open"]
+    if not unseen:
+        return []
+    nearest = max(unseen, key=lambda one: abs(one.margin))
+    names = " and ".join(printable(one, longest=_LONGEST) for one in (nearest.first, nearest.second))
+    whole = nearest.votes_needed.at_05.whole
+    if whole is None:
+        return [Said("finding", f"Collect more votes: for {names} no number of votes can be named at this margin.")]
+    return [Said("finding", f"Collect more votes: {names} take {count(whole)} if their margin stays as it is.")]
+
+
+def _facts(settings: VotesSettings) -> Iterator[tuple[str, str]]:
+    yield "votes", settings.source
+    yield "intervals", percent(settings.confidence)
+    yield "seed", str(settings.seed)
+    yield "bonwise", settings.version
+
+
+def _opening(document: VotesDocument) -> Iterator[Said]:
+    data, settings = document.data, document.settings
+    prompts = f" for {counted(data.prompts, 'prompt')}" if data.prompts else ""
+    clustered = "clustered by prompt" if data.prompts else "each vote is its own cluster: no prompt column was named"
+    yield Said(
+        "note",
+        f"{counted(data.votes, 'vote')} on {counted(data.pairs, 'pair')} of {counted(data.models, 'model')}{prompts}"
+        f"; intervals at {percent(settings.confidence)}: of a pair {clustered}, over pairs by resampling the pairs",
+    )
+    if settings.ties is not None:
+        yield Said("note", f"ties: {settings.ties}. {counted(data.ties, 'vote')} are ties; {settings.counting}")
+    yield from vote_readings(settings.readings)
+    rates = document.ties
+    if data.ties:
+        yield Said(
+            "finding",
+            f"tie rate of a pair: median {_with_interval(rates.median)}, 90th percentile "
+            f"{estimate(rates.p90, 'share')}; correlation with the margin of the other votes "
+            f"{_correlation(rates.correlation_with_margin)}",
+        )
+    if data.dropped:
+        few = f"; {count(data.pairs_left_out)} of the pairs" if data.pairs_left_out else ""
+        yield Said("caveat", f"left out: {listed_counts(data.dropped.items())}{few}")
+
+
+def _correlation(found: EstimateRecord) -> str:
+    return "unknown" if found.estimate is None else with_interval(found)
+
+
+def _with_interval(found: EstimateRecord) -> str:
+    return f"{estimate(found, 'share')} {interval(found, 'share')}"
+
+
+def _margins(document: VotesDocument) -> Table:
+    columns = (
+        Column("quantile", "name"),
+        Column("|margin|"),
+        Column("interval"),
+        Column("votes (5% level)"),
+        Column("interval"),
+        Column("votes (1% level)", spare=2),
+        Column("interval", spare=1),
+    )
+    title = f"Votes needed to see the margin of a pair with power {percent(document.settings.power)}"
+    return Table.of(columns, [tuple(_margin(one)) for one in document.margins], title)
+
+
+def _margin(one: MarginQuantile) -> Iterator[str]:
+    yield f"p{setting(100 * one.quantile)}"
+    yield estimate(one)
+    yield interval(one)
+    needed = one.votes_needed
+    for level in (None, None) if needed is None else (needed.at_05, needed.at_01):
+        yield from (NOTHING, NOTHING) if level is None else _needed(level)
+
+
+def _needed(found: NeededVotes) -> tuple[str, str]:
+    # A margin that may be 0 takes any number of votes.
+    most = "no end" if found.high is None else count(ceil(found.high))
+    ends = NOTHING if found.low is None else f"[{count(ceil(found.low))}, {most}]"
+    return votes_or_none(found.whole), ends
+
+
+def _near_ties(document: VotesDocument) -> Iterator[Said]:
+    near = document.near_ties
+    said = (
+        f"near ties (|margin| <= {setting(near.tau)}): {count(near.count)} of {counted(document.data.pairs, 'pair')}"
+        f", share {_with_interval(near.share)}"
+    )
+    if near.votes_needed is not None:
+        votes = votes_or_none(near.votes_needed.at_05.whole)
+        said += f"; their median {estimate(near.median)} takes {votes} votes at the 5% level"
+    yield Said("finding", said)
+    which = ", ties not among them" if document.settings.ties == "drop" else ""
+    yield Said(
+        "note",
+        f"These are counts of independent votes{which}, at margins as estimated. A preference that is not seen with "
+        "fewer votes is not shown to be absent.",
+    )
+
+
+def _detection(document: VotesDocument) -> Iterator[Block]:
+    known = [one for one in document.detection if one.median.estimate is not None]
+    if known:
+        columns = (
+            Column("votes", "name"),
+            Column("replacement", "words"),
+            Column("median rate"),
+            Column("interval"),
+            Column(f"pairs at {setting(document.settings.power)}"),
+        )
+        title = "How often subsamples of a pair's votes show its preference (binomial test at .05)"
+        yield Table.of(columns, [_rate(one) for one in known], title)
+        yield Said(
+            "note",
+            "Without replacement the pool is all there is: near its size the rate is the pool's own verdict, not "
+            "power.",
+        )
+    else:
+        yield Said("caveat", "no rates of detection: the binomial test is not defined for half votes")
+    rows = [row for one in document.z for row in _z(one)]
+    if rows:
+        yield Table.of(
+            (
+                Column("votes", "name"),
+                Column("replacement", "words"),
+                Column("p10 of z"),
+                Column("interval"),
+                Column("median z"),
+                Column("interval"),
+                Column("infinite", spare=1),
+                Column("pairs", spare=2),
+            ),
+            rows,
+            "z = |rate - 1/2| / sqrt(rate (1 - rate) / votes) of all subsamples, with equal weight per pair",
+        )
+
+
+def _rate(one: DetectionOverPairs) -> tuple[str, ...]:
+    return (
+        count(one.votes),
+        _REPLACED[one.drawn],
+        estimate(one.median, "share"),
+        interval(one.median, "share"),
+        f"{count(one.pairs_with_power)} of {count(one.pairs)}",
+    )
+
+
+def _z(one: ZOverPairs) -> Iterator[tuple[str, ...]]:
+    if one.p10 is None or one.median is None or one.infinite_share is None:
+        return
+    figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), _ends(found))]
+    yield count(one.votes), _REPLACED[one.drawn], *figures, number(one.infinite_share, "share"), count(one.pairs)
+
+
+def _or_infinite(found: EstimateRecord) -> str:
+    return "infinite" if found.estimate is None else estimate(found)
+
+
+def _ends(found: EstimateRecord) -> str:
+    return interval(found)
+
+
+def _prompts(document: VotesDocument) -> Iterator[Said]:
+    found = document.cluster_ratio
+    if not found.pairs:
+        yield Said("caveat", "prompts: no prompt column was named, so what votes on one prompt share is unknown")
+        return
+    yield Said(
+        "finding",
+        f"prompts: clustering multiplies a pair's standard error by {estimate(found.median)} "
+        f"{interval(found.median)} at the median ({number(found.least, like=found.median)} to "
+        f"{number(found.most, like=found.median)}): "
+        f"{number(found.design_effect)} votes are worth one independent vote",
+    )
+    if found.single_vote_prompts_only:
+        yield Said("caveat", "no prompt has two votes of a pair: the ratio is 1 whatever raters do")
+    yield from _variance(document.variance)
+
+
+def _variance(found: VarianceOverPairs) -> Iterator[Said]:
+    if found.published is None:
+        yield Said("caveat", f"variance of win rates: not split, {found.reason}")
+        return
+    named = (("total", found.total), ("within", found.within), ("between", found.between))
+    parts = ", ".join(f"{name} {estimate(one)} {interval(one)}" for name, one in named)
+    yield Said(
+        "finding",
+        f"variance of a prompt's win rate, medians of {counted(found.pairs, 'pair')}, prompts with two votes or "
+        f"more: {parts}",
+    )
+    known = found.published
+    published = " / ".join(estimate(one) for one in (known.total, known.within, known.between))
+    yield Said("note", f"the same as Lee (2026) prints it, biased for prompts with few votes: {published}")
+
+
+def _screening(document: VotesDocument) -> Iterator[Said]:
+    found, settings = document.concentration, document.settings
+    if not found.pairs:
+        return
+    of = counted(found.pairs, "pair")
+    yield Said(
+        "finding",
+        f"concentration: kappa is above {setting(settings.threshold)} in {count(found.above_threshold)} of {of}. "
+        "That rule alone is not evidence: with few votes per prompt it fires on prompts that are all alike.",
+    )
+    yield Said(
+        "finding",
+        f"Above what permuting the votes over prompts gives in 95% of cases: {count(found.above_chance)} of {of} "
+        f"({brief(found.above_chance_expected)} expected by chance).",
+    )
+    yield Said(
+        "finding",
+        "Win rates differ between prompts (chi-squared, p of permuted votes at most .05) in "
+        f"{count(found.heterogeneous)} of {of}.",
+    )
+    named = ", ".join(
+        f"{printable(a, longest=32)} and {printable(b, longest=32)}"
+        for a, b in found.recommend_two_stage[:MOST_PAIRS]
+    )
+    yield Said(
+        "finding", f"two-stage screening may help for: {named}" if named else "two-stage screening: for no pair"
+    )
+    yield Said(
+        "note",
+        "Screening chooses prompts to look at next. Its test is one of 'no prompt has a preference', never of the "
+        "mean preference: preferences that cancel over prompts are rejected most of the time.",
+    )

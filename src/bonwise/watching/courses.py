@@ -1,0 +1,258 @@
+"""The course of one signal: its evidence at every look, and the first alarm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.report.numbers import counted
+from bonwise.results import given
+from bonwise.stats.sums import Floats
+from bonwise.watching.drift import (
+    PART,
+    ChangeEvidence,
+    Looks,
+    bounded_evidence,
+    first_alarm,
+    normal_scores,
+    scores_evidence,
+)
+from bonwise.watching.levels import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
+from bonwise.watching.result import Alarm, LevelRecord, WatchedLook, WatchedSignal
+from bonwise.watching.signals import RECOVERY, SIGNALS, LoggedSignal, PeriodTotals
+
+__all__ = ["AuditedLevel", "WatchRule", "by_bound", "by_ranks", "not_watched"]
+
+_FEWEST = 5
+"""Looks below which a baseline ranks nothing."""
+
+_NEAR_ONE = 1 - 1e-9
+"""Of a recovery of 1 nothing can be lost, and no stake is too high."""
+
+_LOG_10 = float(np.log(10))
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRule:
+    """What all signals are watched by."""
+
+    confidence: float
+    """1 minus it is the chance of any false alarm within a year of looks."""
+    year: int
+    seed: int
+    names: tuple[str, ...]
+    """Of all periods, those of the baseline first."""
+    baseline: int
+    """How many of them are the baseline."""
+
+    @property
+    def share(self) -> float:
+        """What each signal has of the chance: the same whether or not the others are watched."""
+        return (1 - self.confidence) / len(SIGNALS)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedLevel:
+    """What an audit found of a signal."""
+
+    source: str
+    estimate: float
+    se: float
+    low: float | None
+    high: float | None
+    count: int
+    """Prompts behind it."""
+    draws: float | None = None
+    """Of recovery: `count` times the mean possible gain, labels in [0, 1]; 1 each where it is missing."""
+
+    def record(self) -> LevelRecord:
+        """Return it as a document holds a level."""
+        return LevelRecord(estimate=self.estimate, low=self.low, high=self.high, periods=0, picks=self.count)
+
+
+def not_watched(signal: LoggedSignal, reason: str, *, early: bool = False) -> WatchedSignal:
+    """Return a signal that is not watched, with the reason."""
+    return WatchedSignal(
+        unit=signal.unit,
+        status="too early" if early else "not watched",
+        reason=reason,
+        undefined=dict(signal.undefined),
+        looks=[],
+    )
+
+
+def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
+    """Watch a signal by how its periods rank among those before them.
+
+    Parameters
+    ----------
+    signal : LoggedSignal
+    rule : WatchRule
+    source : str
+        What the baseline is.
+    """
+    seed = (rule.seed, list(SIGNALS).index(signal.name))
+    looks = Looks.of(
+        signal.u,
+        signal.v,
+        signal.period,
+        periods=len(rule.names),
+        baseline=rule.baseline,
+        # Labels are few, so a look takes all that a usual period has.
+        part=1.0 if signal.name == RECOVERY else PART,
+        seed=seed,
+    )
+    watched = len(looks.u) - looks.baseline
+    if looks.baseline < _FEWEST:
+        return not_watched(signal, f"its baseline has {counted(looks.baseline, 'look')}, and ranks need {_FEWEST}")
+    if not watched:
+        return not_watched(signal, "it waits for the first look after the baseline", early=True)
+    draws = np.random.default_rng(seed).random(watched)
+    scores = normal_scores(looks.u, looks.v, looks.baseline, draws)
+    evidence = scores_evidence(scores, rule.year, "below" if signal.name == RECOVERY else "both")
+    course = _RunningSignal(
+        signal,
+        rule,
+        signal.totals(len(rule.names)),
+        evidence,
+        looks.first[looks.baseline :],
+        looks.last[looks.baseline :],
+        rule.share,
+    )
+    before = course.level(0, rule.baseline)
+    alarm = course.alarm(before.estimate)
+    spans = zip(looks.first[: looks.baseline].tolist(), looks.last[: looks.baseline].tolist(), strict=True)
+    told = [*(course.look(*span, None) for span in spans), *course.looks()]
+    steady = told if alarm is None else told[: looks.baseline]
+    correlation = neighbour_correlation(np.array([one.value for one in steady if one.value is not None]))
+    return WatchedSignal(
+        unit=signal.unit,
+        status="not moved" if alarm is None else "moved",
+        method="ranks",
+        baseline=before,
+        baseline_source=source,
+        now=course.level(rule.baseline, len(rule.names)),
+        look_size=looks.size,
+        threshold=-float(np.log10(rule.share)),
+        undefined=dict(signal.undefined),
+        looks=told,
+        **given(alarm=alarm, neighbours=correlation),
+    )
+
+
+def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> WatchedSignal:
+    """Watch a signal against what an audit found: the mean of each period against the bounds of that figure.
+
+    Half of the signal's chance is spent on the bounds, half on the evidence. A tie rate can rise or fall, recovery
+    only fall. u and v of a pick lie in [0, 1], u at most v.
+
+    Parameters
+    ----------
+    signal : LoggedSignal
+    rule : WatchRule
+        Periods of its baseline are not watched.
+    audited : AuditedLevel
+    """
+    totals = signal.totals(len(rule.names))
+    told = np.flatnonzero(totals.picks > 0)
+    told = told[told >= rule.baseline]
+    if not told.size:
+        return not_watched(signal, "it waits for the first pick that tells it", early=True)
+    u, v, chance = totals.u[told] / totals.picks[told], totals.v[told] / totals.picks[told], rule.share / 2
+    evidence = (_below if signal.name == RECOVERY else _either_side)(u, v, audited, chance, rule.year)
+    course = _RunningSignal(signal, rule, totals, evidence, told, told, chance)
+    alarm = course.alarm(audited.estimate)
+    return WatchedSignal(
+        unit=signal.unit,
+        status="not moved" if alarm is None else "moved",
+        method="bound",
+        baseline=audited.record(),
+        baseline_source=audited.source,
+        now=course.level(rule.baseline, len(rule.names)),
+        threshold=-float(np.log10(chance)),
+        undefined=dict(signal.undefined),
+        looks=list(course.looks()),
+        **given(alarm=alarm),
+    )
+
+
+def _below(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> ChangeEvidence:
+    """Return the evidence that a ratio is below the lower bound of the audit: that ``bound v - u`` is above 0."""
+    draws = audited.count if audited.draws is None else audited.draws
+    bound = min(lowest_recovery(audited.estimate, audited.se, audited.count, draws, chance), _NEAR_ONE)
+    return bounded_evidence(bound * v - u, 1 - bound, year)
+
+
+def _either_side(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> ChangeEvidence:
+    """Return the evidence that a mean of values in [0, 1] is above the upper bound, or below the lower one."""
+    del v  # each pick counts once
+    most, least = (
+        bound(audited.estimate, audited.se, audited.count, chance / 2) for bound in (highest_share, lowest_share)
+    )
+    rise = bounded_evidence(u - most, most, year)
+    fall = bounded_evidence(least - u, 1 - least, year)
+    log_e = np.logaddexp(rise.log_e, fall.log_e) - np.log(2)
+    return ChangeEvidence(log_e, np.where(rise.log_e >= fall.log_e, rise.start, fall.start))
+
+
+@dataclass(frozen=True, eq=False)
+class _RunningSignal:
+    """The watched looks of a signal with their evidence."""
+
+    signal: LoggedSignal
+    rule: WatchRule
+    totals: PeriodTotals
+    evidence: ChangeEvidence
+    first: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int64]
+    chance: float
+
+    def alarm(self, before: float | None) -> Alarm | None:
+        """Return the first alarm; `before` is the level of the baseline."""
+        at = first_alarm(self.evidence.log_e, self.chance)
+        if at is None:
+            return None
+        since, until = int(self.first[int(self.evidence.start[at])]), int(self.last[at])
+        # The level that raised the alarm says which way, also where it has gone back since.
+        then = self.totals.over(since, until) or 0.0
+        fell = self.signal.name == RECOVERY or then < (before or 0.0)
+        names = self.rule.names
+        return Alarm(
+            period=names[until],
+            since=names[since],
+            direction="fell" if fell else "rose",
+            level=self.level(since, len(names)),
+        )
+
+    def level(self, start: int, end: int) -> LevelRecord:
+        """Return the level of the periods from `start` to before `end`."""
+        mine = self.totals.between(start, end)
+        share = self.signal.unit == "share" and self.signal.name != RECOVERY
+        found = level_over(mine.u, mine.v, self.rule.confidence, share=share)
+        return LevelRecord(
+            estimate=found.estimate,
+            low=found.low,
+            high=found.high,
+            periods=len(mine.u),
+            picks=int(mine.picks.sum()),
+            **given(reason=found.reason or None),
+        )
+
+    def looks(self) -> Iterator[WatchedLook]:
+        """Yield the watched looks."""
+        for first, last, log_e in zip(
+            self.first.tolist(), self.last.tolist(), self.evidence.log_e.tolist(), strict=True
+        ):
+            yield self.look(first, last, log_e)
+
+    def look(self, first: int, last: int, log_e: float | None) -> WatchedLook:
+        """Return a look from one period to another; in the baseline there is no evidence."""
+        return WatchedLook(
+            first=self.rule.names[first],
+            last=self.rule.names[last],
+            value=self.totals.over(first, last),
+            log10_e=None if log_e is None else log_e / _LOG_10,
+        )

@@ -1,0 +1,287 @@
+"""Did a stream change at some unknown time.
+
+Looks of one size, their ranks as normal scores, and the evidence of bets on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from bonwise.stats.sums import TIE_DECIMALS, Floats
+
+__all__ = [
+    "PART",
+    "ChangeEvidence",
+    "Looks",
+    "Sides",
+    "bounded_evidence",
+    "first_alarm",
+    "look_size",
+    "normal_scores",
+    "scores_evidence",
+]
+
+Sides = Literal["both", "above", "below"]
+
+SPREAD = 1.0
+"""Standard deviation of the shifts that are bet on, in standard deviations of a period."""
+
+STAKES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
+"""Shares of the largest stake that cannot lose more than everything."""
+
+_Ints = npt.NDArray[np.int64]
+
+
+class ChangeEvidence(NamedTuple):
+    """What a stream says at each of its looks."""
+
+    log_e: Floats
+    """Natural logarithm of ``M_t``."""
+    start: _Ints
+    """The start whose bet is worth most, counted as looks from 0."""
+
+
+def scores_evidence(scores: Floats, year: int, sides: Sides = "both") -> ChangeEvidence:
+    """Return the evidence that independent standard normal scores have moved.
+
+    The bet from s on is the likelihood ratio of a shift that is itself drawn from a normal law of mean 0 and standard
+    deviation `SPREAD`, or from its half above or below 0. With k scores of sum S since s and ``c = 1 + k SPREAD^2``:
+    ``E = exp(S^2 SPREAD^2 / (2 c)) / sqrt(c)``, of one half times ``2 Phi(+-S SPREAD / sqrt(c))``.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (..., looks)
+        See `bonwise.watching.drift.normal_scores`.
+    year : int
+        Looks over which the chance of a false alarm is spent, L.
+    sides : {"both", "above", "below"}
+
+    Examples
+    --------
+    >>> found = scores_evidence(np.array([0.1, -0.3, 2.9, 3.1, 2.8]), 10)
+    >>> np.exp(found.log_e).round(2).tolist(), found.start.tolist()
+    ([0.97, 0.93, 1.58, 28.87, 900.64], [0, 1, 2, 2, 2])
+    """
+    sign = -1.0 if sides == "below" else 1.0
+
+    def bets(at: int, first: int) -> Floats:
+        since = np.cumsum(scores[..., first : at + 1][..., ::-1], axis=-1)[..., ::-1]
+        spread = 1 + np.arange(at - first + 1, 0, -1.0) * SPREAD**2
+        worth = since**2 * SPREAD**2 / (2 * spread) - np.log(spread) / 2
+        if sides != "both":
+            worth = worth + np.log(2.0) + special.log_ndtr(sign * since * SPREAD / np.sqrt(spread))
+        return np.asarray(worth, dtype=np.float64)
+
+    return _averaged(scores.shape, year, bets)
+
+
+def bounded_evidence(gains: Floats, reach: float, year: int) -> ChangeEvidence:
+    """Return the evidence that a bounded stream has a mean above 0, whatever its law.
+
+    The bet from s on is the average over `STAKES` of the product of ``1 + stake x gain / reach``, the wealth of a
+    bettor who starts with 1 (Waudby-Smith and Ramdas, arXiv:2010.09686).
+
+    Parameters
+    ----------
+    gains : ndarray of float64, shape (..., looks)
+        One per look; no mean above 0, given what came before, where nothing moved.
+    reach : float
+        No gain is below ``-reach``; above 0.
+    year : int
+        Looks over which the chance of a false alarm is spent.
+
+    Examples
+    --------
+    >>> found = bounded_evidence(np.array([-0.05, 0.1, 0.2, 0.15]), 0.05, 10)
+    >>> np.exp(found.log_e).round(2).tolist(), found.start.tolist()
+    ([0.96, 1.07, 1.78, 3.91], [0, 1, 1, 1])
+    """
+    logs = np.log1p(np.multiply.outer(np.array(STAKES), np.maximum(gains, -reach) / reach))
+
+    def bets(at: int, first: int) -> Floats:
+        since = np.cumsum(logs[..., first : at + 1][..., ::-1], axis=-1)[..., ::-1]
+        return np.asarray(special.logsumexp(since, axis=0) - np.log(len(STAKES)), dtype=np.float64)
+
+    return _averaged(gains.shape, year, bets)
+
+
+def _averaged(shape: tuple[int, ...], year: int, bets: Callable[[int, int], Floats]) -> ChangeEvidence:
+    """Average the bets of all starts of a year, at every look."""
+    log_e, start = np.empty(shape), np.empty(shape, dtype=np.int64)
+    for at in range(shape[-1]):
+        first = at - at % year
+        worth = bets(at, first)
+        unused = year - worth.shape[-1]
+        total = special.logsumexp(worth, axis=-1)
+        log_e[..., at] = np.logaddexp(total, np.log(unused) if unused else -np.inf) - np.log(year)
+        start[..., at] = first + np.argmax(worth, axis=-1)
+    return ChangeEvidence(log_e, start)
+
+
+def first_alarm(log_e: Floats, chance: float) -> int | None:
+    """Return the first look at which the evidence reaches ``1 / chance``; None where none does.
+
+    Examples
+    --------
+    >>> first_alarm(np.log([1.0, 30.0, 10.0]), 0.05), first_alarm(np.log([1.0, 3.0]), 0.05)
+    (1, None)
+    """
+    reached = np.flatnonzero(log_e >= -np.log(chance))
+    return int(reached[0]) if reached.size else None
+
+
+PART = 0.75
+"""Part of the usual period that a look holds: a day with less traffic than usual has as many picks."""
+
+
+def look_size(picks: _Ints, part: float = PART) -> int:
+    """Return the size of a look: a part of the median of the picks per period of the baseline, at least 1.
+
+    Parameters
+    ----------
+    picks : ndarray of int64, shape (periods,)
+        Of the baseline; periods without a pick do not count.
+    part : float
+        In (0, 1].
+
+    Examples
+    --------
+    >>> look_size(np.array([100, 120, 0, 20]))
+    75
+    """
+    there = picks[picks > 0]
+    return max(int(part * np.median(there)), 1) if there.size else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """A signal at each look: ``sum u / sum v`` over the picks of that look."""
+
+    size: int
+    """Picks per look."""
+    u: Floats
+    """Sums of numerators and of denominators."""
+    v: Floats
+    """Sums of numerators and of denominators."""
+    first: _Ints
+    """Periods that a look spans."""
+    last: _Ints
+    """Periods that a look spans."""
+    baseline: int
+    """Looks of the baseline, which come first."""
+
+    @classmethod
+    def of(
+        cls,
+        numerator: Floats,
+        denominator: Floats,
+        period: _Ints,
+        *,
+        periods: int,
+        baseline: int,
+        part: float = PART,
+        seed: int | tuple[int, ...] = 0,
+    ) -> Looks:
+        """Divide picks into looks.
+
+        A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken.
+        A look that later periods have yet to fill is left out.
+
+        Parameters
+        ----------
+        numerator, denominator : ndarray of float64, shape (picks,)
+            u and v of each pick on which the signal is defined.
+        period : ndarray of int64, shape (picks,)
+            Of each pick, from 0, never decreasing.
+        periods, baseline : int
+            How many there are, and how many of these, the first ones, are the baseline.
+        part : float
+            See `look_size`.
+        seed : int or tuple of int
+            Later periods do not change what is drawn from earlier ones.
+
+        Examples
+        --------
+        >>> u, period = np.array([1.0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 3])
+        >>> looks = Looks.of(u, np.ones(6), period, periods=4, baseline=1)
+        >>> looks.size, looks.baseline, looks.first.tolist(), looks.v.tolist()
+        (1, 1, [0, 1, 2, 3], [1.0, 1.0, 1.0, 1.0])
+        """
+        picks = np.bincount(period, minlength=periods)
+        ends = np.cumsum(picks)
+        size = look_size(picks[:baseline], part)
+        spans = [*_spans(picks, size, 0, baseline), *_spans(picks, size, baseline, periods)]
+        drawn = np.empty((len(spans), size), dtype=np.int64)
+        for at, (first, last) in enumerate(spans):
+            start = ends[first] - picks[first]
+            chance = np.random.default_rng([*np.atleast_1d(seed), first])
+            drawn[at] = start + chance.choice(ends[last] - start, size, replace=False)
+        bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
+        return cls(
+            size,
+            numerator[drawn].sum(axis=1),
+            denominator[drawn].sum(axis=1),
+            bounds[:, 0],
+            bounds[:, 1],
+            sum(last < baseline for _, last in spans),
+        )
+
+
+def _spans(picks: _Ints, size: int, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the first and the last period of each look."""
+    found, first, held = [], start, 0
+    for at in range(start, end):
+        if not held:
+            first = at
+        held += int(picks[at])
+        if held >= size:
+            found.append((first, at))
+            held = 0
+    return found
+
+
+_LEAST = 1e-12
+"""Of a uniform draw: 0 has no normal score."""
+
+
+def normal_scores(u: Floats, v: Floats, baseline: int, draws: Floats) -> Floats:
+    """Return a normal score for each look after the baseline: high where it ranks above those before it.
+
+    Of N looks so far, the latest included, each is ranked by ``u - R v`` with ``R = sum u / sum v`` over the N. Then
+    ``p = (those above the latest + draw x those level with it) / N``, and the score is the ``1 - p`` quantile of the
+    standard normal law.
+
+    Parameters
+    ----------
+    u, v : ndarray of float64, shape (..., looks)
+        Of `bonwise.watching.drift.Looks`.
+    baseline : int
+        The first looks, at least 1, which only later ones are compared with.
+    draws : ndarray of float64, shape (..., looks - baseline)
+        Uniform draws in [0, 1), which decide among equals.
+
+    Examples
+    --------
+    >>> normal_scores(np.array([0.0, 1, 2, 9]), np.ones(4), 3, np.array([0.5])).round(3).tolist()  # p = 0.5 / 4
+    [1.15]
+    """
+    looks = u.shape[-1]
+    found = np.empty((*u.shape[:-1], max(looks - baseline, 0)))
+    for at in range(baseline, looks):
+        mine, weights = u[..., : at + 1], v[..., : at + 1]
+        totals = mine.sum(axis=-1, keepdims=True), weights.sum(axis=-1, keepdims=True)
+        level = np.divide(totals[0], totals[1], out=np.zeros_like(totals[0]), where=totals[1] != 0)
+        apart = mine - level * weights
+        largest = np.abs(apart).max(axis=-1, keepdims=True)
+        # A part of the largest distance is rounding, whatever the unit.
+        gaps = np.round((apart - apart[..., -1:]) / np.where(largest > 0, largest, 1.0), TIE_DECIMALS)
+        above, equal = (gaps > 0).sum(axis=-1), (gaps == 0).sum(axis=-1)
+        share = (above + np.maximum(draws[..., at - baseline], _LEAST) * equal) / (at + 1)
+        found[..., at - baseline] = -special.ndtri(share)
+    return found

@@ -1,0 +1,288 @@
+"""Files of picks in the order of time: each line, what is read of it, and the period it falls into."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ConfigDict, ValidationError, model_validator
+
+from bonwise.auditing.logged_picks import Name, PickLine
+from bonwise.errors import FileError, RowError, UsageError
+from bonwise.printable import quoted
+from bonwise.results import NonNegative, Number, Record
+from bonwise.strict_json import refusal
+from bonwise.table.text_files import json_lines
+
+__all__ = [
+    "BY_TIME",
+    "TIME_KEYS",
+    "ComparedPair",
+    "DividedLog",
+    "LoggedPick",
+    "WatchedLine",
+    "divided",
+    "files_of",
+    "read_log",
+    "way_of",
+]
+
+
+class ComparedPair(Record):
+    """Two candidates that were compared. Further keys are not read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    order_effect: Number | None = None
+    """How much more the first one earned when shown first."""
+
+
+class WatchedLine(PickLine):
+    """One line of a log of picks. Further keys are not read."""
+
+    scores: list[Number | None] | None = None
+    """In the order of `ids`, None where a candidate was not scored."""
+    tied: list[Name] | None = None
+    """Candidates that share the top score."""
+    unscored: dict[str, str] | None = None
+    """Why candidates were not scored."""
+    comparisons: list[ComparedPair] | None = None
+    cost: NonNegative | None = None
+    """US dollars."""
+    text: str | None = None
+    """What was picked."""
+
+    @model_validator(mode="after")
+    def _check_scores(self) -> WatchedLine:
+        if self.scores is not None and len(self.scores) != len(self.ids):
+            raise ValueError("should have one score per candidate")
+        return self
+
+
+TIME_KEYS = ("timestamp", "created_at", "time")
+"""Keys of a line that are taken for its time where all lines have one."""
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+_MILLISECONDS = 1e11
+"""Seconds since 1970 do not get that far before the year 5138."""
+
+_HINT = 'a line needs prompt_id, ids of all candidates, and best: one of ids, or null; such as {"ids": ["a", "b"]}'
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedPick:
+    """A line of a log."""
+
+    file: str
+    row: int
+    line: WatchedLine = field(repr=False)
+    settings: Mapping[str, Any] = field(repr=False)
+    """Of the policy, as the line says them."""
+    times: Mapping[str, Any] = field(repr=False)
+    """What the line says of its time, by key."""
+
+    @property
+    def where(self) -> str:
+        """The file and the row, for messages."""
+        return f"{self.file}, row {self.row}"
+
+    def time(self, key: str) -> datetime:
+        """Return when it was picked, in UTC.
+
+        Raises
+        ------
+        bonwise.errors.RowError
+            The key is missing, or its value is not a time.
+        """
+        value = self.times.get(key)
+        found = None if value is None else _time(value)
+        if found is None:
+            said = "is missing" if value is None else f"is {quoted(value)}, not a time"
+            raise RowError(
+                f"{self.where}: {quoted(key)} {said}",
+                hint="write ISO 8601, such as 2026-11-03T08:00:00Z, or seconds since 1970; or give --by file",
+            )
+        return found
+
+
+def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    """Return the files that are named, patterns such as ``picks/*.jsonl`` replaced by their files in order of name.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        A pattern that fits no file.
+    bonwise.errors.UsageError
+        A file that is named twice.
+    """
+    found: list[Path] = []
+    for one in [named] if isinstance(named, str | Path) else named:
+        if glob.has_magic(str(one)) and not Path(one).exists():
+            matching = sorted(glob.glob(str(one)))  # noqa: PTH207 - a pattern may be absolute
+            if not matching:
+                raise FileError(f"{one}: no file fits this pattern", hint="check the folder")
+            found += map(Path, matching)
+        else:
+            found.append(Path(one))
+    places = [os.path.realpath(path) for path in found]
+    for path, place in zip(found, places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(
+                f"{path} is given twice", hint="name each file once; quote a pattern that follows --baseline"
+            )
+    return tuple(found)
+
+
+def read_log(files: Sequence[Path], time: str | None) -> list[LoggedPick]:
+    """Read the lines of several files.
+
+    Parameters
+    ----------
+    files : sequence of pathlib.Path
+    time : str, optional
+        A key that holds the time of a line, beside `TIME_KEYS`.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A line that is not a pick.
+    bonwise.errors.UsageError
+        Files whose names hold dates that do not follow each other.
+    """
+    _refuse_other_order(files)
+    keys = (*TIME_KEYS, *([time] if time else []))
+    return [pick for path in files for pick in _lines(path, keys)]
+
+
+def _lines(path: Path, keys: Sequence[str]) -> Iterator[LoggedPick]:
+    for row, record in json_lines(path):
+        try:
+            line = WatchedLine.model_validate(record)
+        except ValidationError as error:
+            said = refusal(error, record, whole="the line")
+            raise RowError(f"{path}, row {row}: {said}", hint=_HINT) from None
+        times = {key: record[key] for key in keys if record.get(key) is not None}
+        yield LoggedPick(str(path), row, line, record.get("settings") or {}, times)
+
+
+def _refuse_other_order(files: Sequence[Path]) -> None:
+    dates = [found[0] if (found := _DATE.search(path.name)) else None for path in files]
+    if None in dates:
+        return
+    for (first, earlier), (second, later) in pairwise(zip(files, dates, strict=True)):
+        if str(later) < str(earlier):
+            raise UsageError(
+                f"{second} comes after {first}, and its name says that it is earlier",
+                hint="name files in the order of time; quote a pattern that follows --baseline",
+            )
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value.strip())
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+BY_TIME = {"hour": "%Y-%m-%d %Hh", "day": "%Y-%m-%d", "week": "%G-W%V"}
+"""Periods of the clock, in UTC, and how they are named."""
+
+
+@dataclass(frozen=True, eq=False)
+class DividedLog:
+    """Picks in the order of time, each in a period."""
+
+    picks: tuple[LoggedPick, ...] = field(repr=False)
+    period: npt.NDArray[np.int64] = field(repr=False)
+    """From 0, never decreasing."""
+    names: tuple[str, ...]
+    """Of the periods."""
+    left_out: int = 0
+    """Picks at the end that do not fill a period yet."""
+
+    def before(self, later: DividedLog) -> DividedLog:
+        """Return these picks with later ones after them."""
+        return DividedLog(
+            (*self.picks, *later.picks),
+            np.concatenate([self.period, later.period + len(self.names)]),
+            (*self.names, *later.names),
+            later.left_out,
+        )
+
+
+def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) -> tuple[str | int, str | None]:
+    """Return what a period is, and the key that holds the time of a line where that matters.
+
+    Without a word of the user, days where every line has one of `TIME_KEYS`, else files.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        What is asked for does not fit, or no line holds a time.
+    """
+    if isinstance(by, str) and by.isdecimal():
+        by = int(by)
+    if isinstance(by, bool) or not (by is None or by == "file" or by in BY_TIME or (isinstance(by, int) and by >= 1)):
+        raise UsageError(f"by is {quoted(by)}", hint=f"give file, {', '.join(BY_TIME)}, or a number of picks")
+    key = time or next((one for one in TIME_KEYS if picks and all(one in pick.times for pick in picks)), None)
+    if by is None:
+        by = "day" if key else "file"
+    if by not in BY_TIME:
+        if time is not None:
+            raise UsageError(f"a time is named, and periods by {by} need none", hint="drop --time, or give --by day")
+        return by, None
+    if key is None:
+        raise UsageError(
+            f"periods by {by} need a time in each line", hint=f"name its key with --time, or write {TIME_KEYS[0]!r}"
+        )
+    return by, key
+
+
+def divided(picks: Sequence[LoggedPick], by: str | int, time: str | None) -> DividedLog:
+    """Divide picks into periods.
+
+    Parameters
+    ----------
+    picks : sequence of LoggedPick
+        In the order of the files; a time puts them into its own order.
+    by, time
+        As `way_of` returns them.
+    """
+    if isinstance(by, int):
+        whole = len(picks) - len(picks) % by
+        period = np.arange(whole, dtype=np.int64) // by
+        names = tuple(f"picks {at * by + 1:,} to {at * by + by:,}" for at in range(whole // by))
+        return DividedLog(tuple(picks[:whole]), period, names, len(picks) - whole)
+    if time is None:
+        return _named(picks, [pick.file for pick in picks], _short([pick.file for pick in picks]))
+    times: list[datetime] = [pick.time(time) for pick in picks]
+    order = sorted(range(len(picks)), key=times.__getitem__)
+    labels = [times[at].strftime(BY_TIME[by]) for at in order]
+    return _named([picks[at] for at in order], labels, {label: label for label in labels})
+
+
+def _named(picks: Sequence[LoggedPick], keys: Sequence[str], names: dict[str, str]) -> DividedLog:
+    places = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+    period = np.array([places[key] for key in keys], dtype=np.int64)
+    return DividedLog(tuple(picks), period, tuple(names[key] for key in places))
+
+
+def _short(files: Sequence[str]) -> dict[str, str]:
+    """Name files without folder and ending where that tells them apart."""
+    stems = {file: Path(file).name.removesuffix(".gz").rpartition(".")[0] or file for file in dict.fromkeys(files)}
+    return stems if len(set(stems.values())) == len(stems) else {file: file for file in stems}

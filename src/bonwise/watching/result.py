@@ -1,0 +1,178 @@
+"""Picks of production, period by period, and what moved: ``bonwise.watch/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record
+
+__all__ = [
+    "Alarm",
+    "LevelRecord",
+    "SettingsChange",
+    "SignalUnit",
+    "WatchData",
+    "WatchDocument",
+    "WatchSettings",
+    "WatchVerdict",
+    "WatchedLook",
+    "WatchedSignal",
+]
+
+SignalUnit = Literal["share", "number", "dollars", "characters"]
+
+WatchVerdict = Literal["nothing moved", "moved", "too early"]
+
+_Status = Literal["moved", "not moved", "too early", "not watched"]
+
+
+class LevelRecord(Record):
+    """The level of a signal, its interval by periods, and what is behind it."""
+
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
+    periods: Count
+    """Periods, and picks that tell the signal. Of an audit there are no periods, and the picks are its prompts."""
+    picks: Count
+    """Periods, and picks that tell the signal. Of an audit there are no periods, and the picks are its prompts."""
+    reason: str | None = None
+    """Why the interval is missing."""
+
+
+class Alarm(Record):
+    """The first time that the evidence for a shift sufficed."""
+
+    period: str
+    """The last period of the look at which it sufficed."""
+    since: str
+    """The period from which on the shift fits best."""
+    direction: Literal["rose", "fell"]
+    level: LevelRecord
+    """From `since` to the last period."""
+
+
+class WatchedLook(Record):
+    """A signal at one look."""
+
+    first: str
+    """Periods that it spans."""
+    last: str
+    """Periods that it spans."""
+    value: Number | None
+    """The level of all picks of these periods."""
+    log10_e: Number | None
+    """Evidence for a shift up to here, its logarithm to base 10; None in the baseline."""
+
+
+class WatchedSignal(Record):
+    """One signal."""
+
+    unit: SignalUnit
+    status: _Status
+    reason: str | None = None
+    """Why it is not watched, or what it waits for."""
+    method: Literal["ranks", "bound"] | None = None
+    """Whether periods are ranked among those before them, or compared with the bounds of an audit."""
+    baseline: LevelRecord | None = None
+    baseline_source: str | None = None
+    now: LevelRecord | None = None
+    """Over all watched periods."""
+    alarm: Alarm | None = None
+    look_size: Count | None = None
+    """Picks per look, of ranks."""
+    threshold: Number | None = None
+    """What `log10_e` must reach."""
+    neighbours: Number | None = None
+    """Correlation of a period with the next one, where it is striking: false alarms are then more frequent."""
+    undefined: dict[str, Count]
+    """Picks that do not tell the signal, by reason."""
+    looks: list[WatchedLook]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if (self.status == "moved") != (self.alarm is not None):
+            raise ValueError("has an alarm where it moved, and only there")
+        if self.status in ("too early", "not watched") and not self.reason:
+            raise ValueError("says why it is not watched")
+        return self
+
+
+class SettingsChange(Record):
+    """A period that begins to pick with other settings than the one before."""
+
+    period: str
+    changed: list[str]
+    """Settings that changed."""
+
+
+class WatchData(Record):
+    """What was read."""
+
+    picks: Count
+    """Watched, and of the baseline."""
+    baseline_picks: Count
+    """Watched, and of the baseline."""
+    files: list[str]
+    baseline_files: list[str]
+    periods: list[str]
+    """Watched periods, in the order of time."""
+    baseline_periods: list[str]
+    left_out: Count
+    """Picks at the end that do not fill a period yet."""
+    changes: list[SettingsChange]
+    """The latest ones."""
+    repeated: Count | None = None
+    """Picks of prompts that were picked before: labels count for the first pick alone."""
+
+
+class WatchSettings(Record):
+    """How it was watched."""
+
+    confidence: Confidence
+    """Of the intervals, and 1 minus the chance of any false alarm of any signal within a year of looks."""
+    by: str
+    """What a period is: ``file``, ``hour``, ``day``, ``week``, or a number of picks."""
+    time: str | None = None
+    """The key of a line that holds its time."""
+    first: Annotated[int, Field(ge=1)] | None = None
+    """Periods of the log that are the baseline where none was given."""
+    year: Annotated[int, Field(ge=1)]
+    """Looks over which the chance of a false alarm is spent."""
+    seed: Count
+    audit: str | None = None
+    """File of the audit that is the baseline of the signals that it holds."""
+    labels: str | None = None
+    version: str
+
+
+class WatchDocument(Document):
+    """What moved in the picks of production."""
+
+    schema_: Literal["bonwise.watch/1"] = Field(default="bonwise.watch/1", alias="schema")
+    verdict: WatchVerdict
+    sentences: list[str]
+    signals: dict[str, WatchedSignal]
+    """Every signal, the unwatched ones with the reason."""
+    data: WatchData
+    settings: WatchSettings
+
+    frame_columns = ("signal", "first", "last", "value", "log10_e", "baseline", "alarm")
+
+    @model_validator(mode="after")
+    def _fits_its_signals(self) -> Self:
+        moved = any(one.alarm is not None for one in self.signals.values())
+        if moved != (self.verdict == "moved"):
+            raise ValueError("has the verdict moved where a signal moved, and only there")
+        return self
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield one row per signal and look."""
+        for name, signal in self.signals.items():
+            alarm = None if signal.alarm is None else signal.alarm.period
+            for look in signal.looks:
+                own = {"signal": name, "baseline": look.log10_e is None, "alarm": look.last == alarm}
+                yield {**look.to_dict(), **own}

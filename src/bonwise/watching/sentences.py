@@ -1,0 +1,146 @@
+"""What a watch says in words: signals and their levels, what moved, from where to where, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from bonwise.printable import printable
+from bonwise.report.numbers import NOTHING, Bounded, Unit, counted, estimate, interval, number, percent
+from bonwise.watching.result import WatchData, WatchedSignal, WatchSettings, WatchVerdict
+
+__all__ = [
+    "TITLES",
+    "WatchUnit",
+    "level_ends",
+    "level_figure",
+    "level_words",
+    "plain_unit",
+    "sentences",
+    "verdict_of",
+]
+
+WatchUnit = Literal["share", "number", "dollars", "characters"]
+
+TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "tie_rate": "tie rate",
+        "margin": "margin",
+        "order_effect": "order effect",
+        "unscored_share": "unscored share",
+        "cost_per_pick": "cost per pick",
+        "length": "length",
+        "recovery": "recovery",
+    }
+)
+"""What a signal is called in a sentence."""
+
+
+def plain_unit(unit: WatchUnit) -> Unit:
+    """Return the unit in which `bonwise.report.numbers` writes a figure.
+
+    Examples
+    --------
+    >>> plain_unit("share"), plain_unit("dollars")
+    ('share', 'number')
+    """
+    return "share" if unit == "share" else "number"
+
+
+def level_figure(found: Bounded | None, unit: WatchUnit) -> str:
+    """Write a level; a dash where there is none.
+
+    Examples
+    --------
+    >>> from bonwise.report.numbers import Ends
+    >>> level_figure(Ends(0.0123, 0.0101, 0.0152), "dollars"), level_figure(Ends(0.12, 0.09, 0.15), "share")
+    ('$0.0123', '12.0%')
+    """
+    if found is None or found.estimate is None:
+        return NOTHING
+    whole = found.low is None or found.high is None
+    written = number(found.estimate, plain_unit(unit)) if whole else estimate(found, plain_unit(unit))
+    return f"${written}" if unit == "dollars" else written
+
+
+def level_ends(found: Bounded | None, unit: WatchUnit) -> str:
+    """Write the interval of a level; a dash where there is none."""
+    return interval(found, plain_unit(unit))
+
+
+def level_words(found: Bounded | None, unit: WatchUnit) -> str:
+    """Write a level and its interval, for a sentence.
+
+    Examples
+    --------
+    >>> from bonwise.report.numbers import Ends
+    >>> level_words(Ends(812.0, 780.0, 841.0), "characters"), level_words(Ends(0.0, None, None), "share")
+    ('812 [780, 841] characters', '0% (no interval)')
+    """
+    ends = level_ends(found, unit)
+    after = " characters" if unit == "characters" else ""
+    return f"{level_figure(found, unit)} {'(no interval)' if ends == NOTHING else ends}{after}"
+
+
+_NAME = 60
+"""Letters of a period in a sentence."""
+
+
+def verdict_of(signals: Mapping[str, WatchedSignal]) -> WatchVerdict:
+    """Return what all signals come to."""
+    found = {signal.status for signal in signals.values()}
+    if "moved" in found:
+        return "moved"
+    return "nothing moved" if "not moved" in found else "too early"
+
+
+def sentences(signals: Mapping[str, WatchedSignal], data: WatchData, settings: WatchSettings) -> Iterator[str]:
+    """Yield the sentences of a document, what decides first."""
+    moved = [(name, signal) for name, signal in signals.items() if signal.alarm is not None]
+    for name, signal in moved:
+        yield _moved(name, signal)
+    if not moved:
+        yield _still(signals, data)
+    for name, signal in signals.items():
+        if signal.neighbours is not None:
+            yield (
+                f"The {TITLES[name]} of a period follows that of the period before (correlation "
+                f"{number(signal.neighbours)}), so false alarms are more frequent than stated. {_longer(settings.by)}"
+            )
+    if moved:
+        yield "After you have acted on an alarm, begin with a new baseline: an alarm stays with its baseline."
+    chance, looks = percent(round(1 - settings.confidence, 10)), counted(settings.year, "look")
+    yield (
+        f"The chance of any false alarm of any signal within {looks} is at most {chance}. That holds if periods are "
+        "exchangeable while nothing changes."
+    )
+
+
+def _longer(by: str) -> str:
+    if by in ("hour", "day"):
+        return "Use --by week --year 52."
+    return "Use --by week --year 52, which needs a time in each line." if by == "file" else "Watch longer periods."
+
+
+def _moved(name: str, signal: WatchedSignal) -> str:
+    alarm = signal.alarm
+    if alarm is None:
+        raise TypeError(f"{name} did not move")
+    since, period = (printable(one, longest=_NAME) for one in (alarm.since, alarm.period))
+    now, before = level_words(alarm.level, signal.unit), level_words(signal.baseline, signal.unit)
+    title = TITLES[name].capitalize()
+    return f"{title} {alarm.direction}: {now} since {since}, against {before} in the baseline. Alarm in {period}."
+
+
+def _still(signals: Mapping[str, WatchedSignal], data: WatchData) -> str:
+    watched = sum(signal.status == "not moved" for signal in signals.values())
+    if watched:
+        ends = dict.fromkeys((data.periods[0], data.periods[-1])) if data.periods else {}
+        spanned = " to ".join(printable(one, longest=_NAME) for one in ends)
+        over = counted(len(data.periods), "period")
+        return f"Nothing moved: {counted(watched, 'signal')} watched over {over}, {spanned}."
+    if not data.periods:
+        periods = counted(len(data.baseline_periods), "period")
+        return f"Too early to say: the log has {periods}, and the baseline takes all of them."
+    return "Too early to say: no signal can be watched yet."

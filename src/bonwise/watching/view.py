@@ -1,0 +1,293 @@
+"""Picks of production: what moved, each signal with its baseline, and its course as a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from bonwise.printable import printable
+from bonwise.report.amounts import brief
+from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
+from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
+from bonwise.report.limits import limits
+from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
+from bonwise.watching.result import WatchData, WatchDocument, WatchedSignal
+from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Course", "CourseLook", "course_figure", "describe"]
+
+_TICKS = 4
+_LETTERS = 12
+_TOP = {True: 0.01, False: 1.0}
+"""Upper end of the axis of a signal that is always 0, by whether it is a share."""
+
+
+class CourseLook(Protocol):
+    """A signal at one look."""
+
+    @property
+    def last(self) -> str:
+        """Its last period."""
+
+    @property
+    def value(self) -> float | None:
+        """The level there."""
+
+    @property
+    def log10_e(self) -> float | None:
+        """Evidence for a shift; None in the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A signal at its looks."""
+
+    looks: Sequence[CourseLook]
+    up: str
+    """What the upright axis holds."""
+    percent: bool
+    level: float | None
+    """Of the baseline."""
+    low: float | None
+    """Of the baseline."""
+    high: float | None
+    """Of the baseline."""
+    since: int | None
+    """Looks at which the shift began, and at which the alarm was raised."""
+    alarm: int | None
+    """Looks at which the shift began, and at which the alarm was raised."""
+
+    def rows(self) -> Iterator[Mapping[str, Value]]:
+        """Yield a row per look."""
+        for at, look in enumerate(self.looks):
+            yield {
+                "period": look.last,
+                "value": look.value,
+                "log10_e": look.log10_e,
+                "baseline": look.log10_e is None,
+                "shifted": self.since is not None and at >= self.since,
+                "alarm": at == self.alarm,
+            }
+
+
+def course_figure(name: str, title: str, signal: WatchedSignal) -> list[Drawing[Course]]:
+    """Draw a signal over time; none where no look has a level.
+
+    Parameters
+    ----------
+    name, title : str
+        Of the signal.
+    signal : WatchedSignal
+    """
+    looks, alarm, unit = signal.looks, signal.alarm, signal.unit
+    if not any(look.value is not None for look in looks):
+        return []
+    firsts, lasts = [look.first for look in looks], [look.last for look in looks]
+    before = signal.baseline
+    data = Course(
+        looks,
+        _axis(title, unit),
+        unit == "share",
+        None if before is None else before.estimate,
+        None if before is None else before.low,
+        None if before is None else before.high,
+        None if alarm is None or alarm.since not in firsts else firsts.index(alarm.since),
+        None if alarm is None or alarm.period not in lasts else lasts.index(alarm.period),
+    )
+    says = f"The {title} of {len(looks)} looks; the baseline is {level_words(before, unit)}"
+    if alarm is not None:
+        says += (
+            f". It {alarm.direction} since {alarm.since}, to {level_words(alarm.level, unit)}; alarm: {alarm.period}"
+        )
+    key = f"course-{name.replace('_', '-')}"
+    return [Drawing(_paint, data, key, title[:1].upper() + title[1:], f"{says}.", SIZE)]
+
+
+def _axis(title: str, unit: WatchUnit) -> str:
+    return title if unit in ("share", "number") else f"{title}, {unit}"
+
+
+def _paint(axes: Axes, data: Course) -> None:
+    from bonwise.report.figures.percent import Percent  # noqa: PLC0415 - drawing loads matplotlib
+
+    nan = float("nan")
+    values = [nan if look.value is None else look.value for look in data.looks]
+    count = len(values)
+    if data.low is not None and data.high is not None:
+        axes.axhspan(data.low, data.high, color=COLOURS["band"], linewidth=0, label="baseline")
+    if data.level is not None:
+        axes.axhline(data.level, color=COLOURS["muted"], linewidth=0.9, linestyle=(0, (3, 3)))
+    for at, look in enumerate(data.looks):
+        if look.value is not None:
+            tell(at, look.value, f"{_cut(look.last)}: {percent(look.value) if data.percent else brief(look.value)}")
+    before = sum(look.log10_e is None for look in data.looks)
+    places = range(count)
+    axes.plot(places, values, color=COLOURS["judge"], linewidth=1, alpha=0.6)
+    marks = {"markersize": 3, "marker": "o", "linestyle": "none"}
+    axes.plot(places[:before], values[:before], color=COLOURS["random"], label="of the baseline", **marks)  # type: ignore[arg-type]
+    axes.plot(places[before:], values[before:], color=COLOURS["judge"], label="watched", **marks)  # type: ignore[arg-type]
+    if data.since is not None:
+        axes.axvline(data.since - 0.5, color=COLOURS["bad"], linewidth=1, linestyle=(0, (4, 2)), label="shift")
+    if data.alarm is not None:
+        place = {"marker": "D", "markersize": 6, "linestyle": "none"}
+        axes.plot([data.alarm], [values[data.alarm]], color=COLOURS["bad"], label="alarm", **place)  # type: ignore[arg-type]
+    ticks = sorted({round(at * (count - 1) / max(_TICKS - 1, 1)) for at in range(_TICKS)})
+    axes.set_xticks(ticks, [_cut(data.looks[at].last) for at in ticks])
+    if data.percent:
+        axes.yaxis.set_major_formatter(Percent())
+    axes.locator_params(axis="y", nbins=5)
+    axes.grid(visible=True, axis="y")
+    axes.set_ylabel(data.up)
+    if not any((data.low, data.high, *(look.value for look in data.looks))):
+        # matplotlib gives a constant a range on both sides, and no signal that is always 0 goes below it.
+        axes.set_ylim(-0.05 * _TOP[data.percent], _TOP[data.percent])
+    legend_below(axes, 3, handle=1.4, between=1.0)
+
+
+def _cut(name: str) -> str:
+    text = name if name.isprintable() else repr(name)
+    return text if len(text) <= _LETTERS else f"...{text[-_LETTERS + 3 :]}"
+
+
+_NAME = 40
+"""Letters of a period or a file."""
+
+_STATES = {"moved": "bad", "nothing moved": "good", "too early": "open"}
+
+
+def describe(document: WatchDocument) -> Part:
+    """Describe what moved in the picks of production."""
+    data = document.data
+    title = f"Watch of {counted(data.picks, 'pick')} in {counted(len(data.periods), 'period')}"
+    return Part(title, list(_blocks(document)))
+
+
+def _blocks(document: WatchDocument) -> Iterator[Block]:
+    yield Table.facts(_facts(document))
+    yield _verdict(document)
+    courses = [
+        drawing
+        for name, signal in document.signals.items()
+        for drawing in course_figure(name, TITLES.get(name, name), signal)
+    ]
+    if courses:
+        yield Part("Over time", courses, "detail", anchor="courses")
+    yield Part("Signals", [_table(document), *_notes(document)], anchor="signals")
+    yield limits("watch")
+
+
+def _facts(document: WatchDocument) -> Iterator[tuple[str, str]]:
+    data, settings = document.data, document.settings
+    yield (
+        "picks",
+        f"{counted(len(data.files), 'file')}, {count(data.picks)} watched, {count(data.baseline_picks)} before",
+    )
+    if settings.by.isdecimal():
+        yield "a period", counted(int(settings.by), "pick")
+    else:
+        yield (
+            "a period",
+            settings.by if settings.time is None else f"{settings.by} of {printable(settings.time)}, UTC",
+        )
+    if data.baseline_periods:
+        yield "baseline", _span(data.baseline_periods)
+    if settings.audit is not None:
+        yield "audit", settings.audit
+    if settings.labels is not None:
+        yield "labels", settings.labels
+    yield "intervals", f"{percent(settings.confidence)}, by periods"
+    yield "bonwise", settings.version
+
+
+def _span(periods: list[str]) -> str:
+    ends = " to ".join(dict.fromkeys(printable(one, longest=_NAME) for one in (periods[0], periods[-1])))
+    return f"{counted(len(periods), 'period')}, {ends}"
+
+
+def _verdict(document: WatchDocument) -> Part:
+    moved = sum(signal.alarm is not None for signal in document.signals.values())
+    leading = max(moved, 1)
+    said = [Said("lead" if at < leading else "finding", text) for at, text in enumerate(document.sentences)]
+    return Part(document.verdict, said, "verdict", _STATES[document.verdict])  # type: ignore[arg-type]
+
+
+def _table(document: WatchDocument) -> Table:
+    confidence = interval_title(document.settings.confidence)
+    columns = (
+        Column("signal", "name"),
+        Column("baseline"),
+        Column(confidence, spare=2),
+        Column("now"),
+        Column(f"{confidence} ", spare=1),
+        Column("picks", spare=4),
+        Column("evidence", spare=3),
+        Column("outcome", "words"),
+    )
+    rows = [_row(TITLES.get(name, name), signal) for name, signal in document.signals.items()]
+    return Table.of(columns, rows, "Levels of the baseline and now; after an alarm, now is since the shift")
+
+
+def _row(title: str, signal: WatchedSignal) -> tuple[str, ...]:
+    now = signal.now if signal.alarm is None else signal.alarm.level
+    return (
+        title,
+        level_figure(signal.baseline, signal.unit),
+        level_ends(signal.baseline, signal.unit),
+        level_figure(now, signal.unit),
+        level_ends(now, signal.unit),
+        NOTHING if now is None else count(now.picks),
+        _evidence(signal),
+        _outcome(signal),
+    )
+
+
+def _evidence(signal: WatchedSignal) -> str:
+    """Write the largest evidence so far as a part of what an alarm takes."""
+    told = [look.log10_e for look in signal.looks if look.log10_e is not None]
+    if not told or signal.threshold is None:
+        return NOTHING
+    return "alarm" if signal.alarm is not None else percent(round(min(10 ** (max(told) - signal.threshold), 1), 2))
+
+
+def _outcome(signal: WatchedSignal) -> str:
+    if signal.alarm is not None:
+        return f"{signal.alarm.direction} since {printable(signal.alarm.since, longest=_NAME)}"
+    return signal.status
+
+
+def _notes(document: WatchDocument) -> Iterator[Said]:
+    for name, signal in document.signals.items():
+        title = TITLES.get(name, name)
+        if signal.reason is not None:
+            yield Said("note", f"{title}: {signal.status}, because {printable(signal.reason, longest=200)}")
+        elif signal.undefined:
+            picks = counted(sum(signal.undefined.values()), "pick")
+            yield Said("note", f"{title}: {picks} left out: {_without(signal)}")
+    sources: dict[str, list[str]] = {}
+    for name, signal in document.signals.items():
+        if signal.baseline_source is not None:
+            sources.setdefault(signal.baseline_source, []).append(TITLES.get(name, name))
+    for source, titles in sources.items():
+        yield Said("note", f"baseline of {', '.join(titles)}: {printable(source, longest=100)}")
+    yield from _caveats(document.data)
+    yield Said("note", "evidence: the largest so far, as a part of what raises an alarm")
+
+
+def _without(signal: WatchedSignal) -> str:
+    return listed_counts((printable(reason, longest=80), times) for reason, times in signal.undefined.items())
+
+
+def _caveats(data: WatchData) -> Iterator[Said]:
+    if data.left_out:
+        yield Said("caveat", f"{counted(data.left_out, 'pick')} at the end left out: they do not fill a period yet")
+    if data.repeated:
+        yield Said(
+            "caveat", f"{counted(data.repeated, 'pick')} of a prompt that was picked before: labels count once"
+        )
+    for change in data.changes:
+        names = ", ".join(printable(key, longest=_NAME) for key in change.changed)
+        yield Said("caveat", f"settings changed in {printable(change.period, longest=_NAME)}: {names}")
