@@ -9,11 +9,11 @@ import bonwise as bw
 from bonwise.errors import UsageError
 from bonwise.report.blocks import Drawing
 from bonwise.report.show import is_described
-from bonwise.results import WORDS
+from bonwise.results import words
 from documents.samples import samples_of, shapes_of
 
-EVERY = samples_of(set(WORDS))
-KINDS = shapes_of(set(WORDS))
+EVERY = samples_of(set(words()))
+KINDS = shapes_of(set(words()))
 NAMED = {"ids": lambda sample: sample.name}
 
 

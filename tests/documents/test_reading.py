@@ -14,7 +14,7 @@ from bonwise import strict_json
 from bonwise.cli.entry import run
 from bonwise.confidence.result import ConfidenceDocument
 from bonwise.errors import FileError
-from bonwise.results import WORDS, read_document
+from bonwise.results import read_document, words
 from bonwise.routing.result_router import RouterDocument
 from documents.samples import samples_of
 from processes import PATIENCE
@@ -109,7 +109,7 @@ def test_the_schemas_that_are_read_are_named(tmp_path):
     """The hint of an unknown schema lists the words."""
     with pytest.raises(FileError) as caught:
         load(tmp_path, '{"schema": "bonwise.nothing/1"}')
-    assert all(word in caught.value.hint for word in WORDS)
+    assert all(word in caught.value.hint for word in words())
 
 
 def test_pairs_of_surrogates_are_a_character(tmp_path):
@@ -137,8 +137,8 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path):
         tmp_path / "nul\0.json": "no such file",
         tmp_path / ("long" * 100): "File name too long",
     }
-    for path, words in places.items():
-        with pytest.raises(FileError, match=words):
+    for path, reason in places.items():
+        with pytest.raises(FileError, match=reason):
             bw.load(path)
 
 

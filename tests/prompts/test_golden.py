@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bonwise.prompts.loading import load
+from bonwise.judges.prompt_loading import load
 
 # The three digests below were made with `sha256sum`, the rendering was written by hand.
 FILE = """+++

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from bonwise.stats.partial.aipw import partial_estimates
-from bonwise.stats.partial.weighted import weighted_estimates
 
+from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.weighted_metrics import weighted_estimates
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.partial.label_features import label_features
