@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from bonwise.judges.wrappers import Quantized, Resampled
     from bonwise.labels.design_comparison import DesignComparison, compare_designs
     from bonwise.labels.front import LabelDraw, draw_labels
+    from bonwise.loading import load
     from bonwise.monitoring.front import Monitor, monitor
     from bonwise.planning.front import Plan, plan
-    from bonwise.results import load
     from bonwise.routing.front import RouteStudy, route
     from bonwise.routing.router import Router
     from bonwise.selection.front import aselect, best_of, select
@@ -243,7 +243,7 @@ _HOMES = {
     "fit_factors": "bonwise.factors.front",
     "judge": "bonwise.selection.many_pools",
     "judge_from_spec": "bonwise.judges.registry",
-    "load": "bonwise.results",
+    "load": "bonwise.loading",
     "load_factors": "bonwise.factors.human_view",
     "monitor": "bonwise.monitoring.front",
     "plan": "bonwise.planning.front",

@@ -1,4 +1,4 @@
-"""What bonwise writes as JSON and reads back: records, documents, every schema by its word."""
+"""What bonwise writes as JSON: documents and the records in them, checked, and shown in every form."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import ast
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, PrivateAttr, WithJsonSchema
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from bonwise.errors import FileError, InputError, UsageError
-from bonwise.printable import printable
-from bonwise.strict_json import json_object, refusal
+from bonwise.errors import UsageError
+from bonwise.extras import FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
-    from bonwise.report.blocks import Drawing, FigureData, Part
+    from bonwise.report.blocks import Drawing, FigureData
 
 __all__ = [
     "Confidence",
@@ -40,16 +39,48 @@ __all__ = [
     "PositiveShare",
     "Record",
     "Share",
-    "document_class",
     "given",
-    "json_schema",
-    "load",
     "prose",
-    "read_document",
-    "view_of",
-    "word_of",
-    "words",
 ]
+
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
+"""A finite number that JSON may hold as an integer: it is written as it was given."""
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+"""How many; every reader of JSON holds so large a whole number exactly."""
+
+NonNegative = Annotated[
+    Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)],
+    WithJsonSchema({"type": "number", "minimum": 0}),
+]
+"""A finite number that is not negative."""
+
+Positive = Annotated[
+    Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)],
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
+"""A finite number above 0."""
+
+Share = Annotated[
+    Annotated[int, Field(ge=0, le=1)] | Annotated[float, Field(ge=0, le=1)],
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
+]
+"""A part of a whole, in [0, 1]."""
+
+PositiveShare = Annotated[
+    Annotated[int, Field(gt=0, le=1)] | Annotated[float, Field(gt=0, le=1)],
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+]
+"""A part of a whole that is not nothing, in (0, 1]."""
+
+Confidence = Annotated[float, Field(ge=0.5, lt=1)]
+"""Confidence of two-sided intervals, in [0.5, 1)."""
+
+NotBlank = Annotated[str, Field(pattern=r"\S")]
+"""A text that says something."""
+
+Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
+"""A lower and an upper end."""
 
 _SECTION = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)
 """The heading of a section of a docstring in numpy's style."""
@@ -184,8 +215,20 @@ FrameRow = Mapping[str, object]
 class Document(Record):
     """What bonwise writes as one JSON object with a ``schema``.
 
-    A subclass narrows `schema_` to its own constant. A document that a command prints has a module of its word in
-    ``bonwise/report/described``; the words of the schema ``bonwise.audit/1`` are ``audit``.
+    A subclass narrows `schema_` to its own constant; the word of the schema ``bonwise.audit/1`` is ``audit``. The
+    package of a document names its class and what describes it to people (`bonwise.loading`).
+
+    Results are documents. What one was computed from beside its fields (arrays, a table) is not part of it: it is
+    neither written nor compared, and a document that was loaded has none. It survives `pickle` and `copy`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import bonwise as bw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_html(f"{folder}/plan.html")
+    ...     "Plan for recovery" in Path(folder, "plan.html").read_text("utf-8")
+    True
     """
 
     schema_: str = Field(alias="schema")
@@ -195,6 +238,55 @@ class Document(Record):
 
     frame_columns: ClassVar[Sequence[str]] = ()
     """Columns of `to_frame` where there is no row."""
+
+    _source: Any = PrivateAttr(None)
+
+    def computed_from(self, source: object) -> Self:
+        """Return the document with what it was computed from beside it, whose arrays become read-only.
+
+        Parameters
+        ----------
+        source : object
+            A dataclass, array, mapping or sequence of them.
+        """
+        made = self.model_copy()
+        made._source = _sealed(source)  # noqa: SLF001 - of this class
+        return made
+
+    def source_of(self, what: str) -> Any:
+        """Return what the document was computed from.
+
+        Parameters
+        ----------
+        what : str
+            What is to be made of it, for the error.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            The document was loaded from a file.
+        """
+        if self._source is None:
+            raise UsageError(
+                f"{what} is made from the data behind the result, which its JSON does not hold",
+                hint="make the result again, instead of loading it",
+            )
+        return self._source
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Document) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        super().__setstate__(state)
+        _sealed(self._source)  # arrays are read from a pickle as writeable
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        made = super().__deepcopy__(memo)
+        _sealed(made._source)  # noqa: SLF001 - of this class
+        return made
 
     def model_post_init(self, _: object, /) -> None:
         """Count the constants among the keys that were given."""
@@ -299,231 +391,84 @@ class Document(Record):
 
         return drawings(self)
 
+    @property
+    def figure_names(self) -> list[str]:
+        """The names that `plot` and `figure_data` take, one per figure of the page, in its order."""
+        from bonwise.report.show import by_name  # noqa: PLC0415 - loaded only to be shown
+
+        return list(by_name(self.drawings))
+
+    def plot(self, name: str, ax: Axes | None = None) -> Axes:
+        """Draw a figure of the page on matplotlib axes, and return them.
+
+        Parameters
+        ----------
+        name : str
+            One of `figure_names`, or words of it between hyphens, for the first figure that has them: ``picks`` for
+            ``picks-shares``. Of several judges the name says which one.
+        ax : matplotlib.axes.Axes, optional
+            Fonts and frames of given axes stay as they are. New ones look as on the page; their figure is
+            ``ax.figure``.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that no figure of this result has.
+        bonwise.errors.MissingExtraError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import bonwise as bw
+        >>> plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)
+        >>> plan.plot("power").get_ylabel()
+        'probability of finding the effect'
+        """
+        FIGURES.require(f"plot({name!r})")
+        return self._figure(name).plot(ax)
+
+    def figure_data(self, name: str) -> pd.DataFrame:
+        """Return the numbers that a figure of the page shows.
+
+        Parameters
+        ----------
+        name : str
+            As in `plot`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per point, interval or bar.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that no figure of this result has.
+        """
+        return self._figure(name).to_frame()
+
+    def _figure(self, name: str) -> Drawing[FigureData]:
+        from bonwise.report.show import figure  # noqa: PLC0415 - loaded only to be shown
+
+        return figure(self.drawings, name)
+
     def _repr_html_(self) -> str | None:
         from bonwise.report.show import notebook  # noqa: PLC0415 - loaded only to be shown
 
         return notebook(self)
 
 
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SCHEMA = re.compile(r"bonwise\.([a-z_]+)/1")
-
-
-class _Place(NamedTuple):
-    """Where a package of bonwise says that a document is."""
-
-    package: str
-    model: str
-    """Module and class, with a colon between."""
-    view: str
-    """Module and function that describes it to people; empty where it is read by programs alone."""
-
-
-@cache
-def _places() -> Mapping[str, _Place]:
-    """Return where each document is, by its word.
-
-    A package declares its own in ``__init__``: ``DOCUMENTS = {"watch": ("result:Watch", "view:describe")}``.
-    """
-    packages = [f"bonwise.{found.name}" for found in iter_modules(import_module("bonwise").__path__) if found.ispkg]
-    return {
-        word: _Place(package, model, view)
-        for package in packages
-        for word, (model, view) in getattr(import_module(package), "DOCUMENTS", {}).items()
-    }
-
-
-def words() -> tuple[str, ...]:
-    """Return the words between ``bonwise.`` and ``/1`` of every schema, sorted.
-
-    Examples
-    --------
-    >>> "watch" in words()
-    True
-    """
-    return tuple(sorted(_places()))
-
-
-def view_of(document: Document) -> Callable[[Any], Part] | None:
-    """Return what describes a document to people; None of one that is read by programs alone."""
-    place = _places()[document.schema_.removeprefix("bonwise.").partition("/")[0]]
-    if not place.view:
-        return None
-    module, name = place.view.split(":")
-    view: Callable[[Any], Part] = getattr(import_module(f"{place.package}.{module}"), name)
-    return view
-
-
-def word_of(schema: str) -> str | None:
-    """Return the word of a schema that this version knows, None for another one.
-
-    Examples
-    --------
-    >>> word_of("bonwise.confidence/1"), word_of("confidence")
-    ('confidence', None)
-    """
-    found = _SCHEMA.fullmatch(schema)
-    return found[1] if found is not None and found[1] in _places() else None
-
-
-def document_class(word: str) -> type[Document]:
-    """Return the model of a schema; of a schema with several classes their base, whose `class_for` tells them apart.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No schema has this word.
-
-    Examples
-    --------
-    >>> document_class("confidence").schema_name()
-    'bonwise.confidence/1'
-    """
-    if word not in _places():
-        raise UsageError(f"there is no schema {printable(word, longest=60)!r}", hint=f"one of {', '.join(words())}")
-    place = _places()[word]
-    module, name = place.model.split(":")
-    model: type[Document] = getattr(import_module(f"{place.package}.{module}"), name)
-    return model
-
-
-def json_schema(word: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a document.
-
-    Examples
-    --------
-    >>> json_schema("confidence")["properties"]["schema"]["const"]
-    'bonwise.confidence/1'
-    """
-    return {"$schema": _DIALECT, **document_class(word).json_schema()}
-
-
-_HINT = "give a file that bonwise wrote with --json or saved"
-
-D = TypeVar("D", bound=Document)
-
-
-def load(path: str | Path) -> Document:
-    """Read a document that bonwise wrote as JSON.
-
-    Nothing that the file names is imported, opened or called.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        Not compressed, at most 256 MB.
-
-    Returns
-    -------
-    Document
-        Of the class of its schema: an audit is an ``AuditDocument``. It has the JSON keys as attributes, and
-        ``str()``, ``to_html``, ``to_markdown`` and ``to_frame``. It holds no table of scores.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file cannot be read, it is not a document of a known schema, or a value in it cannot be; the message names
-        the key.
-
-    Examples
-    --------
-    >>> import json, tempfile
-    >>> import bonwise as bw
-    >>> from bonwise.testing import simulate
-    >>> frame = simulate("arena", n=50, seed=1).frame().assign(probability=0.7, outcome=1)
-    >>> found = bw.audit_confidence(frame)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "confidence.json")
-    ...     _ = path.write_text(json.dumps(found.to_dict()))
-    ...     bw.load(path).judges == found.judges
-    True
-    """
-    file = Path(path)
-    found = json_object(file, _HINT)
-    schema = found.get("schema")
-    word = word_of(schema) if isinstance(schema, str) else None
-    if word is None:
-        raise FileError(
-            f"{file}: {_named(found)}, which this version of bonwise does not read",
-            hint=f"it reads bonwise.WORD/1, where WORD is one of {', '.join(words())}",
-        )
-    return _validated(file, found, document_class(word), _HINT)
-
-
-def read_document(path: str | Path, model: type[D], *, hint: str = _HINT) -> D:
-    """Read a document of one class.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-    model : type
-    hint : str
-        How to make such a file.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        As for `load`; also for a document of another schema.
-    """
-    file = Path(path)
-    found = json_object(file, hint)
-    if found.get("schema") != model.schema_name():
-        raise FileError(f"{file}: {_named(found)}, not {model.schema_name()!r}", hint=hint)
-    return _validated(file, found, model, hint)
-
-
-def _named(found: dict[str, Any]) -> str:
-    if "schema" not in found:
-        return "it names no schema"
-    return f"its schema is {printable(found['schema'], longest=60)!r}"
-
-
-def _validated(file: Path, found: dict[str, Any], model: type[D], hint: str) -> D:
-    try:
-        chosen = model.class_for(found)
-    except InputError as error:
-        raise FileError(f"{file}: {error.message}", hint=error.hint or hint) from None
-    try:
-        return cast("D", chosen.model_validate(found))
-    except ValidationError as error:
-        raise FileError(f"{file}: {refusal(error, found)}", hint=hint) from None
-
-
-Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
-"""A finite number that JSON may hold as an integer: it is written as it was given."""
-
-Count = Annotated[int, Field(ge=0, le=2**53)]
-"""How many; every reader of JSON holds so large a whole number exactly."""
-
-NonNegative = Annotated[
-    Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)],
-    WithJsonSchema({"type": "number", "minimum": 0}),
-]
-"""A finite number that is not negative."""
-
-Positive = Annotated[
-    Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)],
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
-]
-"""A finite number above 0."""
-
-Share = Annotated[
-    Annotated[int, Field(ge=0, le=1)] | Annotated[float, Field(ge=0, le=1)],
-    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
-]
-"""A part of a whole, in [0, 1]."""
-
-PositiveShare = Annotated[
-    Annotated[int, Field(gt=0, le=1)] | Annotated[float, Field(gt=0, le=1)],
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
-]
-"""A part of a whole that is not nothing, in (0, 1]."""
-
-Confidence = Annotated[float, Field(ge=0.5, lt=1)]
-"""Confidence of two-sided intervals, in [0.5, 1)."""
-
-NotBlank = Annotated[str, Field(pattern=r"\S")]
-"""A text that says something."""
-
-Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
-"""A lower and an upper end."""
+def _sealed(value: Any) -> Any:
+    """Return a value whose arrays are read-only, wherever in it they are."""
+    if hasattr(value, "flags") and hasattr(value.flags, "writeable"):
+        value.flags.writeable = False
+    elif isinstance(value, Mapping):
+        for held in value.values():
+            _sealed(held)
+    elif isinstance(value, list | tuple):
+        for held in value:
+            _sealed(held)
+    elif is_dataclass(value):
+        for field in fields(value):
+            _sealed(getattr(value, field.name))
+    return value

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bonwise.results import json_schema, words
+from bonwise.loading import json_schema, words
 
 __all__ = ["PAGE", "main", "page"]
 

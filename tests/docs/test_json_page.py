@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from bonwise.results import words
+from bonwise.loading import words
 from docs.make_json import PAGE, main, page
 
 

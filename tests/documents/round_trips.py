@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bonwise.errors import InputError
-from bonwise.results import load
+from bonwise.loading import load
 
 __all__ = ["read_back", "refusal"]
 

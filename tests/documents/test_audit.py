@@ -11,7 +11,7 @@ import bonwise as bw
 from auditing.tables import cohort, two_judges
 from bonwise.auditing.result import AuditDocument
 from bonwise.errors import UsageError
-from bonwise.results import load
+from bonwise.loading import load
 from documents.round_trips import read_back, refusal
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import UsageError
+from bonwise.loading import words
 from bonwise.report.blocks import Drawing
 from bonwise.report.show import is_described
-from bonwise.results import words
 from documents.samples import samples_of, shapes_of
 
 EVERY = samples_of(set(words()))

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from bonwise.results import load
+from bonwise.loading import load
 from documents.planned import COMPARED, DRAWS, MONITORS, PLANS, VOTES, made
 from documents.round_trips import read_back, refusal
 

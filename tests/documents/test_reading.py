@@ -14,7 +14,7 @@ from bonwise import strict_json
 from bonwise.cli.entry import run
 from bonwise.confidence.result import ConfidenceDocument
 from bonwise.errors import FileError
-from bonwise.results import read_document, words
+from bonwise.loading import read_document, words
 from bonwise.routing.result_router import RouterDocument
 from documents.samples import samples_of
 from processes import PATIENCE

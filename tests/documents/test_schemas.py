@@ -11,7 +11,8 @@ import pytest
 import bonwise
 from bonwise.cli.entry import run
 from bonwise.errors import UsageError
-from bonwise.results import Document, Record, document_class, json_schema, word_of, words
+from bonwise.loading import document_class, json_schema, word_of, words
+from bonwise.results import Document, Record
 from documents.samples import samples_of
 
 SOURCE = Path(bonwise.__file__).parent

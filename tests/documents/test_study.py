@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bonwise.errors import FileError
-from bonwise.results import json_schema, read_document
+from bonwise.loading import json_schema, read_document
 from bonwise.studies.mix.result import MixDocument
 from bonwise.studies.result import StudyDocument, study_classes, study_names
 from documents.round_trips import read_back, refusal

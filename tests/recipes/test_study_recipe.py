@@ -19,7 +19,7 @@ IN_PYTHON = """
 import json
 import sys
 import bonwise as bw
-from bonwise.results import json_schema
+from bonwise.loading import json_schema
 found = bw.study_shortlist("scores.csv", keep=3)
 found.to_html("python.html")
 open("notebook.html", "w").write(found._repr_html_())

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.front import audit
+from bonwise.auditing.junit import junit
 from bonwise.printable import printable
-from bonwise.report.junit import junit
 from report.described.audits import audited, changed
 
 AUDITED = audited()

@@ -122,7 +122,7 @@ def _merged(files: Sequence[Path], values: Mapping[str, Any]) -> Iterator[Callab
 
 
 def _one_suite(texts: Sequence[str]) -> str:
-    from bonwise.report.junit import merged
+    from bonwise.auditing.junit import merged
 
     return merged(texts)
 
@@ -159,7 +159,7 @@ def write_junit(document: AuditDocument, target: str | Path) -> None:
     bonwise.errors.FileError
         A file that cannot be written.
     """
-    from bonwise.report.junit import junit
+    from bonwise.auditing.junit import junit
 
     if not document.gates:
         raise UsageError("--junit without gates", hint="state what must hold: --fail-under recovery=0.2")
@@ -195,7 +195,7 @@ def errors_told(
         if markdown is not None and taken.count(_place(markdown)) == 1:
             _tell_in_markdown(source, error, markdown)
         if junit is not None and taken.count(_place(junit)) == 1:
-            from bonwise.report.junit import junit_error
+            from bonwise.auditing.junit import junit_error
 
             _tell(junit, junit_error(str(source), error.message, error.hint), _JUNIT, error)
         raise

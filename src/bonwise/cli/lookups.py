@@ -173,7 +173,8 @@ def schema(
     """Print the JSON Schema (2020-12) of a document, or list them."""
     import json
 
-    from bonwise.results import document_class, json_schema, prose, word_of, words
+    from bonwise.loading import document_class, json_schema, word_of, words
+    from bonwise.results import prose
 
     if word is not None:
         emit(json.dumps(json_schema(word_of(word) or word), indent=2) + "\n")

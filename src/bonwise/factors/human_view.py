@@ -13,8 +13,8 @@ from bonwise.errors import UsageError
 from bonwise.factors.latent_regression import PromptFactors
 from bonwise.factors.posterior_draws import PosteriorDraws
 from bonwise.factors.result_draws import DrawnArray, FactorDrawsDocument
+from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
-from bonwise.results import read_document
 from bonwise.stats.sums import Floats
 from bonwise.table.writing import write_whole
 

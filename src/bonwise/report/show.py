@@ -10,10 +10,10 @@ from rich.console import RenderableType
 
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES
+from bonwise.loading import view_of
 from bonwise.report.blocks import Drawing, FigureData, Part, drawings_of
 from bonwise.report.markdown import rendered as as_markdown
 from bonwise.report.terminal import plain, renderables
-from bonwise.results import view_of
 
 if TYPE_CHECKING:
     from bonwise.results import Document

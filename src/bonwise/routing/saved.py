@@ -124,7 +124,7 @@ class SavedRouter:
         bonwise.errors.FileError
             The file is absent, or holds no router of this version; the message names the key that is wrong.
         """
-        from bonwise.results import read_document  # noqa: PLC0415 - as above
+        from bonwise.loading import read_document  # noqa: PLC0415 - as above
         from bonwise.routing.result_router import RouterDocument  # noqa: PLC0415
 
         return cls.of(read_document(path, RouterDocument, hint="make it with bonwise route SCORES --save FILE"))

@@ -17,8 +17,9 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from bonwise.errors import ColumnError, UsageError
+from bonwise.loading import read_document
 from bonwise.release import release
-from bonwise.results import Count, Document, NonNegative, NotBlank, Number, Positive, Record, read_document
+from bonwise.results import Count, Document, NonNegative, NotBlank, Number, Positive, Record
 from bonwise.selection.learnt_draws import DrawModel
 from bonwise.stats.draw_prior import DrawPrior
 from bonwise.stats.sums import Floats

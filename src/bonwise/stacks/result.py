@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from bonwise.auditing.result import ChoiceRecord
 from bonwise.errors import FileError
 from bonwise.estimates import EstimateRecord
+from bonwise.loading import read_document
 from bonwise.results import (
     Confidence,
     Count,
@@ -25,7 +26,6 @@ from bonwise.results import (
     Positive,
     Record,
     Share,
-    read_document,
 )
 from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
 from bonwise.strict_json import json_object, refusal

@@ -13,9 +13,10 @@ from bonwise.auditing.result import AuditDocument, JudgeFound
 from bonwise.documented import DocumentedResult
 from bonwise.errors import FileError, UsageError
 from bonwise.extras import TABLES
+from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
 from bonwise.release import release
-from bonwise.results import given, read_document
+from bonwise.results import given
 from bonwise.table.checks import CONFIDENCE, check_confidence, check_seed, check_whole
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import PickKeywords, ReadingOptions, opens_a_table

@@ -4,10 +4,10 @@ import html
 
 import pytest
 
+from bonwise.loading import load
 from bonwise.report.blocks import next_of
 from bonwise.report.numbers import number
 from bonwise.report.show import describe, drawings, markdown, page, text
-from bonwise.results import load
 from documents.planned import PLANS, made
 from report.described.readers import words
 

@@ -1,0 +1,206 @@
+"""Every document by its word: its class, its JSON Schema, what describes it; and documents read back from files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+from pydantic import ValidationError
+
+from bonwise.errors import FileError, InputError, UsageError
+from bonwise.printable import printable
+from bonwise.results import Document
+from bonwise.strict_json import json_object, refusal
+
+if TYPE_CHECKING:
+    from bonwise.report.blocks import Part
+
+__all__ = ["document_class", "json_schema", "load", "read_document", "view_of", "word_of", "words"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SCHEMA = re.compile(r"bonwise\.([a-z_]+)/1")
+
+
+class _Place(NamedTuple):
+    """Where a package of bonwise says that a document is."""
+
+    package: str
+    model: str
+    """Module and class, with a colon between."""
+    view: str
+    """Module and function that describes it to people; empty where it is read by programs alone."""
+
+
+@cache
+def _places() -> Mapping[str, _Place]:
+    """Return where each document is, by its word.
+
+    A package declares its own in ``__init__``: ``DOCUMENTS = {"watch": ("result:Watch", "view:describe")}``.
+    """
+    packages = [f"bonwise.{found.name}" for found in iter_modules(import_module("bonwise").__path__) if found.ispkg]
+    return {
+        word: _Place(package, model, view)
+        for package in packages
+        for word, (model, view) in getattr(import_module(package), "DOCUMENTS", {}).items()
+    }
+
+
+def words() -> tuple[str, ...]:
+    """Return the words between ``bonwise.`` and ``/1`` of every schema, sorted.
+
+    Examples
+    --------
+    >>> "watch" in words()
+    True
+    """
+    return tuple(sorted(_places()))
+
+
+def view_of(document: Document) -> Callable[[Any], Part] | None:
+    """Return what describes a document to people; None of one that is read by programs alone."""
+    place = _places()[document.schema_.removeprefix("bonwise.").partition("/")[0]]
+    if not place.view:
+        return None
+    module, name = place.view.split(":")
+    view: Callable[[Any], Part] = getattr(import_module(f"{place.package}.{module}"), name)
+    return view
+
+
+def word_of(schema: str) -> str | None:
+    """Return the word of a schema that this version knows, None for another one.
+
+    Examples
+    --------
+    >>> word_of("bonwise.confidence/1"), word_of("confidence")
+    ('confidence', None)
+    """
+    found = _SCHEMA.fullmatch(schema)
+    return found[1] if found is not None and found[1] in _places() else None
+
+
+def document_class(word: str) -> type[Document]:
+    """Return the model of a schema; of a schema with several classes their base, whose `class_for` tells them apart.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        No schema has this word.
+
+    Examples
+    --------
+    >>> document_class("confidence").schema_name()
+    'bonwise.confidence/1'
+    """
+    if word not in _places():
+        raise UsageError(f"there is no schema {printable(word, longest=60)!r}", hint=f"one of {', '.join(words())}")
+    place = _places()[word]
+    module, name = place.model.split(":")
+    model: type[Document] = getattr(import_module(f"{place.package}.{module}"), name)
+    return model
+
+
+def json_schema(word: str) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a document.
+
+    Examples
+    --------
+    >>> json_schema("confidence")["properties"]["schema"]["const"]
+    'bonwise.confidence/1'
+    """
+    return {"$schema": _DIALECT, **document_class(word).json_schema()}
+
+
+_HINT = "give a file that bonwise wrote with --json or saved"
+
+D = TypeVar("D", bound=Document)
+
+
+def load(path: str | Path) -> Document:
+    """Read a document that bonwise wrote as JSON.
+
+    Nothing that the file names is imported, opened or called.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Not compressed, at most 256 MB.
+
+    Returns
+    -------
+    Document
+        Of the class of its schema: an audit is an ``AuditDocument``. It has the JSON keys as attributes, and
+        ``str()``, ``to_html``, ``to_markdown`` and ``to_frame``. It holds no table of scores.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        The file cannot be read, it is not a document of a known schema, or a value in it cannot be; the message names
+        the key.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import bonwise as bw
+    >>> from bonwise.testing import simulate
+    >>> frame = simulate("arena", n=50, seed=1).frame().assign(probability=0.7, outcome=1)
+    >>> found = bw.audit_confidence(frame)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "confidence.json")
+    ...     _ = path.write_text(json.dumps(found.to_dict()))
+    ...     bw.load(path).judges == found.judges
+    True
+    """
+    file = Path(path)
+    found = json_object(file, _HINT)
+    schema = found.get("schema")
+    word = word_of(schema) if isinstance(schema, str) else None
+    if word is None:
+        raise FileError(
+            f"{file}: {_named(found)}, which this version of bonwise does not read",
+            hint=f"it reads bonwise.WORD/1, where WORD is one of {', '.join(words())}",
+        )
+    return _validated(file, found, document_class(word), _HINT)
+
+
+def read_document(path: str | Path, model: type[D], *, hint: str = _HINT) -> D:
+    """Read a document of one class.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+    model : type
+    hint : str
+        How to make such a file.
+
+    Raises
+    ------
+    bonwise.errors.FileError
+        As for `load`; also for a document of another schema.
+    """
+    file = Path(path)
+    found = json_object(file, hint)
+    if found.get("schema") != model.schema_name():
+        raise FileError(f"{file}: {_named(found)}, not {model.schema_name()!r}", hint=hint)
+    return _validated(file, found, model, hint)
+
+
+def _named(found: dict[str, Any]) -> str:
+    if "schema" not in found:
+        return "it names no schema"
+    return f"its schema is {printable(found['schema'], longest=60)!r}"
+
+
+def _validated(file: Path, found: dict[str, Any], model: type[D], hint: str) -> D:
+    try:
+        chosen = model.class_for(found)
+    except InputError as error:
+        raise FileError(f"{file}: {error.message}", hint=error.hint or hint) from None
+    try:
+        return cast("D", chosen.model_validate(found))
+    except ValidationError as error:
+        raise FileError(f"{file}: {refusal(error, found)}", hint=hint) from None
