@@ -26,7 +26,8 @@ _STYLES = (
     {"indent": 2, "ensure_ascii": False},
     {"separators": (",", ":")},
 )
-_DATA = (".json", ".jsonl", ".csv")
+_DATA = (".json", ".jsonl", ".csv", ".html")
+"""What holds numbers in full: of pages, the data behind their figures."""
 _FLOAT = re.compile(r"(-?\d+\.\d+(?:e-?\d+)?)")
 _CLIPPED = re.compile(r"(-p)[0-9a-f]{10}\b")
 """The name of what a figure is clipped to: matplotlib makes it of all digits of its corners."""
