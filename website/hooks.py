@@ -15,6 +15,7 @@ if str(ROOT) not in sys.path:
 
 from website.api_pages import api_pages  # noqa: E402 - mkdocs loads this file by its path
 from website.command_pages import command_pages  # noqa: E402
+from website.json_keys import with_keys  # noqa: E402
 from website.repository_pages import links_to_pages, repository_pages  # noqa: E402
 from website.schema_pages import schema_files, schema_pages  # noqa: E402
 
@@ -60,9 +61,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links to files of the repository to their pages on the site; the front page has no menu at its side."""
+    """Lead links to files of the repository to their pages on the site; complete two pages.
+
+    The front page has no menu at its side, and the page of JSON documents lists their keys.
+    """
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation"]
+    if page.file.src_uri == "json.md":
+        markdown = with_keys(markdown)
     return links_to_pages(markdown, page.file.src_uri)
 
 

@@ -1,30 +1,15 @@
-"""Write the tables of docs/json.md anew from the models, or say that they are current.
-
-::
-
-    python tests/docs/make_json.py           # writes the page
-    python tests/docs/make_json.py --check   # writes nothing; exit 1 where the page is not current
-
-What stands between ``<!-- keys of WORD -->`` and ``<!-- end -->`` is made here; the rest is written by hand. A schema
-without a section gets one at the end.
-"""
+"""The page of JSON documents: below what is written of each by hand, the keys of its schema."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from bonwise.loading import json_schema, words
 
-__all__ = ["PAGE", "main", "page"]
-
-PAGE = Path(__file__).parents[2] / "docs" / "json.md"
-SHARED = "shared"
-"""Stands for a word where the parts of several documents are."""
+__all__ = ["with_keys"]
 
 _BOUNDS = {
     "minimum": "at least {}",
@@ -36,30 +21,25 @@ _LARGEST = 2**53
 _TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 
 
-def page(text: str) -> str:
-    """Return the page with its tables made anew."""
+def with_keys(text: str) -> str:
+    """Return the page with the keys of every schema under its heading, which is added at the end where it lacks."""
     schemas = {word: json_schema(word) for word in words()}
     named = Counter(name for schema in schemas.values() for name in schema.get("$defs", {}))
     shared = {name for name, times in named.items() if times > 1}
     for word, schema in schemas.items():
         parts = {name: part for name, part in schema.get("$defs", {}).items() if name not in shared}
         lines = [schema["description"], "", *_choice(schema), *_table(schema), *_parts(parts)]
-        text = _placed(text, word, f"## `bonwise.{word}/1`", "\n".join(lines))
+        text = _placed(text, f"## `bonwise.{word}/1`", "\n".join(lines))
     every = {name: part for schema in schemas.values() for name, part in schema.get("$defs", {}).items()}
     parts = {name: every[name] for name in sorted(shared)}
-    return _placed(text, SHARED, "## Parts of several documents", "\n".join(_parts(parts)).strip("\n"))
+    return _placed(text, "## Parts of several documents", "\n".join(_parts(parts)).strip("\n"))
 
 
-def _placed(text: str, word: str, heading: str, made: str) -> str:
-    """Put what was made between the marks of a word; where there are none, under its heading or at the end."""
-    block = f"<!-- keys of {word} -->\n\n{made}\n\n<!-- end -->"
-    marked = re.compile(rf"<!-- keys of {word} -->.*?<!-- end -->", re.DOTALL)
-    if marked.search(text):
-        return marked.sub(lambda _: block, text)
+def _placed(text: str, heading: str, made: str) -> str:
     section = re.compile(rf"^{re.escape(heading)}\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
-    if found := section.search(text):
-        return f"{text[: found.end()].rstrip()}\n\n{block}\n\n{text[found.end() :]}".rstrip() + "\n"
-    return f"{text.rstrip()}\n\n{heading}\n\n{block}\n"
+    if place := section.search(text):
+        return f"{text[: place.end()].rstrip()}\n\n{made}\n\n{text[place.end() :]}".rstrip() + "\n"
+    return f"{text.rstrip()}\n\n{heading}\n\n{made}\n"
 
 
 def _parts(parts: dict[str, Any]) -> Iterator[str]:
@@ -115,21 +95,3 @@ def _limits(one: dict[str, Any]) -> Iterator[str]:
     for name, form in _BOUNDS.items():
         if one.get(name, _LARGEST) != _LARGEST:
             yield form.format(f"{one[name]:g}")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page and return the exit code."""
-    asked = sys.argv[1:] if arguments is None else arguments
-    before = PAGE.read_text(encoding="utf-8")
-    made = page(before)
-    if made == before:
-        return 0
-    if "--check" in asked:
-        sys.stdout.write(f"{PAGE.name} is not current: python tests/docs/make_json.py\n")
-        return 1
-    PAGE.write_text(made, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
