@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from bonwise.loading import json_schema, words
+from bonwise.declared import words
+from bonwise.loading import json_schema
 
 __all__ = ["with_keys"]
 

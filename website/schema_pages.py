@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from bonwise.loading import json_schema, words
+from bonwise.declared import words
+from bonwise.loading import json_schema
 from website.made_page import MadePage
 
 __all__ = ["schema_files", "schema_pages"]

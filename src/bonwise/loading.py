@@ -1,74 +1,24 @@
-"""Every document by its word: its class, its JSON Schema, what describes it; and documents read back from files."""
+"""Documents by their words: the class and the JSON Schema of each; and documents read back from files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
+from bonwise.declared import places, words
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
 from bonwise.results import Document
 from bonwise.strict_json import json_object, refusal
 
-if TYPE_CHECKING:
-    from bonwise.report.blocks import Part
-
-__all__ = ["document_class", "json_schema", "load", "read_document", "view_of", "word_of", "words"]
+__all__ = ["document_class", "json_schema", "load", "read_document", "word_of"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SCHEMA = re.compile(r"bonwise\.([a-z_]+)/1")
-
-
-class _Place(NamedTuple):
-    """Where a package of bonwise says that a document is."""
-
-    package: str
-    model: str
-    """Module and class, with a colon between."""
-    view: str
-    """Module and function that describes it to people; empty where it is read by programs alone."""
-
-
-@cache
-def _places() -> Mapping[str, _Place]:
-    """Return where each document is, by its word.
-
-    A package declares its own in ``__init__``: ``DOCUMENTS = {"watch": ("result:Watch", "view:describe")}``.
-    """
-    packages = [f"bonwise.{found.name}" for found in iter_modules(import_module("bonwise").__path__) if found.ispkg]
-    return {
-        word: _Place(package, model, view)
-        for package in packages
-        for word, (model, view) in getattr(import_module(package), "DOCUMENTS", {}).items()
-    }
-
-
-def words() -> tuple[str, ...]:
-    """Return the words between ``bonwise.`` and ``/1`` of every schema, sorted.
-
-    Examples
-    --------
-    >>> "watch" in words()
-    True
-    """
-    return tuple(sorted(_places()))
-
-
-def view_of(document: Document) -> Callable[[Any], Part] | None:
-    """Return what describes a document to people; None of one that is read by programs alone."""
-    place = _places()[document.schema_.removeprefix("bonwise.").partition("/")[0]]
-    if not place.view:
-        return None
-    module, name = place.view.split(":")
-    view: Callable[[Any], Part] = getattr(import_module(f"{place.package}.{module}"), name)
-    return view
 
 
 def word_of(schema: str) -> str | None:
@@ -80,7 +30,7 @@ def word_of(schema: str) -> str | None:
     ('confidence', None)
     """
     found = _SCHEMA.fullmatch(schema)
-    return found[1] if found is not None and found[1] in _places() else None
+    return found[1] if found is not None and found[1] in places() else None
 
 
 def document_class(word: str) -> type[Document]:
@@ -96,9 +46,9 @@ def document_class(word: str) -> type[Document]:
     >>> document_class("confidence").schema_name()
     'bonwise.confidence/1'
     """
-    if word not in _places():
+    if word not in places():
         raise UsageError(f"there is no schema {printable(word, longest=60)!r}", hint=f"one of {', '.join(words())}")
-    place = _places()[word]
+    place = places()[word]
     module, name = place.model.split(":")
     model: type[Document] = getattr(import_module(f"{place.package}.{module}"), name)
     return model

@@ -4,7 +4,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-from bonwise.loading import words
+from bonwise.declared import words
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "json.md"

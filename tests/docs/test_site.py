@@ -18,7 +18,8 @@ import typer.main
 
 import bonwise
 from bonwise.cli.app import app_for
-from bonwise.loading import json_schema, words
+from bonwise.declared import words
+from bonwise.loading import json_schema
 from bonwise.report.page.defined import DEFINITIONS
 from bonwise.testing import simulate
 from browser.conftest import ARGUMENTS, NAMES, absent

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.declared import words
 from bonwise.errors import UsageError
-from bonwise.loading import words
 from bonwise.report.blocks import Drawing
 from bonwise.report.show import is_described
 from documents.samples import samples_of, shapes_of

@@ -13,8 +13,9 @@ import bonwise as bw
 from bonwise import strict_json
 from bonwise.cli.entry import run
 from bonwise.confidence.result import ConfidenceDocument
+from bonwise.declared import words
 from bonwise.errors import FileError
-from bonwise.loading import read_document, words
+from bonwise.loading import read_document
 from bonwise.routing.result_router import RouterDocument
 from documents.samples import samples_of
 from processes import PATIENCE

@@ -10,8 +10,9 @@ import pytest
 
 import bonwise
 from bonwise.cli.entry import run
+from bonwise.declared import words
 from bonwise.errors import UsageError
-from bonwise.loading import document_class, json_schema, word_of, words
+from bonwise.loading import document_class, json_schema, word_of
 from bonwise.results import Document, Record
 from documents.samples import samples_of
 

@@ -173,7 +173,8 @@ def schema(
     """Print the JSON Schema (2020-12) of a document, or list them."""
     import json
 
-    from bonwise.loading import document_class, json_schema, word_of, words
+    from bonwise.declared import words
+    from bonwise.loading import document_class, json_schema, word_of
     from bonwise.results import prose
 
     if word is not None:

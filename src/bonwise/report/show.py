@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
+from bonwise.declared import view_of
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES
-from bonwise.loading import view_of
 from bonwise.report.blocks import Drawing, FigureData, Part, drawings_of
 from bonwise.report.markdown import rendered as as_markdown
 from bonwise.report.terminal import plain, renderables
@@ -40,7 +40,7 @@ def describe(document: Document) -> Part:
     bonwise.errors.UsageError
         A document that nothing describes, because it is read by programs alone.
     """
-    view = view_of(document)
+    view = view_of(document.schema_)
     if view is None:
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
     return view(document)
@@ -48,7 +48,7 @@ def describe(document: Document) -> Part:
 
 def is_described(document: Document) -> bool:
     """Tell whether a document is for people: others are read by programs alone."""
-    return view_of(document) is not None
+    return view_of(document.schema_) is not None
 
 
 def printed(document: Document, *, full: bool = False) -> list[RenderableType]:
