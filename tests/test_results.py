@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -43,6 +45,36 @@ def compared(tmp_path):
         for k in range(3)
     ]
     return bw.compare(short, long, labels=pd.DataFrame(labels))
+
+
+def watched(folder):
+    """Watch two picks a day over 20 days."""
+    for day in range(20):
+        lines = [{"prompt_id": f"{day}-{at}", "ids": ["a", "b"], "best": "b", "scores": [0.1, at]} for at in range(2)]
+        (folder / f"{day:02}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return bw.watch(f"{folder}/*.jsonl")
+
+
+RESULTS = {
+    "watch": watched,
+}
+"""Every kind of result by the word of its schema, made in a folder."""
+
+
+@pytest.mark.parametrize("word", RESULTS)
+def test_a_result_is_its_document(word, tmp_path):
+    """It survives pickle, copies and a file of JSON as an equal object of the same class, which says the same."""
+    result = RESULTS[word](tmp_path)
+    assert result.schema_ == f"bonwise.{word}/1"
+    path = tmp_path / "result.json"
+    path.write_text(result.to_json(), encoding="utf-8")
+    pickled = pickle.loads(pickle.dumps(result))  # noqa: S301 - made in the line itself
+    for again in (pickled, copy.copy(result), copy.deepcopy(result), bw.load(path)):
+        assert type(again) is type(result)
+        assert again == result
+        assert hash(again) == hash(result)
+        assert (repr(again), str(again)) == (repr(result), str(result))
+        pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
 
 
 def test_every_public_result_has_a_frame():

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from bonwise.table.verdicts import Preference, Score, Unscored
     from bonwise.votes.front import PreferenceStudy, study_preferences
     from bonwise.votes.preferences import PreferenceAudit, audit_preferences
-    from bonwise.watching.front import Watch, watch
+    from bonwise.watching.front import watch
+    from bonwise.watching.result import Watch
 
 __all__ = [
     "Adaptive",
@@ -226,7 +227,7 @@ _HOMES = {
     "TieBreak": "bonwise.selection.strategies.matches",
     "Unscored": "bonwise.table.verdicts",
     "ValueOfInformation": "bonwise.selection.strategies.value_of_information",
-    "Watch": "bonwise.watching.front",
+    "Watch": "bonwise.watching.result",
     "ajudge": "bonwise.selection.many_pools",
     "aselect": "bonwise.selection.front",
     "aselect_many": "bonwise.selection.many_pools",

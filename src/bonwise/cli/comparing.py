@@ -94,7 +94,7 @@ def watch(
 
     audit, earlier = baseline_files(baseline) if baseline else (None, ())
     output.refuse_overwriting(*dict.fromkeys((*files_of(files), *earlier, audit, labels)))
-    found = run(
+    result = run(
         files,
         baseline=baseline or None,
         labels=labels,
@@ -107,5 +107,5 @@ def watch(
         seed=seed,
         **reading.keywords(),
     )
-    output.deliver(found.document())
-    return _CODES[found.verdict]
+    output.deliver(result)
+    return _CODES[result.verdict]

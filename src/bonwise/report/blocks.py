@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -291,6 +291,21 @@ class Table:
         ('gpt', '0.21')
         """
         return cls(columns, [Row(cells) for cells in rows], title)
+
+    @classmethod
+    def listing(
+        cls, columns: Iterable[tuple[Column, Callable[..., str]]], rows: Iterable[Sequence[Any]], title: str = ""
+    ) -> Table:
+        """Return a table of plain rows, each column with what writes its cell of a row.
+
+        Examples
+        --------
+        >>> columns = [(Column("judge", "name"), lambda name, _: name), (Column("calls"), lambda _, n: str(n))]
+        >>> Table.listing(columns, {"gpt": 1200}.items()).rows[0].cells
+        ['gpt', '1200']
+        """
+        titles, cells = zip(*columns, strict=True)
+        return cls(titles, [Row([cell(*row) for cell in cells]) for row in rows], title)
 
     @classmethod
     def facts(cls, facts: Iterable[tuple[str, str]]) -> Table:

@@ -1,3 +1,3 @@
 """What moved in the picks of production."""
 
-DOCUMENTS = {"watch": ("result:WatchDocument", "view:describe")}
+DOCUMENTS = {"watch": ("result:Watch", "view:describe")}

@@ -21,7 +21,7 @@ from bonwise.watching.drift import (
     scores_evidence,
 )
 from bonwise.watching.levels import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
-from bonwise.watching.result import Alarm, LevelRecord, WatchedLook, WatchedSignal
+from bonwise.watching.result import Alarm, LevelRecord, WatchedLook, WatchedSignal, WatchSettings
 from bonwise.watching.signals import RECOVERY, SIGNALS, LoggedSignal, PeriodTotals
 
 __all__ = ["AuditedLevel", "WatchRule", "by_bound", "by_ranks", "not_watched"]
@@ -39,10 +39,7 @@ _LOG_10 = float(np.log(10))
 class WatchRule:
     """What all signals are watched by."""
 
-    confidence: float
-    """1 minus it is the chance of any false alarm within a year of looks."""
-    year: int
-    seed: int
+    settings: WatchSettings
     names: tuple[str, ...]
     """Of all periods, those of the baseline first."""
     baseline: int
@@ -51,7 +48,7 @@ class WatchRule:
     @property
     def share(self) -> float:
         """What each signal has of the chance: the same whether or not the others are watched."""
-        return (1 - self.confidence) / len(SIGNALS)
+        return (1 - self.settings.confidence) / len(SIGNALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSigna
     source : str
         What the baseline is.
     """
-    seed = (rule.seed, list(SIGNALS).index(signal.name))
+    seed = (rule.settings.seed, list(SIGNALS).index(signal.name))
     looks = Looks.of(
         signal.u,
         signal.v,
@@ -112,7 +109,7 @@ def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSigna
         return not_watched(signal, "it waits for the first look after the baseline", early=True)
     draws = np.random.default_rng(seed).random(watched)
     scores = normal_scores(looks.u, looks.v, looks.baseline, draws)
-    evidence = scores_evidence(scores, rule.year, "below" if signal.name == RECOVERY else "both")
+    evidence = scores_evidence(scores, rule.settings.year, "below" if signal.name == RECOVERY else "both")
     course = _RunningSignal(
         signal,
         rule,
@@ -125,9 +122,9 @@ def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSigna
     before = course.level(0, rule.baseline)
     alarm = course.alarm(before.estimate)
     spans = zip(looks.first[: looks.baseline].tolist(), looks.last[: looks.baseline].tolist(), strict=True)
-    told = [*(course.look(*span, None) for span in spans), *course.looks()]
-    steady = told if alarm is None else told[: looks.baseline]
-    correlation = neighbour_correlation(np.array([one.value for one in steady if one.value is not None]))
+    course_looks = [*(course.look(*span, None) for span in spans), *course.looks()]
+    steady = course_looks if alarm is None else course_looks[: looks.baseline]
+    correlation = neighbour_correlation(np.array([look.value for look in steady if look.value is not None]))
     return WatchedSignal(
         unit=signal.unit,
         status="not moved" if alarm is None else "moved",
@@ -138,7 +135,7 @@ def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSigna
         look_size=looks.size,
         threshold=-float(np.log10(rule.share)),
         undefined=dict(signal.undefined),
-        looks=told,
+        looks=course_looks,
         **given(alarm=alarm, neighbours=correlation),
     )
 
@@ -162,7 +159,7 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
     if not told.size:
         return not_watched(signal, "it waits for the first pick that tells it", early=True)
     u, v, chance = totals.u[told] / totals.picks[told], totals.v[told] / totals.picks[told], rule.share / 2
-    evidence = (_below if signal.name == RECOVERY else _either_side)(u, v, audited, chance, rule.year)
+    evidence = (_below if signal.name == RECOVERY else _either_side)(u, v, audited, chance, rule.settings.year)
     course = _RunningSignal(signal, rule, totals, evidence, told, told, chance)
     alarm = course.alarm(audited.estimate)
     return WatchedSignal(
@@ -229,17 +226,9 @@ class _RunningSignal:
 
     def level(self, start: int, end: int) -> LevelRecord:
         """Return the level of the periods from `start` to before `end`."""
-        mine = self.totals.between(start, end)
+        totals = self.totals.between(start, end)
         share = self.signal.unit == "share" and self.signal.name != RECOVERY
-        found = level_over(mine.u, mine.v, self.rule.confidence, share=share)
-        return LevelRecord(
-            estimate=found.estimate,
-            low=found.low,
-            high=found.high,
-            periods=len(mine.u),
-            picks=int(mine.picks.sum()),
-            **given(reason=found.reason or None),
-        )
+        return level_over(totals.u, totals.v, totals.picks, self.rule.settings.confidence, share=share)
 
     def looks(self) -> Iterator[WatchedLook]:
         """Yield the watched looks."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from bonwise.auditing.result import AuditDocument, JudgeFound
-from bonwise.documented import DocumentedResult
 from bonwise.errors import FileError, UsageError
 from bonwise.extras import TABLES
 from bonwise.loading import read_document
@@ -24,19 +23,15 @@ from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks
 from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, read_log, way_of
 from bonwise.watching.result import (
     SettingsChange,
+    Watch,
     WatchData,
-    WatchDocument,
     WatchedSignal,
     WatchSettings,
-    WatchVerdict,
 )
 from bonwise.watching.sentences import sentences, verdict_of
 from bonwise.watching.signals import RECOVERY, SIGNALS, LabelledPicks, LoggedSignal, labelled_picks, signal_of
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["FIRST", "YEAR", "AuditBaseline", "Watch", "audit_baseline", "audit_file", "baseline_files", "watch"]
+__all__ = ["FIRST", "YEAR", "AuditBaseline", "audit_baseline", "audit_file", "baseline_files", "watch"]
 
 _METRICS = {"tie_rate": "top1_tie_rate", RECOVERY: "recovery"}
 """Signals that an audit knows, and the metric that is the same."""
@@ -156,44 +151,6 @@ _MAY_DIFFER = frozenset({"seed"})
 """Settings that differ between lines of one policy."""
 
 
-@dataclass(frozen=True, eq=False)
-class Watch(DocumentedResult):
-    """What moved in the picks of production."""
-
-    verdict: WatchVerdict
-    signals: Mapping[str, WatchedSignal] = field(repr=False)
-    """Every signal by name, the unwatched ones with the reason."""
-    sentences: tuple[str, ...] = field(repr=False)
-    data: WatchData = field(repr=False)
-    settings: WatchSettings = field(repr=False)
-
-    @property
-    def moved(self) -> tuple[str, ...]:
-        """The signals that moved."""
-        return tuple(name for name, signal in self.signals.items() if signal.alarm is not None)
-
-    def __repr__(self) -> str:
-        return f"<Watch over {len(self.data.periods)} periods: {', '.join(self.moved) or self.verdict}>"
-
-    def document(self) -> WatchDocument:
-        """Return the document of schema ``bonwise.watch/1``."""
-        return WatchDocument(
-            verdict=self.verdict,
-            sentences=list(self.sentences),
-            signals=dict(self.signals),
-            data=self.data,
-            settings=self.settings,
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per signal and look.
-
-        Columns: ``signal``; ``first`` and ``last``, the periods of the look; ``value``; ``log10_e``, the evidence for
-        a shift, missing in the baseline; ``baseline``; and ``alarm``: whether the first alarm is of this look.
-        """
-        return super().to_frame()
-
-
 @opens_a_table
 def watch(  # noqa: PLR0913 - all but the files are named
     picks: str | Path | Sequence[str | Path],
@@ -274,10 +231,7 @@ def watch(  # noqa: PLR0913 - all but the files are named
     audited = None if audit is None else audit_baseline(audit, judge, log.picks)
     if judge is not None and audited is None:
         raise UsageError("a judge is named, and the baseline is no audit", hint="drop --judge, or give the audit")
-    rule = WatchRule(float(confidence), int(year), int(seed), log.names, begins)
     labelled = None if labels is None else labelled_picks(log, options, str(files[0]))
-    own = f"the first {begins} periods of the log" if not earlier else "files of earlier picks"
-    found = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
     settings = WatchSettings(
         confidence=float(confidence),
         by=str(way[0]),
@@ -291,8 +245,17 @@ def watch(  # noqa: PLR0913 - all but the files are named
             labels=None if labels is None else name_of(labels, "labels"),
         ),
     )
+    own = f"the first {begins} periods of the log" if not earlier else "files of earlier picks"
+    rule = WatchRule(settings, log.names, begins)
+    signals = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
     data = _data(log, begins, files, earlier, labelled)
-    return Watch(verdict_of(found), found, tuple(sentences(found, data, settings)), data, settings)
+    return Watch(
+        verdict=verdict_of(signals),
+        sentences=list(sentences(signals, data, settings)),
+        signals=signals,
+        data=data,
+        settings=settings,
+    )
 
 
 def _check(confidence: float, year: int, seed: int, first: int | None) -> None:
@@ -395,7 +358,7 @@ def _source(name: str, audited: AuditBaseline | None, own: str, *, ranked_first:
 
 def _against_audit(rule: WatchRule, *, own: bool) -> WatchRule:
     """Watch every period of a log that would be its own baseline: the audit takes that place."""
-    return WatchRule(rule.confidence, rule.year, rule.seed, rule.names, 0 if own else rule.baseline)
+    return replace(rule, baseline=0 if own else rule.baseline)
 
 
 def _data(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy import special
 
+from bonwise.results import given
 from bonwise.stats.laws import EffectiveShare
 from bonwise.stats.running_ratio import RunningRatio
 from bonwise.stats.sums import Floats
+from bonwise.watching.result import LevelRecord
 
 __all__ = [
     "FEWEST",
-    "LevelInterval",
     "highest_share",
     "level_over",
     "lowest_recovery",
@@ -31,24 +30,15 @@ _STRIKING = 3.0
 """Standard errors, 1 / sqrt(periods), beyond which the correlation of neighbours is told."""
 
 
-class LevelInterval(NamedTuple):
-    """A level, its interval, and why that is missing."""
-
-    estimate: float | None
-    low: float | None
-    high: float | None
-    reason: str = ""
-
-
-def level_over(u: Floats, v: Floats, confidence: float, *, share: bool = False) -> LevelInterval:
+def level_over(u: Floats, v: Floats, picks: Floats, confidence: float, *, share: bool = False) -> LevelRecord:
     """Return ``sum u / sum v`` with Fieller's interval by periods, Student's t with as many degrees less one.
 
     A part of a whole gets Clopper and Pearson's interval on as many draws as that standard error is worth.
 
     Parameters
     ----------
-    u, v : ndarray of float64, shape (periods,)
-        Sums over the picks of each period.
+    u, v, picks : ndarray of float64, shape (periods,)
+        Sums over the picks of each period, and how many these are.
     confidence : float
         Two-sided, in (0, 1).
     share : bool
@@ -56,28 +46,38 @@ def level_over(u: Floats, v: Floats, confidence: float, *, share: bool = False) 
 
     Examples
     --------
-    >>> level = level_over(np.array([2.0, 4.0, 3.0, 3.0]), np.full(4, 10.0), 0.95)
-    >>> [round(value, 3) for value in level[:3]]
+    >>> level = level_over(np.array([2.0, 4.0, 3.0, 3.0]), np.full(4, 10.0), np.full(4, 10.0), 0.95)
+    >>> [round(value, 3) for value in (level.estimate, level.low, level.high)]
     [0.3, 0.17, 0.43]
     """
+    estimate, low, high, reason = _interval_over(u, v, confidence, share=share)
+    return LevelRecord(
+        estimate=estimate, low=low, high=high, periods=len(u), picks=int(picks.sum()), **given(reason=reason)
+    )
+
+
+def _interval_over(
+    u: Floats, v: Floats, confidence: float, *, share: bool
+) -> tuple[float | None, float | None, float | None, str | None]:
+    """Return estimate, lower and upper end, and why these are missing."""
     count = len(u)
     if not v.sum():
-        return LevelInterval(None, None, None, "no pick tells it")
+        return None, None, None, "no pick tells it"
     estimate = float(u.sum() / v.sum())
     if count < FEWEST:
-        return LevelInterval(estimate, None, None, f"an interval needs {FEWEST} periods")
+        return estimate, None, None, f"an interval needs {FEWEST} periods"
     running = RunningRatio.of(u, v).at(np.array([count]))
     if not running.varies(estimate)[0]:
-        return LevelInterval(estimate, None, None, "all periods are alike")
+        return estimate, None, None, "all periods are alike"
     if share:
         se = float(running.gap(estimate)[1][0] / running.b[0])
-        found = EffectiveShare(estimate, se, count - 1).at(confidence)
-        return LevelInterval(estimate, None, None) if found is None else LevelInterval(estimate, *found)
+        ends = EffectiveShare(estimate, se, count - 1).at(confidence)
+        return estimate, *(ends or (None, None)), None
     squared = np.array([float(special.stdtrit(count - 1, 0.5 + confidence / 2)) ** 2])
     low, high = (float(end[0]) for end in running.limits(squared))
     if np.isnan(low) or np.isnan(high):
-        return LevelInterval(estimate, None, None, "the interval is unbounded")
-    return LevelInterval(estimate, low, high)
+        return estimate, None, None, "the interval is unbounded"
+    return estimate, low, high, None
 
 
 def highest_share(estimate: float, se: float, count: int, chance: float) -> float:

@@ -14,8 +14,8 @@ __all__ = [
     "LevelRecord",
     "SettingsChange",
     "SignalUnit",
+    "Watch",
     "WatchData",
-    "WatchDocument",
     "WatchSettings",
     "WatchVerdict",
     "WatchedLook",
@@ -149,7 +149,7 @@ class WatchSettings(Record):
     version: str
 
 
-class WatchDocument(Document):
+class Watch(Document):
     """What moved in the picks of production."""
 
     schema_: Literal["bonwise.watch/1"] = Field(default="bonwise.watch/1", alias="schema")
@@ -164,13 +164,25 @@ class WatchDocument(Document):
 
     @model_validator(mode="after")
     def _fits_its_signals(self) -> Self:
-        moved = any(one.alarm is not None for one in self.signals.values())
+        moved = any(signal.alarm is not None for signal in self.signals.values())
         if moved != (self.verdict == "moved"):
             raise ValueError("has the verdict moved where a signal moved, and only there")
         return self
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """The signals that moved."""
+        return tuple(name for name, signal in self.signals.items() if signal.alarm is not None)
+
+    def __repr__(self) -> str:
+        return f"<Watch over {len(self.data.periods)} periods: {', '.join(self.moved) or self.verdict}>"
+
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per signal and look."""
+        """Yield one row per signal and look.
+
+        Columns: ``signal``; ``first`` and ``last``, the periods of the look; ``value``; ``log10_e``, the evidence for
+        a shift, missing in the baseline; ``baseline``; and ``alarm``: whether the first alarm is of this look.
+        """
         for name, signal in self.signals.items():
             alarm = None if signal.alarm is None else signal.alarm.period
             for look in signal.looks:

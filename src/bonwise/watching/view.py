@@ -12,7 +12,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Val
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
-from bonwise.watching.result import WatchData, WatchDocument, WatchedSignal
+from bonwise.watching.result import LevelRecord, Watch, WatchData, WatchedSignal
 from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
 
 if TYPE_CHECKING:
@@ -159,14 +159,14 @@ _NAME = 40
 _STATES = {"moved": "bad", "nothing moved": "good", "too early": "open"}
 
 
-def describe(document: WatchDocument) -> Part:
+def describe(document: Watch) -> Part:
     """Describe what moved in the picks of production."""
     data = document.data
     title = f"Watch of {counted(data.picks, 'pick')} in {counted(len(data.periods), 'period')}"
     return Part(title, list(_blocks(document)))
 
 
-def _blocks(document: WatchDocument) -> Iterator[Block]:
+def _blocks(document: Watch) -> Iterator[Block]:
     yield Table.facts(_facts(document))
     yield _verdict(document)
     courses = [
@@ -180,7 +180,7 @@ def _blocks(document: WatchDocument) -> Iterator[Block]:
     yield limits("watch")
 
 
-def _facts(document: WatchDocument) -> Iterator[tuple[str, str]]:
+def _facts(document: Watch) -> Iterator[tuple[str, str]]:
     data, settings = document.data, document.settings
     yield (
         "picks",
@@ -208,41 +208,35 @@ def _span(periods: list[str]) -> str:
     return f"{counted(len(periods), 'period')}, {ends}"
 
 
-def _verdict(document: WatchDocument) -> Part:
+def _verdict(document: Watch) -> Part:
     moved = sum(signal.alarm is not None for signal in document.signals.values())
     leading = max(moved, 1)
     said = [Said("lead" if at < leading else "finding", text) for at, text in enumerate(document.sentences)]
     return Part(document.verdict, said, "verdict", _STATES[document.verdict])  # type: ignore[arg-type]
 
 
-def _table(document: WatchDocument) -> Table:
+def _table(document: Watch) -> Table:
     confidence = interval_title(document.settings.confidence)
     columns = (
-        Column("signal", "name"),
-        Column("baseline"),
-        Column(confidence, spare=2),
-        Column("now"),
-        Column(f"{confidence} ", spare=1),
-        Column("picks", spare=4),
-        Column("evidence", spare=3),
-        Column("outcome", "words"),
+        (Column("signal", "name"), lambda name, _: TITLES.get(name, name)),
+        (Column("baseline"), lambda _, signal: level_figure(signal.baseline, signal.unit)),
+        (Column(confidence, spare=2), lambda _, signal: level_ends(signal.baseline, signal.unit)),
+        (Column("now"), lambda _, signal: level_figure(_now(signal), signal.unit)),
+        (Column(f"{confidence} ", spare=1), lambda _, signal: level_ends(_now(signal), signal.unit)),
+        (Column("picks", spare=4), lambda _, signal: _picks(_now(signal))),
+        (Column("evidence", spare=3), lambda _, signal: _evidence(signal)),
+        (Column("outcome", "words"), lambda _, signal: _outcome(signal)),
     )
-    rows = [_row(TITLES.get(name, name), signal) for name, signal in document.signals.items()]
-    return Table.of(columns, rows, "Levels of the baseline and now; after an alarm, now is since the shift")
+    title = "Levels of the baseline and now; after an alarm, now is since the shift"
+    return Table.listing(columns, document.signals.items(), title)
 
 
-def _row(title: str, signal: WatchedSignal) -> tuple[str, ...]:
-    now = signal.now if signal.alarm is None else signal.alarm.level
-    return (
-        title,
-        level_figure(signal.baseline, signal.unit),
-        level_ends(signal.baseline, signal.unit),
-        level_figure(now, signal.unit),
-        level_ends(now, signal.unit),
-        NOTHING if now is None else count(now.picks),
-        _evidence(signal),
-        _outcome(signal),
-    )
+def _now(signal: WatchedSignal) -> LevelRecord | None:
+    return signal.now if signal.alarm is None else signal.alarm.level
+
+
+def _picks(level: LevelRecord | None) -> str:
+    return NOTHING if level is None else count(level.picks)
 
 
 def _evidence(signal: WatchedSignal) -> str:
@@ -259,7 +253,7 @@ def _outcome(signal: WatchedSignal) -> str:
     return signal.status
 
 
-def _notes(document: WatchDocument) -> Iterator[Said]:
+def _notes(document: Watch) -> Iterator[Said]:
     for name, signal in document.signals.items():
         title = TITLES.get(name, name)
         if signal.reason is not None:

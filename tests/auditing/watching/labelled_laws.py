@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks
+from bonwise.watching.result import WatchSettings
 from bonwise.watching.signals import RECOVERY, LoggedSignal
 
 CANDIDATES = 4
@@ -47,12 +48,18 @@ def pools_of(law, days, number, chance):
     return labels[np.arange(len(day)), scores.argmax(axis=1)] - mean, labels.max(axis=1) - mean, day
 
 
+def rule_of(year, seed, periods, baseline):
+    """Return the rule of a watch over periods that are named by their number."""
+    settings = WatchSettings(confidence=0.95, by="day", year=year, seed=seed, version="1")
+    return WatchRule(settings, tuple(map(str, range(periods))), baseline)
+
+
 def recovery_alarm(law, baseline, days, seed):
     """Tell whether recovery that is ranked raises an alarm within a year of `days` looks."""
     chance = np.random.default_rng(seed)
     whole = baseline + days
     u, v, day = pools_of(law, whole, chance.poisson(law.picks, whole), chance)
-    rule = WatchRule(0.95, days, seed[-1], tuple(map(str, range(whole))), baseline)
+    rule = rule_of(days, seed[-1], whole, baseline)
     return by_ranks(LoggedSignal(RECOVERY, u, v, day), rule, "days").alarm is not None
 
 
@@ -72,7 +79,7 @@ def bound_alarm(law, prompts, days, seed):
     chance = np.random.default_rng(seed)
     audited = audited_recovery(law, prompts, chance)
     u, v, day = pools_of(law, days, chance.poisson(law.picks, days), chance)
-    rule = WatchRule(0.95, days, 0, tuple(map(str, range(days))), 0)
+    rule = rule_of(days, 0, days, 0)
     return by_bound(LoggedSignal(RECOVERY, u, v, day), rule, audited).alarm is not None
 
 
@@ -90,5 +97,5 @@ def tie_alarm(level, prompts, days, seed, effect=0.3, picks=40):
     audited = AuditedLevel("audit", float(found.mean()), se, None, None, prompts)
     number = chance.poisson(picks, days)
     u, day = tied(number), np.repeat(np.arange(days), number)
-    rule = WatchRule(0.95, days, 0, tuple(map(str, range(days))), 0)
+    rule = rule_of(days, 0, days, 0)
     return by_bound(LoggedSignal("tie_rate", u, np.ones(len(u)), day), rule, audited).alarm is not None

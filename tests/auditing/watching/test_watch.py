@@ -10,7 +10,7 @@ import bonwise as bw
 from auditing.watching.logs import day_name, write_log
 from bonwise.errors import FileError, RowError, UsageError
 from bonwise.testing import simulate
-from bonwise.watching.result import WatchDocument
+from bonwise.watching.result import Watch
 
 NAMES = ["tie_rate", "margin", "order_effect", "unscored_share", "cost_per_pick", "length", "recovery"]
 
@@ -198,10 +198,10 @@ def test_the_document_comes_back(tmp_path):
     write_log(tmp_path / "p", 40, shift_at=25, shifted={"length": 150})
     found = bw.watch(f"{tmp_path}/p/*.jsonl")
     path = tmp_path / "watch.json"
-    path.write_text(found.document().to_json(), encoding="utf-8")
+    path.write_text(found.to_json(), encoding="utf-8")
     read = bw.load(path)
-    assert isinstance(read, WatchDocument)
-    assert read == found.document()
+    assert isinstance(read, Watch)
+    assert read == found
     assert str(read) == str(found)
     assert "Length fell" in found.to_markdown()
     found.to_html(tmp_path / "page.html")

@@ -15,6 +15,7 @@ from bonwise.report.limits import limits
 from bonwise.report.numbers import Ends
 from bonwise.report.page.rendered import made_on
 from bonwise.report.show import describe, markdown, text
+from bonwise.results import Document
 from docs.stock import stock
 
 
@@ -39,11 +40,11 @@ def test_judges_that_differ_leave_the_state_open():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with scores, picks, labels and verdicts."""
-    made = tmp_path_factory.mktemp("answers")
+    place = tmp_path_factory.mktemp("answers")
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(made)
+        patch.chdir(place)
         stock()
-    return made
+    return place
 
 
 MAKERS = {
@@ -57,11 +58,17 @@ MAKERS = {
 }
 
 
+def made(kind):
+    """Return a result as its document."""
+    result = MAKERS[kind]()
+    return result if isinstance(result, Document) else result.document()
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 def test_an_answer_comes_first(kind, folder, monkeypatch):
     """Terminals begin with the word and one sentence with a figure; pages say the limits, terminals do not."""
     monkeypatch.chdir(folder)
-    document = MAKERS[kind]().document()
+    document = made(kind)
     first, second, *_ = text(document).splitlines()
     assert first.startswith("Verdict: ")
     assert re.search(r"\d", second)
@@ -76,7 +83,7 @@ def test_an_answer_comes_first(kind, folder, monkeypatch):
 def test_a_watch_says_its_limits_on_its_page_alone(folder, monkeypatch):
     """An alarm says that a signal moved, not why."""
     monkeypatch.chdir(folder)
-    document = bw.watch("picks/*.jsonl", labels="picks_labels.csv").document()
+    document = bw.watch("picks/*.jsonl", labels="picks_labels.csv")
     titles = [one.title for one in describe(document).blocks if isinstance(one, Part)]
     assert titles[-1] == "What this does not establish"
     assert "does not establish" not in text(document)
@@ -121,7 +128,7 @@ def test_the_date_of_a_page_can_be_set(folder, monkeypatch):
 def test_what_comes_next_is_said_last_and_once(kind, folder, monkeypatch):
     """A page says it in the verdict; a terminal and Markdown end with it."""
     monkeypatch.chdir(folder)
-    document = MAKERS[kind]().document()
+    document = made(kind)
     verdicts = [one for one in describe(document).blocks if isinstance(one, Part) and one.role == "verdict"]
     (last,) = next_of(verdicts)
     assert " ".join(text(document).split()).endswith(" ".join(["Next:", *(one.text for one in last.blocks)]))
