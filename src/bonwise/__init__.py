@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bonwise.auditing.front import Audit, audit
-    from bonwise.comparing.front import PickComparison, compare
+    from bonwise.comparing.front import compare
+    from bonwise.comparing.result import PickComparison
     from bonwise.confidence.front import ConfidenceAudit, audit_confidence
     from bonwise.doctoring.front import doctor
     from bonwise.errors import BonwiseError, CallError, InputError, JudgeError, LedgerError, MissingExtraError
@@ -196,7 +197,7 @@ _HOMES = {
     "Monitor": "bonwise.monitoring.front",
     "PairDraw": "bonwise.studies.label_strategy.pair_draw",
     "Pairwise": "bonwise.judges.comparing",
-    "PickComparison": "bonwise.comparing.front",
+    "PickComparison": "bonwise.comparing.result",
     "Plan": "bonwise.planning.front",
     "Pointwise": "bonwise.judges.pointwise",
     "Pool": "bonwise.table.pools",

@@ -24,21 +24,21 @@ def test_the_best_judge_is_named_with_an_interval_that_holds_after_the_choice(fi
     """Its lower end is lower than before the choice, its upper end the same."""
     for metric in ("recovery", "gain"):
         one, found = five.choice[metric], five.judges["j4"].metrics[metric]
-        assert one.best == ("j4",)
+        assert one.best == ["j4"]
         assert (one.estimate, *one.before) == (found.estimate, found.low, found.high)
         assert one.after[0] < one.before[0] < one.before[1] == one.after[1]
-        assert one.after == (found.bounds(one.confidences.lower)[0], found.high)
+        assert one.after == [found.bounds(one.confidences.after)[0], found.high]
 
 
 def test_simultaneous_intervals_hold_the_pointwise_ones(five):
     """Each is its own law's interval at a confidence between that of one and Bonferroni's."""
-    for one in five.choice.values():
-        assert 0.95 < one.confidences.each < 1 - 0.05 / 5 + 0.002
-        assert one.confidences.each < one.confidences.differences < 1 - 0.05 / 10 + 0.002
+    for metric, one in five.choice.items():
+        assert 0.95 < one.confidences.simultaneous < 1 - 0.05 / 5 + 0.002
+        assert one.confidences.simultaneous < one.confidences.differences < 1 - 0.05 / 10 + 0.002
         for name, ends in one.simultaneous.items():
-            alone = five.judges[name].metrics[one.metric]
+            alone = five.judges[name].metrics[metric]
             assert ends[0] < alone.low < alone.high < ends[1]
-            assert ends == alone.bounds(one.confidences.each)
+            assert tuple(ends) == alone.bounds(one.confidences.simultaneous)
 
 
 def test_differences_are_the_best_less_the_others(five):
@@ -48,7 +48,7 @@ def test_differences_are_the_best_less_the_others(five):
     assert [*one.differences] == ["j0", "j1", "j2", "j3"]
     for name, found in one.differences.items():
         assert found.estimate == -pairs[name].estimate
-        assert found.low < -pairs[name].high < -pairs[name].low < found.high
+        assert found.interval[0] < -pairs[name].high < -pairs[name].low < found.interval[1]
 
 
 def test_nothing_is_added_to_the_audit_of_one_judge():
@@ -66,7 +66,7 @@ def test_documents_hold_the_choice_and_can_be_read_back(five, tmp_path):
     path.write_text(json.dumps(five.to_dict()), encoding="utf-8")
     loaded = bw.load(path)
     assert loaded.choice["recovery"].best == ["j4"]
-    assert tuple(loaded.choice["recovery"].after) == five.choice["recovery"].after
+    assert loaded.choice["recovery"].after == five.choice["recovery"].after
     for text in (str(five), str(loaded)):
         assert "Best of 5 judges by recovery: j4, 76% [66%, 82%] after the choice ([68%, 82%] before it)." in text
         assert "Each of the 4 others is shown to be worse" in text
@@ -83,7 +83,7 @@ def test_judges_that_are_not_told_apart_are_named():
     mixed = [0.5 * first["oracle_label"] + 0.5 * rng.uniform(size=len(first)) for _ in range(4)]
     table = pd.concat([first.assign(judge=f"j{k}", judge_score=one.round(2)) for k, one in enumerate(mixed)])
     found = audit(table)
-    alike = [name for name, one in found.choice["recovery"].differences.items() if one.low <= 0]
+    alike = [name for name, one in found.choice["recovery"].differences.items() if one.interval[0] <= 0]
     assert alike
     assert f"of the 3 others {'is' if len(alike) == 1 else 'are'} not shown to be worse: {alike[0]}" in str(found)
 
@@ -148,11 +148,12 @@ def test_influences_are_those_of_the_standard_error(design):
             assert size == pytest.approx(judge.metrics[metric].se, rel=0.03), (design, metric)
         assert len(judge.influences.units) == len(judge.influences.by_metric["gain"])
     for one in found.choice.values():
-        assert one.best == ("j2",)
+        assert one.best == ["j2"]
         assert one.reason is None
         assert one.after[0] < one.before[0]
         assert set(one.simultaneous) == {"j0", "j1", "j2"}
-        assert all(difference.low < difference.estimate < difference.high for difference in one.differences.values())
+        for apart in one.differences.values():
+            assert apart.interval[0] < apart.estimate < apart.interval[1]
 
 
 def test_copies_of_a_prompt_in_one_cluster_change_nothing():
@@ -161,7 +162,7 @@ def test_copies_of_a_prompt_in_one_cluster_change_nothing():
     copies = [once.assign(prompt_id=once["prompt_id"] + f"-{k}", cluster=once["prompt_id"]) for k in range(3)]
     one, three = (audit(frame).choice["recovery"] for frame in (once, pd.concat(copies)))
     assert three.after == pytest.approx(one.after, abs=1e-6)
-    assert three.confidences.each == pytest.approx(one.confidences.each, abs=1e-6)
+    assert three.confidences.simultaneous == pytest.approx(one.confidences.simultaneous, abs=1e-6)
 
 
 def test_judges_that_scored_other_prompts_are_compared_too():
@@ -169,7 +170,7 @@ def test_judges_that_scored_other_prompts_are_compared_too():
     found = audit(with_gaps(several_judges(100)))
     one = found.choice["recovery"]
     assert len({len(judge.influences.units) for judge in found.judges.values()}) > 1
-    assert one.best == ("j4",)
+    assert one.best == ["j4"]
     assert one.after is not None
 
 
@@ -213,10 +214,10 @@ def test_two_sets_of_picks_have_a_choice(tmp_path):
     paths, _, labels = judged(tmp_path)
     found = compare(*paths, labels=labels)
     one = found.choice["recovery"]
-    assert one.best == ("second",)
+    assert one.best == ["second"]
     assert one.after[0] < one.before[0] < one.after[1] == one.before[1]
     apart = found.differences["recovery"]
-    assert (one.differences["first"].low, one.differences["first"].high) == (-apart.high, -apart.low)
+    assert one.differences["first"].interval == [-apart.high, -apart.low]
     assert found.to_dict()["choice"]["recovery"]["best"] == ["second"]
     assert "Best of 2 sets of picks by recovery: second" in str(found)
 
@@ -225,7 +226,7 @@ def test_picks_worth_the_same_are_both_the_best(tmp_path):
     """The same picks twice."""
     lines = [line(prompt, "a", 2) for prompt in "pqr"]
     found = compare(*both(tmp_path, lines, lines), labels=HAND_LABELS)
-    assert found.choice["gain"].best == ("first", "second")
+    assert found.choice["gain"].best == ["first", "second"]
 
 
 def test_names_of_judges_are_escaped(tmp_path):

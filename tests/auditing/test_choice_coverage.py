@@ -67,8 +67,8 @@ def chosen(scores, labels, seed, clusters=None):
 
 
 def holds(ends, value):
-    """Tell whether an interval holds a value; one without ends, which an unbounded set has, excludes none."""
-    return ends is None or ends[0] is None or ends[0] <= value <= ends[1]
+    """Tell whether an interval holds a value; an unbounded set, which has none, excludes no value."""
+    return ends is None or ends[0] <= value <= ends[1]
 
 
 def counted(found, true, hits):
@@ -82,7 +82,7 @@ def counted(found, true, hits):
         hits[metric, "after"] += holds(one.after, of[best])
         hits[metric, "together"] += all(holds(ends, of[name]) for name, ends in one.simultaneous.items())
         hits[metric, "differences"] += all(
-            holds((apart.low, apart.high), of[best] - of[name]) for name, apart in one.differences.items()
+            holds(apart.interval, of[best] - of[name]) for name, apart in one.differences.items()
         )
 
 

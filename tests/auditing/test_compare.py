@@ -160,7 +160,7 @@ def test_prompts_of_one_file_only_are_named(tmp_path):
     second = [dict(one) for one in lines[1:]]
     second[0] |= {"best": None, "level": [], "decided_by": "owed"}
     found = compare(*both(tmp_path, lines[:-2], second), labels=labels_of(frame))
-    assert (found.first.only_here, found.second.only_here) == ((prompts[0],), tuple(prompts[-2:]))
+    assert (found.first.only_here, found.second.only_here) == ([prompts[0]], prompts[-2:])
     (dropped,) = found.dropped
     assert dropped.prompt_id == prompts[1]
     assert dropped.reason.startswith("nothing picked: owed")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bonwise.comparing.front import compare
-from bonwise.comparing.result import CompareDocument
+from bonwise.comparing.result import PickComparison
 from cli.commands import scored, written
 from documents.round_trips import read_back, refusal
 
@@ -33,20 +33,20 @@ def result(folder, prompts=36, names=("a.jsonl", "b.jsonl")):
 @pytest.fixture
 def document(tmp_path):
     """Return the document of a comparison."""
-    return result(tmp_path).document()
+    return result(tmp_path)
 
 
 def changed(document, change):
     """Return a document after its plain form was changed."""
     plain = copy.deepcopy(document.to_dict())
     change(plain)
-    return CompareDocument.model_validate(plain)
+    return PickComparison.model_validate(plain)
 
 
 def test_what_is_written_is_read_back(tmp_path):
     """A document is read back with the frame of the result: a row per metric, both sides and the difference."""
     found = result(tmp_path)
-    loaded = read_back(found.document(), tmp_path)
+    loaded = read_back(found, tmp_path)
     frame = loaded.to_frame()
     pd.testing.assert_frame_equal(frame, found.to_frame())
     gain = frame.set_index("metric").loc["gain"]

@@ -5,7 +5,7 @@ import pytest
 import bonwise as bw
 from auditing.tables import cohort
 from bonwise.auditing.exhibits import exhibits
-from bonwise.auditing.page import Note
+from bonwise.auditing.result_exhibits import Note
 from bonwise.auditing.what_if import what_if
 from bonwise.table.words import Words
 from documents.round_trips import read_back, refusal
@@ -24,7 +24,7 @@ def test_what_is_written_is_read_back(tmp_path):
     """Exhibits and notes are read back with the same bytes."""
     loaded = read_back(shown(), tmp_path)
     assert loaded.prompts.rows[0].candidates[0].text == "the text"
-    read_back(Note("A study", "no data").document(), tmp_path)
+    read_back(Note.on("A study", "no data"), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_a_stack_at_new_prompts():
     assert (applied.lacking, applied.seen, applied.caveats) == ((), 0, [])
     audit = bw.audit(applied.table)
     best = audit.choice["recovery"]
-    assert best.best == ("stack",)
+    assert best.best == ["stack"]
     assert bw.route(applied.table).document().schema_ == "bonwise.route/1"
     assert bw.audit_stack(new, fit.document()).judges["stack"].metrics == audit.judges["stack"].metrics
 

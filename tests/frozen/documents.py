@@ -40,13 +40,13 @@ def documents(folder: Path) -> dict[str, str]:
 
 def _from_python() -> dict[str, dict[str, Any]]:
     from bonwise.auditing.exhibits import exhibits  # noqa: PLC0415 - drawing needs the extra audit
-    from bonwise.auditing.page import Note  # noqa: PLC0415 - the same
+    from bonwise.auditing.result_exhibits import Note  # noqa: PLC0415 - the same
 
     audited = bw.audit("judges.csv")
     pick = bw.select("What?", ["It is so.", "no", "It is so, and here is why."], judge=from_name("length"), seed=3)
     return {
         "exhibits": exhibits(tuple(audited.judges.values()), audited.table, None, seed=0).to_dict(),
-        "note": Note("A study", "it could not be made").to_dict(),
+        "note": Note.on("A study", "it could not be made").to_dict(),
         "selection": pick.to_dict(),
         "selections": pick.document().to_dict(),
     }

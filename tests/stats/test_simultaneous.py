@@ -28,19 +28,23 @@ def correlated(estimates, correlation, units=400):
     return (sqrt(1 - correlation) * basis[:, 1:] + sqrt(correlation) * basis[:, :1]).T
 
 
+KINDS = {"each": "simultaneous", "lower": "after", "differences": "differences"}
+"""What holds, by the word of the table."""
+
+
 @pytest.mark.parametrize("row", golden("simultaneous"), ids=lambda row: "-".join([*row.values()][:3]))
 def test_critical_values_are_those_of_published_tables(row):
     """Dunnett's and Tukey's critical values, and those of independent estimates."""
     found = joint_confidence(correlated(int(row["estimates"]), float(row["correlation"])), 0.95)
-    assert critical(getattr(found, row["kind"])) == pytest.approx(float(row["critical"]), abs=0.04)
+    assert critical(found[KINDS[row["kind"]]]) == pytest.approx(float(row["critical"]), abs=0.04)
 
 
 def test_estimates_that_vary_alike_are_one():
     """Copies of one judge need no wider interval; the draws leave a little of their own error."""
     alike = np.tile(np.random.default_rng(1).standard_normal(50), (20, 1))
     found = joint_confidence(alike, 0.95)
-    assert found.each == pytest.approx(0.95, abs=0.005)
-    assert found.lower == pytest.approx(0.95, abs=0.005)
+    assert found.simultaneous == pytest.approx(0.95, abs=0.005)
+    assert found.after == pytest.approx(0.95, abs=0.005)
     assert found.differences == 0.95
 
 
@@ -53,15 +57,15 @@ def test_an_estimate_that_nothing_moves_counts_as_independent():
     """Its bound for prompts that are all alike can fail on its own."""
     still = correlated(2, 0)
     still[1] = 0
-    assert joint_confidence(still, 0.95).each == pytest.approx(0.95**0.5, abs=0.004)
+    assert joint_confidence(still, 0.95).simultaneous == pytest.approx(0.95**0.5, abs=0.004)
 
 
 def test_the_scale_of_the_influences_changes_nothing():
     """Only correlations count; the same seed gives the same draws."""
     some = correlated(4, 0.2)
     first, second = joint_confidence(some, 0.95, seed=3), joint_confidence(1000 * some, 0.95, seed=3)
-    assert (first.each, first.lower, first.differences) == pytest.approx(
-        (second.each, second.lower, second.differences), abs=1e-9
+    assert (first.simultaneous, first.after, first.differences) == pytest.approx(
+        (second.simultaneous, second.after, second.differences), abs=1e-9
     )
     assert joint_confidence(some, 0.95, seed=4) != first
 
@@ -106,7 +110,7 @@ def test_joint_confidence_has_a_twin_in_plain_loops(count, units, confidence, se
     with mock.patch.object(simultaneous, "_DRAWS", DRAWS):
         found = joint_confidence(influences, confidence, seed=seed)
     expected = by_loops(influences.tolist(), confidence, seed)
-    assert [found.each, found.lower, found.differences] == pytest.approx(expected, abs=1e-9)
+    assert [found.simultaneous, found.after, found.differences] == pytest.approx(expected, abs=1e-9)
 
 
 @settings(max_examples=50, deadline=None)

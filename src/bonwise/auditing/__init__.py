@@ -2,6 +2,6 @@
 
 DOCUMENTS = {
     "audit": ("result:AuditDocument", "view:describe"),
-    "exhibits": ("result_exhibits:ExhibitsDocument", ""),
-    "note": ("result_exhibits:NoteDocument", "view_exhibits:describe"),
+    "exhibits": ("result_exhibits:Exhibits", ""),
+    "note": ("result_exhibits:Note", "view_exhibits:describe"),
 }

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.judge_metrics import panel_level_bias
-from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest, JudgesCompared
+from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.simultaneous import JointConfidence, JudgeDifferences, UnitInfluences, aligned, joint_confidence
-from bonwise.estimates import estimate_records
+from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence
 from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimate import Estimate, under_method
@@ -31,8 +31,8 @@ from bonwise.table.panel import Panel
 __all__ = [
     "OF_THE_TOP",
     "SAME_PICKS",
-    "BestChoice",
     "Compared",
+    "JudgePairs",
     "PairedDifferences",
     "choice_of_judges",
     "choices",
@@ -62,59 +62,13 @@ class Compared:
     """How much every unit moves its gain and its recovery; None where that is not known."""
 
 
-@dataclass(frozen=True, eq=False)
-class BestChoice:
-    """The best of several by one metric, and intervals that hold after it was chosen."""
-
-    metric: str
-    best: tuple[str, ...]
-    """Whose estimate is the highest: several where estimates are equal."""
-    estimate: float
-    """Of the best."""
-    before: Ends
-    """Its interval had nothing been chosen."""
-    after: Ends
-    """Its interval that holds although the highest estimate was chosen: the lower end is as low as that of a
-    simultaneous interval. With several best ones it spans theirs.
-    """
-    simultaneous: Mapping[str, Ends]
-    """Intervals of all that were compared, which hold together, whatever is chosen among them."""
-    differences: Mapping[str, Estimate] = field(repr=False)
-    """The best less each of the others, with intervals that hold together for every two."""
-    confidences: JointConfidence | None = None
-    """At which the single intervals are made."""
-    reason: str | None = None
-    """Why intervals are missing."""
-
-    def record(self) -> ChoiceRecord:
-        """Return what a document holds."""
-        at = self.confidences
-        return ChoiceRecord(
-            best=list(self.best),
-            estimate=self.estimate,
-            before=_listed(self.before),
-            after=_listed(self.after),
-            simultaneous={name: _listed(ends) for name, ends in self.simultaneous.items()},
-            differences={
-                name: DifferenceFromBest(estimate=one.estimate, interval=_listed(_ends_of(one)))
-                for name, one in self.differences.items()
-            },
-            **given(
-                confidences=None
-                if at is None
-                else ChoiceConfidences(after=at.lower, simultaneous=at.each, differences=at.differences),
-                reason=self.reason,
-            ),
-        )
-
-
 def choices(
     compared: Mapping[str, Compared],
     difference: Callable[[str, str, str], Estimate | None],
     confidence: float,
     *,
     seed: int,
-) -> dict[str, BestChoice]:
+) -> dict[str, ChoiceRecord]:
     """Choose the best by each metric that two or more of those compared have.
 
     Parameters
@@ -157,11 +111,11 @@ def _choice(
     difference: Callable[[str, str, str], Estimate | None],
     confidence: float,
     seed: int,
-) -> BestChoice:
+) -> ChoiceRecord:
     estimates = {name: one.metrics[metric] for name, one in of.items()}
     values = {name: one.estimate for name, one in estimates.items() if one.estimate is not None}
     highest = max(values.values())
-    best = tuple(name for name, value in values.items() if value >= highest - _SAME)
+    best = [name for name, value in values.items() if value >= highest - _SAME]
     others = {name: difference(best[0], name, metric) for name in of if name != best[0]}
     before = _spanned([_ends_of(estimates[name]) for name in best])
     known = [
@@ -177,41 +131,40 @@ def _choice(
     if at is not None and after is None:
         whys = (estimates[name].reason for name in best)
         reason = next((why.removeprefix("no interval: ") for why in whys if why), _UNBOUNDED)
-    return BestChoice(
-        metric,
-        best,
-        highest,
-        before,
-        after,
-        {name: None if at is None else one.bounds(at.each) for name, one in estimates.items()},
-        {name: _at(one, at) for name, one in others.items() if one is not None},
-        at,
-        reason or None,
+    return ChoiceRecord(
+        best=best,
+        estimate=highest,
+        before=_listed(before),
+        after=_listed(after),
+        simultaneous={
+            name: None if at is None else _listed(one.bounds(at.simultaneous)) for name, one in estimates.items()
+        },
+        differences={
+            name: DifferenceFromBest(
+                estimate=one.estimate, interval=None if at is None else _listed(one.bounds(at.differences))
+            )
+            for name, one in others.items()
+            if one is not None
+        },
+        **given(confidences=at, reason=reason or None),
     )
 
 
-def _after(found: Estimate, at: JointConfidence) -> Ends:
+def _after(found: Estimate, at: ChoiceConfidences) -> Ends:
     """Return the interval of an estimate that was chosen because it is the highest.
 
     The choice favours estimates that are too high, so the lower end is one of those that hold together. The upper end
     needs no such care: an estimate that is far too low is seldom the highest.
     """
-    lower, own = found.bounds(at.lower), _ends_of(found)
+    lower, own = found.bounds(at.after), _ends_of(found)
     return None if lower is None or own is None else (lower[0], own[1])
 
 
-def _at(difference: Estimate, at: JointConfidence | None) -> Estimate:
-    """Return a difference with the interval that holds together with all others."""
-    ends = None if at is None else difference.bounds(at.differences)
-    low, high = (None, None) if ends is None else ends
-    return replace(difference, low=low, high=high, interval=difference.interval if ends else None, law=None)
-
-
-def _too_few(found: list[Estimate], at: JointConfidence) -> str:
+def _too_few(found: list[Estimate], at: ChoiceConfidences) -> str:
     """Say how many resamples are needed where a bootstrap has too few; empty where it has enough."""
     laws = [one.law.law if isinstance(one.law, Turned) else one.law for one in found]
     drawn = [len(law.replicates) for law in laws if isinstance(law, Percentile)]
-    needed = ceil(_BEYOND * 2 / (1 - max(at.each, at.lower, at.differences)))
+    needed = ceil(_BEYOND * 2 / (1 - max(at.simultaneous, at.after, at.differences)))
     if not drawn or min(drawn) >= needed:
         return ""
     return f"intervals that hold together need {needed:,} resamples of the bootstrap, and there are {min(drawn):,}"
@@ -232,48 +185,40 @@ def _listed(ends: Ends) -> list[float] | None:
     return None if ends is None else list(ends)
 
 
-@dataclass(frozen=True)
-class PairedDifferences:
-    """Metric differences, first judge minus second, paired by prompt."""
+class PairedDifferences(NamedTuple):
+    """Metric differences of two judges, first minus second."""
 
-    first: str
-    second: str
     prompts: int
     """Prompts that both judges scored completely and that are labelled; of single labelled candidates those with any.
 
     """
-    differences: Mapping[str, Estimate] = field(repr=False)
+    differences: Mapping[str, Estimate]
     """By metric; empty without a common prompt. All are paired but level_bias, whose interval holds whatever the
     pairing is.
     """
 
-    def record(self) -> JudgesCompared:
-        """Return what the document of the audit holds."""
-        return JudgesCompared(
-            first=self.first,
-            second=self.second,
-            prompts=self.prompts,
-            differences=estimate_records(self.differences),
-        )
+
+JudgePairs = Mapping[tuple[str, str], PairedDifferences]
+"""Every pair of judges, by their names."""
 
 
-def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> tuple[PairedDifferences, ...]:
+def compare_judges(judges: Sequence[JudgeAudit], settings: Settings) -> JudgePairs:
     """Compare every pair of judges on the prompts both scored completely."""
     labelled = [_LabelledJudge(judge, settings) for judge in judges]
     _share_what_is_alike(labelled, settings)
-    return tuple(_compare(first, second, settings) for first, second in combinations(labelled, 2))
+    return {
+        (first.audit.judge, second.audit.judge): _compare(first, second, settings)
+        for first, second in combinations(labelled, 2)
+    }
 
 
-def choice_of_judges(
-    judges: Sequence[JudgeAudit], comparisons: Sequence[PairedDifferences], settings: Settings
-) -> dict[str, BestChoice]:
+def choice_of_judges(judges: Sequence[JudgeAudit], pairs: JudgePairs, settings: Settings) -> dict[str, ChoiceRecord]:
     """Choose the best judge by recovery and by gain, with intervals that hold after the choice."""
-    pairs = {(one.first, one.second): one.differences for one in comparisons}
 
     def difference(first: str, second: str, metric: str) -> Estimate | None:
         if (first, second) in pairs:
-            return pairs[first, second].get(metric)
-        found = pairs[second, first].get(metric)
+            return pairs[first, second].differences.get(metric)
+        found = pairs[second, first].differences.get(metric)
         return None if found is None else turned(found)
 
     compared = {one.judge: Compared(one.metrics, one.influences) for one in judges}
@@ -344,12 +289,12 @@ def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -
 
 
 def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) -> PairedDifferences:
-    names, audits = (first.audit.judge, second.audit.judge), (first.audit, second.audit)
+    audits = first.audit, second.audit
     if any(one.labelling.method == "cells" for one in audits):
         return _compare_cells(*audits, settings)
     left, right = first.on(second), second.on(first)
     if not len(left.panel.sizes):
-        return PairedDifferences(*names, 0, {})
+        return PairedDifferences(0, {})
     sample, weights = _common_sample(*audits), None
     if sample is not None:
         from bonwise.auditing.weighted_metrics import weighted_difference  # noqa: PLC0415 - complete labels do without
@@ -362,7 +307,7 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
         complete = all(one.labelling.method == "complete" for one in audits)
         method = "complete" if complete else "labelled_only"
     found["level_bias"] = level_bias_difference(left.bias(weights), right.bias(weights), settings.confidence)
-    return PairedDifferences(*names, len(left.panel.sizes), under_method(found, method))
+    return PairedDifferences(len(left.panel.sizes), under_method(found, method))
 
 
 def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) -> PairedDifferences:
@@ -371,7 +316,7 @@ def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) ->
 
     labellings = first.labelling, second.labelling
     found, prompts = cell_differences(*labellings, settings)
-    return PairedDifferences(first.judge, second.judge, prompts, found)
+    return PairedDifferences(prompts, found)
 
 
 def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:

@@ -18,7 +18,7 @@ from bonwise.auditing.result_exhibits import (
     Chance,
     Differences,
     DifferencesOf,
-    ExhibitsDocument,
+    Exhibits,
     JudgeExhibits,
     LabelsToDecide,
     Points,
@@ -200,7 +200,7 @@ def exhibits(
     confidence: float = 0.95,
     gate: tuple[str, float] | None = None,
     what_if: WhatIf | None = None,
-) -> ExhibitsDocument:
+) -> Exhibits:
     """Return what is drawn of each judge, and the prompts to look into.
 
     What needs labels rests on the completely labelled prompts; where single candidates were drawn for labelling there
@@ -226,7 +226,7 @@ def exhibits(
         judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)
         for judge in judges
     }
-    return ExhibitsDocument(judges=shown, prompts=prompt_rows(judges, words), **given(what_if=what_if))
+    return Exhibits(judges=shown, prompts=prompt_rows(judges, words), **given(what_if=what_if))
 
 
 def _exhibits_of_judge(

@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bonwise.auditing.candidate_attributes import check_judge_family
-from bonwise.auditing.comparison import BestChoice, PairedDifferences, choice_of_judges, compare_judges
+from bonwise.auditing.comparison import JudgePairs, choice_of_judges, compare_judges
 from bonwise.auditing.gates import open_gate
 from bonwise.auditing.judge_audit import FurtherPanels, JudgeAudit, audit_judge, of_candidates
 from bonwise.auditing.labelling import StatedDraw, stated_draw
 from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
 from bonwise.auditing.per_prompt import per_prompt
-from bonwise.auditing.result import AuditDocument, AuditSettings, ThresholdValues
+from bonwise.auditing.result import AuditDocument, AuditSettings, ChoiceRecord, JudgesCompared, ThresholdValues
 from bonwise.auditing.result_labels import Annotators, AuditData
 from bonwise.auditing.result_verdict import Gate, Verdict
 from bonwise.auditing.settings import IntervalKind, Settings
 from bonwise.auditing.verdict import ORACLE, Target, Thresholds
 from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
+from bonwise.estimates import estimate_records
 from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.results import given
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bonwise.report.blocks import Drawing, FigureData
+    from bonwise.results import Document
 
 __all__ = ["Audit", "audit"]
 
@@ -52,7 +54,7 @@ class Audit(DocumentedResult):
 
     judges: Mapping[str, JudgeAudit]
     """The judges that could be audited."""
-    comparisons: tuple[PairedDifferences, ...]
+    comparisons: tuple[JudgesCompared, ...]
     """Every pair of judges, paired by prompt."""
     settings: Settings
     source: str = "table"
@@ -75,7 +77,7 @@ class Audit(DocumentedResult):
     """The judges that only help to audit another one, and why; gates do not ask for them."""
     table: ScoreTable | None = field(default=None, repr=False)
     """The table that was audited."""
-    choice: Mapping[str, BestChoice] = field(default_factory=dict, repr=False)
+    choice: Mapping[str, ChoiceRecord] = field(default_factory=dict, repr=False)
     """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
     together; empty where fewer than two are compared.
     """
@@ -156,7 +158,7 @@ class Audit(DocumentedResult):
         *,
         pools: str | Path | None = None,
         gates: Mapping[str, float] | None = None,
-        also: Sequence[DocumentedResult] = (),
+        also: Sequence[Document | DocumentedResult] = (),
     ) -> None:
         """Write the page of the audit: one file that a browser shows without asking anyone for anything.
 
@@ -201,11 +203,11 @@ class Audit(DocumentedResult):
         return AuditDocument.of(
             {name: judge.record() for name, judge in self.judges.items()},
             self._settings_record(),
-            comparisons=[comparison.record() for comparison in self.comparisons],
+            comparisons=self.comparisons,
             not_audited=self.not_audited,
             covariates=self.covariates,
             gates=gates,
-            choice={metric: one.record() for metric, one in self.choice.items()},
+            choice=self.choice,
             annotators=self.annotators,
         )
 
@@ -386,10 +388,10 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be audited; {first!r}: {reason}", hint="see bonwise doctor")
-    comparisons = compare_judges(judges, settings)
+    pairs = compare_judges(judges, settings)
     return Audit(
         {judge.judge: judge for judge in judges},
-        comparisons,
+        _compared(pairs),
         settings,
         table.source,
         table.columns,
@@ -400,8 +402,17 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
         labels_left_out=table.labels_left_out,
         covariates=covariates,
         table=table,
-        choice=choice_of_judges(judges, comparisons, settings),
+        choice=choice_of_judges(judges, pairs, settings),
         annotators=_annotators(table, judges, settings),
+    )
+
+
+def _compared(pairs: JudgePairs) -> tuple[JudgesCompared, ...]:
+    return tuple(
+        JudgesCompared(
+            first=first, second=second, prompts=pair.prompts, differences=estimate_records(pair.differences)
+        )
+        for (first, second), pair in pairs.items()
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -13,7 +12,7 @@ from bonwise.auditing.exhibits import exhibits
 from bonwise.auditing.next_steps import next_in_python
 from bonwise.auditing.per_prompt import all_prompts_file, refuse_other_file
 from bonwise.auditing.result import AuditDocument
-from bonwise.auditing.result_exhibits import ExhibitsDocument, NoteDocument
+from bonwise.auditing.result_exhibits import Exhibits, Note
 from bonwise.auditing.view import describe_with
 from bonwise.auditing.what_if import what_if
 from bonwise.documented import DocumentedResult
@@ -33,21 +32,7 @@ from bonwise.table.writing import csv_frame, is_in_place, refuse_unwritable, wri
 if TYPE_CHECKING:
     from bonwise.auditing.front import Audit
 
-__all__ = ["Note", "audit_page", "described_with", "page_drawings", "write_page"]
-
-
-@dataclass(frozen=True)
-class Note(DocumentedResult):
-    """Stands in for a study."""
-
-    title: str
-    """What was to be studied."""
-    reason: str
-    """Why it was not."""
-
-    def document(self) -> NoteDocument:
-        """Return the document of schema ``bonwise.note/1``."""
-        return NoteDocument(title=self.title, sentences=[f"Not studied: {self.reason}."])
+__all__ = ["audit_page", "described_with", "page_drawings", "write_page"]
 
 
 _DRAWINGS: WeakKeyDictionary[Audit, list[Drawing[FigureData]]] = WeakKeyDictionary()
@@ -60,7 +45,7 @@ def write_page(
     *,
     pools: str | Path | None = None,
     gates: Mapping[str, float] | None = None,
-    also: Sequence[DocumentedResult] = (),
+    also: Sequence[Document | DocumentedResult] = (),
     then: Sequence[Said] | None = None,
 ) -> Path | None:
     """Write the page; the parameters and errors are those of `Audit.to_html`.
@@ -114,7 +99,7 @@ def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
 
 def _exhibits(
     audit: Audit, document: AuditDocument, pools: str | Path | None, also: Iterable[object] = ()
-) -> ExhibitsDocument:
+) -> Exhibits:
     return exhibits(
         tuple(audit.judges.values()),
         audit.table,
@@ -152,27 +137,31 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
         yield pools
 
 
-def _results(also: Sequence[DocumentedResult]) -> list[DocumentedResult]:
+def _results(also: Sequence[Document | DocumentedResult]) -> list[Document | DocumentedResult]:
     hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
-    if isinstance(also, DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
+    if isinstance(also, Document | DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
         raise UsageError(f"also={type(also).__name__} is not a list of results", hint=hint)
     found = list(also)
     for one in found:
-        if not isinstance(one, DocumentedResult):
+        if not isinstance(one, Document | DocumentedResult):
             raise UsageError(
                 f"also holds {printable(repr(one), longest=60)}, which is not a result with a page", hint=hint
             )
     return found
 
 
-def _documents(results: Sequence[DocumentedResult]) -> list[Document]:
-    documents = [one.document() for one in results]
+def _documents(results: Sequence[Document | DocumentedResult]) -> list[Document]:
+    documents = [_document(one) for one in results]
     if any(isinstance(one, AuditDocument) for one in documents):
         raise UsageError(
             "also holds an audit, which has a page of its own",
             hint="call its to_html; also= takes studies, routes, comparisons and plans",
         )
     return documents
+
+
+def _document(result: Document | DocumentedResult) -> Document:
+    return result.document() if isinstance(result, DocumentedResult) else result
 
 
 def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
@@ -186,9 +175,9 @@ def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
         if shown is None or study.document.study_name() in given or not shown.when(audit.settings):
             continue
         try:
-            found.append(shown.study(judged).document())
+            found.append(_document(shown.study(judged)))
         except InputError as error:
-            found.append(Note(shown.title, error.message).document())
+            found.append(Note.on(shown.title, error.message))
     return found
 
 
@@ -216,7 +205,7 @@ _LIMITS = "not-established"
 
 def audit_page(
     audit: AuditDocument,
-    exhibits: ExhibitsDocument,
+    exhibits: Exhibits,
     studies: Sequence[Document] = (),
     more: str | None = None,
     then: Sequence[Said] = (),
@@ -226,7 +215,7 @@ def audit_page(
     Parameters
     ----------
     audit : AuditDocument
-    exhibits : ExhibitsDocument
+    exhibits : Exhibits
         What is drawn, and the prompts where judges lost most.
     studies : sequence of Document
         Studies, routing and notes made on the table of the audit.
@@ -243,7 +232,7 @@ def audit_page(
 
 def described_with(
     audit: AuditDocument,
-    exhibits: ExhibitsDocument,
+    exhibits: Exhibits,
     studies: Sequence[Document] = (),
     more: str | None = None,
     then: Sequence[Said] = (),

@@ -22,7 +22,7 @@ __all__ = [
     "ColumnLeftOut",
     "Differences",
     "DifferencesOf",
-    "ExhibitsDocument",
+    "Exhibits",
     "GateStep",
     "GateSteps",
     "JudgeExhibits",
@@ -30,7 +30,7 @@ __all__ = [
     "LabelSteps",
     "LabelsNeeded",
     "LabelsToDecide",
-    "NoteDocument",
+    "Note",
     "Points",
     "PromptSeen",
     "ShareStep",
@@ -410,7 +410,7 @@ class JudgeExhibits(Record):
     """Where the interval of the metric that decides spans the gate."""
 
 
-class ExhibitsDocument(Document):
+class Exhibits(Document):
     """What is drawn of each judge, and the prompts to look into."""
 
     schema_: Literal["bonwise.exhibits/1"] = Field(default="bonwise.exhibits/1", alias="schema")
@@ -422,7 +422,7 @@ class ExhibitsDocument(Document):
     """What would change the verdict; absent where it does not rest on a recovery with an interval."""
 
 
-class NoteDocument(Document):
+class Note(Document):
     """Why there is no study."""
 
     schema_: Literal["bonwise.note/1"] = Field(default="bonwise.note/1", alias="schema")
@@ -430,3 +430,8 @@ class NoteDocument(Document):
     """What was to be studied."""
     sentences: list[str]
     """Why it was not."""
+
+    @classmethod
+    def on(cls, title: str, reason: str) -> Note:
+        """Return a note that stands in for a study."""
+        return cls(title=title, sentences=[f"Not studied: {reason}."])

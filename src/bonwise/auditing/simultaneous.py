@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.auditing.result import ChoiceConfidences
 from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.estimand import Estimand
 from bonwise.stats.estimate import Estimate
@@ -18,7 +19,7 @@ from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estima
 from bonwise.stats.jackknife import Jackknife, Scatter, paired_jackknives
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["JointConfidence", "JudgeDifferences", "UnitInfluences", "aligned", "joint_confidence", "pick_influences"]
+__all__ = ["JudgeDifferences", "UnitInfluences", "aligned", "joint_confidence", "pick_influences"]
 
 _DRAWS = 20_000
 _SAME = 1e-9  # a difference of influences below this share of them is rounding: the estimates vary alike
@@ -32,18 +33,6 @@ class UnitInfluences:
     """Names of the prompts or codes of the clusters, each once."""
     by_metric: Mapping[str, Floats] = field(repr=False)
     """Their sum of squares is about the variance of the estimate."""
-
-
-@dataclass(frozen=True, slots=True)
-class JointConfidence:
-    """Confidences at which intervals of single estimates hold for several."""
-
-    each: float
-    """Two-sided: all intervals hold together."""
-    lower: float
-    """Two-sided: all lower ends hold together, as often as the lower end of one interval alone."""
-    differences: float
-    """Two-sided: the intervals of the differences of every two hold together."""
 
 
 def pick_influences(
@@ -97,7 +86,7 @@ def aligned(judges: Sequence[UnitInfluences], metric: str) -> Floats:
     return found
 
 
-def joint_confidence(influences: Floats, confidence: float, *, seed: int = 0) -> JointConfidence:
+def joint_confidence(influences: Floats, confidence: float, *, seed: int = 0) -> ChoiceConfidences:
     """Return the confidences at which intervals of single estimates hold together.
 
     Z is drawn from the normal law with the correlation of the influences. With c the quantile of max |Z_k| at the
@@ -116,10 +105,10 @@ def joint_confidence(influences: Floats, confidence: float, *, seed: int = 0) ->
     Examples
     --------
     >>> alike = np.tile(np.random.default_rng(1).standard_normal(100), (5, 1))
-    >>> round(joint_confidence(alike, 0.95).each, 2)  # five estimates that vary alike are one
+    >>> round(joint_confidence(alike, 0.95).simultaneous, 2)  # five estimates that vary alike are one
     0.95
     >>> apart = np.random.default_rng(1).standard_normal((5, 100_000))
-    >>> round(joint_confidence(apart, 0.95).each, 3), round(0.95 ** (1 / 5), 3)  # independent ones
+    >>> round(joint_confidence(apart, 0.95).simultaneous, 3), round(0.95 ** (1 / 5), 3)  # independent ones
     (0.99, 0.99)
     """
     from scipy import special  # noqa: PLC0415 - what reads no table has no use for scipy
@@ -135,7 +124,10 @@ def joint_confidence(influences: Floats, confidence: float, *, seed: int = 0) ->
     each = float(np.quantile(np.abs(Z, out=Z).max(axis=0), confidence))
     apart = float(np.quantile(largest, confidence)) if len(influences) > 2 else 0.0  # a single pair is pointwise
     # A critical value below that of one estimate alone is an accident of the draws.
-    return JointConfidence(*(max(float(1 - 2 * special.ndtr(-c)), confidence) for c in (each, lower, apart)))
+    after, simultaneous, differences = (
+        max(float(1 - 2 * special.ndtr(-c)), confidence) for c in (lower, each, apart)
+    )
+    return ChoiceConfidences(after=after, simultaneous=simultaneous, differences=differences)
 
 
 def _drawn(influences: Floats, rng: np.random.Generator) -> Floats:

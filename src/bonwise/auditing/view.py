@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from bonwise.auditing.result import AuditDocument, AuditSettings, JudgeFound
-from bonwise.auditing.result_exhibits import ExhibitsDocument
+from bonwise.auditing.result_exhibits import Exhibits
 from bonwise.auditing.view_choice import best_of
 from bonwise.auditing.view_exhibits import drawn, what_would_change, worst_prompts
 from bonwise.auditing.view_judges import (
@@ -325,7 +325,7 @@ def describe(document: AuditDocument) -> Part:
 
 def describe_with(
     document: AuditDocument,
-    exhibits: ExhibitsDocument | None = None,
+    exhibits: Exhibits | None = None,
     studies: Sequence[BesideAudit] = (),
     more: str | None = None,
     then: Sequence[Said] = (),
@@ -335,7 +335,7 @@ def describe_with(
     Parameters
     ----------
     document : AuditDocument
-    exhibits : ExhibitsDocument, optional
+    exhibits : Exhibits, optional
         What is drawn, and the prompts where judges lost most.
     studies : sequence of BesideAudit
         Descriptions of studies, routing and notes that were made on the table of the audit.
@@ -361,15 +361,13 @@ def describe_with(
     return Part(title(settings), blocks, in_short=list(in_short(document)))
 
 
-def _verdict_alone(document: AuditDocument, exhibits: ExhibitsDocument | None, then: Sequence[Said]) -> Part:
+def _verdict_alone(document: AuditDocument, exhibits: Exhibits | None, then: Sequence[Said]) -> Part:
     ((name, judge),) = document.judges.items()
     shown = None if exhibits is None else exhibits.judges.get(name)
     return verdict(judge, document.settings, alone=True, shown=shown, then=then)
 
 
-def _alone(
-    document: AuditDocument, exhibits: ExhibitsDocument | None, studies: Sequence[BesideAudit]
-) -> Iterator[Block]:
+def _alone(document: AuditDocument, exhibits: Exhibits | None, studies: Sequence[BesideAudit]) -> Iterator[Block]:
     ((name, judge),) = document.judges.items()
     shown = None if exhibits is None else exhibits.judges.get(name)
     # Pictures before tables.
@@ -384,7 +382,7 @@ def _whole(studies: Sequence[BesideAudit]) -> Iterator[Part]:
 
 
 def _judges_in_full(
-    document: AuditDocument, exhibits: ExhibitsDocument | None, studies: Sequence[BesideAudit]
+    document: AuditDocument, exhibits: Exhibits | None, studies: Sequence[BesideAudit]
 ) -> Iterator[Block]:
     judges, settings = document.judges, document.settings
     yield from side_by_side(document)

@@ -13,14 +13,14 @@ from bonwise.auditing.result import JudgeFound
 from bonwise.auditing.result_exhibits import (
     CandidateSeen,
     ColumnLeftOut,
-    ExhibitsDocument,
+    Exhibits,
     GateStep,
     GateSteps,
     JudgeExhibits,
     LabelsNeeded,
     LabelStep,
     LabelSteps,
-    NoteDocument,
+    Note,
     PromptSeen,
     ShareSteps,
     Stratum,
@@ -264,12 +264,12 @@ _LONGEST_SENTENCE = 700
 _COMPUTED = "Every outcome was computed with the audit, by the rules of its verdict and its gates."
 
 
-def what_would_change(exhibits: ExhibitsDocument | None, reference: str | None) -> Iterator[Part]:
+def what_would_change(exhibits: Exhibits | None, reference: str | None) -> Iterator[Part]:
     """Yield the section with the sliders; nothing where the exhibits hold none.
 
     Parameters
     ----------
-    exhibits : ExhibitsDocument or None
+    exhibits : Exhibits or None
     reference : str or None
         What stands in for the oracle.
     """
@@ -463,6 +463,6 @@ def _chance(value: float | None) -> str:
     return "over 99%" if value > 0.99 else "under 1%" if value < 0.01 else percent(round(value, 2))
 
 
-def describe(document: NoteDocument) -> Part:
+def describe(document: Note) -> Part:
     """Describe what is in the place of a study."""
     return Part(document.title, [Said("finding", sentence) for sentence in document.sentences])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from bonwise.auditing.result import AuditDocument, AuditSettings, JudgeFound
-from bonwise.auditing.result_exhibits import ExhibitsDocument, JudgeExhibits
+from bonwise.auditing.result_exhibits import Exhibits, JudgeExhibits
 from bonwise.auditing.result_verdict import DECIDES, CheckState, Gate, GateState, Level, Verdict
 from bonwise.auditing.view_judges import by_recovery, first_figures
 from bonwise.metric_groups import METRICS_FIRST, Metric, unit_of
@@ -103,13 +103,13 @@ def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeEx
         yield Said("finding", " ".join(_from_the_gate(found, gate, unit, shown)))
 
 
-def what_would_change_several(document: AuditDocument, exhibits: ExhibitsDocument | None) -> Iterator[Said]:
+def what_would_change_several(document: AuditDocument, exhibits: Exhibits | None) -> Iterator[Said]:
     """Yield how many verdicts on several judges are not settled, and what would settle the nearest one.
 
     Parameters
     ----------
     document : AuditDocument
-    exhibits : ExhibitsDocument or None
+    exhibits : Exhibits or None
         Says how many more labels would decide.
     """
     name, gate = document.settings.deciding
@@ -130,7 +130,7 @@ def what_would_change_several(document: AuditDocument, exhibits: ExhibitsDocumen
 
 
 def _to_be_useful(
-    document: AuditDocument, exhibits: ExhibitsDocument | None, unsettled: Sequence[str]
+    document: AuditDocument, exhibits: Exhibits | None, unsettled: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield how many more labelled prompts would decide for judges whose estimate is above the gate."""
     if exhibits is None:
@@ -372,7 +372,7 @@ def _levels(found: Verdict) -> Iterator[Part]:
 
 def verdict_of_several(
     document: AuditDocument,
-    exhibits: ExhibitsDocument | None = None,
+    exhibits: Exhibits | None = None,
     then: Sequence[Said] = (),
     *,
     in_short: bool = False,
@@ -382,7 +382,7 @@ def verdict_of_several(
     Parameters
     ----------
     document : AuditDocument
-    exhibits : ExhibitsDocument or None
+    exhibits : Exhibits or None
         What a page shows beside the figures.
     then : sequence of Said
         What to type next, for a page.

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from bonwise.auditing.result_verdict import Gate
     from bonwise.documented import DocumentedResult
     from bonwise.report.blocks import Said
+    from bonwise.results import Document
 
 __all__ = ["AuditCommand", "audit", "further_studies"]
 
 
 def further_studies(
     found: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
-) -> list[DocumentedResult]:
+) -> list[Document | DocumentedResult]:
     """Return the results that the page shows beside the audit's own.
 
     Parameters
@@ -54,7 +55,7 @@ def further_studies(
     table, settings = found.table, found.settings
     left_out = (*settings.exclude, *settings.control)
     asked: dict[str, Any] = {"exclude": left_out, "confidence": settings.confidence, "shape": settings.shape}
-    studies: list[DocumentedResult] = []
+    studies: list[Document | DocumentedResult] = []
     if found.picks is not None or table is None:
         if calibration or verdicts is not None:
             raise UsageError("logged picks hold no scores to study", hint="leave --calibration and --verdicts out")
@@ -77,16 +78,16 @@ def further_studies(
     return studies
 
 
-def _or_why(title: str, study: Callable[[], DocumentedResult]) -> DocumentedResult:
+def _or_why(title: str, study: Callable[[], Document | DocumentedResult]) -> Document | DocumentedResult:
     """Return a study, or a note where the data are too poor for it: the audit stands without."""
-    from bonwise.auditing.page import Note
+    from bonwise.auditing.result_exhibits import Note
 
     try:
         return study()
     except InputError as error:
         if type(error) is not InputError:
             raise  # a file, a column or a row to mend
-        return Note(title, error.message)
+        return Note.on(title, error.message)
 
 
 NOT_MET, INCONCLUSIVE = 1, 3
@@ -233,7 +234,7 @@ def _write_page(
     *,
     pools: Path | None,
     gates: Mapping[str, float],
-    also: Sequence[DocumentedResult],
+    also: Sequence[Document | DocumentedResult],
     then: Sequence[Said],
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""

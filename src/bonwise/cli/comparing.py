@@ -40,15 +40,8 @@ def compare(
     output.refuse_overwriting(first, second, labels)
     from bonwise.comparing.front import compare as run
 
-    document = run(
-        first,
-        second,
-        labels=labels,
-        confidence=confidence,
-        as_picked=as_picked,
-        **reading.keywords(),
-    ).document()
-    output.deliver(document)
+    keywords = reading.keywords()
+    output.deliver(run(first, second, labels=labels, confidence=confidence, as_picked=as_picked, **keywords))
     return 0
 
 

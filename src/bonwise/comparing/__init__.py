@@ -1,3 +1,3 @@
 """Which of several picks or judges is better."""
 
-DOCUMENTS = {"compare": ("result:CompareDocument", "view:describe")}
+DOCUMENTS = {"compare": ("result:PickComparison", "view:describe")}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
 from bonwise.auditing.result import ChoiceRecord
 from bonwise.estimates import EstimateRecord
+from bonwise.report.numbers import counted
 from bonwise.results import Confidence, Count, Document, FrameRow, Record
 from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, UnusedLabels
 
-__all__ = ["COSTS", "WORTH", "CompareDocument", "CompareSettings", "SideRecord"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["COSTS", "WORTH", "CompareSettings", "PickComparison", "PicksSide"]
 
 WORTH = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "top1_accuracy", "hit_rate")
 """What the picks are worth."""
@@ -24,7 +28,7 @@ COSTS = (
 """What the picks took, and what they are worth for it."""
 
 
-class SideRecord(Record):
+class PicksSide(Record):
     """One of two sets of picks, on the prompts that both share."""
 
     source: str
@@ -50,14 +54,18 @@ class CompareSettings(Record):
     labels_left_out: LabelsLeftOut | None = None
 
 
-class CompareDocument(Document):
-    """What two sets of picks are worth and what they took, on the same prompts."""
+class PickComparison(Document):
+    """What two sets of picks are worth and what they took, on the same prompts.
+
+    What depends on the pools alone differs by 0, without an interval; so does what depends on the picks where these
+    are alike on every prompt.
+    """
 
     schema_: Literal["bonwise.compare/1"] = Field(default="bonwise.compare/1", alias="schema")
     prompts: Count
     """Behind all figures."""
-    first: SideRecord
-    second: SideRecord
+    first: PicksSide
+    second: PicksSide
     differences: dict[str, EstimateRecord]
     """First minus second, paired by prompt."""
     dropped: list[DroppedPrompt]
@@ -65,7 +73,7 @@ class CompareDocument(Document):
     settings: CompareSettings
     unused_labels: UnusedLabels | None = None
     """Labels of prompts that are labelled in part, where these count as unlabelled."""
-    choice: dict[str, ChoiceRecord] | None = None
+    chosen: dict[str, ChoiceRecord] | None = Field(default=None, alias="choice")
     """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
     together; absent where fewer than two are compared.
     """
@@ -86,11 +94,28 @@ class CompareDocument(Document):
                 raise ValueError(f"{odd[0]} is in one of {side}.metrics and differences, not in both")
         return self
 
+    def __repr__(self) -> str:
+        files = f"{self.first.source} and {self.second.source}"
+        return f"<PickComparison of {files} on {counted(self.prompts, 'prompt')}>"
+
+    @property
+    def choice(self) -> Mapping[str, ChoiceRecord]:
+        """The best by ``recovery`` and by ``gain``; empty where fewer than two are compared."""
+        return self.chosen or {}
+
     @property
     def metrics(self) -> list[str]:
         """Every metric: what the picks are worth, what else is known of them, what they took."""
         others = [name for name in self.differences if name not in (*WORTH, *COSTS)]
         return [*WORTH, *others, *COSTS]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per metric: both sides and first minus second, paired by prompt.
+
+        Columns: ``metric``; ``first``, ``second`` and ``difference``, each with ``_low`` and ``_high``;
+        ``difference_se``, ``n`` prompts, and ``reason``: why the difference, or its interval, is missing.
+        """
+        return super().to_frame()
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per metric: both sides, and first minus second."""

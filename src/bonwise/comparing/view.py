@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from bonwise.auditing.view_choice import best_of
-from bonwise.comparing.result import CompareDocument, SideRecord
+from bonwise.comparing.result import PickComparison, PicksSide
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
@@ -54,13 +54,13 @@ _SUMMED_UP = (
 )
 
 
-def describe(document: CompareDocument) -> Part:
+def describe(document: PickComparison) -> Part:
     """Describe two sets of picks on the same prompts."""
     title = f"Picks of {printable(document.first.source)} against {printable(document.second.source)}"
     return Part(title, list(_blocks(document)))
 
 
-def _blocks(document: CompareDocument) -> Iterator[Block]:
+def _blocks(document: PickComparison) -> Iterator[Block]:
     settings = document.settings
     confidence = percent(settings.confidence)
     yield Table.facts(
@@ -82,7 +82,7 @@ def _blocks(document: CompareDocument) -> Iterator[Block]:
     yield limits("compare")
 
 
-def _verdict(document: CompareDocument) -> Part:
+def _verdict(document: PickComparison) -> Part:
     """Return which picks are better by recovery, or by gain where recovery is undefined."""
     metric = next((one for one in (_RECOVERY, _GAIN) if document.differences[one].estimate is not None), None)
     if metric is None:
@@ -105,7 +105,7 @@ def _verdict(document: CompareDocument) -> Part:
     return verdict(StatedVerdict(f"the {which} is better", "good", told), _TAKE)
 
 
-def _left_out(document: CompareDocument) -> Iterator[Said]:
+def _left_out(document: PickComparison) -> Iterator[Said]:
     for side in (document.first, document.second):
         if side.only_here:
             names = ", ".join(printable(name, longest=40) for name in side.only_here[:_MOST_NAMES])
@@ -118,7 +118,7 @@ def _left_out(document: CompareDocument) -> Iterator[Said]:
         yield Said("caveat", document.unused_labels.sentence)
 
 
-def _findings(document: CompareDocument) -> Iterator[Said]:
+def _findings(document: PickComparison) -> Iterator[Said]:
     first, second = document.first, document.second
     yield Said("finding", f"First: {short(first.source, _PATH)}. Second: {short(second.source, _PATH)}.")
     for metric, words in _SUMMED_UP:
@@ -145,7 +145,7 @@ def _difference(found: EstimateRecord, unit: Unit) -> str:
     return f"{figure}, and the interval of the difference {ends} {'excludes' if apart else 'holds'} 0"
 
 
-def _table(document: CompareDocument) -> Table:
+def _table(document: PickComparison) -> Table:
     columns = (
         Column("metric", "metric"),
         Column("first"),
@@ -167,7 +167,7 @@ def _table(document: CompareDocument) -> Table:
     return Table.of(columns, rows, "Worth and cost of both, and their differences")
 
 
-def _notes(document: CompareDocument) -> Iterator[Said]:
+def _notes(document: PickComparison) -> Iterator[Said]:
     """Say why a figure is missing, each reason once, and what partial labels leave out."""
     reasons: dict[str, list[str]] = {}
     for metric in document.metrics:
@@ -184,14 +184,14 @@ def _notes(document: CompareDocument) -> Iterator[Said]:
         yield Said("note", "* from the completely labelled prompts alone")
 
 
-def _reasons(metric: str, *sides: SideRecord) -> Iterator[str]:
+def _reasons(metric: str, *sides: PicksSide) -> Iterator[str]:
     for side in sides:
         reason = side.metrics[metric].reason
         if reason:
             yield reason
 
 
-def compare_forests(document: CompareDocument) -> list[Drawing[Forest]]:
+def compare_forests(document: PickComparison) -> list[Drawing[Forest]]:
     """Draw what the picks differ by, and their values."""
     differences = document.differences
     shares = {word: differences[key] for key, word in _SHARES}
@@ -218,7 +218,7 @@ def compare_forests(document: CompareDocument) -> list[Drawing[Forest]]:
     ]
 
 
-def _values(document: CompareDocument) -> list[Drawing[Forest]]:
+def _values(document: PickComparison) -> list[Drawing[Forest]]:
     first, second = document.first.metrics, document.second.metrics
     values = [first[_BY_CHANCE], first[_OF_PICKS], second[_OF_PICKS], first[_OF_BEST]]
     said = _in_words(dict(zip(("random pick", "first", "second", "best candidate"), values, strict=True)))
@@ -235,7 +235,7 @@ def _values(document: CompareDocument) -> list[Drawing[Forest]]:
     )
 
 
-def _file(side: SideRecord) -> str:
+def _file(side: PicksSide) -> str:
     # A folder says less than the file in it.
     return PurePath(side.source).name or side.source
 

@@ -259,7 +259,7 @@ def stack_document(fit: StackFit) -> StackDocument:
     smaller = [_smaller(fit, calls, one) for one in fit.smaller]
     judges = {} if fit.audit is None else fit.audit.judges
     not_audited = {} if fit.audit is None else fit.audit.not_audited
-    choice = {} if fit.audit is None else {metric: one.record() for metric, one in fit.audit.choice.items()}
+    choice = {} if fit.audit is None else dict(fit.audit.choice)
     return StackDocument(
         source=laid.table.source,
         prompts=int(laid.whole.sum()),

@@ -6,7 +6,7 @@ import pandas as pd
 
 import bonwise as bw
 from bonwise.auditing.result import AuditDocument
-from bonwise.auditing.result_exhibits import ExhibitsDocument
+from bonwise.auditing.result_exhibits import Exhibits
 
 __all__ = ["audited", "changed", "exhibits", "several", "table"]
 
@@ -83,7 +83,7 @@ def exhibits(judges, rows=3, text="hello"):
         "strata": [],
         "strata_left_out": [{"column": text, "reason": "too many values"}],
     }
-    return ExhibitsDocument.model_validate(
+    return Exhibits.model_validate(
         {
             "schema": "bonwise.exhibits/1",
             "judges": dict.fromkeys(judges, shown),

@@ -9,7 +9,8 @@ from rich.console import Console
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.page import Note, audit_page
+from bonwise.auditing.page import audit_page
+from bonwise.auditing.result_exhibits import Note
 from bonwise.auditing.view import describe
 from bonwise.metric_groups import GROUPS
 from bonwise.report.numbers import estimate, interval
@@ -380,7 +381,7 @@ def test_what_is_not_there_has_no_place():
 
 def test_notes_stand_in_for_studies_and_addresses_stay_apart():
     """Two notes of one name are on the page with addresses of their own, and in no text."""
-    note = Note("Mix", "no control").document()
+    note = Note.on("Mix", "no control")
     shown = audit_page(audited(), exhibits(["judge"]), [note, note])
     assert shown.count("Not studied: no control.") == 2
     assert {"mix", "mix-2"} <= set(re.findall(r'\bid="([^"]*)"', shown))

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from bonwise.auditing.page import Note, audit_page
+from bonwise.auditing.page import audit_page
+from bonwise.auditing.result_exhibits import Note
 from bonwise.errors import UsageError
 from bonwise.report.blocks import Column, Part, Table
 from bonwise.report.page.environment import environment
@@ -143,7 +144,7 @@ def _page_about(name):
         not_audited={name: name},
         covariates={name: name},
     )
-    note = Note(name, name).document()
+    note = Note.on(name, name)
     return audit_page(document, exhibits(list(document.judges), text=name), [note], more=name)
 
 
