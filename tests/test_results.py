@@ -34,17 +34,22 @@ def picks(path, judge):
     return path
 
 
-@pytest.fixture
-def compared(tmp_path):
+def compared_picks(folder):
     """Compare the picks of the shortest and of the longest text."""
-    short = picks(tmp_path / "short.jsonl", lambda _, text: -len(text))
-    long = picks(tmp_path / "long.jsonl", lambda _, text: len(text))
+    short = picks(folder / "short.jsonl", lambda _, text: -len(text))
+    long = picks(folder / "long.jsonl", lambda _, text: len(text))
     labels = [
         {"prompt_id": f"p{at:02}", "candidate": f"c{k}", "oracle_label": ((at * 7 + k * 5) % 11) / 10}
         for at in range(12)
         for k in range(3)
     ]
     return bw.compare(short, long, labels=pd.DataFrame(labels))
+
+
+@pytest.fixture
+def compared(tmp_path):
+    """Return a comparison of picks."""
+    return compared_picks(tmp_path)
 
 
 def watched(folder):
@@ -56,6 +61,7 @@ def watched(folder):
 
 
 RESULTS = {
+    "compare": compared_picks,
     "watch": watched,
 }
 """Every kind of result by the word of its schema, made in a folder."""
