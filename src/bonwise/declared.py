@@ -1,17 +1,56 @@
-"""What the packages of bonwise declare of themselves in their ``__init__``."""
+"""What the packages of bonwise declare of themselves in their ``__init__``, so that no list names them.
+
+``PUBLIC``, the names that ``bonwise`` exports, by module; ``DOCUMENTS``, what `bonwise.load` reads, by word; and
+``COMMANDS``, what is typed after ``bonwise``, by name. A package whose folders are features too says
+``HOLDS_FEATURES = True``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from bonwise.report.blocks import Part
+__all__ = ["DocumentPlace", "declared", "places", "public_homes", "view_of", "words"]
 
-__all__ = ["DocumentPlace", "places", "view_of", "words"]
+
+@cache
+def _packages() -> tuple[ModuleType, ...]:
+    whole = import_module("bonwise")
+    return (whole, *_below(whole))
+
+
+def _below(package: ModuleType) -> Iterator[ModuleType]:
+    for entry in iter_modules(package.__path__):
+        if entry.ispkg:
+            inner = import_module(f"{package.__name__}.{entry.name}")
+            yield inner
+            if getattr(inner, "HOLDS_FEATURES", False):
+                yield from _below(inner)
+
+
+def declared(what: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield the package, the key and the value of all that packages declare under one name."""
+    for package in _packages():
+        for key, value in getattr(package, what, {}).items():
+            yield package.__name__, key, value
+
+
+@cache
+def public_homes() -> Mapping[str, str]:
+    """Return the module of every public name.
+
+    A package declares its own: ``PUBLIC = {"front": ("watch",), "result": ("Watch",)}``.
+
+    Examples
+    --------
+    >>> public_homes()["watch"]
+    'bonwise.watching.front'
+    """
+    return {name: f"{package}.{module}" for package, module, names in declared("PUBLIC") for name in names}
 
 
 class DocumentPlace(NamedTuple):
@@ -28,14 +67,9 @@ class DocumentPlace(NamedTuple):
 def places() -> Mapping[str, DocumentPlace]:
     """Return where each document is, by its word.
 
-    A package declares its own in ``__init__``: ``DOCUMENTS = {"watch": ("result:Watch", "view:describe")}``.
+    A package declares its own: ``DOCUMENTS = {"watch": ("result:Watch", "view:describe")}``.
     """
-    packages = [f"bonwise.{found.name}" for found in iter_modules(import_module("bonwise").__path__) if found.ispkg]
-    return {
-        word: DocumentPlace(package, model, view)
-        for package in packages
-        for word, (model, view) in getattr(import_module(package), "DOCUMENTS", {}).items()
-    }
+    return {word: DocumentPlace(package, *place) for package, word, place in declared("DOCUMENTS")}
 
 
 def words() -> tuple[str, ...]:
@@ -49,11 +83,11 @@ def words() -> tuple[str, ...]:
     return tuple(sorted(places()))
 
 
-def view_of(schema: str) -> Callable[[Any], Part] | None:
+def view_of(schema: str) -> Callable[[Any], Any] | None:
     """Return what describes the documents of a schema to people; None where they are read by programs alone."""
     place = places()[schema.removeprefix("bonwise.").partition("/")[0]]
     if not place.view:
         return None
     module, name = place.view.split(":")
-    view: Callable[[Any], Part] = getattr(import_module(f"{place.package}.{module}"), name)
+    view: Callable[[Any], Any] = getattr(import_module(f"{place.package}.{module}"), name)
     return view

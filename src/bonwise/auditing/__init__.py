@@ -5,3 +5,7 @@ DOCUMENTS = {
     "exhibits": ("result_exhibits:Exhibits", ""),
     "note": ("result_exhibits:Note", "view_exhibits:describe"),
 }
+
+PUBLIC = {
+    "front": ("Audit", "audit"),
+}

@@ -1,3 +1,5 @@
 """Which of several picks or judges is better."""
 
 DOCUMENTS = {"compare": ("result:PickComparison", "view:describe")}
+
+PUBLIC = {"front": ("compare",), "result": ("PickComparison",)}

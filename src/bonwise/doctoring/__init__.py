@@ -1,3 +1,7 @@
 """What a file holds, what is wrong with it, what to type next."""
 
 DOCUMENTS = {"doctor": ("result:DoctorDocument", "view:describe")}
+
+PUBLIC = {
+    "front": ("doctor",),
+}

@@ -10,3 +10,11 @@ DOCUMENTS = {
     "factor_strengths": ("result_models:FactorStrengthsDocument", "view_models:describe_strengths"),
     "factor_study": ("result:FactorStudyDocument", "view_study:describe"),
 }
+
+PUBLIC = {
+    "fitted": ("FactorFit",),
+    "front": ("fit_factors",),
+    "human_view": ("HumanView", "load_factors"),
+    "ratings": ("RatingTable",),
+    "study": ("FactorStudy", "study_factors"),
+}

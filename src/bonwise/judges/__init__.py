@@ -1,1 +1,9 @@
 """Judges: what they ask, and what they make of the answers."""
+
+PUBLIC = {
+    "comparing": ("Logprob", "Pairwise", "Probability"),
+    "pointwise": ("Interval", "Pointwise"),
+    "protocol": ("Judge",),
+    "registry": ("judge_from_spec",),
+    "wrappers": ("Quantized", "Resampled"),
+}

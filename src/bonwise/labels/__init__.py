@@ -5,3 +5,8 @@ DOCUMENTS = {
     "label_sheet": ("result:LabelSheetDocument", "view:describe_label_sheet"),
     "labels": ("result:LabelsDocument", "view:describe"),
 }
+
+PUBLIC = {
+    "design_comparison": ("DesignComparison", "compare_designs"),
+    "front": ("LabelDraw", "draw_labels"),
+}

@@ -1,3 +1,7 @@
 """When to stop labelling."""
 
 DOCUMENTS = {"monitor": ("result:MonitorDocument", "view:describe")}
+
+PUBLIC = {
+    "front": ("Monitor", "monitor"),
+}

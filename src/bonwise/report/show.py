@@ -43,7 +43,8 @@ def describe(document: Document) -> Part:
     view = view_of(document.schema_)
     if view is None:
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
-    return view(document)
+    described: Part = view(document)
+    return described
 
 
 def is_described(document: Document) -> bool:

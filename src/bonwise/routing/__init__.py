@@ -4,3 +4,8 @@ DOCUMENTS = {
     "route": ("result:RouteDocument", "view:describe"),
     "router": ("result_router:RouterDocument", ""),
 }
+
+PUBLIC = {
+    "front": ("RouteStudy", "route"),
+    "router": ("Router",),
+}

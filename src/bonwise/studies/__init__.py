@@ -1,3 +1,5 @@
 """Studies that decide between judges, and between ways of asking one."""
 
 DOCUMENTS = {"study": ("result:StudyDocument", "view:describe")}
+
+HOLDS_FEATURES = True

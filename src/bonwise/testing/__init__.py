@@ -1,14 +1,12 @@
 """Public doubles and simulated data with a known answer.
 
-All but `simulate` load on first use: simulating must not load what talks to services.
+They load on first use: simulating must not load what talks to services.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from bonwise.testing.simulate import Simulation, simulate
 
 if TYPE_CHECKING:
     from bonwise.testing.faults import Faults
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from bonwise.testing.script import Counts, Script
     from bonwise.testing.scripted_judge import ScriptedJudge
     from bonwise.testing.server import ScriptedServer
+    from bonwise.testing.simulation import Simulation, simulate
     from bonwise.testing.transport import FakeTransport
     from bonwise.testing.wire import WireRequest
 
@@ -35,9 +34,6 @@ __all__ = [
     "simulate_ratings",
 ]
 
-# A module of the same name would be in the place of the function if this waited for its first use.
-
-
 _HOMES = {
     "Counts": "bonwise.testing.script",
     "FakeTransport": "bonwise.testing.transport",
@@ -47,7 +43,9 @@ _HOMES = {
     "Script": "bonwise.testing.script",
     "ScriptedJudge": "bonwise.testing.scripted_judge",
     "ScriptedServer": "bonwise.testing.server",
+    "Simulation": "bonwise.testing.simulation",
     "WireRequest": "bonwise.testing.wire",
+    "simulate": "bonwise.testing.simulation",
     "simulate_ratings": "bonwise.testing.rated_models",
 }
 

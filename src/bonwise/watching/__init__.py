@@ -1,3 +1,5 @@
 """What moved in the picks of production."""
 
 DOCUMENTS = {"watch": ("result:Watch", "view:describe")}
+
+PUBLIC = {"front": ("watch",), "result": ("Watch",)}

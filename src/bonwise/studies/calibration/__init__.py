@@ -1,1 +1,5 @@
 """Calibrated scores."""
+
+PUBLIC = {
+    "front": ("CalibrationStudy", "study_calibration"),
+}

@@ -1,1 +1,5 @@
 """What the controls of a pool hide."""
+
+PUBLIC = {
+    "front": ("MixStudy", "study_mix"),
+}
