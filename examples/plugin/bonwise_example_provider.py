@@ -66,8 +66,8 @@ class Ollama:
 
     def client(self, model: Model, connection: Connection) -> _Client:
         """Make a client for the model's server, in the running event loop."""
-        if model.client is not None or isinstance(connection.transport, str):
-            raise UsageError("ollama has a client of its own", hint="leave client= and transport out")
+        if isinstance(connection.transport, str):
+            raise UsageError("ollama has a client of its own", hint="leave transport out")
         return _Client(_server(model), connection)
 
     def reply(self, content: bytes) -> Reply:

@@ -12,7 +12,6 @@ from bonwise.errors import UsageError
 from bonwise.table.verdicts import Unscored
 
 if TYPE_CHECKING:
-    from bonwise.calls.providers.supplied import SuppliedClient
     from bonwise.calls.reply import Choice
 
 __all__ = ["OCCASION", "Answer", "Answers", "Ask", "Model", "Occasion", "model_from_spec"]
@@ -35,8 +34,6 @@ class Model:
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
     """Another server that speaks the provider's language."""
-    client: SuppliedClient | None = field(default=None, repr=False)
-    """A client of the user's that sends the requests."""
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"
@@ -75,7 +72,7 @@ class Ask:
     """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
 
 
-def model_from_spec(spec: str, base_url: str | None = None, client: Any = None) -> Model:
+def model_from_spec(spec: str, base_url: str | None = None) -> Model:
     """Read ``provider/model``.
 
     Parameters
@@ -83,13 +80,11 @@ def model_from_spec(spec: str, base_url: str | None = None, client: Any = None) 
     spec : str
     base_url : str, optional
         Another server that speaks the provider's language.
-    client : object, optional
-        A client of the provider's official SDK that sends the requests.
 
     Raises
     ------
     bonwise.errors.UsageError
-        Not of that form; a client that does not fit the provider, or a base URL beside a client.
+        Not of that form.
 
     Examples
     --------
@@ -103,24 +98,7 @@ def model_from_spec(spec: str, base_url: str | None = None, client: Any = None) 
         )
     if not provider or not name or spec != spec.strip():
         raise UsageError(f"{spec!r} names no model", hint="write provider/model, such as openai/gpt-5-mini")
-    return Model(provider, name, base_url, None if client is None else _supplied(client, spec, base_url))
-
-
-def _supplied(client: Any, spec: str, base_url: str | None) -> SuppliedClient:
-    # Most judges have none, and need nothing of what describes one.
-    from bonwise.calls.providers.supplied import SuppliedClient  # noqa: PLC0415
-
-    if base_url:
-        raise UsageError(
-            "base_url= and client= were both given", hint="a client has an address of its own: leave base_url= out"
-        )
-    supplied = SuppliedClient(client)
-    if supplied.sdk != spec.partition("/")[0]:
-        raise UsageError(
-            f"client= is {type(client).__name__} of the {supplied.sdk} SDK, and the model is {spec!r}",
-            hint=f"write {supplied.sdk}/MODEL, or pass a client of the SDK that the model's provider names",
-        )
-    return supplied
+    return Model(provider, name, base_url)
 
 
 @dataclass(frozen=True, slots=True)

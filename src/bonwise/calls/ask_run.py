@@ -8,15 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.ask import OCCASION, Answer, Answers
-from bonwise.calls.attempts import CallAttempts, CallSize, UnsupportedError, refused_for_good
+from bonwise.calls.attempts import CallAttempts, CallSize, Terms, UnsupportedError, refused_for_good
 from bonwise.calls.bill import Bill
 from bonwise.calls.prices import Prices
-from bonwise.calls.providers.protocol import Response, provider
+from bonwise.calls.providers.protocol import Response
 from bonwise.calls.reply import CallOutcome, Outcome, Problem
 from bonwise.calls.tokens import input_tokens
 from bonwise.errors import UsageError
@@ -24,13 +24,13 @@ from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Ask
-    from bonwise.calls.engine import Engine
+    from bonwise.calls.endpoint import Endpoint
     from bonwise.calls.ledger.records import Stored
     from bonwise.calls.providers.protocol import Capabilities
     from bonwise.calls.reply import Choice
     from bonwise.calls.request import Request
 
-__all__ = ["AskRun", "ignored", "left_out", "refuse_impossible"]
+__all__ = ["AskRun", "CallsUnderWay", "ignored", "left_out", "refuse_impossible"]
 
 
 def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
@@ -126,21 +126,101 @@ Open = dict[bytes, int]
 """Keys that have no outcome yet, with their sample index."""
 
 
+class CallsUnderWay:
+    """The calls of an engine that are not answered yet, and whether new ones may start.
+
+    Parameters
+    ----------
+    terms : Terms
+        What all of them share.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.tasks_by_key: dict[bytes, asyncio.Task[CallOutcome]] = {}
+        """By the keys that a call is to answer."""
+        self._calls: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
+        self.stopped = ""
+        """Why nothing new is sent, empty while there is no reason."""
+
+    def start(self, call: CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
+        """Start a call in its own task; the task goes on if the caller is cancelled."""
+        task = asyncio.create_task(call.run())
+        self._calls[task] = call
+        self.tasks_by_key.update(dict.fromkeys(keys, task))
+
+        def forget(done: asyncio.Task[CallOutcome]) -> None:
+            del self._calls[done]
+            for key in keys:
+                del self.tasks_by_key[key]
+            # A call is paid for even if the caller has gone.
+            self.terms.totals.bill += call.bill
+            if not done.cancelled():
+                done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
+
+        task.add_done_callback(forget)
+        return task
+
+    def stop(self, reason: str) -> None:
+        """Send nothing new. Calls on the wire may still be answered."""
+        self.stopped = reason
+        for task, call in self._calls.items():
+            if call.on_the_wire:
+                call.last_attempt = True
+            else:
+                task.cancel()
+
+    def abandon(self, reason: str) -> None:
+        """Send nothing new, and wait for nothing: the ledger notes that calls on the wire may be billed."""
+        self.stopped = reason
+        for task in self._calls:
+            task.cancel()
+
+    async def end(self, grace: float) -> None:
+        """Wait up to `grace` seconds for the calls on the wire, then give up the others."""
+        self.stop(self.stopped or "the engine is closed")
+        if self._calls:
+            await asyncio.wait(list(self._calls), timeout=grace)
+        if self._calls:
+            self.abandon(self.stopped)
+            # What does not let itself be cancelled, such as code of the user's, is left behind.
+            await asyncio.wait(list(self._calls), timeout=grace)
+
+
 class AskRun:
     """One ask on its way.
 
     Parameters
     ----------
-    engine : Engine
     ask : Ask
+    whole : Request
+        With nothing left out.
+    endpoint : Endpoint
+        Where it goes.
+    calls : CallsUnderWay
+        Of the engine.
+    deadline : float, optional
+        Seconds after which no new attempt at a question is made.
+    reask : int
+        How often an answer that is unscored is asked for again.
     """
 
-    def __init__(self, engine: Engine, ask: Ask) -> None:
-        whole = provider(ask.model.provider).request(ask, 1, frozenset())
-        self._engine, self._ask, self._endpoint = engine, ask, engine.endpoint(ask, whole)
-        for notice in left_out(ask, self._endpoint.remembered, self._endpoint.provider.capabilities):
-            engine.totals.notices.setdefault(notice, 1)
-        self._refused = self._endpoint.refused
+    def __init__(
+        self,
+        ask: Ask,
+        whole: Request,
+        endpoint: Endpoint,
+        calls: CallsUnderWay,
+        *,
+        deadline: float | None,
+        reask: int,
+    ) -> None:
+        self._ask, self._endpoint, self._calls = ask, endpoint, calls
+        self._deadline, self._reask = deadline, reask
+        self._terms = calls.terms
+        for notice in left_out(ask, endpoint.remembered, endpoint.provider.capabilities):
+            self._terms.totals.notices.setdefault(notice, 1)
+        self._refused = endpoint.refused
         self._request: Request = self._build(1) if self._refused else whole
         self._answers: dict[int, Answer] = {}
         self._bill = Bill()
@@ -150,11 +230,11 @@ class AskRun:
     async def run(self) -> Answers:
         """Return one answer per sample."""
         self._until = OCCASION.get().until
-        if self._until is None and self._engine.deadline is not None:
-            self._until = asyncio.get_running_loop().time() + self._engine.deadline
+        if self._until is None and self._deadline is not None:
+            self._until = asyncio.get_running_loop().time() + self._deadline
         first = self._ask.first_sample
         samples: Iterable[int] = range(first, first + self._ask.samples)
-        for generation in range(self._engine.reask + 1):
+        for generation in range(self._reask + 1):
             await self._obtain(samples, generation)
             samples = self._unusable()
             if not samples:
@@ -182,8 +262,8 @@ class AskRun:
             missing = self._look_up(dict(zip(self._request.keys(wanted, generation), wanted, strict=True)))
             if not missing:
                 return
-            if self._engine.stopped:
-                self._owe(missing, self._engine.stopped)
+            if self._calls.stopped:
+                self._owe(missing, self._calls.stopped)
                 return
             if await self._send_for(missing):
                 await self._wait_for_others(missing)
@@ -193,7 +273,7 @@ class AskRun:
         """Look for answers that another process is asking for; now and then its lease is to be looked at again."""
         for pause in PAUSES:
             await asyncio.sleep(pause)
-            if any(self._engine.ledger.stored(key) is not None for key in missing):
+            if any(self._terms.ledger.stored(key) is not None for key in missing):
                 return
 
     def _owe(self, missing: Open, reason: str) -> None:
@@ -203,7 +283,7 @@ class AskRun:
     def _look_up(self, keys: Open) -> Open:
         missing = {}
         for key, sample in keys.items():
-            stored = self._engine.ledger.stored(key)
+            stored = self._terms.ledger.stored(key)
             if stored is None:
                 missing[key] = sample
             else:
@@ -244,19 +324,19 @@ class AskRun:
         return {key: one for key, one in outcomes.items() if not (isinstance(one, Unscored) and one.owed)}
 
     def _start(self, missing: Open) -> tuple[set[asyncio.Task[CallOutcome]], set[asyncio.Task[CallOutcome]]]:
-        running = self._engine.tasks_by_key
+        running = self._calls.tasks_by_key
         under_way = {key: running[key] for key in missing if key in running}
         fresh = [key for key in missing if key not in under_way]
         at_once = self._endpoint.provider.capabilities.samples and "n" not in self._refused
         groups = [fresh] if at_once and fresh else [[key] for key in fresh]
-        paid = {self._engine.start(self._call(group), group) for group in groups}
+        paid = {self._calls.start(self._call(group), group) for group in groups}
         return paid, set(under_way.values())
 
     def _call(self, keys: list[bytes]) -> CallAttempts:
         single = self._request
         several = partial(self._endpoint.provider.request, self._ask, dropped=self._refused)
         return CallAttempts(
-            self._engine.terms,
+            self._terms,
             self._endpoint,
             lambda samples: single if samples == 1 else several(samples),
             keys,
@@ -277,8 +357,8 @@ class AskRun:
             return
         self._endpoint.written_down.add(parameter)
         self._endpoint.refused |= {parameter}
-        self._engine.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
-        await self._engine.ledger.drop(self._endpoint.base_url, self._ask.model.name, parameter, message)
+        self._terms.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
+        await self._terms.ledger.drop(self._endpoint.base_url, self._ask.model.name, parameter, message)
 
     def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool, reused: float = 0.0) -> None:
         for key, outcome in list(outcomes.items()):
@@ -287,14 +367,14 @@ class AskRun:
                 continue
             answer = self._answers[sample] = self._read(outcome, from_ledger=not paid)
             if not isinstance(outcome, Unscored):
-                self._engine.ledger.note_reading(key, _as_json(answer.reading))
+                self._terms.ledger.note_reading(key, _as_json(answer.reading))
                 self._reused_tokens += reused
 
     def _read(self, outcome: Outcome, *, from_ledger: bool) -> Answer:
         if isinstance(outcome, Unscored):
             return Answer(outcome, "", from_ledger and not outcome.owed)
         for notice in ignored(self._ask, self._request, outcome):
-            self._engine.totals.notices[notice] += 1
+            self._terms.totals.notices[notice] += 1
         try:
             reading = self._ask.read(outcome)
         except Exception as error:  # noqa: BLE001 - a reader may be anybody's; what it was given is paid and kept
@@ -319,9 +399,9 @@ class AskRun:
     def _count(self, answers: tuple[Answer, ...]) -> None:
         readings = [answer.reading for answer in answers if isinstance(answer.reading, Unscored)]
         owed = sum(reading.owed for reading in readings)
-        # What was paid is in the totals since it outcome.
+        # What was paid is in the totals since it was answered.
         reused = sum(answer.from_ledger for answer in answers)
-        totals = self._engine.totals
+        totals = self._terms.totals
         if owed or reused or self._reused_tokens:
             unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
             self._bill += unpaid

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.calls.providers.protocol import USUAL_TIMEOUT
+from bonwise.calls.providers.supplied import client_of
 from bonwise.calls.reply import AttemptError, Problem
 from bonwise.calls.retry import Latencies, RetryBudget
 
@@ -166,7 +167,8 @@ class Endpoint:
         A client of the user's that waits longer for the next byte is given as long for the whole.
         """
         stated = self._connection.attempt_timeout
-        own = None if self.model.client is None or stated < USUAL_TIMEOUT else self.model.client.read_timeout
+        supplied = client_of(self.model)
+        own = None if supplied is None or stated < USUAL_TIMEOUT else supplied.read_timeout
         return stated if own is None else max(stated, own)
 
     def _take_client(self) -> ClientInUse:

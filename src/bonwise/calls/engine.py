@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from bonwise.calls.ask_run import AskRun
-from bonwise.calls.attempts import CallAttempts, Terms
+from bonwise.calls.ask_run import AskRun, CallsUnderWay
+from bonwise.calls.attempts import Terms
 from bonwise.calls.bill import CallTotals
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol, NullLedger
 from bonwise.calls.limiter import EndpointLimiter, Limiter
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection, provider
-from bonwise.calls.reply import AttemptError, CallOutcome
+from bonwise.calls.providers.supplied import SuppliedClient, client_of
+from bonwise.calls.reply import AttemptError
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Answers, Ask, Model
-    from bonwise.calls.providers.supplied import SuppliedClient
     from bonwise.calls.request import Request
 
 __all__ = ["GRACE", "MOST_CLIENTS", "Engine"]
@@ -34,7 +34,7 @@ GRACE = 5.0
 MOST_CLIENTS = 16
 """Endpoints of users' clients that are kept: an engine that all share outlives a client made for one request."""
 
-_Key = tuple[str, str, str, "SuppliedClient | None"]
+_Key = tuple[str, str, str, SuppliedClient | None]
 
 
 class Engine:
@@ -104,11 +104,7 @@ class Engine:
         self._connection = connection or Connection(connections=max_concurrency)
         self._endpoints = Endpoints()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.tasks_by_key: dict[bytes, asyncio.Task[CallOutcome]] = {}
-        """The calls under way, by the keys that they are to answer."""
-        self._calls: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
-        self.stopped = ""
-        """Why nothing new is sent, empty while the engine runs."""
+        self._calls = CallsUnderWay(self.terms)
 
     async def ask(self, ask: Ask) -> Answers:
         """Return one answer per sample, from the ledger where it is known.
@@ -130,7 +126,9 @@ class Engine:
         self._loop = loop
         self.totals.shortened += ask.shortened
         self.totals.replaced += ask.replaced
-        return await AskRun(self, ask).run()
+        whole = provider(ask.model.provider).request(ask, 1, frozenset())
+        endpoint = self.endpoint(ask, whole)
+        return await AskRun(ask, whole, endpoint, self._calls, deadline=self.deadline, reask=self.reask).run()
 
     def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:
         """Return the endpoint of an ask: the model, at the server to which a request would go now.
@@ -157,38 +155,18 @@ class Engine:
         with suppress(AttemptError, CallError):  # what is wrong is said when something is asked
             self.endpoint(ask).open()
 
-    def start(self, call: CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
-        """Start a call in its own task; the task goes on if the caller is cancelled."""
-        task = asyncio.create_task(call.run())
-        self._calls[task] = call
-        self.tasks_by_key.update(dict.fromkeys(keys, task))
-
-        def forget(done: asyncio.Task[CallOutcome]) -> None:
-            del self._calls[done]
-            for key in keys:
-                del self.tasks_by_key[key]
-            # A call is paid for even if the caller has gone.
-            self.totals.bill += call.bill
-            if not done.cancelled():
-                done.exception()  # whoever waits sees it too; if nobody waits any more, it is no news
-
-        task.add_done_callback(forget)
-        return task
+    @property
+    def stopped(self) -> str:
+        """Why nothing new is sent, empty while the engine runs."""
+        return self._calls.stopped
 
     def stop(self, reason: str) -> None:
         """Send nothing new. Calls on the wire may still be answered; `aclose` waits for them."""
-        self.stopped = reason
-        for task, call in self._calls.items():
-            if call.on_the_wire:
-                call.last_attempt = True
-            else:
-                task.cancel()
+        self._calls.stop(reason)
 
     def abandon(self, reason: str) -> None:
         """Send nothing new, and wait for nothing: the ledger notes that calls on the wire may be billed."""
-        self.stopped = reason
-        for task in self._calls:
-            task.cancel()
+        self._calls.abandon(reason)
 
     def denial(self) -> CallError | None:
         """Return what a person has to mend before any call of some model will be answered: key, model or address."""
@@ -205,13 +183,7 @@ class Engine:
 
         Calls that are given up may be billed; the ledger notes it.
         """
-        self.stop(self.stopped or "the engine is closed")
-        if self._calls:
-            await asyncio.wait(list(self._calls), timeout=GRACE)
-        if self._calls:
-            self.abandon(self.stopped)
-            # What does not let itself be cancelled, such as code of the user's, is left behind.
-            await asyncio.wait(list(self._calls), timeout=GRACE)
+        await self._calls.end(GRACE)
         for client in [client for endpoint in self._endpoints for client in endpoint.give_up_clients()]:
             await client.aclose()
         if self._owns_ledger:
@@ -243,12 +215,13 @@ class Endpoints:
 
     def of(self, model: Model, base_url: str, make: Callable[[], Endpoint]) -> Endpoint:
         """Return the endpoint of a model at a server, made when it is first asked for."""
-        key = (model.provider, base_url, model.name, model.client)
+        client = client_of(model)
+        key = (model.provider, base_url, model.name, client)
         endpoint = self._endpoints.get(key)
         if endpoint is None:
             endpoint = self._endpoints[key] = make()
             self._drop_unused()
-        elif model.client is not None:
+        elif client is not None:
             self._endpoints[key] = self._endpoints.pop(key)
         return endpoint
 

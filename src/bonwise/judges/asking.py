@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from bonwise.calls.ask import Answers, Ask, Model, model_from_spec
+from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
 from bonwise.calls.reply import Choice
 from bonwise.errors import UsageError
 from bonwise.judges.parse.answer import VERSION
@@ -81,12 +82,17 @@ class AskingSettings(ABC):
         object.__setattr__(self, "temperature", checked_temperature(self.temperature))
         check_whole("max_tokens", self.max_tokens, least=1)
         check_whole("longest", self.longest, least=1)
-        object.__setattr__(self, "asked", model_from_spec(self.model, self.base_url, self.client))
+        object.__setattr__(self, "asked", self._model())
         object.__setattr__(self, "file", load(self.prompt or self.mode))
         if self.file.mode != self.mode:
             hint = f"{self.kind} needs a prompt of mode {self.mode}"
             raise UsageError(f"the prompt {self.prompt} is for mode {self.file.mode}", hint=hint)
         self._check()
+
+    def _model(self) -> Model:
+        if self.client is None:
+            return model_from_spec(self.model, self.base_url)
+        return supplied_model(self.model, self.client, self.base_url)
 
     def __copy__(self) -> Self:
         copied = object.__new__(type(self))
@@ -102,8 +108,8 @@ class AskingSettings(ABC):
         return copied
 
     def __getstate__(self) -> object:
-        if self.asked.client is not None:
-            self.asked.client.refuse_pickling()
+        if self.client is not None:
+            SuppliedClient(self.client).refuse_pickling()
         return super().__getstate__()
 
     @property

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bonwise.calls.ask import model_from_spec
 from bonwise.calls.prices import Price, Prices
 from bonwise.calls.providers.openai import ENDPOINT, NAMES, SERVICE, chat_usage
 from bonwise.calls.providers.protocol import Client, Connection, Response, provider
 from bonwise.calls.providers.service import Address
+from bonwise.calls.providers.supplied import supplied_model
 from bonwise.calls.providers.wire import loaded, problem_of
 from bonwise.calls.reply import AttemptError, Problem
 from bonwise.calls.request import Request
@@ -86,7 +86,7 @@ class ForwardedKeys:
         client = self._sdk.AsyncOpenAI(api_key=key, base_url=self._address.url, http_client=self._http, max_retries=0)
         # The SDK reads them from the environment, and they are those of another account.
         client.organization = client.project = None
-        return provider("openai").client(model_from_spec("openai/any", client=client), self._connection)
+        return provider("openai").client(supplied_model("openai/any", client), self._connection)
 
 
 _CAN_DO_WITHOUT = {"n": NAMES["n"]}

@@ -18,6 +18,7 @@ from bonwise.calls.ask import Model, model_from_spec
 from bonwise.calls.providers import supplied_sending
 from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection, http_library
+from bonwise.calls.providers.supplied import supplied_model
 from bonwise.errors import UsageError
 from bonwise.judges.registry import judge_from_spec, kinds
 from bonwise.testing import FakeTransport, Script, ScriptedServer
@@ -238,7 +239,7 @@ def test_a_model_has_one_description_of_a_client(kind):
     """The description names the class and the server, and nothing else of it."""
     maker = Maker(kind)
     made = maker("http://me:canary-password-ab@127.0.0.1:9")
-    model = model_from_spec(maker.model, client=made)
+    model = supplied_model(maker.model, made)
     assert repr(model.client) == f"SuppliedClient({kind}, 'http://127.0.0.1:9')"
-    assert repr(model) == repr(model_from_spec(maker.model))
+    assert repr(model) == f"Supplied{model_from_spec(maker.model)!r}"
     close(maker, made)

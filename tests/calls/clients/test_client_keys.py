@@ -8,9 +8,10 @@ import openai
 import pytest
 
 import bonwise as bw
-from bonwise.calls.ask import Ask, Model, model_from_spec
+from bonwise.calls.ask import Ask, Model
 from bonwise.calls.engine import MOST_CLIENTS, Engine
 from bonwise.calls.providers.protocol import provider
+from bonwise.calls.providers.supplied import supplied_model
 from calls.clients.makers import SECRETS, SIGNS, Maker
 
 URL = "http://127.0.0.1:9"
@@ -18,7 +19,7 @@ URL = "http://127.0.0.1:9"
 
 def request(maker, client):
     """Return the request that a question becomes."""
-    ask = Ask(model_from_spec(maker.model, client=client), "Judge.", "Why?", read=str)
+    ask = Ask(supplied_model(maker.model, client), "Judge.", "Why?", read=str)
     return provider(maker.service).request(ask, 1, frozenset())
 
 
@@ -190,12 +191,12 @@ def test_a_key_that_is_renewed_is_one_account(kind):
     """A function that returns the key anew for each request leaves the account, and so its pace, as it is."""
     maker = Maker(kind)
     client = maker(URL, api_key=lambda: "canary-1")
-    model = model_from_spec(maker.model, client=client)
+    model = supplied_model(maker.model, client)
     before = provider("openai").account(model)
     client.api_key = "canary-renewed-2"
     assert provider("openai").account(model) == before
     with Maker("OpenAI")(URL) as other:
-        stated = model_from_spec(maker.model, client=other)
+        stated = supplied_model(maker.model, other)
         before = provider("openai").account(stated)
         other.api_key = "canary-renewed-2"
         assert provider("openai").account(stated) != before

@@ -9,7 +9,7 @@ from bonwise.calls.ask import Ask, Model
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service, custom_headers
-from bonwise.calls.providers.supplied import SuppliedClient
+from bonwise.calls.providers.supplied import SuppliedClient, client_of
 from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import anthropic_limits
 from bonwise.calls.reply import Choice, Finish, Problem, Reply
@@ -72,8 +72,12 @@ class Anthropic:
         draws_differ_by="the provider's own noise only: its requests carry no temperature",
     )
 
-    account = staticmethod(SERVICE.account)
     rate_limits = staticmethod(anthropic_limits)
+
+    def account(self, model: Model) -> str:
+        """Return a word that tells accounts apart and reveals nothing of the key; raises where there is no key."""
+        supplied = client_of(model)
+        return SERVICE.account(model) if supplied is None else supplied.account
 
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:  # noqa: ARG002
         """Build the request for one sample, the only number a request can ask for."""
@@ -84,8 +88,8 @@ class Anthropic:
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
-        if model.client is not None:
-            return model.client.connected(connection, VERSION_HEADER)
+        if (supplied := client_of(model)) is not None:
+            return supplied.connected(connection, VERSION_HEADER)
         # The SDK and what it stands on take most of a second to import.
         import anthropic  # noqa: PLC0415
 
@@ -114,8 +118,8 @@ class Anthropic:
 
 def _server(model: Model) -> tuple[Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
-    if model.client is not None:
-        return model.client.address, model.client.version(_version_of(model.client), VERSION_HEADER)
+    if (supplied := client_of(model)) is not None:
+        return supplied.address, supplied.version(_version_of(supplied), VERSION_HEADER)
     return SERVICE.server(model.base_url, _version(), VERSION_HEADER)
 
 

@@ -10,6 +10,7 @@ from bonwise.calls.ask import Ask, Model
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service
+from bonwise.calls.providers.supplied import client_of
 from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import openai_limits
 from bonwise.calls.reply import Choice, Finish, Problem, Reply, TokenLogprobs
@@ -79,8 +80,12 @@ class OpenAI:
         draws_differ_by="sampling at the temperature that was sent",
     )
 
-    account = staticmethod(SERVICE.account)
     rate_limits = staticmethod(openai_limits)
+
+    def account(self, model: Model) -> str:
+        """Return a word that tells accounts apart and reveals nothing of the key; raises where there is no key."""
+        supplied = client_of(model)
+        return SERVICE.account(model) if supplied is None else supplied.account
 
     def request(self, ask: Ask, samples: int, dropped: frozenset[str]) -> Request:
         """Build the request for some samples of an ask, without the parameters known to be refused."""
@@ -91,8 +96,8 @@ class OpenAI:
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
-        if model.client is not None:
-            return model.client.connected(connection)
+        if (supplied := client_of(model)) is not None:
+            return supplied.connected(connection)
         # The SDK and what it stands on take most of a second to import.
         import openai  # noqa: PLC0415
 
@@ -121,8 +126,8 @@ class OpenAI:
 
 def _server(model: Model) -> tuple[Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
-    if model.client is not None:
-        return model.client.address, model.client.version()
+    if (supplied := client_of(model)) is not None:
+        return supplied.address, supplied.version()
     return SERVICE.server(model.base_url)
 
 

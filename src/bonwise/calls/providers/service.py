@@ -204,7 +204,7 @@ class Service:
 
     def account(self, model: Model) -> str:
         """Return a word that tells accounts apart and reveals nothing of the key; raises what `key` raises."""
-        return self.key(self.address(model.base_url)).account if model.client is None else model.client.account
+        return self.key(self.address(model.base_url)).account
 
 
 def find_key(provider: str, variables: tuple[str, ...], *, required: bool) -> Key:

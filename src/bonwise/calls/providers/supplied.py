@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from bonwise.calls.ask import Model, model_from_spec
 from bonwise.calls.providers.secrets import account_of, held_secrets
 from bonwise.calls.providers.service import Address, CustomHeaders, client_version, read_address
 from bonwise.errors import UsageError
@@ -13,7 +15,7 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Client, Connection
 
-__all__ = ["SuppliedClient"]
+__all__ = ["SuppliedClient", "SuppliedModel", "client_of", "supplied_model"]
 
 _SDKS = frozenset({"openai", "anthropic"})
 _KINDS = {"SyncAPIClient": False, "AsyncAPIClient": True}
@@ -163,3 +165,37 @@ def _sdk_of(client: object) -> tuple[str, bool]:
     raise UsageError(
         f"client= is {type(client).__name__}, no client of the openai or anthropic SDK", hint=f"pass one, {_EXAMPLES}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SuppliedModel(Model):
+    """A model that is asked by a client of the user's."""
+
+    client: SuppliedClient = field(kw_only=True, repr=False)
+
+
+def client_of(model: Model) -> SuppliedClient | None:
+    """Return the client of the user's that asks a model; None where bonwise makes one."""
+    return model.client if isinstance(model, SuppliedModel) else None
+
+
+def supplied_model(spec: str, client: Any, base_url: str | None = None) -> SuppliedModel:
+    """Read ``provider/model``, to be asked by a client of the provider's official SDK.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        Not of that form, a client that does not fit the provider, or a base URL beside a client.
+    """
+    model = model_from_spec(spec)
+    if base_url:
+        raise UsageError(
+            "base_url= and client= were both given", hint="a client has an address of its own: leave base_url= out"
+        )
+    supplied = SuppliedClient(client)
+    if supplied.sdk != model.provider:
+        raise UsageError(
+            f"client= is {type(client).__name__} of the {supplied.sdk} SDK, and the model is {spec!r}",
+            hint=f"write {supplied.sdk}/MODEL, or pass a client of the SDK that the model's provider names",
+        )
+    return SuppliedModel(model.provider, model.name, client=supplied)
