@@ -60,8 +60,16 @@ def watched(folder):
     return bw.watch(f"{folder}/*.jsonl")
 
 
+def stated(_folder):
+    """Audit the stated probabilities of two judges."""
+    rows = {"judge": ["j", "k"] * 20, "probability": [0.1, 0.4, 0.7, 0.9] * 10, "outcome": [0, 1, 1, 1, 0] * 8}
+    return bw.audit_confidence(pd.DataFrame(rows))
+
+
 RESULTS = {
     "compare": compared_picks,
+    "confidence": stated,
+    "doctor": lambda _: bw.doctor(arena(12)),
     "watch": watched,
 }
 """Every kind of result by the word of its schema, made in a folder."""

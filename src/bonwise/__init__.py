@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from bonwise.auditing.front import audit as audit
     from bonwise.comparing.front import compare as compare
     from bonwise.comparing.result import PickComparison as PickComparison
-    from bonwise.confidence.front import ConfidenceAudit as ConfidenceAudit
     from bonwise.confidence.front import audit_confidence as audit_confidence
+    from bonwise.confidence.result import ConfidenceAudit as ConfidenceAudit
     from bonwise.doctoring.front import doctor as doctor
     from bonwise.errors import BonwiseError as BonwiseError
     from bonwise.errors import CallError as CallError

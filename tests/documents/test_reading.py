@@ -12,7 +12,7 @@ import pytest
 import bonwise as bw
 from bonwise import strict_json
 from bonwise.cli.entry import run
-from bonwise.confidence.result import ConfidenceDocument
+from bonwise.confidence.result import ConfidenceAudit
 from bonwise.declared import words
 from bonwise.errors import FileError
 from bonwise.loading import read_document
@@ -46,10 +46,10 @@ def refused(tmp_path, content):
 def test_a_document_is_of_the_class_of_its_schema(tmp_path):
     """What is loaded is the document, whatever the name of the file."""
     found = load(tmp_path, GOOD)
-    assert type(found) is ConfidenceDocument
+    assert type(found) is ConfidenceAudit
     assert found.to_dict() == GOOD
-    assert read_document(str(tmp_path / "document.json"), ConfidenceDocument) == found
-    assert repr(found) == "<ConfidenceDocument bonwise.confidence/1>"
+    assert read_document(str(tmp_path / "document.json"), ConfidenceAudit) == found
+    assert repr(found) == "ConfidenceAudit(kind='intervals')"
 
 
 def test_a_byte_order_mark_is_passed_over(tmp_path):

@@ -79,9 +79,9 @@ def test_statements_made_from_table_27_give_its_bins(method):
         for k in range(100)
     ]
     found = calibration(*columns(rows))
-    assert [one.statements for one in found.bins] == [100] * 5
-    assert [one.stated for one in found.bins] == pytest.approx(stated)
-    assert [one.observed.estimate for one in found.bins] == pytest.approx(observed)
+    assert list(found.statements) == [100] * 5
+    assert list(found.stated) == pytest.approx(stated)
+    assert [share.estimate for share in found.observed] == pytest.approx(observed)
     assert found.mean_bin_error.estimate == pytest.approx(mean, abs=0.0051)
 
 
@@ -89,15 +89,14 @@ def test_statements_made_from_table_27_give_its_bins(method):
 def test_calibration_equals_plain_loops(rows):
     """Bins, Brier score and both summaries are what plain loops give."""
     found, expected = calibration(*columns(rows)), plain(rows)
-    assert [math.nan if one.stated is None else one.stated for one in found.bins] == pytest.approx(
-        expected["stated"], nan_ok=True
-    )
-    won = [math.nan if one.observed.estimate is None else one.observed.estimate for one in found.bins]
+    stated = [math.nan if mean is None else mean for mean in found.stated]
+    assert stated == pytest.approx(expected["stated"], nan_ok=True)
+    won = [math.nan if share.estimate is None else share.estimate for share in found.observed]
     assert won == pytest.approx(expected["won"], nan_ok=True)
     assert found.brier.estimate == pytest.approx(expected["brier"])
     assert found.mean_bin_error.estimate == pytest.approx(expected["mean"])
     assert found.expected_calibration_error.estimate == pytest.approx(expected["weighted"])
-    assert sum(one.statements for one in found.bins) == len(rows)
+    assert sum(found.statements) == len(rows)
 
 
 @given(rows=STATEMENTS)
@@ -136,7 +135,7 @@ def test_intervals_hold_the_truth_of_clustered_statements():
         won = (rng.random(320) < lean).astype(float)
         found = calibration(np.full(320, 0.7), won, prompt)
         # The mean of Beta(2, 2) is one half: (.7 - 1)^2 / 2 + .7^2 / 2 = .29.
-        middle = found.bins[3].observed
+        middle = found.observed[3]
         hits += [middle.low <= 0.5 <= middle.high, found.brier.low <= 0.29 <= found.brier.high]
     assert (hits >= 366).all()
     assert (hits <= 394).all()
@@ -227,7 +226,7 @@ def test_bins_hold_all_at_once():
 def test_every_summary_lies_in_its_interval(rows):
     """Estimates lie in their intervals, which stay in [0, 1], at a higher confidence wider ones."""
     found = calibration(*columns(rows))
-    for e in (found.mean_bin_error, found.expected_calibration_error, *(one.error for one in found.bins)):
+    for e in (found.mean_bin_error, found.expected_calibration_error, *found.error):
         if e.low is not None:
             assert 0 <= e.low <= e.estimate + 1e-12
             assert e.estimate - 1e-12 <= e.high <= 1

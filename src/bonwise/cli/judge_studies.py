@@ -51,13 +51,13 @@ def confidence(
     output.refuse_overwriting(file, *reading.paths())
     from bonwise.confidence.front import audit_confidence
 
-    document = audit_confidence(
+    result = audit_confidence(
         file,
         ties=ties,  # type: ignore[arg-type]  # checked by the audit, with its own message
         confidence=confidence,
         **reading.keywords(),
-    ).document()
-    output.deliver(document)
+    )
+    output.deliver(result)
     return 0
 
 

@@ -1,7 +1,8 @@
 """What stated probabilities are worth."""
 
-DOCUMENTS = {"confidence": ("result:ConfidenceDocument", "view:describe")}
+DOCUMENTS = {"confidence": ("result:ConfidenceAudit", "view:describe")}
 
 PUBLIC = {
-    "front": ("ConfidenceAudit", "audit_confidence"),
+    "front": ("audit_confidence",),
+    "result": ("ConfidenceAudit",),
 }

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, Unpack, get_args
+from typing import Unpack, get_args
 
 import numpy as np
 import pandas as pd
 
 from bonwise.confidence.result import (
     BinRecord,
-    ConfidenceDocument,
+    ConfidenceAudit,
     ConfidenceSettings,
     JudgeConfidence,
     Level,
     StatementCounts,
 )
 from bonwise.confidence.statements import LEVELS, Statements, Ties, pair_statements, plain_statements
-from bonwise.documented import DocumentedResult
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
@@ -32,32 +29,9 @@ from bonwise.table.reading import RowSource, open_rows
 from bonwise.table.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["ConfidenceAudit", "audit_confidence"]
+__all__ = ["audit_confidence"]
 
 VERDICTS = "verdicts without a probability"
-
-
-@dataclass(frozen=True, eq=False)
-class ConfidenceAudit(DocumentedResult):
-    """What an audit found of stated confidence."""
-
-    kind: Literal["statements", "pairs", "intervals"]
-    """What the file held."""
-    judges: Mapping[str, JudgeConfidence] = field(repr=False)
-    """For each judge ``data``, ``metrics`` and, where it stated such, ``bins`` and ``levels``."""
-    settings: ConfidenceSettings = field(repr=False)
-
-    def document(self) -> ConfidenceDocument:
-        """Return the document of schema ``bonwise.confidence/1``."""
-        return ConfidenceDocument(kind=self.kind, judges=dict(self.judges), settings=self.settings)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per judge and metric; a judge without a statement to compare with a label has none.
-
-        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
-        ``method`` and ``reason``: why something is missing.
-        """
-        return super().to_frame()
 
 
 @opens_a_table
@@ -103,21 +77,21 @@ def audit_confidence(
         raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
     raw, name = open_rows(source)
     if {"probability", "outcome"} <= set(raw.columns):
-        found = plain_statements(raw, name, ties)
+        statements = plain_statements(raw, name, ties)
         settings = ConfidenceSettings(source=name, confidence=confidence, oracle_ties=ties, version=release())
-        return ConfidenceAudit("statements", _stated(found, confidence), settings)
+        return ConfidenceAudit(kind="statements", judges=_stated(statements, confidence), settings=settings)
     if {"shown_first", "shown_second"} <= set(raw.columns):
         if options.labels is None:
             raise InputError(f"{name}: no oracle labels to compare the pairs with", hint="add --labels FILE")
-        found = pair_statements(raw, name, options.labels, options, ties)
+        statements = pair_statements(raw, name, options.labels, options, ties)
         settings = ConfidenceSettings(
             source=name,
             confidence=confidence,
             oracle_ties=ties,
             version=release(),
-            **given(labels_left_out=labels_left_out(found.labels_left_out)),
+            **given(labels_left_out=labels_left_out(statements.labels_left_out)),
         )
-        return ConfidenceAudit("pairs", _stated(found, confidence), settings)
+        return ConfidenceAudit(kind="pairs", judges=_stated(statements, confidence), settings=settings)
     table = _scores(source, name, raw, options)
     settings = ConfidenceSettings(
         source=name,
@@ -125,7 +99,7 @@ def audit_confidence(
         version=release(),
         **given(labels_left_out=labels_left_out(table.labels_left_out)),
     )
-    return ConfidenceAudit("intervals", _coverage(table, confidence), settings)
+    return ConfidenceAudit(kind="intervals", judges=_coverage(table, confidence), settings=settings)
 
 
 def _scores(source: RowSource, name: str, raw: pd.DataFrame, reading: ReadingOptions) -> ScoreTable:
@@ -140,21 +114,23 @@ def _scores(source: RowSource, name: str, raw: pd.DataFrame, reading: ReadingOpt
     return table
 
 
-def _stated(found: Statements, confidence: float) -> dict[str, JudgeConfidence]:
+def _stated(statements: Statements, confidence: float) -> dict[str, JudgeConfidence]:
     return {
-        str(judge): _judge(found, np.asarray(found.judge == judge), str(judge), confidence)
-        for judge in found.judge.categories
+        str(judge): _judge(statements, np.asarray(statements.judge == judge), str(judge), confidence)
+        for judge in statements.judge.categories
     }
 
 
-def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -> JudgeConfidence:
-    stated, outcome, prompt, level = (part[mine] for part in (found.stated, found.outcome, found.prompt, found.level))
+def _judge(statements: Statements, of_judge: np.ndarray, judge: str, confidence: float) -> JudgeConfidence:
+    stated, outcome, prompt, level = (
+        part[of_judge] for part in (statements.stated, statements.outcome, statements.prompt, statements.level)
+    )
     prompts = len(np.unique(prompt))
     data = StatementCounts(
         statements=len(stated),
         prompts=prompts,
-        oracle_ties_counted_half=found.tied[judge],
-        dropped=dict(found.dropped[judge]),
+        oracle_ties_counted_half=statements.tied[judge],
+        dropped=dict(statements.dropped[judge]),
     )
     if not len(stated):
         return JudgeConfidence(data=data, metrics={})
@@ -175,17 +151,18 @@ def _judge(found: Statements, mine: np.ndarray, judge: str, confidence: float) -
     return JudgeConfidence(data=data, metrics=estimate_records(metrics), **given(bins=bins, levels=levels))
 
 
-def _bins(found: Calibration) -> list[BinRecord]:
+def _bins(calibrated: Calibration) -> list[BinRecord]:
+    bins = len(calibrated.statements)
     return [
         BinRecord(
-            low=one.low,
-            high=one.high,
-            statements=one.statements,
-            stated=one.stated,
-            observed=EstimateRecord.of(one.observed),
-            error=EstimateRecord.of(one.error),
+            low=at / bins,
+            high=(at + 1) / bins,
+            statements=calibrated.statements[at],
+            stated=calibrated.stated[at],
+            observed=EstimateRecord.of(calibrated.observed[at]),
+            error=EstimateRecord.of(calibrated.error[at]),
         )
-        for one in found.bins
+        for at in range(bins)
     ]
 
 
@@ -199,10 +176,10 @@ def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence
 
 def _coverage(table: ScoreTable, confidence: float) -> dict[str, JudgeConfidence]:
     frame = table.frame
-    found = {judge: _covered(frame[frame["judge"] == judge], confidence) for judge in table.judges}
-    if not any(one.metrics for one in found.values()):
+    judges = {judge: _covered(frame[frame["judge"] == judge], confidence) for judge in table.judges}
+    if not any(judge.metrics for judge in judges.values()):
         raise InputError(f"{table.source}: no stated interval with a label", hint="check low, high and the labels")
-    return found
+    return judges
 
 
 def _covered(frame: pd.DataFrame, confidence: float) -> JudgeConfidence:

@@ -11,7 +11,7 @@ from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Record, Share
 from bonwise.table.facts import LabelsLeftOut
 
-__all__ = ["BinRecord", "ConfidenceDocument", "ConfidenceSettings", "JudgeConfidence", "Level", "StatementCounts"]
+__all__ = ["BinRecord", "ConfidenceAudit", "ConfidenceSettings", "JudgeConfidence", "Level", "StatementCounts"]
 
 
 class BinRecord(Record):
@@ -72,7 +72,7 @@ class ConfidenceSettings(Record):
     labels_left_out: LabelsLeftOut | None = None
 
 
-class ConfidenceDocument(Document):
+class ConfidenceAudit(Document):
     """What judges state of their confidence, compared with oracle labels."""
 
     schema_: Literal["bonwise.confidence/1"] = Field(default="bonwise.confidence/1", alias="schema")
@@ -84,7 +84,14 @@ class ConfidenceDocument(Document):
     frame_columns = ("judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason")
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge and metric; a judge without a statement to compare has none."""
+        """Yield one row per judge and metric; a judge without a statement to compare with a label has none.
+
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
+        ``method`` and ``reason``: why something is missing.
+        """
         for name, judge in self.judges.items():
-            for metric, found in judge.metrics.items():
-                yield {"judge": name, "metric": metric, **found.to_dict()}
+            for metric, estimate in judge.metrics.items():
+                yield {"judge": name, "metric": metric, **estimate.to_dict()}
+
+    def __repr__(self) -> str:
+        return f"ConfidenceAudit(kind={self.kind!r})"

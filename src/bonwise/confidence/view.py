@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bonwise.confidence.result import BinRecord, ConfidenceDocument, JudgeConfidence, Level
+from bonwise.confidence.result import BinRecord, ConfidenceAudit, JudgeConfidence, Level
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
@@ -39,7 +39,7 @@ _MORE = (Said("finding", "More statements with labels make the interval narrower
 _TIES = {"exclude": "; oracle ties excluded", "half": "; oracle ties count half"}
 
 
-def describe(document: ConfidenceDocument) -> Part:
+def describe(document: ConfidenceAudit) -> Part:
     """Describe what judges stated: one part per judge."""
     settings, answers = document.settings, _answers(document)
     off = any(one.state == "bad" for one in answers.values())
@@ -67,7 +67,7 @@ def describe(document: ConfidenceDocument) -> Part:
     )
 
 
-def _answers(document: ConfidenceDocument) -> dict[str, StatedVerdict]:
+def _answers(document: ConfidenceAudit) -> dict[str, StatedVerdict]:
     """Return whether stated probabilities are shown to be off; nothing of a judge that stated none."""
     errors = {name: judge.metrics[_ERROR] for name, judge in document.judges.items() if _ERROR in judge.metrics}
     return {name: _off(found) for name, found in errors.items() if found.estimate is not None}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bonwise.doctoring.result import ColumnFacts
 from bonwise.errors import RowError
 from bonwise.table.cells import draw_columns
 from bonwise.table.columns import names_of_columns
@@ -16,7 +16,7 @@ from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers
 from bonwise.table.roles import IDENTIFIERS, WORDS
 
-__all__ = ["ColumnContent", "column_contents"]
+__all__ = ["column_facts"]
 
 _MOST_EXAMPLES = 3
 _LONGEST_EXAMPLE = 24
@@ -24,24 +24,7 @@ _LONG_TEXT = 40
 """Characters from which the middle cell of a column is taken for text rather than for a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnContent:
-    """One column."""
-
-    name: str
-    kind: str
-    """``numbers``, ``names``, ``text``, ``true or false``, ``objects or lists`` or ``blank``; numbers that are not
-    written plainly and words that stand for numbers are said in brackets.
-    """
-    missing: int
-    """Blank cells."""
-    examples: tuple[str, ...]
-    """Up to three different cells, cut where they are long."""
-    taken: str
-    """The role that it plays, ``stratum``, ``words``, or nothing."""
-
-
-def column_contents(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[ColumnContent]:
+def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[ColumnFacts]:
     """Yield what each column of a file holds.
 
     Parameters
@@ -56,7 +39,7 @@ def column_contents(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bo
     Examples
     --------
     >>> frame = pd.DataFrame({"item": ["p", "p"], "pct": ["85%", ""]})
-    >>> [one.kind for one in column_contents(frame, {"prompt_id": "item"}, strata=False)]
+    >>> [column.kind for column in column_facts(frame, {"prompt_id": "item"}, strata=False)]
     ['names', 'numbers (percent, 85% = 0.85)']
     """
     roles = {name: role for role, column in taken.items() for name in names_of_columns(column)}
@@ -76,7 +59,9 @@ def column_contents(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bo
         kind = "blank" if missing.all() else _kind(column[~missing])
         if role in IDENTIFIERS and not missing.all() and is_blank(column[~missing]).any():
             kind = "names"
-        yield ColumnContent(str(name), kind, int(missing.sum()), _examples(column[~missing]), role)
+        yield ColumnFacts(
+            name=str(name), kind=kind, missing=int(missing.sum()), examples=_examples(column[~missing]), taken=role
+        )
 
 
 def _without_words(column: pd.Series) -> npt.NDArray[np.bool_]:
@@ -106,7 +91,7 @@ def _kind_of_words(column: pd.Series) -> str:
     return "text" if lengths[len(lengths) // 2] > _LONG_TEXT else "names"
 
 
-def _examples(column: pd.Series) -> tuple[str, ...]:
+def _examples(column: pd.Series) -> list[str]:
     _, cells = distinct(column.iloc[:1000])
     texts = [str(cell)[: _LONGEST_EXAMPLE + 1] for cell in cells[:_MOST_EXAMPLES]]
-    return tuple(text if len(text) <= _LONGEST_EXAMPLE else f"{text[: _LONGEST_EXAMPLE - 3]}..." for text in texts)
+    return [text if len(text) <= _LONGEST_EXAMPLE else f"{text[: _LONGEST_EXAMPLE - 3]}..." for text in texts]

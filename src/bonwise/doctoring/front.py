@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Unpack
 
 import numpy as np
-import pandas as pd
 
 from bonwise.auditing.labelling import StatedDraw, label_state, stated_draw
 from bonwise.auditing.suspected import FEWEST_POOLS, few_pools
-from bonwise.doctoring.column_facts import column_contents
+from bonwise.doctoring.column_facts import column_facts
 from bonwise.doctoring.near_duplicates import near_duplicates
 from bonwise.doctoring.result import (
     AnnotatorCounts,
@@ -224,7 +223,7 @@ def doctor(source: ScoreSource, **reading: Unpack[LabelledKeywords]) -> DoctorDo
         labels=_label_coverage(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
-        **given(column_facts=None if opened is None else _facts(opened.frame, columns, strata=True)),
+        **given(column_facts=None if opened is None else list(column_facts(opened.frame, columns, strata=True))),
         **given(readings=dict(table.readings) or None),
     )
 
@@ -254,16 +253,8 @@ def columns_of(source: RowSource, **columns: str) -> list[ColumnFacts]:
     for role in ROLES:
         # Alone each role is found that can be; which of several columns plays it is then open.
         with suppress(InputError):
-            found = resolve_columns(frame, taken, source=name, required=(), roles=(role,))
-            taken |= found
-    return _facts(frame, taken, strata=False)
-
-
-def _facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> list[ColumnFacts]:
-    return [
-        ColumnFacts(name=one.name, kind=one.kind, missing=one.missing, examples=list(one.examples), taken=one.taken)
-        for one in column_contents(frame, taken, strata=strata)
-    ]
+            taken |= resolve_columns(frame, taken, source=name, required=(), roles=(role,))
+    return list(column_facts(frame, taken, strata=False))
 
 
 def _columns_of(table: ScoreTable) -> dict[str, str]:

@@ -19,33 +19,23 @@ from bonwise.stats.laws import Exact
 from bonwise.stats.share_laws import BinError, BinErrors, Logit
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["Bin", "Calibration", "calibration", "clustered_mean", "mean_bin_error", "means_by_group"]
+__all__ = ["Calibration", "calibration", "clustered_mean", "mean_bin_error", "means_by_group"]
 
 _Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
-    """The statements of one bin."""
-
-    low: float
-    """Its ends; the upper one belongs to it in the last bin alone."""
-    high: float
-    """Its ends; the upper one belongs to it in the last bin alone."""
-    statements: int
-    stated: float | None
-    """Mean stated probability, None where the bin is empty."""
-    observed: Estimate
-    """Share of wins."""
-    error: Estimate
-    """Absolute difference of the two, with an interval from that of the share."""
-
-
-@dataclass(frozen=True, slots=True)
 class Calibration:
-    """How stated probabilities fare."""
+    """How stated probabilities fare, by bins of equal width; the upper end belongs to the last bin alone."""
 
-    bins: tuple[Bin, ...]
+    statements: tuple[int, ...]
+    """In each bin."""
+    stated: tuple[float | None, ...]
+    """Mean stated probability of each bin, None where it is empty."""
+    observed: tuple[Estimate, ...]
+    """Share of wins in each bin."""
+    error: tuple[Estimate, ...]
+    """Absolute difference of the two, with an interval from that of the share."""
     brier: Estimate
     """Mean of (p - y)^2."""
     mean_bin_error: Estimate
@@ -102,24 +92,20 @@ def calibration(
     ]
     signed = _se(rest[0] - rest[1])
     known = [
-        BinError(float(means[0, b]), float(means[1, b]), one.law, float(signed[b]), int(prompts[b]) - 1)
-        for b, one in enumerate(observed)
+        BinError(float(means[0, b]), float(means[1, b]), share.law, float(signed[b]), int(prompts[b]) - 1)
+        for b, share in enumerate(observed)
     ]
-    found = tuple(
-        Bin(
-            b / bins,
-            (b + 1) / bins,
-            int(totals[0, b]),
-            None if np.isnan(means[0, b]) else known[b].stated,
-            observed[b],
-            _of_bins(float(errors[0][b]), errors[1][b], int(prompts[b]), confidence, [known[b]], np.ones(1)),
-        )
-        for b in range(bins)
-    )
+    alone = np.ones(1)
     some = np.flatnonzero(totals[0])
     held, count = [known[b] for b in some], totals[0, some]
     return Calibration(
-        found,
+        tuple(int(count) for count in totals[0]),
+        tuple(None if np.isnan(known[b].stated) else known[b].stated for b in range(bins)),
+        tuple(observed),
+        tuple(
+            _of_bins(float(errors[0][b]), errors[1][b], int(prompts[b]), confidence, [known[b]], alone)
+            for b in range(bins)
+        ),
         clustered_mean((stated - won) ** 2, prompt, confidence),
         _of_bins(*overall, units, confidence, held, np.full(len(some), 1 / len(some))),
         _of_bins(*weighted, units, confidence, held, count / count.sum()),

@@ -203,9 +203,7 @@ def stated(n=200):
     chance = np.random.default_rng(3)
     probability = chance.random(n).round(2)
     outcome = (chance.random(n) < probability).astype(int)
-    return bw.audit_confidence(
-        pd.DataFrame({"prompt_id": range(n), "probability": probability, "outcome": outcome})
-    ).document()
+    return bw.audit_confidence(pd.DataFrame({"prompt_id": range(n), "probability": probability, "outcome": outcome}))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +225,7 @@ def test_stated_probabilities(error, word, state, advice):
 def test_coverage_alone_decides_nothing():
     """No document says how often a stated interval should hold, so there is no verdict."""
     frame = pd.DataFrame({"prompt_id": [f"p{at}" for at in range(40)], "candidate": "a", "oracle_label": 0.5})
-    document = bw.audit_confidence(frame.assign(judge_score=0.5, low=0.4, high=0.6)).document()
+    document = bw.audit_confidence(frame.assign(judge_score=0.5, low=0.4, high=0.6))
     assert not [one for one in describe(document).blocks if getattr(one, "role", "") == "verdict"]
     assert limits_of(document)
 
