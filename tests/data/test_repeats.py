@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bonwise.auditing.front import audit
 from bonwise.doctoring.front import doctor
 from bonwise.errors import ColumnError, RowError
-from bonwise.table.cells import cell_repeats
+from bonwise.table.cell_scores import cell_repeats
 from bonwise.table.panel import lay_out
 from bonwise.table.scales import Scale
 from bonwise.table.score_table import ScoreTable

@@ -11,8 +11,7 @@ from bonwise.errors import InputError
 from bonwise.routing.pool_features import disagreement, pool_features
 from bonwise.stats.routing import Outcomes
 from bonwise.stats.sums import Floats, Sums, prompt_sums
-from bonwise.table.cell_scores import propensities, scores_of
-from bonwise.table.cells import First, cell_repeats
+from bonwise.table.cell_scores import First, cell_repeats, propensities, scores_of
 from bonwise.table.panel import MAY_LACK, Panel, PromptLeftOut
 from bonwise.table.score_table import ScoreTable
 

@@ -26,7 +26,7 @@ from bonwise.routing.control import Decision, FirstPass, Route, ShareControl
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS, Signal, live_signal
 from bonwise.stats.sums import TIE_DECIMALS
-from bonwise.table.cells import First
+from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
 
 __all__ = ["OnMissing", "Router", "RouterReport", "contenders"]

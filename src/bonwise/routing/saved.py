@@ -13,7 +13,7 @@ from bonwise.release import release
 from bonwise.routing.gain_model import GainModel
 from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, Signal
 from bonwise.stats.sums import Floats
-from bonwise.table.cells import First
+from bonwise.table.cell_scores import First
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:

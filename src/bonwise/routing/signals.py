@@ -18,7 +18,7 @@ from bonwise.routing.gain_model import GainModel, fit_gain
 from bonwise.routing.pool_features import disagreement, pool_features
 from bonwise.routing.result_router import SignalName
 from bonwise.stats.sums import TIE_DECIMALS, Floats
-from bonwise.table.cells import First
+from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
 
 __all__ = [

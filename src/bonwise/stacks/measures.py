@@ -46,7 +46,7 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.ordinal_ratings import fit_ordinal
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
-from bonwise.table.cells import cell_repeats
+from bonwise.table.cell_scores import cell_repeats
 from bonwise.table.panel import lay_out
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import pandas as pd
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.stacks.fitted_stack import JudgeStack, StackFeature
-from bonwise.table.cell_scores import mean_of_rows
-from bonwise.table.cells import cell_repeats, draw_columns
+from bonwise.table.cell_scores import cell_repeats, mean_of_rows
+from bonwise.table.cells import draw_columns
 from bonwise.table.panel import Panel, lay_out
 from bonwise.table.words import text_lengths
 from bonwise.table.writing import csv_frame
