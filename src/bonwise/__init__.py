@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from bonwise.loading import load as load
     from bonwise.monitoring.front import Monitor as Monitor
     from bonwise.monitoring.front import monitor as monitor
-    from bonwise.planning.front import Plan as Plan
     from bonwise.planning.front import plan as plan
+    from bonwise.planning.result import Plan as Plan
     from bonwise.routing.front import RouteStudy as RouteStudy
     from bonwise.routing.front import route as route
     from bonwise.routing.router import Router as Router

@@ -78,7 +78,7 @@ def test_every_result_with_a_figure_has_it(make, name):
     result = make()
     frame = result.figure_data(name)
     assert not frame.empty
-    assert any(frame.equals(one.to_frame()) for one in result.document().drawings)
+    assert any(frame.equals(one.to_frame()) for one in result.drawings)
     assert result.plot(name).has_data()
 
 

@@ -24,7 +24,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.printable import listed, quoted
 from bonwise.release import release
-from bonwise.results import given
+from bonwise.results import Document, given
 from bonwise.stats.estimate import Estimate
 from bonwise.table.checks import CONFIDENCE, SEED, names_of
 from bonwise.table.facts import PicksMade, labels_left_out

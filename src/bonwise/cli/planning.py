@@ -179,7 +179,6 @@ def plan(
     """
     output.refuse_overwriting(pilot)
     from bonwise.planning.front import plan as run
-    from bonwise.planning.request import read_method
 
     document = run(
         question=question,
@@ -200,7 +199,7 @@ def plan(
         prompts=prompts,
         power=power,
         confidence=confidence,
-        method=read_method(method),
+        method=method,  # type: ignore[arg-type]  # checked where it is used
         label_cost=label_cost,
         judge_cost=judge_cost,
         raters=raters,
@@ -209,6 +208,6 @@ def plan(
         tie_rate=tie_rate,
         seed=seed,
         **reading.keywords(),
-    ).document()
+    )
     output.deliver(document)
     return 0

@@ -1,7 +1,5 @@
 """How many labels a question takes."""
 
-DOCUMENTS = {"plan": ("result:PlanDocument", "view:describe")}
+DOCUMENTS = {"plan": ("result:Plan", "view:describe")}
 
-PUBLIC = {
-    "front": ("Plan", "plan"),
-}
+PUBLIC = {"front": ("plan",), "result": ("Plan",)}

@@ -23,7 +23,6 @@ from bonwise.planning.normal_picks import (
 )
 from bonwise.planning.pilot import ClusterEffect, GainPilot, RivalPilot
 from bonwise.planning.request import SMALLEST_EFFECT, PlanRequest
-from bonwise.planning.result import PlanDesign
 from bonwise.planning.sizing import RedrawnPilot, Sizing, times
 from bonwise.stats.pilot_effect import MOST_UNITS, Redrawn, Shift, redraw, small_sample_units
 from bonwise.stats.sample_size import critical_value, equal_mean_units, mean_power, mean_units
@@ -47,9 +46,10 @@ _CONTRASTS = {"complete": complete_contrast, "two_label": two_label_contrast}
 _SMALLEST, _LARGEST = 1e-6, 1 - 1e-9
 
 
-def gain_from_r(request: PlanRequest, design: PlanDesign) -> Sizing:
+def gain_from_r(request: PlanRequest) -> Sizing:
     """Size ``recovery>0`` from a within-prompt correlation."""
     n, r = int(request.required("candidates")), float(request.required("within_r"))
+    design = request.design
     contrast = _CONTRASTS[design]
     found, none = contrast(n, r), contrast(n, 0.0)
     theta = found.standardised
@@ -206,13 +206,14 @@ _LEAST_VARIANCE = 0.05
 """Of the standardised gain of one prompt: a pilot never knows it better."""
 
 
-def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) -> Sizing:
+def gain_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     """Size ``recovery>0`` from a pilot."""
+    design = request.design
     theta = pilot.standardised(design)
     refuse_constant(pilot.source, theta)
     floor = math.sqrt(_LEAST_VARIANCE / theta.units)
     theta = theta._replace(se=float(np.fmax(theta.se, floor))) if math.isfinite(theta.se) else theta
-    found, share = _Redraw.of(request, design, pilot, theta), pilot.share(design)
+    found, share = _Redraw.of(request, pilot, theta), pilot.share(design)
     spread = pilot.spread(design)
     equal, effect = equal_units(theta, request), found.effect
     return Sizing(
@@ -231,7 +232,7 @@ def gain_from_pilot(request: PlanRequest, design: PlanDesign, pilot: GainPilot) 
         equal_to="the gain lies within the pilot's on either side of 0",
         sequential="significance" if design == "complete" else None,
         pilot=pilot.describe(theta, request.confidence, f"standardised gain, {design}"),
-        clusters=None if found.clusters is None else found.clusters.record(),
+        clusters=None if found.clusters is None else found.clusters.of_pilot,
         redrawn=found.record(share),
         notes=(*_unequal_pools(pilot.unequal), *pilot.unused),
     )
@@ -249,7 +250,7 @@ class _Redraw:
     """In prompts, or clusters."""
 
     @classmethod
-    def of(cls, request: PlanRequest, design: PlanDesign, pilot: GainPilot, theta: Shift) -> _Redraw:
+    def of(cls, request: PlanRequest, pilot: GainPilot, theta: Shift) -> _Redraw:
         """Draw the pilot again."""
         clusters = pilot.clustering()
         bare = cls(request, theta, clusters, None)
@@ -257,8 +258,8 @@ class _Redraw:
         start = None if formula is None else formula / bare.per_unit
         if start is None or start > MOST_UNITS:
             return bare
-        gate = pilot.gate(design, request.confidence)
-        units = len(pilot.leaders) if clusters is None else clusters.clusters
+        gate = pilot.gate(request.design, request.confidence)
+        units = len(pilot.leaders) if clusters is None else clusters.of_pilot.clusters
         return replace(bare, drawn=redraw(gate, units, start, request.power, request.seed))
 
     @property

@@ -36,50 +36,41 @@ _UPPER = 0.8
 class ClusterEffect:
     """The design effect of a pilot's clusters, ``1 + (m* - 1) icc``."""
 
-    clusters: int
-    prompts: int
+    of_pilot: ClustersOfPilot
     typical: float
     """m*, prompts of the cluster that a random prompt is in."""
-    icc: float
-    """Correlation of what two prompts of one cluster add to the estimate."""
-    used: float
-    """The correlation planned with: `icc`, or with fewer than 10 clusters the upper end of its one-sided interval at
-    80 %.
-    """
 
     @classmethod
     def of(cls, values: Floats, clusters: npt.NDArray[np.int64] | None) -> ClusterEffect | None:
         """Estimate it from what each prompt adds to the estimate; None without clusters."""
         if clusters is None:
             return None
-        count, icc = len(np.unique(clusters)), intraclass_correlation(values, clusters)
+        count, icc, typical = (
+            len(np.unique(clusters)),
+            intraclass_correlation(values, clusters),
+            typical_size(clusters),
+        )
         used = upper_correlation(values, clusters, _UPPER) if count < FEW else icc
-        return cls(count, len(values), typical_size(clusters), icc, used)
+        effect = 1 + (typical - 1) * used
+        return cls(
+            ClustersOfPilot(clusters=count, prompts=len(values), icc=icc, icc_used=used, design_effect=effect),
+            typical,
+        )
 
     @property
     def value(self) -> float:
         """The design effect planned with."""
-        return 1 + (self.typical - 1) * self.used
+        return self.of_pilot.design_effect
 
     @property
     def caution(self) -> float:
         """How many times the design effect planned with is that of the estimated correlation."""
-        return self.value / (1 + (self.typical - 1) * self.icc)
+        return self.value / (1 + (self.typical - 1) * self.of_pilot.icc)
 
     @property
     def per_cluster(self) -> float:
         """Prompts per cluster."""
-        return self.prompts / self.clusters
-
-    def record(self) -> ClustersOfPilot:
-        """Return the part of the document."""
-        return ClustersOfPilot(
-            clusters=self.clusters,
-            prompts=self.prompts,
-            icc=self.icc,
-            icc_used=self.used,
-            design_effect=self.value,
-        )
+        return self.of_pilot.prompts / self.of_pilot.clusters
 
     def spread(self, sizing: Sizing) -> Sizing:
         """Return a sizing for prompts that come in such clusters: every number of units so many times larger."""
@@ -92,7 +83,7 @@ class ClusterEffect:
             reach=lambda units: reach(units / effect),
             ends=None if ends is None else (times(ends[0], effect), times(ends[1], effect)),
             equal=times(sizing.equal, effect),
-            clusters=self.record(),
+            clusters=self.of_pilot,
         )
 
 
@@ -299,7 +290,7 @@ LEAST_PROMPTS = 5
 """Labelled prompts a pilot must hold for an interval on anything."""
 
 
-def gain_pilot(source: PilotSource) -> GainPilot:
+def gain_pilot(source: PilotSource, judges: Sequence[str] = ()) -> GainPilot:
     """Read a pilot of one judge.
 
     Raises
@@ -307,7 +298,7 @@ def gain_pilot(source: PilotSource) -> GainPilot:
     bonwise.errors.InputError
         No table, no labels, several judges and none named, or fewer than `LEAST_PROMPTS` labelled prompts.
     """
-    panels = _panels(source)
+    panels = _panels(source, judges)
     if len(panels) > 1:
         raise UsageError(
             f"{source.name}: {len(panels)} judges where one is planned for",
@@ -316,7 +307,7 @@ def gain_pilot(source: PilotSource) -> GainPilot:
     return _gain(source, _labelled(source, panels[0]), LabelsInPart.of_panel(panels[0]))
 
 
-def rival_pilot(source: PilotSource) -> RivalPilot:
+def rival_pilot(source: PilotSource, judges: Sequence[str] = ()) -> RivalPilot:
     """Read a pilot of two judges, on the prompts that both scored.
 
     Raises
@@ -324,7 +315,7 @@ def rival_pilot(source: PilotSource) -> RivalPilot:
     bonwise.errors.InputError
         As `gain_pilot`, and a table that does not hold two judges.
     """
-    panels = _panels(source)
+    panels = _panels(source, judges)
     if len(panels) != 2:
         raise UsageError(
             f"{source.name}: a-vs-b compares two judges, not {len(panels)}",
@@ -349,14 +340,16 @@ def _which_two(panels: Sequence[Panel]) -> str:
     return f"name two with judge (--judge, given twice), A first, of {names}"
 
 
-def _panels(source: PilotSource) -> tuple[Panel, ...]:
-    found = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.exclude)}
-    for judge in source.judge:
-        if judge not in found:
-            raise UsageError(f"{source.name}: no judge named {quoted(judge)}", hint=f"the judges are {listed(found)}")
-    if len(set(source.judge)) < len(source.judge):
+def _panels(source: PilotSource, judges: Sequence[str]) -> tuple[Panel, ...]:
+    panels = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.reading.exclude)}
+    for judge in judges:
+        if judge not in panels:
+            raise UsageError(
+                f"{source.name}: no judge named {quoted(judge)}", hint=f"the judges are {listed(panels)}"
+            )
+    if len(set(judges)) < len(judges):
         raise UsageError("judge names a judge twice", hint="name each judge once")
-    return tuple(found[judge] for judge in source.judge or found)
+    return tuple(panels[judge] for judge in judges or panels)
 
 
 def _table(source: PilotSource) -> ScoreTable:

@@ -1,22 +1,26 @@
-"""The questions a plan answers, what each of them takes, and the rule that sizes it."""
+"""The questions a plan answers, what each of them takes, the rule that sizes it, and the plan."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from bonwise.errors import UsageError
 from bonwise.planning import mean_question, precision_question, votes_question
-from bonwise.planning import mean_question as redrawn_gain
-from bonwise.planning.pilot import gain_pilot, rival_pilot
-from bonwise.planning.request import OF_SCORES, OF_VOTES, PilotSource, PlanRequest
-from bonwise.planning.result import PlanDesign, PlanQuestion
-from bonwise.planning.sizing import Sizing
+from bonwise.planning import sizing as outcome
+from bonwise.planning.pilot import GainPilot, gain_pilot, rival_pilot
+from bonwise.planning.request import OF_PILOT, OF_SCORES, OF_VOTES, PilotSource, PlanRequest
+from bonwise.planning.result import Amounts, EquivalenceRecord, Plan, PlanDesign, PlanQuestion, PlanSettings
+from bonwise.planning.sentences import commands, sentences
+from bonwise.planning.sizing import Layout, Sizing
 from bonwise.planning.votes_question import vote_pilot
+from bonwise.results import given
 from bonwise.table.checks import SEED
+from bonwise.table.reading_options import ReadingOptions
 
-__all__ = ["QUESTIONS", "Question", "read_question"]
+__all__ = ["QUESTIONS", "Question", "answer", "read_question"]
 
 _ALWAYS = frozenset({"question", "design", "labels", "prompts", "power", "confidence", "label_cost", "method"})
 _RATERS = frozenset({"raters", "icc", "one_cluster"})
@@ -41,9 +45,8 @@ class Question:
     """What may be labelled, the default first."""
     takes: frozenset[str]
     """Arguments that mean something to it."""
-    from_effect: Callable[[PlanRequest, PlanDesign], Sizing]
-    """Arguments and design to a sizing."""
-    from_pilot: Callable[[PlanRequest, PlanDesign, PilotSource], Sizing] | None = None
+    from_effect: Callable[[PlanRequest], Sizing]
+    from_pilot: Callable[[PlanRequest, PilotSource], Sizing] | None = None
     """The same with a pilot; None where a pilot cannot answer."""
     reads: tuple[str, ...] = OF_SCORES
     """What says how its pilot is read."""
@@ -56,40 +59,31 @@ class Question:
         bonwise.errors.UsageError
             An argument that means nothing to it, or one that is missing.
         """
-        wanted = request.design or self.designs[0]
-        design = next((one for one in self.designs if one == wanted), None)
-        if design is None:
-            raise UsageError(
-                f"unknown design {wanted!r} for {self.name}", hint=f"the designs are {', '.join(self.designs)}"
-            )
-        self._refuse(request, design)
+        self._refuse(request)
         if pilot is None:
             if request.seed != SEED:
                 raise UsageError("seed means nothing without a pilot to draw again", hint="give a pilot, or no seed")
-            return self.from_effect(request, design)
+            return self.from_effect(request)
         if self.from_pilot is None:
             raise UsageError(
                 f"{self.name} is planned from a bound, not from a pilot", hint="give effect, the bound to stay within"
             )
-        given = sorted(name for name in _FROM_PILOT if getattr(request, name) is not None)
-        if given:
-            raise UsageError(
-                f"both a pilot and {given[0]}", hint=f"a pilot stands in for {given[0]}: give one of them"
-            )
-        for name in pilot.given():
-            if name not in self.reads:
+        for name in sorted(_FROM_PILOT):
+            if getattr(request, name) is not None:
+                raise UsageError(f"both a pilot and {name}", hint=f"a pilot stands in for {name}: give one of them")
+        for name in (*OF_SCORES, *OF_VOTES):
+            if getattr(request, name) is not None and name not in self.reads:
                 raise UsageError(
                     f"{name} has no meaning for the pilot of the question {self.name}",
                     hint=f"such a pilot takes {', '.join(self.reads)}",
                 )
-        return self.from_pilot(request, design, pilot)
+        return self.from_pilot(request, pilot)
 
-    def _refuse(self, request: PlanRequest, design: PlanDesign) -> None:
-        votes = design in {"votes", "discordant_preference"}
+    def _refuse(self, request: PlanRequest) -> None:
+        design, votes = request.design, request.design in {"votes", "discordant_preference"}
         takes = self.takes | ({"tie_rate"} if votes else frozenset())
-        defaults = PlanRequest(question=request.question)
-        for name, value in request.given().items():
-            if name not in takes and value != getattr(defaults, name):
+        for name, field in PlanRequest.model_fields.items():
+            if name not in {*takes, *OF_PILOT, "version"} and getattr(request, name) != field.default:
                 raise UsageError(
                     f"{name} has no meaning for the question {self.name} with the design {design}",
                     hint=f"it takes {', '.join(sorted(takes - {'question'}))}",
@@ -101,21 +95,24 @@ class Question:
             )
 
 
-def _with_errors(request: PlanRequest) -> PlanRequest:
-    return request if request.error_correlation is not None else replace(request, error_correlation=ERROR_CORRELATION)
+def _one_judge(request: PlanRequest, source: PilotSource) -> GainPilot:
+    return gain_pilot(source, request.judge or ())
 
 
-def _rivals(request: PlanRequest, design: PlanDesign) -> Sizing:
-    stated = _with_errors(request)
-    if design == "discordant":
+def _rivals(request: PlanRequest) -> Sizing:
+    stated = request
+    if request.error_correlation is None:
+        stated = request.model_copy(update={"error_correlation": ERROR_CORRELATION})
+    if request.design == "discordant":
         return mean_question.rivals_from_r(stated)
     return votes_question.picks_from_r(stated)
 
 
-def _rival_pilot(request: PlanRequest, design: PlanDesign, source: PilotSource) -> Sizing:
-    if design == "discordant":
-        return mean_question.rival_from_pilot(request, rival_pilot(source))
-    return votes_question.picks_from_pilot(request, rival_pilot(source))
+def _rival_pilot(request: PlanRequest, source: PilotSource) -> Sizing:
+    pilot = rival_pilot(source, request.judge or ())
+    if request.design == "discordant":
+        return mean_question.rival_from_pilot(request, pilot)
+    return votes_question.picks_from_pilot(request, pilot)
 
 
 QUESTIONS: Mapping[PlanQuestion, Question] = {
@@ -126,21 +123,21 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
             ("two_label", "complete"),
             _ALWAYS | _ONE_JUDGE | _RATERS | {"seed"},
             mean_question.gain_from_r,
-            lambda request, design, source: redrawn_gain.gain_from_pilot(request, design, gain_pilot(source)),
+            lambda request, source: mean_question.gain_from_pilot(request, _one_judge(request, source)),
         ),
         Question(
             "recovery",
             ("complete",),
             (_ALWAYS - {"power"}) | _ONE_JUDGE | {"half_width"},
-            lambda request, _: precision_question.recovery_from_r(request),
-            lambda request, _, source: precision_question.recovery_from_pilot(request, gain_pilot(source)),
+            precision_question.recovery_from_r,
+            lambda request, source: precision_question.recovery_from_pilot(request, _one_judge(request, source)),
         ),
         Question(
             "within_r>=r0",
             ("complete",),
             _ALWAYS | _ONE_JUDGE | {"r0"},
-            lambda request, _: precision_question.threshold_from_r(request),
-            lambda request, _, source: precision_question.threshold_from_pilot(request, gain_pilot(source)),
+            precision_question.threshold_from_r,
+            lambda request, source: precision_question.threshold_from_pilot(request, _one_judge(request, source)),
         ),
         Question(
             "a-vs-b",
@@ -153,15 +150,15 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
             "margin",
             ("votes",),
             _ALWAYS | _RATERS | {"effect"},
-            lambda request, _: votes_question.margin_from_effect(request),
-            lambda request, _, source: votes_question.margin_from_pilot(request, vote_pilot(source)),
+            votes_question.margin_from_effect,
+            lambda request, source: votes_question.margin_from_pilot(request, vote_pilot(source, request)),
             OF_VOTES,
         ),
         Question(
             "equivalence",
             ("votes",),
             _ALWAYS | _RATERS | {"effect"},
-            lambda request, _: votes_question.equal_bound(request),
+            votes_question.equal_bound,
         ),
     )
 }
@@ -188,3 +185,81 @@ def read_question(text: str) -> tuple[PlanQuestion, float | None]:
     if stated := _THRESHOLD.fullmatch(plain):
         return "within_r>=r0", float(stated[1])
     raise UsageError(f"unknown question {text!r}", hint=f"the questions are {', '.join(QUESTIONS)}")
+
+
+def answer(arguments: Mapping[str, Any], reading: ReadingOptions) -> Plan:
+    """Answer the question of a plan.
+
+    Parameters
+    ----------
+    arguments : mapping
+        Those of `bonwise.planning.front.plan`, by name.
+    reading : ReadingOptions
+    """
+    name, stated = read_question(arguments["question"])
+    if stated is not None:
+        arguments = {**arguments, "r0": stated}
+    question, pilot = QUESTIONS[name], arguments["pilot"]
+    request = PlanRequest.of(name, question.designs, arguments, reading)
+    return _plan(request, question.size(request, None if pilot is None else PilotSource(pilot, reading)))
+
+
+def _plan(request: PlanRequest, sizing: Sizing) -> Plan:
+    layout = Layout.of(sizing, request)
+    needed = layout.counts(sizing.n)
+    groups = None if sizing.n is None else layout.groups(sizing.n)
+    raw: Amounts | None = None
+    if groups is not None:
+        raw = {"prompts": groups / sizing.share, "labels": groups * sizing.each * request.raters}
+    elif sizing.n is not None:
+        raw = {"independent": sizing.n}
+    ends = outcome.interval(sizing, layout)
+    inflated = None if sizing.n is None else layout.dependence.inflated(sizing.n)
+    equal = layout.counts(sizing.equal)
+    plan = Plan(
+        question=request.question,
+        settings=_settings(request, sizing),
+        design=sizing.design,
+        sides=sizing.sides,
+        prompts=None if needed is None else needed.prompts,
+        labels=None if needed is None else needed.labels,
+        raw=raw,
+        cost=outcome.cost(request, sizing, needed),
+        effect=dict(sizing.effect),
+        mde=outcome.detectable(sizing, layout, request, needed),
+        mde_of=sizing.reach_of,
+        interval=ends,
+        power_table=outcome.power_table(sizing, layout, request, needed),
+        sequential=outcome.sequential(request, sizing, layout, needed),
+        equivalence=None
+        if equal is None
+        else EquivalenceRecord(prompts=equal.prompts, labels=equal.labels, shows=sizing.equal_to),
+        design_effect=None
+        if inflated is None or not sizing.n
+        else inflated / sizing.n * (1.0 if sizing.clusters is None else sizing.clusters.design_effect),
+        pilot=sizing.pilot,
+        **given(clusters=sizing.clusters, redrawn=outcome.redrawn(sizing, layout)),
+        verdict=outcome.verdict(request, needed),
+        sentences=[],
+        commands=[],
+    )
+    notes = (*sizing.notes, *outcome.small_study(sizing, needed))
+    return plan.model_copy(update={"sentences": list(sentences(plan, notes)), "commands": list(commands(plan))})
+
+
+def _settings(request: PlanRequest, sizing: Sizing) -> PlanSettings:
+    """Return what the plan rests on: what was said, without what had no part in it, and what follows."""
+    said = request.in_order()
+    of_pilot = {name: said.pop(name) for name in (*OF_PILOT, "version") if name in said}
+    del said["question"]
+    if sizing.design in {"votes", "discordant_preference"}:
+        said["tie_rate"] = sizing.tie_rate
+    else:
+        del said["method"]
+    if sizing.redrawn is None or sizing.redrawn.found is None:
+        del said["seed"]
+    if sizing.shows == "half_width":
+        del said["power"]
+    if request.question == "a-vs-b" and sizing.pilot is None:
+        said.setdefault("error_correlation", ERROR_CORRELATION)
+    return PlanSettings(**said, **of_pilot)

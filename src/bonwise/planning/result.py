@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     Discriminator,
@@ -18,16 +18,20 @@ from pydantic.functional_validators import ModelWrapValidatorHandler
 
 from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Record, Share
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "AllowingForPilot",
     "Amounts",
     "ClustersOfPilot",
     "EffectName",
     "EquivalenceRecord",
+    "Method",
     "PilotOfScores",
     "PilotOfVotes",
+    "Plan",
     "PlanDesign",
-    "PlanDocument",
     "PlanQuestion",
     "PlanSettings",
     "PlanVerdict",
@@ -61,6 +65,8 @@ EffectName = Literal[
 Amounts = dict[Literal["prompts", "labels", "independent"], NonNegative]
 """Amounts that are not rounded: of prompts and labels, or of independent votes."""
 
+Method = Literal["exact", "paper"]
+
 _OneSide = Annotated[int, Field(gt=-1, lt=1)] | Annotated[float, Field(gt=-1, lt=1)]
 _Level = Annotated[float, Field(gt=0.5, lt=1)]
 
@@ -82,7 +88,7 @@ class PlanSettings(Record):
     prompts: Annotated[int, Field(ge=1)] | None = None
     power: _Level | None = None
     confidence: _Level
-    method: Literal["exact", "paper"] | None = None
+    method: Method | None = None
     label_cost: NonNegative | None = None
     judge_cost: NonNegative | None = None
     raters: Annotated[int, Field(ge=1)] | None = None
@@ -109,6 +115,10 @@ class PlanSettings(Record):
         if isinstance(given, dict):
             made._order = tuple(given)  # noqa: SLF001 - its own
         return made
+
+    def in_order(self) -> dict[str, Any]:
+        """Return the values as they were given, in that order."""
+        return {key: getattr(self, key) for key in self._order}
 
     @model_serializer(mode="wrap")
     def _in_order(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -244,7 +254,7 @@ class RedrawnPilotRecord(Record):
     """What allows for the pilot; None where its effect may be none."""
 
 
-class PlanDocument(Document):
+class Plan(Document):
     """How many labels answer a question."""
 
     schema_: Literal["bonwise.plan/1"] = Field(default="bonwise.plan/1", alias="schema")
@@ -302,3 +312,18 @@ class PlanDocument(Document):
         about = {"question": self.question, "design": self.design}
         for row in self.power_table:
             yield {**about, **row.to_dict(), "planned": row.labels == self.labels}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the power table, one row per number of labels; empty where no number is enough.
+
+        Columns: ``question``, ``design``, ``labels``, ``prompts``, ``power``, ``half_width`` (one of the two is
+        missing: questions are answered with a power or to a half-width) and ``planned``: whether it is the plan.
+        """
+        return super().to_frame()
+
+    def __repr__(self) -> str:
+        names = ("question", "design", "sides", "prompts", "labels", "cost", "mde", "interval", "verdict")
+        values = {name: getattr(self, name) for name in names}
+        if self.interval is not None:
+            values["interval"] = tuple(self.interval)
+        return f"Plan({', '.join(f'{name}={value!r}' for name, value in values.items())})"

@@ -1,20 +1,19 @@
-"""What a plan says in words."""
+"""What a plan says in words, and what to type next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.planning.pilot import FEW
-from bonwise.planning.result import ClustersOfPilot, PlanDesign
+from bonwise.planning.result import ClustersOfPilot, Plan, PlanDesign
+from bonwise.printable import shell_word
 from bonwise.report.amounts import brief
 from bonwise.report.numbers import counted, number, percent
 from bonwise.stats.repeated_looks import first_look
+from bonwise.table.reading_options import ReadingOptions
 
-if TYPE_CHECKING:
-    from bonwise.planning.front import Plan
-
-__all__ = ["sentences"]
+__all__ = ["commands", "sentences"]
 
 _LABELLED: Mapping[PlanDesign, str] = {
     "two_label": (
@@ -32,62 +31,62 @@ _GATE = 0.95
 _NO_PROOF = "a result that is not detected is not a proof of equality"
 
 
-def sentences(found: Plan) -> Iterator[str]:
-    """Yield the sentences of a plan's document."""
-    yield _LABELLED[found.design]
-    if found.question != "equivalence":
-        yield _sides(found)
-    yield _verdict(found)
-    if found.pilot is not None:
-        yield from _drawn_again(found)
-        yield _from_pilot(found)
-    if found.clusters is not None:
-        yield from _clusters(found.clusters)
-    yield from _not_finding(found)
-    yield _stopping(found)
-    yield from found.notes
+def sentences(plan: Plan, notes: Sequence[str]) -> Iterator[str]:
+    """Yield the sentences of a plan, the assumptions at the end."""
+    yield _LABELLED[plan.design]
+    if plan.question != "equivalence":
+        yield _sides(plan)
+    yield _verdict(plan)
+    if plan.pilot is not None:
+        yield from _drawn_again(plan)
+        yield _from_pilot(plan)
+    if plan.clusters is not None:
+        yield from _clusters(plan.clusters)
+    yield from _not_finding(plan)
+    yield _stopping(plan)
+    yield from notes
 
 
-def _sides(found: Plan) -> str:
-    if found.question == "recovery":
+def _sides(plan: Plan) -> str:
+    if plan.question == "recovery":
         return "Two-sided, as a printed interval."
-    if found.sides == 2:
+    if plan.sides == 2:
         return "Two-sided."
-    if found.settings.confidence == _GATE:
+    if plan.settings.confidence == _GATE:
         return "One-sided, as the gate of an audit."
     return "One-sided; the gate of an audit is so at 95%, whatever was planned for."
 
 
-def _verdict(found: Plan) -> str:
-    settings = found.settings
-    if found.verdict == "infeasible":
-        return _infeasible(found)
+def _verdict(plan: Plan) -> str:
+    settings = plan.settings
+    if plan.verdict == "infeasible":
+        return _infeasible(plan)
     amounts = (("labels", settings.labels), ("prompts", settings.prompts))
     there = [f"{amount:,} {what}" for what, amount in amounts if amount is not None]
-    needed = f"{found.labels:,} labels on {found.prompts:,} prompts"
+    needed = f"{plan.labels:,} labels on {plan.prompts:,} prompts"
     if not there:
         return f"Feasible as far as known: it takes {needed}; you did not say how many labels you have."
-    if found.verdict == "feasible":
+    if plan.verdict == "feasible":
         return f"Feasible: it takes {needed}, and there are {' and '.join(there)}."
-    return f"Underpowered: it takes {needed}, and there are {' and '.join(there)}. {_within_reach(found)}"
+    return f"Underpowered: it takes {needed}, and there are {' and '.join(there)}. {_within_reach(plan)}"
 
 
-def _within_reach(found: Plan) -> str:
-    if found.mde is None:
+def _within_reach(plan: Plan) -> str:
+    if plan.mde is None:
         return "With those, no effect of any size is found with the power asked for."
-    return f"With those the smallest that can be found is {brief(found.mde)} ({found.mde_of})."
+    return f"With those the smallest that can be found is {brief(plan.mde)} ({plan.mde_of})."
 
 
-def _infeasible(found: Plan) -> str:
-    if found.settings.one_cluster and found.raw is not None:
+def _infeasible(plan: Plan) -> str:
+    if plan.settings.one_cluster and plan.raw is not None:
         return (
             "Infeasible: labels that all resemble each other by this correlation are never worth so many independent "
             "ones; more than 10,000 would be needed. Label prompts that have nothing in common."
         )
-    if found.redrawn is not None and found.redrawn.sizes:
-        most, asked = found.redrawn.sizes[-1], percent(found.settings.power or 0.0)
+    if plan.redrawn is not None and plan.redrawn.sizes:
+        most, asked = plan.redrawn.sizes[-1], percent(plan.settings.power or 0.0)
         return (
-            f"Infeasible: of samples of up to {counted(most, found.redrawn.unit[:-1])}, drawn again from the pilot, "
+            f"Infeasible: of samples of up to {counted(most, plan.redrawn.unit[:-1])}, drawn again from the pilot, "
             f"fewer than {asked} pass the gate."
         )
     return (
@@ -95,14 +94,14 @@ def _infeasible(found: Plan) -> str:
     )
 
 
-def _drawn_again(found: Plan) -> Iterator[str]:
+def _drawn_again(plan: Plan) -> Iterator[str]:
     """Yield the number if the pilot is right, and the one that allows for the pilot."""
-    drawn = found.redrawn
-    if drawn is None or found.labels is None or found.prompts is None:
+    drawn = plan.redrawn
+    if drawn is None or plan.labels is None or plan.prompts is None:
         return
-    gate = "gain" if found.design == "two_label" else "recovery"
-    power = percent(found.settings.power or 0.0)
-    enough = f"{counted(found.labels, 'label')} on {counted(found.prompts, 'prompt')} are enough"
+    gate = "gain" if plan.design == "two_label" else "recovery"
+    power = percent(plan.settings.power or 0.0)
+    enough = f"{counted(plan.labels, 'label')} on {counted(plan.prompts, 'prompt')} are enough"
     if drawn.draws:
         yield (
             f"If the pilot is right, {enough}: {power} of samples of that size, drawn again from the pilot's "
@@ -133,8 +132,8 @@ def _clusters(found: ClustersOfPilot) -> Iterator[str]:
         yield f"{where} whose prompts correlate by {number(found.icc)}: {effect}."
 
 
-def _from_pilot(found: Plan) -> str:
-    ends, confidence = found.interval, found.settings.confidence
+def _from_pilot(plan: Plan) -> str:
+    ends, confidence = plan.interval, plan.settings.confidence
     if ends is None:
         return "The pilot gives no interval on the number of labels."
     low, high = ends
@@ -151,30 +150,30 @@ def _from_pilot(found: Plan) -> str:
     return f"{start} {low:,} to {high:,} labels: the pilot is uncertain, so this number is uncertain too."
 
 
-def _not_finding(found: Plan) -> Iterator[str]:
-    if found.question == "equivalence":
+def _not_finding(plan: Plan) -> Iterator[str]:
+    if plan.question == "equivalence":
         yield f"Finding no difference is not enough: {_NO_PROOF}. Not showing equivalence does not show a difference."
         return
-    if found.question == "recovery":
+    if plan.question == "recovery":
         yield f"An interval that covers 0 does not show that the recovery is 0: {_NO_PROOF}."
         return
-    equal = found.equivalence
+    equal = plan.equivalence
     more = ""
     if equal is not None:
         more = f" To show that {equal.shows} takes {equal.labels:,} labels (two one-sided tests)."
     yield f"If no effect is found, that does not show that there is none: {_NO_PROOF}.{more}"
 
 
-def _stopping(found: Plan) -> str:
-    early = found.sequential
+def _stopping(plan: Plan) -> str:
+    early = plan.sequential
     if early is None:
-        if found.question == "recovery":
+        if plan.question == "recovery":
             return (
                 "Stopping once the interval is narrow enough (bonwise monitor) takes about as many labels, and never "
-                f"fewer than {first_look(found.prompts)} prompts."
+                f"fewer than {first_look(plan.prompts)} prompts."
             )
         return (
-            f"No stopping rule is offered for the design {found.design} here: label as many as planned, then "
+            f"No stopping rule is offered for the design {plan.design} here: label as many as planned, then "
             "test once."
         )
     low, high = early.mean
@@ -192,3 +191,66 @@ def _stopping(found: Plan) -> str:
         f"Repeated looks need a test that allows them, that of bonwise monitor: {mean} in reserve for the "
         f"worst tenth of studies. The rule of thumb for its prior is a = {number(early.prior)}.{saved}"
     )
+
+
+_USUAL = 0.95
+"""Confidence of a monitor where none is given."""
+
+_GATES = {"recovery>0": " --fail-under recovery=0", "recovery": ""}
+
+
+def commands(plan: Plan) -> Iterator[str]:
+    """Yield the commands that draw, read and watch the labels of a plan; file names are to be put in.
+
+    None where no number is enough, and where labels are chosen by what two judges disagree on.
+    """
+    if plan.labels is None:
+        return
+    design, raters, reading = plan.design, plan.settings.raters or 1, _reading(plan)
+    if design == "two_label":
+        # A draw of pairs counts candidates, each once, however many rate it.
+        what = f"--design pair --labels {math.ceil(plan.labels / raters):d}"
+        yield from _drawn(what, " --fail-under gain=0", reading)
+    elif design == "complete":
+        gate = _GATES.get(plan.question)
+        if gate is None:
+            gate = f" --fail-under within_r={plan.effect['r0']:g}"
+        yield from _drawn(f"--design uniform --labels {plan.prompts:d}", gate, reading)
+    yield from _watched(plan, reading)
+
+
+def _reading(plan: Plan) -> str:
+    """Return the flags with which the pilot was read; the table of the study is taken for one of the same kind."""
+    if plan.settings.verdict_col or plan.settings.pair_col:
+        return ""
+    columns, exclude = plan.settings.columns or {}, tuple(plan.settings.exclude or ())
+    kept = {role: name for role, name in columns.items() if role != "oracle_label"}  # the sheet has its own
+    return "".join(f" {flag}" for flag in ReadingOptions(columns=kept, exclude=exclude).as_flags())
+
+
+def _drawn(what: str, gate: str, reading: str) -> Iterator[str]:
+    yield f"bonwise labels draw scores.csv {what} --out todo.csv --sheet labels.csv{reading}"
+    yield f"bonwise audit scores.csv --labels labels.csv --design todo.csv{gate}{reading}"
+
+
+def _watched(plan: Plan, reading: str) -> Iterator[str]:
+    settings, early, effect = plan.settings, plan.sequential, plan.effect
+    labelled = f"labels.csv --scores scores.csv{' --design todo.csv' if plan.design == 'complete' else ''}"
+    start = "bonwise monitor"
+    at = "" if settings.confidence == _USUAL else f" --confidence {settings.confidence:g}"
+    if plan.question == "recovery":
+        width = effect["half_width"]
+        yield f"{start} {labelled} --half-width {width:g} --planned {plan.prompts:d}{at}{reading}"
+    elif early is None or not early.saves:
+        return
+    elif "margin" in effect:
+        verdict = shell_word(settings.verdict_col or "winner")
+        pair = f" --pair-col {shell_word(','.join(settings.pair_col))}" if settings.pair_col else ""
+        ties = settings.ties or ("drop" if settings.tie_rate else None)
+        tied = f" --ties {ties}" if ties else ""
+        margin = abs(effect["margin"])
+        yield (
+            f"{start} votes.csv --question preference --verdict-col {verdict}{pair}{tied} --margin {margin:.3g}{at}"
+        )
+    else:
+        yield f"{start} {labelled} --significance --planned {plan.prompts:d}{at}{reading}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bonwise.planning.result import (
     PilotOfScores,
     PilotOfVotes,
-    PlanDocument,
+    Plan,
     PlanSettings,
     PlanVerdict,
     PowerRow,
@@ -29,12 +29,12 @@ _LONGEST = 600
 """Characters of a sentence that names what the user named."""
 
 
-def describe(document: PlanDocument) -> Part:
+def describe(document: Plan) -> Part:
     """Describe how many labels answer a question."""
     return Part(f"Plan for {document.question}: {document.verdict}", list(_blocks(document)))
 
 
-def _blocks(document: PlanDocument) -> Iterator[Block]:
+def _blocks(document: Plan) -> Iterator[Block]:
     yield Table.facts(_facts(document.settings))
     # The sentence of the verdict says what it takes; the others say what that means.
     decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
@@ -51,7 +51,7 @@ def _blocks(document: PlanDocument) -> Iterator[Block]:
     yield limits("plan")
 
 
-def _verdict(document: PlanDocument, decides: Sequence[str]) -> Part:
+def _verdict(document: Plan, decides: Sequence[str]) -> Part:
     asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
     says = " ".join(decides) or (
         _lead(document) if document.labels is not None else f"The plan is {document.verdict}."
@@ -69,7 +69,7 @@ def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
     yield "bonwise", settings.version
 
 
-def _lead(document: PlanDocument) -> str:
+def _lead(document: Plan) -> str:
     """Say what was asked for: a number of labels, and what they are to show."""
     settings, parts = document.settings, []
     if settings.power is not None:
@@ -125,12 +125,12 @@ def _of_pilot(settings: PlanSettings) -> Iterator[tuple[str, str]]:
         yield "columns", " ".join(f"{role}={column}" for role, column in settings.columns.items())
 
 
-def _study(document: PlanDocument) -> Table:
+def _study(document: Plan) -> Table:
     columns = (Column("figure", "name"), Column("of the plan", "words"))
     return Table.of(columns, list(_figures(document)), "The study")
 
 
-def _figures(document: PlanDocument) -> Iterator[tuple[str, str]]:
+def _figures(document: Plan) -> Iterator[tuple[str, str]]:
     yield "design", f"{document.design}, {document.sides}-sided"
     yield "planned for", ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items())
     yield "prompts", count(document.prompts)
@@ -170,7 +170,7 @@ def _pilot(found: PilotOfScores | PilotOfVotes) -> str:
     return f"{printable(found.source, longest=60)}: {size}, {printable(figure, longest=200)}"
 
 
-def _powers(document: PlanDocument) -> Table:
+def _powers(document: Plan) -> Table:
     columns = (Column("labels", "name"), Column("prompts"), Column(document.shows.replace("_", "-")))
     return Table.of(columns, [_power(row) for row in document.power_table], "What a study shows")
 
@@ -180,7 +180,7 @@ def _power(row: PowerRow) -> Sequence[str]:
     return count(row.labels), count(row.prompts), shown
 
 
-def plan_curve(document: PlanDocument) -> list[Drawing[Curves]]:
+def plan_curve(document: Plan) -> list[Drawing[Curves]]:
     """Draw power, or half-width, by number of labels; nothing where no number of labels shows any."""
     power = document.shows == "power"
     found = [(row.labels, row.power if power else row.half_width) for row in document.power_table]
@@ -203,7 +203,7 @@ def plan_curve(document: PlanDocument) -> list[Drawing[Curves]]:
     )
 
 
-def _guides(document: PlanDocument) -> Iterator[Guide]:
+def _guides(document: Plan) -> Iterator[Guide]:
     settings = document.settings
     asked = settings.power if document.shows == "power" else settings.half_width
     if asked is not None:
@@ -215,7 +215,7 @@ def _guides(document: PlanDocument) -> Iterator[Guide]:
         yield Guide(f"{count(settings.labels)} there", x=settings.labels)
 
 
-def _needed(document: PlanDocument) -> str:
+def _needed(document: Plan) -> str:
     needed, there = document.labels, document.settings.labels
     said = "No number of labels is enough" if needed is None else f"The plan takes {count(needed)}"
     return said + ("." if there is None else f"; there are {count(there)}.")

@@ -6,9 +6,10 @@ Which side is preferred, whether both are as good, and what a pilot of votes say
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +17,10 @@ from bonwise.errors import InputError, UsageError
 from bonwise.planning.mean_question import NORMAL
 from bonwise.planning.normal_picks import two_picks, win_share
 from bonwise.planning.pilot import RivalPilot
-from bonwise.planning.request import PilotSource, PlanRequest
+from bonwise.planning.request import OF_VOTES, PilotSource, PlanRequest
 from bonwise.planning.result import PilotOfVotes
 from bonwise.planning.sizing import Sizing
 from bonwise.printable import listed
-from bonwise.results import given
 from bonwise.stats import sample_size as size
 from bonwise.stats.pilot_effect import wilson
 from bonwise.stats.sample_size import equal_votes_power, paper_votes_power, votes_power
@@ -48,56 +48,48 @@ _WORTH: Mapping[Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
 """Of a tie, for the first side."""
 
 
-@dataclass(frozen=True, slots=True)
-class VotePilot:
+class VotePilot(NamedTuple):
     """Votes for the first and for the second side."""
 
-    source: str
-    wins: float
-    """Of the votes that count, those for the first side, and all."""
-    votes: float
-    """Of the votes that count, those for the first side, and all."""
+    votes: PilotOfVotes
     tie_rate: float = 0.0
     """Share of all votes that do not count: ties that decide nothing."""
-    ties: float = 0.0
-    """Ties among the votes, however they count."""
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.wins <= self.votes or self.votes < 1:
+    @classmethod
+    def of(
+        cls, source: str, wins: float, votes: float, confidence: float, *, ties: float = 0.0, tie_rate: float = 0.0
+    ) -> VotePilot:
+        """Estimate the margin from the votes that count, those for the first side and all, by Wilson's interval.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No such count of votes.
+        """
+        if not 0 <= wins <= votes or votes < 1:
             raise UsageError(
-                f"{self.wins:g} of {self.votes:g} votes is not a pilot",
-                hint="write wins/decisive votes, such as 28/50",
+                f"{wins:g} of {votes:g} votes is not a pilot", hint="write wins/decisive votes, such as 28/50"
             )
+        low, high = wilson(wins, votes, confidence)
+        record = PilotOfVotes(
+            source=source,
+            votes=votes,
+            wins=wins,
+            ties=ties,
+            of="preference margin",
+            estimate=wins / votes - 0.5,
+            low=float(low - 0.5),
+            high=float(high - 0.5),
+        )
+        return cls(record, tie_rate)
 
     @property
     def margin(self) -> float:
         """Share of wins less one half."""
-        return self.wins / self.votes - 0.5
-
-    def ends(self, confidence: float) -> tuple[float, float]:
-        """Return Wilson's interval of the margin."""
-        low, high = wilson(self.wins, self.votes, confidence)
-        return low - 0.5, high - 0.5
-
-    def describe(
-        self, confidence: float, judges: Sequence[str] | None = None, prompts: int | None = None
-    ) -> PilotOfVotes:
-        """Return the pilot's part of the document; judges and prompts where picks were turned into votes."""
-        low, high = self.ends(confidence)
-        return PilotOfVotes(
-            source=self.source,
-            votes=self.votes,
-            wins=self.wins,
-            ties=self.ties,
-            of="preference margin",
-            estimate=self.margin,
-            low=float(low),
-            high=float(high),
-            **given(judges=None if judges is None else list(judges), prompts=prompts),
-        )
+        return float(self.votes.estimate or 0.0)
 
 
-def vote_pilot(source: PilotSource) -> VotePilot:
+def vote_pilot(source: PilotSource, request: PlanRequest) -> VotePilot:
     """Read a pilot of votes.
 
     Raises
@@ -108,45 +100,53 @@ def vote_pilot(source: PilotSource) -> VotePilot:
     """
     found = source.source
     if isinstance(found, str) and (counted := _COUNT.fullmatch(found)):
-        for name in source.given():
-            raise UsageError(f"{name} has no meaning for votes that are counted already", hint=f"leave {name} out")
-        return VotePilot(found.strip(), float(counted[1]), float(counted[2]))
+        for name in OF_VOTES:
+            if getattr(request, name) is not None:
+                raise UsageError(
+                    f"{name} has no meaning for votes that are counted already", hint=f"leave {name} out"
+                )
+        return VotePilot.of(found.strip(), float(counted[1]), float(counted[2]), request.confidence)
     if isinstance(found, HoldsScores | ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
-    return _counted(_values(found, source), source)
+    return _counted(_values(found, source.name, request), source.name, request)
 
 
-def _counted(values: Floats, source: PilotSource) -> VotePilot:
+def _counted(values: Floats, source: str, request: PlanRequest) -> VotePilot:
     tied = values == 0.5
-    if tied.any() and source.ties is None:
+    if tied.any() and request.ties is None:
         raise UsageError(
-            f"{source.name}: {int(tied.sum()):,} of {len(values):,} votes are ties, and how they count was not said",
+            f"{source}: {int(tied.sum()):,} of {len(values):,} votes are ties, and how they count was not said",
             hint="give ties (--ties): drop, half, or pessimistic (against the first side)",
         )
-    worth = np.where(tied, _WORTH[source.ties or "drop"], values)
+    worth = np.where(tied, _WORTH[request.ties or "drop"], values)
     kept = worth[~np.isnan(worth)]
     if not len(values):
-        raise InputError(f"{source.name}: no row holds a vote", hint="check the columns that were named")
+        raise InputError(f"{source}: no row holds a vote", hint="check the columns that were named")
     if not len(kept):
         raise InputError(
-            f"{source.name}: every vote is a tie", hint="a margin needs votes that decide, or another way with ties"
+            f"{source}: every vote is a tie", hint="a margin needs votes that decide, or another way with ties"
         )
     left_out = float(len(values) - len(kept))
-    return VotePilot(
-        source.name, float(kept.sum()), float(len(kept)), left_out / len(values), ties=float(np.sum(tied))
+    return VotePilot.of(
+        source,
+        float(kept.sum()),
+        float(len(kept)),
+        request.confidence,
+        ties=float(np.sum(tied)),
+        tie_rate=left_out / len(values),
     )
 
 
-def _values(given: RowSource, source: PilotSource) -> Floats:
+def _values(given: RowSource, source: str, request: PlanRequest) -> Floats:
     """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
     raw, _ = open_rows(given)
     named = NamedVoteColumns(
-        verdicts=None if source.verdict_col is None else (source.verdict_col,),
-        pair=source.pair_col or pair_of(raw, texts=False),
+        verdicts=None if request.verdict_col is None else (request.verdict_col,),
+        pair=tuple(request.pair_col or ()) or pair_of(raw, texts=False),
         prompt=(),
         judge=(),
     )
-    rows = VoteRows.of(raw, source.name, named, needed=("verdicts",))
+    rows = VoteRows.of(raw, source, named, needed=("verdicts",))
     if not rows.columns.pair:
         values = one_verdict(rows.worth)
         return values[~np.isnan(values)]
@@ -154,7 +154,7 @@ def _values(given: RowSource, source: PilotSource) -> Floats:
     pairs = len(np.unique(table.first * len(table.models) + table.second))
     if pairs > 1:
         raise InputError(
-            f"{source.name}: votes on {pairs} pairs of models, and a margin is that of one pair",
+            f"{source}: votes on {pairs} pairs of models, and a margin is that of one pair",
             hint=f"keep the rows of one pair of {listed(table.models)}; pair_col (--pair-col) names its columns",
         )
     return 1 - table.preferred
@@ -178,15 +178,15 @@ def margin_from_effect(request: PlanRequest) -> Sizing:
 
 def margin_from_pilot(request: PlanRequest, pilot: VotePilot) -> Sizing:
     """Size a preference margin from votes, with the interval that their number leaves."""
-    if request.tie_rate is not None and pilot.ties and not pilot.tie_rate:
+    if request.tie_rate is not None and pilot.votes.ties and not pilot.tie_rate:
         raise UsageError(
             "tie_rate has no meaning where ties count", hint="leave it out, or drop the ties of the pilot"
         )
     return replace(
         _margin(request, pilot.margin),
-        ends=_ends(request, pilot.ends(request.confidence)),
+        ends=_ends(request, pilot.votes),
         tie_rate=pilot.tie_rate if request.tie_rate is None else request.tie_rate,
-        pilot=pilot.describe(request.confidence),
+        pilot=pilot.votes,
     )
 
 
@@ -222,17 +222,17 @@ def picks_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
             f"{pilot.source}: the picks of the two judges never differ in worth", hint="label more prompts"
         )
     ties = max(0.0, float(pilot.apart.sum()) - votes)
-    found = VotePilot(pilot.source, wins, votes, ties / (ties + votes), ties)
+    counted = VotePilot.of(pilot.source, wins, votes, request.confidence, ties=ties, tie_rate=ties / (ties + votes))
     sizing = replace(
-        _margin(request, found.margin),
-        effect={"margin": found.margin, "disagree": pilot.disagree},
-        ends=_ends(request, found.ends(request.confidence)),
-        tie_rate=found.tie_rate if request.tie_rate is None else request.tie_rate,
+        _margin(request, counted.margin),
+        effect={"margin": counted.margin, "disagree": pilot.disagree},
+        ends=_ends(request, counted.votes),
+        tie_rate=counted.tie_rate if request.tie_rate is None else request.tie_rate,
         reach_of=_ON_DISCORDANT,
         design="discordant_preference",
         share=pilot.disagree,
         scores=2 * pilot.candidates,
-        pilot=found.describe(request.confidence, pilot.judges, len(pilot.apart)),
+        pilot=PilotOfVotes(**dict(counted.votes), judges=list(pilot.judges), prompts=len(pilot.apart)),
         notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
     )
     clusters = pilot.vote_clustering()
@@ -315,9 +315,9 @@ def _reach(request: PlanRequest, units: float) -> float | None:
     return size.detectable_margin(int(units + 1e-9), request.power, request.confidence)
 
 
-def _ends(request: PlanRequest, margin: tuple[float, float]) -> tuple[float | None, float | None]:
+def _ends(request: PlanRequest, pilot: PilotOfVotes) -> tuple[float | None, float | None]:
     """Invert an interval of the margin; one that covers 0 leaves the number without an upper end."""
-    low, high = margin
+    low, high = float(pilot.low or 0.0), float(pilot.high or 0.0)
     covers = low <= 0 <= high
     largest, smallest = max(abs(low), abs(high)), min(abs(low), abs(high))
     return _votes(largest, request), None if covers else _votes(smallest, request)

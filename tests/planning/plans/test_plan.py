@@ -252,10 +252,10 @@ def test_every_plan_says_that_finding_nothing_shows_nothing(question):
 def test_a_plan_says_what_to_type_next():
     """Pairs are drawn by candidates and gated on the gain, complete prompts by prompts; votes are monitored."""
     two = plan(question="recovery>0", candidates=4, within_r=0.3)
-    assert two.commands == (
+    assert two.commands == [
         "bonwise labels draw scores.csv --design pair --labels 192 --out todo.csv --sheet labels.csv",
         "bonwise audit scores.csv --labels labels.csv --design todo.csv --fail-under gain=0",
-    )
+    ]
     rated = plan(question="recovery>0", candidates=4, within_r=0.3, raters=2, icc=0.2)
     assert f"--labels {rated.labels // 2} " in rated.commands[0]
     complete = plan(question="recovery>0", candidates=4, within_r=0.3, design="complete").commands
@@ -266,8 +266,8 @@ def test_a_plan_says_what_to_type_next():
     assert width[-1].endswith("--half-width 0.1 --planned 240")
     voted = plan(question="margin", effect=0.1, tie_rate=0.1, confidence=0.99).commands
     words = "bonwise monitor votes.csv --question preference --verdict-col winner --ties drop --margin 0.1"
-    assert voted == (f"{words} --confidence 0.99",)
-    assert plan(question="a-vs-b", **EFFECTS["a-vs-b"]).commands == ()
+    assert voted == [f"{words} --confidence 0.99"]
+    assert plan(question="a-vs-b", **EFFECTS["a-vs-b"]).commands == []
 
 
 def test_settings_repeat_everything_and_cannot_be_changed():
@@ -283,9 +283,11 @@ def test_a_study_of_few_prompts_is_pointed_at():
     """The normal law it rests on is not to be trusted with a dozen prompts; votes are counted exactly."""
     few = plan(question="recovery>0", candidates=4, within_r=0.8, design="complete")
     assert few.prompts < 20
-    assert any("use at least 20" in one for one in few.notes)
-    assert not any("use at least 20" in one for one in plan(question="margin", effect=0.4).notes)
-    assert not any("use at least 20" in one for one in plan(question="recovery>0", candidates=4, within_r=0.3).notes)
+    assert any("use at least 20" in one for one in few.sentences)
+    assert not any("use at least 20" in one for one in plan(question="margin", effect=0.4).sentences)
+    assert not any(
+        "use at least 20" in one for one in plan(question="recovery>0", candidates=4, within_r=0.3).sentences
+    )
 
 
 def test_a_question_states_its_threshold():

@@ -12,15 +12,10 @@ from documents.planned import PLANS, made
 from report.described.readers import words
 
 
-def document(kind):
-    """Return the document of a plan."""
-    return made(kind).document()
-
-
 @pytest.mark.parametrize("kind", PLANS)
 def test_figures_and_commands_are_all_on_the_page(kind):
     """Each number of the table, and each command as one line of code."""
-    found = document(kind)
+    found = made(kind)
     shown = page(found)
     for row in found.power_table:
         assert f"{row.labels:,}" in words(shown)
@@ -42,7 +37,7 @@ def test_figures_and_commands_are_all_on_the_page(kind):
 )
 def test_the_answer_comes_first(kind, lead):
     """The verdict is the first sentence of the page and of the terminal; the page then says what was asked for."""
-    found = document(kind)
+    found = made(kind)
     said = words(page(found))
     verdict = next(one for one in found.sentences if one.startswith(found.verdict.capitalize()))
     assert said.index(" ".join(verdict.split())) < said.index(lead) < said.index("The study")
@@ -51,7 +46,7 @@ def test_the_answer_comes_first(kind, lead):
 
 def test_without_a_number_there_is_only_the_verdict():
     """An infeasible plan begins with its verdict."""
-    found = document("infeasible")
+    found = made("infeasible")
     assert text(found).splitlines()[0] == "Verdict: infeasible"
     assert "Plan for margin: infeasible" in text(found).splitlines()
     assert 'class="verdict bad"' in page(found)
@@ -60,7 +55,7 @@ def test_without_a_number_there_is_only_the_verdict():
 
 def test_the_curve_is_the_table():
     """The caption names each point; the plan and the power asked for are marked."""
-    found = document("power")
+    found = made("power")
     (drawing,) = drawings(found)
     for row in found.power_table:
         assert f"{number(row.power, 'share')} with {row.labels:,}" in drawing.says
@@ -71,7 +66,7 @@ def test_the_curve_is_the_table():
 
 def test_what_there_is_and_what_is_needed_are_told_apart():
     """A half-width has both marks."""
-    found = document("half-width")
+    found = made("half-width")
     (drawing,) = drawings(found)
     assert "The plan takes 960; there are 300." in drawing.says
     assert "300 there" in page(found)
@@ -90,21 +85,21 @@ def test_what_there_is_and_what_is_needed_are_told_apart():
 )
 def test_what_was_planned_with_is_told(kind, given):
     """Every argument that decides the number, none that only decides the verdict or the price."""
-    assert f"Planned with {given}" in " ".join(text(document(kind)).split())
+    assert f"Planned with {given}" in " ".join(text(made(kind)).split())
 
 
 def test_a_loaded_plan_is_shown_like_the_result(tmp_path):
     """The page of a document that was written and loaded is that of the plan."""
     found = made("pilot")
-    (tmp_path / "plan.json").write_text(found.document().to_json(), encoding="utf-8")
-    assert page(load(tmp_path / "plan.json")) == page(found.document())
+    (tmp_path / "plan.json").write_text(found.to_json(), encoding="utf-8")
+    assert page(load(tmp_path / "plan.json")) == page(found)
     found.to_html(tmp_path / "plan.html")
-    assert (tmp_path / "plan.html").read_text("utf-8") == page(found.document())
+    assert (tmp_path / "plan.html").read_text("utf-8") == page(found)
 
 
 def test_commands_are_lines_of_their_own():
     """What to type next stands in the box of the verdict on a page, and last in a terminal and in Markdown, once."""
-    found = document("power")
+    found = made("power")
     ((last,),) = ([*next_of([one])] for one in describe(found).blocks if getattr(one, "role", "") == "verdict")
     assert [(one.role, one.text) for one in last.blocks] == [("command", one) for one in found.commands]
     shown = page(found)
