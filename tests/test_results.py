@@ -70,6 +70,7 @@ RESULTS = {
     "compare": compared_picks,
     "confidence": stated,
     "doctor": lambda _: bw.doctor(arena(12)),
+    "monitor": lambda _: bw.monitor(arena(), question="precision", half_width=0.4),
     "plan": lambda _: bw.plan(question="recovery>0", pilot=arena(), seed=3),
     "watch": watched,
 }
@@ -165,7 +166,7 @@ def test_the_looks_of_a_monitor():
     votes = pd.DataFrame({"winner": ["a"] * 30 + ["b"] * 2})
     watched = bw.monitor(votes, question="preference", verdict_col="winner")
     frame = watched.to_frame()
-    assert list(frame["n"]) == [look.n for look in watched.watched.looks]
+    assert list(frame["n"]) == [look.n for look in watched.looks]
     assert list(frame["n"][frame["stopped"]]) == [watched.stopped.n]
     assert frame["estimate"].iloc[-1] == watched.now.estimate
     early = bw.monitor(arena(20), question="precision", half_width=0.2).to_frame()

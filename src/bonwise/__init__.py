@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from bonwise.labels.front import LabelDraw as LabelDraw
     from bonwise.labels.front import draw_labels as draw_labels
     from bonwise.loading import load as load
-    from bonwise.monitoring.front import Monitor as Monitor
     from bonwise.monitoring.front import monitor as monitor
+    from bonwise.monitoring.result import Monitor as Monitor
     from bonwise.planning.front import plan as plan
     from bonwise.planning.result import Plan as Plan
     from bonwise.routing.front import RouteStudy as RouteStudy

@@ -66,7 +66,7 @@ def monitor(
     prompt = reading.values.get("--prompt-col") if asked == "preference" else None
     if prompt is not None:
         reading = reading.without("--prompt-col")  # of votes it is no column of a table of scores
-    document = run(
+    decided = run(
         file if scores is None else scores,
         question=asked,  # type: ignore[arg-type]  # checked where it is used
         label_file=None if scores is None else file,
@@ -85,9 +85,9 @@ def monitor(
         control=given.names(control),
         keep_easy=given.names(keep_easy),
         **reading.keywords(),
-    ).document()
-    output.deliver(document)
-    return _exit_code(document.verdict, document.describes, suspected=document.suspicions is not None)
+    )
+    output.deliver(decided)
+    return _exit_code(decided.verdict, decided.describes, suspected=decided.suspicions is not None)
 
 
 def _exit_code(verdict: MonitorVerdict, describes: Describes, *, suspected: bool) -> int:

@@ -1,7 +1,5 @@
 """When to stop labelling."""
 
-DOCUMENTS = {"monitor": ("result:MonitorDocument", "view:describe")}
+DOCUMENTS = {"monitor": ("result:Monitor", "view:describe")}
 
-PUBLIC = {
-    "front": ("Monitor", "monitor"),
-}
+PUBLIC = {"front": ("monitor",), "result": ("Monitor",)}

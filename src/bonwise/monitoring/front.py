@@ -3,114 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
-import pandas as pd
-
-from bonwise.documented import DocumentedResult
-from bonwise.errors import UsageError
-from bonwise.monitoring.order import LabelledPrompts, labelled_in_order, votes_in_order
-from bonwise.monitoring.request import MonitorRequest, Question
-from bonwise.monitoring.result import (
-    Describes,
-    LabelCounts,
-    Look,
-    MonitorDocument,
-    MonitorVerdict,
-    NothingLeftOut,
-    RecoverySettings,
-    VoteCounts,
-    VoteMonitorSettings,
-)
-from bonwise.monitoring.sentences import of_easy, of_order, of_part, of_prompts, of_verdict, of_votes
-from bonwise.monitoring.stopping_rules import Watched, watch_precision, watch_significance, watch_votes
-from bonwise.release import release
-from bonwise.results import given
-from bonwise.stats.repeated_looks import STEP, log_wealth, mixture_weight
-from bonwise.stats.running_ratio import RunningRatio
-from bonwise.table.checks import CONFIDENCE, names_of
-from bonwise.table.facts import DroppedPrompt, labels_left_out
-from bonwise.table.opening import HoldsScores
-from bonwise.table.reading import name_of
+from bonwise.table.checks import CONFIDENCE
 from bonwise.table.reading_options import LabelledInOrderKeywords, ReadingOptions, opens_a_table
-from bonwise.table.score_table import ScoreTable
-from bonwise.table.votes import Ties
 
 if TYPE_CHECKING:
+    from bonwise.monitoring.result import Monitor, Question
     from bonwise.table.label_design import LabelDesign
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
+    from bonwise.table.votes import Ties
 
-__all__ = ["Monitor", "Question", "monitor"]
-
-_TARGET = 400
-"""Labelled prompts after which the confidence sequence is narrowest where no number is planned."""
-
-
-@dataclass(frozen=True, eq=False)
-class Monitor(DocumentedResult):
-    """What the labels so far say about going on."""
-
-    question: Question
-    verdict: MonitorVerdict
-    describes: Describes
-    """Whom the verdict speaks of: labelled prompts alone where more than 5 % lack labels and nothing is stated of how
-    the others were chosen.
-    """
-    watched: Watched = field(repr=False)
-    """Estimate, interval and looks behind it."""
-    sentences: tuple[str, ...] = field(repr=False)
-    data: LabelCounts | VoteCounts = field(repr=False)
-    settings: RecoverySettings | VoteMonitorSettings = field(repr=False)
-    suspicions: tuple[str, ...] = field(default=(), repr=False)
-    """Easy candidates that nothing settles: what the rule says may be theirs."""
-
-    @property
-    def now(self) -> Look:
-        """Estimate and interval after all labels."""
-        return self.watched.now
-
-    @property
-    def stopped(self) -> Look | None:
-        """The first look at which the rule said stop."""
-        return self.watched.stopped
-
-    @property
-    def expected_more(self) -> int | None:
-        """About how many more prompts or votes are to be expected; None where no number can be named."""
-        return self.watched.expected.more
-
-    def __repr__(self) -> str:
-        return f"<Monitor of {self.question}: {self.verdict} after {self.now.n}>"
-
-    def document(self) -> MonitorDocument:
-        """Return the document of schema ``bonwise.monitor/1``."""
-        return MonitorDocument(
-            question=self.question,
-            verdict=self.verdict,
-            describes=self.describes,
-            now=self.now,
-            stopped=self.stopped,
-            next_look=self.watched.next_look,
-            expected_more=self.expected_more,
-            **given(expected_more_reason=self.watched.expected.reason),
-            looks=list(self.watched.looks),
-            data=self.data,
-            settings=self.settings,
-            sentences=list(self.sentences),
-            **given(suspicions=list(self.suspicions) or None),
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the looks so far, one row per look, at most a dozen of them; empty before the first.
-
-        Columns: ``question``, ``n`` (labelled prompts, or votes), ``estimate``, ``low``, ``high``, ``half_width``,
-        ``stopped`` (whether the rule said stop there first) and ``reason``: why something is missing.
-        """
-        return super().to_frame()
+__all__ = ["monitor"]
 
 
 @opens_a_table
@@ -193,127 +99,13 @@ def monitor(  # noqa: PLR0913 - all but the source are named
 
     Examples
     --------
+    >>> import pandas as pd
     >>> votes = pd.DataFrame({"winner": ["a"] * 30 + ["b"] * 2})
     >>> monitor(votes, question="preference", verdict_col="winner")
     <Monitor of preference: stop: better after 32>
     """
-    request = MonitorRequest(
-        question=question,
-        half_width=half_width,
-        than=than,
-        planned=planned,
-        first_look=first_look,
-        confidence=confidence,
-        judge=judge,
-        reading=ReadingOptions.of(monitor, reading, labels=label_file),
-        design=design,
-        verdict_col=verdict_col,
-        ties=ties,
-        pair=pair,
-        prompt=prompt,
-        margin=margin,
-        control=names_of("control", control),
-        keep_easy=names_of("keep_easy", keep_easy),
-    )
-    if request.question != "preference":
-        first = request.earliest_look
-        return _recovery(labelled_in_order(source, request), request, first)
-    if isinstance(source, HoldsScores | ScoreTable):
-        raise UsageError("a table of scores holds no votes", hint="give the file or frame of the votes")
-    return _preference(source, request)
+    arguments = dict(locals())
+    from bonwise.monitoring.engine import decide  # noqa: PLC0415 - the engine is loaded to decide
 
-
-def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> Monitor:
-    running, described = RunningRatio.of(prompts.gained, prompts.possible, prompts.clusters), prompts.described
-    if request.half_width is not None:
-        found = watch_precision(
-            running, half_width=float(request.half_width), first=first, confidence=float(request.confidence)
-        )
-    else:
-        found = watch_significance(
-            running,
-            than=float(request.than or 0.0),
-            first=first,
-            target=int(request.planned or _TARGET) * prompts.units_per_prompt,
-            confidence=float(request.confidence),
-        )
-    settings, data = _recovery_settings(prompts, request, first), _counts(prompts, running)
-    # Before the first look nothing is claimed, and of a few prompts one candidate is often the lowest.
-    suspicions = tuple(of_easy(prompts.easy)) if found.now.n >= first else ()
-    sentences = (
-        *filter(None, [described.sentence]),
-        *suspicions,
-        *of_verdict(found, first, "labelled prompts"),
-        *of_prompts(found, data, settings, described),
-        *of_part(prompts.in_part),
-        *of_order(prompts.sorted_by_id, described.labelled),
-    )
-    describes: Describes = "all prompts" if described.all_prompts else "labelled prompts"
-    return Monitor(request.question, found.verdict, describes, found, sentences, data, settings, suspicions)
-
-
-def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> RecoverySettings:
-    labels = request.reading.labels
-    reading, precise = request.reading, request.half_width is not None
-    than, target = (None, None) if precise else (float(request.than or 0.0), int(request.planned or _TARGET))
-    return RecoverySettings(
-        confidence=float(request.confidence),
-        planned=None if request.planned is None else int(request.planned),
-        first_look=first,
-        **given(half_width=request.half_width and float(request.half_width), than=than, target=target),
-        step=STEP if precise else 1,
-        label_file=None if labels is None else name_of(labels, "labels"),
-        judge=prompts.judge,
-        exclude=list(reading.exclude),
-        shape=prompts.shape,
-        columns=dict(prompts.columns),
-        label_scale=None if reading.label_scale is None else str(reading.label_scale),
-        design=prompts.described.stated,
-        version=release(),
-        **given(control=list(request.control) or None, keep_easy=list(request.keep_easy) or None),
-    )
-
-
-def _counts(prompts: LabelledPrompts, running: RunningRatio) -> LabelCounts:
-    kurtosis = running.kurtosis[-1:]
-    return LabelCounts(
-        source=prompts.source,
-        prompts=prompts.described.prompts,
-        labelled_prompts=prompts.described.labelled,
-        partly_labelled_prompts=prompts.partly,
-        dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in prompts.dropped],
-        labels_left_out=labels_left_out(prompts.labels_left_out) or NothingLeftOut(),
-        kurtosis=float(kurtosis[0]) if np.isfinite(kurtosis).any() else None,
-        **given(clusters=None if prompts.clusters is None else len(np.unique(prompts.clusters))),
-    )
-
-
-def _preference(source: RowSource, request: MonitorRequest) -> Monitor:
-    votes = votes_in_order(
-        source, verdict_col=str(request.verdict_col), ties=request.ties, pair=request.pair, prompt=request.prompt
-    )
-    than = 0.5 if request.than is None else float(request.than)
-    margin = 0.1 if request.margin is None else float(request.margin)
-    weight, confidence = mixture_weight(margin), float(request.confidence)
-    found = watch_votes(votes.worth, than=than, weight=weight, confidence=confidence)
-    settings = VoteMonitorSettings(
-        confidence=confidence,
-        than=than,
-        margin=margin,
-        mixture=float(weight),
-        verdict_col=str(request.verdict_col),
-        ties=request.ties,
-        pair=list(request.pair),
-        prompt=request.prompt,
-        sides=list(votes.sides),
-        version=release(),
-    )
-    data = VoteCounts(
-        source=votes.source,
-        votes=len(votes.worth),
-        ties=votes.tied,
-        blank=votes.blank,
-        log_e_value=float(log_wealth(float(votes.worth.sum()), float(len(votes.worth)), weight, than)),
-    )
-    sentences = (*of_verdict(found, 1, "votes"), *of_votes(found, data, settings))
-    return Monitor("preference", found.verdict, "votes", found, sentences, data, settings)
+    options = ReadingOptions.of(monitor, arguments.pop("reading"), labels=arguments.pop("label_file"))
+    return decide(arguments.pop("source"), arguments, options)

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import get_args
 
 import pandas as pd
 
 from bonwise.errors import UsageError
+from bonwise.monitoring.result import Question
 from bonwise.printable import listed, quoted
 from bonwise.stats.repeated_looks import EARLIEST, first_look
 from bonwise.table.checks import CONFIDENCE, Limit, check, number, whole
@@ -18,9 +19,7 @@ from bonwise.table.label_design import LabelDesign
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.table.votes import Ties, tie_value
 
-__all__ = ["MonitorRequest", "Question"]
-
-Question = Literal["precision", "significance", "preference"]
+__all__ = ["MonitorRequest"]
 
 _OF_READING = tuple(one.name for one in fields(ReadingOptions))
 

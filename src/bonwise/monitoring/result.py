@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Positive, Record
 from bonwise.table.facts import DroppedPrompt, LabelsLeftOut
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "Describes",
     "LabelCounts",
     "Look",
-    "MonitorDocument",
+    "Monitor",
     "MonitorVerdict",
     "NothingLeftOut",
+    "Question",
     "RecoverySettings",
     "VoteCounts",
     "VoteMonitorSettings",
-    "Watching",
 ]
 
-Watching = Literal["precision", "significance", "preference"]
+Question = Literal["precision", "significance", "preference"]
 """The question that is watched."""
 
 MonitorVerdict = Literal["continue", "stop: precise enough", "stop: better", "stop: not better"]
@@ -158,11 +161,11 @@ _Settings = Annotated[
 ]
 
 
-class MonitorDocument(Document):
+class Monitor(Document):
     """What the labels so far say about going on."""
 
     schema_: Literal["bonwise.monitor/1"] = Field(default="bonwise.monitor/1", alias="schema")
-    question: Watching
+    question: Question
     verdict: MonitorVerdict
     describes: Describes
     now: Look
@@ -203,3 +206,14 @@ class MonitorDocument(Document):
         """Yield one row per look."""
         for look in self.looks:
             yield {**look.to_dict(), "question": self.question, "stopped": look == self.stopped}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the looks so far, one row per look, at most a dozen of them; empty before the first.
+
+        Columns: ``question``, ``n`` (labelled prompts, or votes), ``estimate``, ``low``, ``high``, ``half_width``,
+        ``stopped`` (whether the rule said stop there first) and ``reason``: why something is missing.
+        """
+        return super().to_frame()
+
+    def __repr__(self) -> str:
+        return f"<Monitor of {self.question}: {self.verdict} after {self.now.n}>"

@@ -31,31 +31,33 @@ def of_easy(easy: Sequence[EasyCandidate]) -> Iterator[str]:
         )
 
 
-def of_verdict(found: Watched, first: int, unit: str) -> Iterator[str]:
+def of_verdict(watched: Watched, first: int, unit: str) -> Iterator[str]:
     """Yield when the rule said stop, or how far it is from it."""
-    if found.stopped is not None:
-        n, more = found.stopped.n, found.now.n - found.stopped.n
+    if watched.stopped is not None:
+        n, more = watched.stopped.n, watched.now.n - watched.stopped.n
         yield f"The rule said stop after {n:,} {unit}" + (
             f"; the {more:,} labelled since then do not change that." if more else "."
         )
         return
-    if found.now.n < first:
-        yield f"Too early: {found.now.n:,} of the {first:,} {unit} before the first look."
-    elif found.expected.more is not None:
-        yield (f"If estimate and spread stay as they are, about {found.expected.more:,} more {unit} are expected.")
+    if watched.now.n < first:
+        yield f"Too early: {watched.now.n:,} of the {first:,} {unit} before the first look."
+    elif watched.expected.more is not None:
+        yield (f"If estimate and spread stay as they are, about {watched.expected.more:,} more {unit} are expected.")
     else:
-        yield f"No number of further {unit} can be named: {found.expected.reason}."
+        yield f"No number of further {unit} can be named: {watched.expected.reason}."
 
 
-def of_prompts(found: Watched, data: LabelCounts, settings: RecoverySettings, described: Described) -> Iterator[str]:
+def of_prompts(
+    watched: Watched, data: LabelCounts, settings: RecoverySettings, described: Described
+) -> Iterator[str]:
     """Yield what the rules on recovery rest on."""
     than = settings.than
     if than is not None:
         bound = setting(than)
         whose = "Recovery" if described.all_prompts else "Recovery on the labelled prompts"
-        if found.verdict == "stop: better":
+        if watched.verdict == "stop: better":
             yield f"{whose} is above {bound}: the confidence sequence excludes {bound} from above."
-        elif found.verdict == "stop: not better":
+        elif watched.verdict == "stop: not better":
             yield f"{whose} is not above {bound}: the whole confidence sequence lies below it."
         else:
             yield (
@@ -100,13 +102,13 @@ def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:
         yield "They were completed in the order of their ids, which is not random if ids follow topic or date."
 
 
-def of_votes(found: Watched, data: VoteCounts, settings: VoteMonitorSettings) -> Iterator[str]:
+def of_votes(watched: Watched, data: VoteCounts, settings: VoteMonitorSettings) -> Iterator[str]:
     """Yield what the rule on votes rests on."""
     first, second = settings.sides
     bound = setting(settings.than)
-    if found.verdict == "stop: better":
+    if watched.verdict == "stop: better":
         yield f"The share of votes for {first} over {second} is above {bound}."
-    elif found.verdict == "stop: not better":
+    elif watched.verdict == "stop: not better":
         yield f"The share of votes for {first} over {second} is below {bound}."
     else:
         yield (f"Not having excluded {bound} is no sign of equivalence: where that is the share, it seldom stops.")

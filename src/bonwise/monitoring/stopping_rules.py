@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.monitoring.result import Look, MonitorVerdict
+from bonwise.results import given
 from bonwise.stats.repeated_looks import (
     EARLIEST,
     EARLIEST_LOOK,
@@ -41,17 +43,40 @@ _TOP = 1.0  # a pick gains at most what the best candidate does
 class Watched:
     """What a rule says."""
 
-    verdict: MonitorVerdict
     now: Look
     """After all labels."""
-    stopped: Look | None
-    """The first look at which the rule said stop; labels after it do not change the verdict."""
+    look: Callable[[int], Look] = field(repr=False)
+    """Makes each of the looks so far."""
+    count: int
+    """Of the looks so far."""
+    stop: tuple[int, MonitorVerdict] | None
+    """The first look at which the rule said stop, and what it said; labels after it do not change the verdict."""
     next_look: int | None
     """Number of prompts at which the rule looks next; None where it has stopped."""
     expected: Expected
     """About how many more are to come until it stops, if things stay as they are."""
-    looks: tuple[Look, ...] = field(default=(), repr=False)
-    """Some of the looks so far, at most a dozen, the last one among them."""
+
+    @property
+    def verdict(self) -> MonitorVerdict:
+        """What the rule says."""
+        return "continue" if self.stop is None else self.stop[1]
+
+    @property
+    def stopped(self) -> Look | None:
+        """The look at which it said stop."""
+        return None if self.stop is None else self.look(self.stop[0])
+
+    def shown(self) -> dict[str, Any]:
+        """Return its part of the result, with at most a dozen looks."""
+        return {
+            "verdict": self.verdict,
+            "now": self.now,
+            "stopped": self.stopped,
+            "next_look": self.next_look,
+            "expected_more": self.expected.more,
+            **given(expected_more_reason=self.expected.reason),
+            "looks": [self.look(at) for at in _spread(self.count, None if self.stop is None else self.stop[0])],
+        }
 
 
 def watch_precision(running: RunningRatio, *, half_width: float, first: int, confidence: float) -> Watched:
@@ -77,7 +102,7 @@ def watch_precision(running: RunningRatio, *, half_width: float, first: int, con
         now = _looks_of_ratio(running, *precision_limits(running, confidence))(prompts - 1)
     if narrow.any():
         at = int(narrow.argmax())
-        return Watched("stop: precise enough", now, made(at), None, _STOPPED, _some(made, len(numbers), at))
+        return Watched(now, made, len(numbers), (at, "stop: precise enough"), None, _STOPPED)
     upcoming = max(first, first + STEP * ((prompts - first) // STEP + 1))
 
     def enough(upto: Floats) -> npt.NDArray[np.bool_]:
@@ -85,7 +110,7 @@ def watch_precision(running: RunningRatio, *, half_width: float, first: int, con
         return np.asarray((ends[1] - ends[0]) / 2 <= half_width)
 
     expected = expected_until(enough, upcoming, prompts) if numbers.size else _EARLY
-    return Watched("continue", now, None, upcoming, expected, _some(made, len(numbers)))
+    return Watched(now, made, len(numbers), None, upcoming, expected)
 
 
 def watch_significance(
@@ -114,7 +139,7 @@ def watch_significance(
     now = made(len(numbers) - 1) if numbers.size else _early(running, first, EARLIEST)
     if side.any():
         at = int(np.flatnonzero(side)[0])
-        return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(numbers), at))
+        return Watched(now, made, len(numbers), (at, _side(side[at])), None, _STOPPED)
 
     def enough(upto: Floats) -> npt.NDArray[np.bool_]:
         return np.asarray(sides(running.projected(upto), than, target, confidence) != 0)
@@ -125,7 +150,7 @@ def watch_significance(
         mean, se = seen.gap(than)
         close = abs(mean[-1]) <= se[-1]
         expected = Expected(None, CLOSE) if close else expected_until(enough, upcoming, prompts)
-    return Watched("continue", now, None, upcoming, expected, _some(made, len(numbers)))
+    return Watched(now, made, len(numbers), None, upcoming, expected)
 
 
 def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
@@ -151,7 +176,7 @@ def watch_votes(values: Floats, *, than: float, weight: float, confidence: float
     now = made(len(values) - 1) if len(values) else _nothing(0, None, "no votes yet")
     if side.any():
         at = int(np.flatnonzero(side)[0])
-        return Watched(_side(side[at]), now, made(at), None, _STOPPED, _some(made, len(values), at))
+        return Watched(now, made, len(values), (at, _side(side[at])), None, _STOPPED)
 
     def enough(count: Floats) -> npt.NDArray[np.bool_]:
         return np.asarray(log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
@@ -162,7 +187,7 @@ def watch_votes(values: Floats, *, than: float, weight: float, confidence: float
         # The spread at the reference: that of a few equal votes is 0 and says nothing.
         close = abs(share - than) <= np.sqrt(than * (1 - than) / len(values))
         expected = Expected(None, CLOSE) if close else expected_until(enough, len(values) + 1, len(values))
-    return Watched("continue", now, None, len(values) + 1, expected, _some(made, len(values)))
+    return Watched(now, made, len(values), None, len(values) + 1, expected)
 
 
 def _side(side: float) -> MonitorVerdict:
@@ -225,12 +250,8 @@ def _or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _some(made: Callable[[int], Look], count: int, stop: int | None = None) -> tuple[Look, ...]:
-    """Make at most a dozen looks, spread over all of them, with the last and the one that stopped among them."""
-    return tuple(made(at) for at in _spread(count, stop))
-
-
 def _spread(count: int, stop: int | None) -> Iterator[int]:
+    """Yield at most a dozen looks, spread over all of them, with the last and the one that stopped among them."""
     chosen = set(np.unique(np.linspace(0, count - 1, _SHOWN).round().astype(int)).tolist()) if count else set()
     yield from sorted(chosen | ({stop} if stop is not None else set()))
 

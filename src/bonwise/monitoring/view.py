@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from bonwise.monitoring.result import LabelCounts, Look, MonitorDocument, RecoverySettings, VoteCounts
+from bonwise.monitoring.result import LabelCounts, Look, Monitor, RecoverySettings, VoteCounts
 from bonwise.printable import printable
 from bonwise.report.answers import State, StatedVerdict, verdict
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
@@ -46,12 +46,12 @@ _EASY = (
 _AUDIT = (Said("finding", "Stop labelling, and audit the judge on these labels with bonwise audit."),)
 
 
-def describe(document: MonitorDocument) -> Part:
+def describe(document: Monitor) -> Part:
     """Describe whether the labels so far are enough."""
     return Part(_title(document), list(_blocks(document)))
 
 
-def _title(document: MonitorDocument) -> str:
+def _title(document: Monitor) -> str:
     settings = document.settings
     if not isinstance(settings, RecoverySettings):
         first, second = (printable(side, longest=40) for side in settings.sides)
@@ -63,7 +63,7 @@ def _title(document: MonitorDocument) -> str:
     return f"{what}, at {percent(settings.confidence)}"
 
 
-def _blocks(document: MonitorDocument) -> Iterator[Block]:
+def _blocks(document: Monitor) -> Iterator[Block]:
     yield Table.facts(_facts(document))
     if isinstance(document.data, VoteCounts):
         yield _votes(document.data)
@@ -83,7 +83,7 @@ def _blocks(document: MonitorDocument) -> Iterator[Block]:
     yield limits("monitor")
 
 
-def _facts(document: MonitorDocument) -> Iterator[tuple[str, str]]:
+def _facts(document: Monitor) -> Iterator[tuple[str, str]]:
     settings = document.settings
     if isinstance(settings, RecoverySettings):
         yield "scores", document.data.source
@@ -117,7 +117,7 @@ def _labels(data: LabelCounts) -> Iterator[Said]:
     yield from labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
 
 
-def _verdict(document: MonitorDocument) -> Part:
+def _verdict(document: Monitor) -> Part:
     found, data, now = document.verdict, document.data, document.now
     figure = (
         "no figure yet"
@@ -134,18 +134,18 @@ def _verdict(document: MonitorDocument) -> Part:
     return verdict(StatedVerdict(found, state, f"The labels are enough: {figure}."), _then(document))
 
 
-def _then(document: MonitorDocument) -> Sequence[Said]:
+def _then(document: Monitor) -> Sequence[Said]:
     if document.suspicions and document.verdict != "stop: not better":
         return _EASY
     return () if document.question == "preference" else _AUDIT
 
 
-def _of(document: MonitorDocument) -> str:
+def _of(document: Monitor) -> str:
     """Return what the labels so far are on, counted."""
     return counted(document.now.n, "vote" if document.question == "preference" else "labelled prompt")
 
 
-def _course(document: MonitorDocument) -> list[Drawing[Curves]]:
+def _course(document: Monitor) -> list[Drawing[Curves]]:
     """Draw the figure and its interval by the labels that were there, where the rule looked more than once."""
     looks, what, than = document.looks, _figure(document), document.settings.than
     if len(looks) < 2:
@@ -176,11 +176,11 @@ def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _figure(document: MonitorDocument) -> str:
+def _figure(document: Monitor) -> str:
     return "share" if document.question == "preference" else "recovery"
 
 
-def _looks(document: MonitorDocument) -> Table:
+def _looks(document: Monitor) -> Table:
     stop = None if document.stopped is None else document.stopped.n
     columns = (
         Column("votes" if document.question == "preference" else "labelled", "name"),

@@ -39,7 +39,7 @@ def test_too_few_labels_are_no_error(arena):
     scores, labels = arena
     found = monitor(scores, label_file=labels.iloc[:80], question="precision", half_width=0.1)
     assert found.verdict == "continue"
-    assert (found.now.n, found.now.low, found.watched.next_look) == (20, None, 30)
+    assert (found.now.n, found.now.low, found.next_look) == (20, None, 30)
     assert "before the first look" in str(found)
     assert strict(found)["looks"] == []
 
@@ -116,7 +116,7 @@ def test_a_judge_that_helps_is_found_better(arena):
     assert worse.verdict == "stop: not better"
     assert worse.stopped.high < 0.6
     assert better.settings["target"] == 400
-    assert better.watched.looks[0].n == 200
+    assert better.looks[0].n == 200
 
 
 def test_a_judge_that_says_nothing_goes_on(arena):
@@ -173,7 +173,7 @@ def test_heavy_tails_are_said(arena):
     asked = {"label_file": heavy, "question": "precision", "half_width": 0.001}
     assert any("--first-look 100" in one for one in monitor(scores, **asked).sentences)
     later = monitor(scores, **asked, first_look=100)
-    assert later.watched.looks[0].n == 100
+    assert later.looks[0].n == 100
     assert not any("--first-look" in one for one in later.sentences)
 
 
@@ -337,7 +337,7 @@ def test_without_a_statement_labels_of_some_prompts_speak_for_those_alone(half_d
     assert (stated.describes, stated.settings["design"]) == ("all prompts", "uniform")
     assert not any("describe" in one for one in stated.sentences)
     assert stated.sentences[-1].startswith("Valid if prompts were drawn uniformly and labelled in random order")
-    assert stated.watched.stopped == found.watched.stopped
+    assert stated.stopped == found.stopped
 
 
 def test_an_unequal_draw_is_refused_however_it_is_stated(half_drawn):
