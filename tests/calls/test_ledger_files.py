@@ -12,7 +12,7 @@ import pytest
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import place, schema
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.ledger.schema import MIGRATIONS, migrate
+from bonwise.calls.ledger.schema import FIRST_VERSION, MIGRATIONS, migrate
 from bonwise.errors import LedgerError, UsageError
 from calls.ledgers import ask, key, recorded, request
 
@@ -63,7 +63,7 @@ def test_an_older_ledger_is_migrated(tmp_path):
         migrate(connection, steps)
         migrate(connection, steps)
         assert connection.execute("SELECT state, one, two FROM call").fetchall() == [("answered", None, 2)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
+        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 2,)
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path):
@@ -74,7 +74,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path):
     with connect(ledger.path) as connection:
         with pytest.raises(sqlite3.OperationalError):
             migrate(connection, steps)
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION,)
         assert "one" not in [row[1] for row in connection.execute("PRAGMA table_info(call)")]
 
 
@@ -83,10 +83,20 @@ def test_a_newer_ledger_is_refused(tmp_path):
     with Ledger.open(tmp_path) as ledger:
         pass
     with connect(ledger.path) as connection:
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        connection.execute(f"PRAGMA user_version = {FIRST_VERSION + 1}")
     with pytest.raises(LedgerError, match="newer bonwise") as caught:
         Ledger.open(tmp_path)
     assert str(ledger.path) in caught.value.message
+
+
+def test_a_ledger_without_digests_is_refused(tmp_path):
+    """A file of a version before the first that is read is not touched."""
+    with Ledger.open(tmp_path) as ledger:
+        pass
+    with connect(ledger.path) as connection:
+        connection.execute(f"PRAGMA user_version = {FIRST_VERSION - 1}")
+    with pytest.raises(LedgerError, match="an older bonwise wrote it, and it cannot be upgraded"):
+        Ledger.open(tmp_path)
 
 
 def test_a_ledger_that_another_process_is_making_is_no_foreign_file(tmp_path, monkeypatch):

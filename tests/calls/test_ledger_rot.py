@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import random
 import sqlite3
-import time
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import damage as checking
-from bonwise.calls.ledger import schema
 from bonwise.calls.ledger.damage import repair
 from bonwise.calls.ledger.ledger import Ledger
-from bonwise.calls.ledger.place import this_process
 from bonwise.calls.ledger.schema import answer_digest, key_digest, read_sum
 from bonwise.errors import LedgerError
 from calls.ledgers import ask, key, process, recorded, request
-
-FIRST_RELEASE = Path(__file__).parents[1] / "frozen" / "first_release"
 
 
 @pytest.fixture
@@ -64,7 +57,7 @@ def test_the_digests_are_those_of_the_formula(path):
         keys_xor ^= int(name.hex(), 16) ^ int(digest.hex(), 16)
     for (digest,) in answers:
         answers_xor ^= int(digest.hex(), 16)
-    assert found == (20, keys_xor, 10, answers_xor, 0)
+    assert found == (20, keys_xor, 10, answers_xor)
 
 
 def test_numbers_come_back_as_they_were_digested(tmp_path):
@@ -217,86 +210,3 @@ def test_a_repair_keeps_the_damaged_file(path):
     first, second = repair(path), repair(path)
     assert first.before.read_bytes() == before
     assert {first.before.name, second.before.name} == {"ledger.damaged-1.sqlite", "ledger.damaged-2.sqlite"}
-
-
-@pytest.fixture
-def old(tmp_path):
-    """Return a ledger that 0.1.0 wrote."""
-    (found,) = (FIRST_RELEASE / "run").iterdir()
-    target = tmp_path / "ledger.sqlite"
-    target.write_bytes(gzip.decompress(found.read_bytes()))
-    return target
-
-
-def test_a_ledger_of_the_first_release_is_migrated(old):
-    """Its keys get their digests from the stored requests; its answers are said to be unverified, and stay so."""
-    with closing(sqlite3.connect(old)) as connection:
-        before = connection.execute("SELECT key, call, choice FROM sample ORDER BY key").fetchall()
-        answers = connection.execute("SELECT call, raw FROM response ORDER BY call").fetchall()
-    for _ in range(2):
-        with Ledger.open(old) as ledger:
-            found = ledger.check()
-            assert (found.keys, found.unverified, found.damage) == (len(before), len(before), ())
-    with closing(sqlite3.connect(old)) as connection:
-        assert connection.execute("SELECT key, call, choice FROM sample ORDER BY key").fetchall() == before
-        assert connection.execute("SELECT call, raw FROM response ORDER BY call").fetchall() == answers
-        assert connection.execute("SELECT count(*) FROM sample WHERE digest IS NULL").fetchone() == (0,)
-        assert connection.execute("SELECT count(*) FROM response WHERE digest IS NOT NULL").fetchone() == (0,)
-
-
-def test_a_key_of_the_first_release_that_leads_elsewhere_is_noticed(old):
-    """From the migration on a key is bound to its call; a lost one is missed."""
-    with Ledger.open(old) as ledger:
-        call = next(row.call for row in ledger.rows(state="answered"))
-    change(old, "UPDATE sample SET call = call + 1 WHERE call = ?", call)
-    with Ledger.open(old) as ledger:
-        assert call + 1 in ledger.check().calls
-
-
-def test_a_key_that_its_request_does_not_lead_to_stays_unverified(old):
-    """A request that was changed before the migration blesses nothing: its keys have no digest."""
-    change(old, "UPDATE request SET body = replace(body, 'user', 'uses')")
-    with Ledger.open(old) as ledger:
-        assert ledger.check().damage == ()
-    with closing(sqlite3.connect(old)) as connection:
-        assert connection.execute("SELECT count(*) FROM sample WHERE digest IS NOT NULL").fetchone() == (0,)
-
-
-def test_a_repair_keeps_what_the_first_release_wrote(old):
-    """What cannot be verified is kept as that."""
-    with Ledger.open(old) as ledger:
-        before = ledger.check()
-    done = repair(old)
-    with Ledger.open(old) as ledger:
-        assert (done.kept, done.dropped, ledger.check()) == (before.keys, 0, before)
-
-
-def test_a_failed_migration_leaves_the_file_of_the_first_release(old, monkeypatch):
-    """Whatever goes wrong in it, 0.1.0 can still open the file."""
-    before = old.read_bytes()
-
-    def fail(_connection):
-        raise sqlite3.OperationalError("disk full")
-
-    monkeypatch.setattr(schema, "MIGRATIONS", (schema._FIRST, (*schema._DIGESTS[:-1], fail)))
-    monkeypatch.setattr(schema.migrate, "__defaults__", (schema.MIGRATIONS,))
-    with pytest.raises(LedgerError, match="disk full"):
-        Ledger.open(old)
-    assert old.read_bytes() == before
-
-
-def test_the_first_release_refuses_a_migrated_file(old):
-    """Version 0.1.0 knew one schema: of any later one it says that a newer bonwise wrote it."""
-    Ledger.open(old).close()
-    newer = pytest.raises(LedgerError, match=r"written by a newer bonwise \(version 2, known up to 1\)")
-    with closing(sqlite3.connect(old, isolation_level=None)) as connection, newer:
-        schema.migrate(connection, schema.MIGRATIONS[:1])
-
-
-def test_a_ledger_that_the_first_release_uses_is_not_migrated(old):
-    """Its process would go on writing answers without a digest."""
-    here = this_process()
-    columns = (here.host, here.boot, here.pid, here.started, time.time())
-    change(old, "INSERT INTO owner (host, boot, pid, started, heartbeat) VALUES (?, ?, ?, ?, ?)", *columns)
-    with pytest.raises(LedgerError, match="in use by an older bonwise"):
-        Ledger.open(old)

@@ -13,13 +13,13 @@ from bonwise.studies.label_strategy.judged_pairs import PairRecord
 from bonwise.table.label_design import LabelDesign
 from cli.commands import typed
 
-KEPT = Path(__file__).parents[1] / "frozen" / "first_release"
+KEPT = Path(__file__).parent / "kept"
 DESIGNS = ("neyman.csv", "stratified.csv", "pair.csv")
 PAIRS = "todo.drawn.csv"
 
 
 def rows_of(name):
-    """Return the cells of a record of 0.1.0, its header first."""
+    """Return the cells of a kept record, its header first."""
     return list(csv.reader((KEPT / name).read_text(encoding="utf-8").splitlines()))
 
 
@@ -146,13 +146,13 @@ REFUSED_PAIRS = {
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_design_of_the_first_release_is_read(name, tmp_path):
+def test_a_kept_design_is_read(name, tmp_path):
     """It is written again to the same bytes."""
     LabelDesign.read(KEPT / name).write(tmp_path / name)
     assert (tmp_path / name).read_bytes() == (KEPT / name).read_bytes()
 
 
-def test_pairs_of_the_first_release_are_read():
+def test_kept_pairs_are_read():
     """Each pair stands there with its weight."""
     assert len(PairRecord.read(KEPT / PAIRS).frame) == len(rows_of(PAIRS)) - 1
 

@@ -1,4 +1,4 @@
-"""Real documents of every schema: the golden files of the commands, and what 0.1.0 left behind.
+"""Real documents of every schema: the golden files of the commands, and files that were kept.
 
 A schema that is added later has its samples here as soon as a golden case writes it.
 """
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 FROZEN = Path(__file__).parents[1] / "frozen"
-_FOLDERS = (FROZEN / "golden", FROZEN / "first_release")
+_FOLDERS = (FROZEN / "golden", Path(__file__).parent / "kept")
 _TIME = re.compile(r'("latency": )"<time>"')
 """Where a golden file hides what a clock says."""
 

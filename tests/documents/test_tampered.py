@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,8 @@ from bonwise.errors import FileError, RowError
 from bonwise.routing.saved import SavedRouter
 from bonwise.selection.draw_model import load_model
 from documents.mutations import mutations
-from documents.samples import FROZEN
 
-FIRST = FROZEN / "first_release"
+KEPT = Path(__file__).parent / "kept"
 ROUTERS = ("width", "disagreement", "margin", "learnt")
 FILES = dict.fromkeys(ROUTERS, ("json", SavedRouter.load)) | {
     "model": ("json", load_model),
@@ -91,10 +91,10 @@ def reasons_of(name):
 
 
 def document(name):
-    """Return a real file of 0.1.0; of picks one line, and one among equals."""
+    """Return a kept file; of picks one line, and one among equals."""
     if FILES[name][0] == "json":
-        return json.loads((FIRST / f"{name}.json").read_text("utf-8"))
-    lines = [json.loads(line) for path in FIRST.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
+        return json.loads((KEPT / f"{name}.json").read_text("utf-8"))
+    lines = [json.loads(line) for path in KEPT.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
     lines = [line for line in lines if "best" in line]
     return next(line for line in lines if (len(line["level"]) > 1 if name == "tie" else line["routed"] is not None))
 

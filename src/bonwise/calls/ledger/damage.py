@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import operator
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bonwise.calls.ledger.place import (
-    OLDER,
     UNREADABLE,
     as_ledger_errors,
     connect,
@@ -22,10 +21,10 @@ from bonwise.calls.ledger.place import (
 from bonwise.calls.ledger.schema import (
     ANSWER_COLUMNS,
     DAMAGED,
+    OLDER,
     STORED_KEYS,
     DigestSum,
     answer_trouble,
-    is_older,
     key_trouble,
     read_sum,
     write_sum,
@@ -74,8 +73,6 @@ class LedgerCheck:
 
     keys: int
     """Keys that lead to an answer, damaged ones too."""
-    unverified: int
-    """Keys whose answer was stored by an older bonwise, so that nobody can tell whether it was changed since."""
     missing: int
     """Keys that were written and cannot be found; negative where there are more than were written."""
     damage: tuple[Damage, ...]
@@ -98,8 +95,6 @@ class LedgerCheck:
 def check_file(file: Path, busy_timeout: float) -> LedgerCheck:
     """Read all of a ledger and say what is damaged; see `bonwise.calls.ledger.ledger.Ledger.check`."""
     with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as connection:
-        if is_older(connection):
-            raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
         connection.execute("BEGIN")  # all of it from one moment
         return check(connection)
 
@@ -155,9 +150,8 @@ def check(connection: sqlite3.Connection) -> LedgerCheck:
     damage: list[Damage] = []
     with lenient(connection):
         written = _tried(lambda: read_sum(connection), damage, "the row of count and sum")
-        up_to = 0 if written is None else written.unverified_up_to
-        answers, unverified = _check_answers(connection, up_to, damage)
-        keys, undigested = _check_keys(connection, up_to, answers.keys(), unverified, damage)
+        answers = _check_answers(connection, damage)
+        keys = _check_keys(connection, answers.keys(), damage)
         found = keys.plus(_sum_of(answers))
         structure = _tried(lambda: _structure(connection), damage, "SQLite's own check") or []
     damage += [Damage(None, line) for line in structure]
@@ -167,7 +161,7 @@ def check(connection: sqlite3.Connection) -> LedgerCheck:
     if written is not None:
         missing = written.keys - found.keys
         damage += _differences(written, found)
-    return LedgerCheck(found.keys, undigested, missing, tuple(damage))
+    return LedgerCheck(found.keys, missing, tuple(damage))
 
 
 def _keys_are_whole(connection: sqlite3.Connection) -> bool:
@@ -186,28 +180,21 @@ def _keys_are_whole(connection: sqlite3.Connection) -> bool:
     return written is not None and in_order and (written.keys, written.keys_xor) == (found.keys, found.keys_xor)
 
 
-def _check_answers(
-    connection: sqlite3.Connection, up_to: int, damage: list[Damage]
-) -> tuple[dict[int, bytes | None], set[int]]:
-    """Return the digests of the answers that are there, by call, and the calls whose answer has none."""
+def _check_answers(connection: sqlite3.Connection, damage: list[Damage]) -> dict[int, bytes | None]:
+    """Return the digests of the answers that are there, by call."""
     digests: dict[int, bytes | None] = {}
-    unverified = set()
     for call, raw, digest, found, *columns in _walked(connection, ANSWERS, "the answers", damage):
         digests[call] = digest
-        trouble = "the call is missing" if found is None else answer_trouble(call, tuple(columns), raw, digest, up_to)
+        trouble = "the call is missing" if found is None else answer_trouble(call, tuple(columns), raw, digest)
         if trouble:
             damage.append(Damage(call, trouble))
-        elif digest is None:
-            unverified.add(call)
-    return digests, unverified
+    return digests
 
 
-def _check_keys(
-    connection: sqlite3.Connection, up_to: int, answered: Any, unverified: set[int], damage: list[Damage]
-) -> tuple[DigestSum, int]:
-    found, undigested, last = DigestSum(), 0, b""
+def _check_keys(connection: sqlite3.Connection, answered: Any, damage: list[Damage]) -> DigestSum:
+    found, last = DigestSum(), b""
     for key, call, choice, digest in _walked(connection, KEYS, "the keys", damage):
-        trouble = key_trouble(key, call, choice, digest, up_to)
+        trouble = key_trouble(key, call, choice, digest)
         if not trouble and call not in answered:
             trouble = "its answer is missing"
         if not isinstance(key, bytes) or not key > last:
@@ -216,9 +203,8 @@ def _check_keys(
             last = key
         if trouble:
             damage.append(Damage(call if isinstance(call, int) else None, trouble))
-        undigested += call in unverified
         found = found.with_key(_as_bytes(key), _as_bytes(digest))
-    return found, undigested
+    return found
 
 
 def _sum_of(digests: dict[int, bytes | None]) -> DigestSum:
@@ -314,13 +300,11 @@ def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
         written = _kept_sum(old)
         if not rows["sample"] and (written is None or written.keys):
             raise LedgerError("none of its keys can be read", hint=OLDER)
-        if any("digest" not in row.keys() for row in rows["sample"][:1]):  # noqa: SIM118 - a row is no mapping
-            raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
     new.unlink(missing_ok=True)
     prepare(new, busy_timeout)
     with as_ledger_errors(new), closing(connect(new, busy_timeout)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        found, calls = _fill(connection, rows, written)
+        found, calls = _fill(connection, rows)
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with as_ledger_errors(file):
@@ -347,20 +331,17 @@ def _salvaged(connection: sqlite3.Connection, table: str, order: str) -> Iterato
             return
 
 
-def _fill(
-    connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]], written: DigestSum | None
-) -> tuple[DigestSum, tuple[int, ...]]:
+def _fill(connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]) -> tuple[DigestSum, tuple[int, ...]]:
     """Copy what is whole; return the sum of it, and the calls whose answers are dropped."""
-    up_to = _unverified_up_to(rows["response"]) if written is None else written.unverified_up_to
     calls = {row["id"]: row for row in rows["call"] if _insert(connection, "call", row)}
     for row in rows["request"]:
         if row["call"] in calls:
             _insert(connection, "request", row)
     for row in rows["dropped"]:
         _insert(connection, "dropped", row)
-    answers = _fill_answers(connection, rows["response"], calls, up_to)
-    keys = _fill_keys(connection, rows["sample"], calls, answers, up_to)
-    found = DigestSum(unverified_up_to=up_to)
+    answers = _fill_answers(connection, rows["response"], calls)
+    keys = _fill_keys(connection, rows["sample"], calls, answers)
+    found = DigestSum()
     for digest in answers.values():
         found = found.with_answer(digest)
     for row in keys:
@@ -375,13 +356,13 @@ def _fill(
 
 
 def _fill_answers(
-    connection: sqlite3.Connection, rows: list[sqlite3.Row], calls: Mapping[int, sqlite3.Row], up_to: int
+    connection: sqlite3.Connection, rows: list[sqlite3.Row], calls: Mapping[int, sqlite3.Row]
 ) -> dict[int, bytes | None]:
     """Copy the answers that are whole, and return their digests by call."""
     digests = {}
     for row in rows:
         call = calls.get(row["call"])
-        if call is not None and not _answer_trouble(call, row, up_to) and _insert(connection, "response", row):
+        if call is not None and not _answer_trouble(call, row) and _insert(connection, "response", row):
             digests[row["call"]] = row["digest"]
     return digests
 
@@ -391,7 +372,6 @@ def _fill_keys(
     rows: list[sqlite3.Row],
     calls: Mapping[int, sqlite3.Row],
     answers: Collection[int],
-    up_to: int,
 ) -> list[sqlite3.Row]:
     """Copy the keys that lead to an answer that is whole, and return them; leases are copied too."""
     kept = []
@@ -399,14 +379,14 @@ def _fill_keys(
         if not _is_stored(row):
             if row["call"] in calls:
                 _insert(connection, "sample", row)
-        elif row["call"] in answers and not key_trouble(row["key"], row["call"], row["choice"], row["digest"], up_to):
+        elif row["call"] in answers and not key_trouble(row["key"], row["call"], row["choice"], row["digest"]):
             kept += [row] if _insert(connection, "sample", row) else []
     return kept
 
 
-def _answer_trouble(call: sqlite3.Row, response: sqlite3.Row, up_to: int) -> str:
+def _answer_trouble(call: sqlite3.Row, response: sqlite3.Row) -> str:
     columns = tuple(call[name.strip()] for name in _COLUMNS.split(","))
-    return answer_trouble(call["id"], columns, response["raw"], response["digest"], up_to)
+    return answer_trouble(call["id"], columns, response["raw"], response["digest"])
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: sqlite3.Row) -> bool:
@@ -420,12 +400,6 @@ def _insert(connection: sqlite3.Connection, table: str, row: sqlite3.Row) -> boo
 
 def _is_stored(row: sqlite3.Row) -> bool:
     return row["choice"] is not None or row["digest"] is not None
-
-
-def _unverified_up_to(responses: Sequence[Any]) -> int:
-    """Return the last call of an older bonwise, where the row that says it is gone: those after it have digests."""
-    digested = [row["call"] for row in responses if row["digest"] is not None]
-    return min(digested) - 1 if digested else max((row["call"] for row in responses), default=0)
 
 
 def _kept_sum(connection: sqlite3.Connection) -> DigestSum | None:

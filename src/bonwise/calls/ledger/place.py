@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bonwise.calls.ledger.schema import DAMAGED, is_older, migrate
+from bonwise.calls.ledger.schema import DAMAGED, migrate
 from bonwise.errors import LedgerError
 
 __all__ = [
-    "OLDER",
     "SILENCE",
     "UNREADABLE",
     "Forking",
@@ -177,8 +176,6 @@ _NETWORK = {
 }
 _NETWORK |= {"smb", "smb2", "smb3", "smbfs", "fuse.ceph", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"}
 _LOCAL_DISK = "keep the run folder on a disk of this machine"
-OLDER = "take an older copy of it, or begin a new run folder"
-"""What is left to do with a file that cannot be repaired."""
 
 _USABLE = "check the disk and the permissions, or name another run folder"
 
@@ -217,10 +214,6 @@ def prepare(file: Path, busy_timeout: float) -> None:
         _refuse_network(file)
         _create(file)
         with closing(connect(file, busy_timeout)) as connection:
-            if is_older(connection) and living_owners(connection):
-                raise LedgerError(
-                    "in use by an older bonwise", hint="wait until it has ended: then the file is upgraded"
-                )
             migrate(connection)
             _write_ahead(connection, busy_timeout)
 

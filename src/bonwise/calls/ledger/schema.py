@@ -5,27 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger.records import Stored
-from bonwise.calls.request import KEY_VERSION, encoded
 from bonwise.errors import LedgerError
 
 __all__ = [
     "ANSWER_COLUMNS",
     "APPLICATION_ID",
     "DAMAGED",
+    "FIRST_VERSION",
     "MIGRATIONS",
+    "OLDER",
     "STORED",
     "STORED_KEYS",
     "DigestSum",
-    "add_digests",
     "answer_digest",
     "answer_trouble",
     "effective_from",
-    "is_older",
     "json_from",
     "key_digest",
     "key_trouble",
@@ -93,18 +92,16 @@ class DigestSum(NamedTuple):
     """Responses."""
     answers_xor: int = 0
     """Of their digests."""
-    unverified_up_to: int = 0
-    """The last call that an older bonwise made, whose answer has no digest."""
 
     def with_key(self, key: bytes, digest: bytes | None, count: int = 1) -> DigestSum:
         """Return the sum with one more key, or with one less (`count` -1)."""
         xor = self.keys_xor ^ _number(key) ^ _number(digest)
-        return DigestSum(self.keys + count, xor, self.answers, self.answers_xor, self.unverified_up_to)
+        return DigestSum(self.keys + count, xor, self.answers, self.answers_xor)
 
     def with_answer(self, digest: bytes | None, count: int = 1) -> DigestSum:
         """Return the sum with one more response, or with one less (`count` -1)."""
         xor = self.answers_xor ^ _number(digest)
-        return DigestSum(self.keys, self.keys_xor, self.answers + count, xor, self.unverified_up_to)
+        return DigestSum(self.keys, self.keys_xor, self.answers + count, xor)
 
     def plus(self, other: DigestSum) -> DigestSum:
         """Return both together."""
@@ -113,90 +110,34 @@ class DigestSum(NamedTuple):
             self.keys_xor ^ other.keys_xor,
             self.answers + other.answers,
             self.answers_xor ^ other.answers_xor,
-            max(self.unverified_up_to, other.unverified_up_to),
         )
 
 
 def read_sum(connection: sqlite3.Connection) -> DigestSum | None:
     """Read the row; None where it is gone or is not what was written."""
     row = connection.execute(
-        "SELECT keys, keys_xor, answers, answers_xor, unverified_up_to, digest FROM digest_sum WHERE id = 1"
+        "SELECT keys, keys_xor, answers, answers_xor, digest FROM digest_sum WHERE id = 1"
     ).fetchone()
     if row is None or not isinstance(row[1], bytes) or not isinstance(row[3], bytes):
         return None
-    keys, keys_xor, answers, answers_xor, up_to, digest = row
-    found = DigestSum(keys, _number(keys_xor), answers, _number(answers_xor), up_to)
+    keys, keys_xor, answers, answers_xor, digest = row
+    found = DigestSum(keys, _number(keys_xor), answers, _number(answers_xor))
     return found if _digest_of(found) == digest else None
 
 
 def write_sum(connection: sqlite3.Connection, found: DigestSum) -> None:
     """Write the row."""
     keys_xor, answers_xor = found.keys_xor.to_bytes(KEY, "big"), found.answers_xor.to_bytes(SIZE, "big")
+    columns = "id, keys, keys_xor, answers, answers_xor, digest"
     connection.execute(
-        "INSERT OR REPLACE INTO digest_sum (id, keys, keys_xor, answers, answers_xor, unverified_up_to, digest) "
-        "VALUES (1, ?, ?, ?, ?, ?, ?)",
-        (found.keys, keys_xor, found.answers, answers_xor, found.unverified_up_to, _digest_of(found)),
+        f"INSERT OR REPLACE INTO digest_sum ({columns}) VALUES (1, ?, ?, ?, ?, ?)",  # noqa: S608 - named above
+        (found.keys, keys_xor, found.answers, answers_xor, _digest_of(found)),
     )
 
 
 def _digest_of(found: DigestSum) -> bytes:
-    values = (found.keys, found.keys_xor, found.answers, found.answers_xor, found.unverified_up_to)
+    values = (found.keys, found.keys_xor, found.answers, found.answers_xor)
     return key_digest(repr(values).encode(), 0, None)
-
-
-_SAMPLES = """
-    SELECT s.key, s.call, s.choice, c.provider, c.base_url, c.api_version, c.endpoint, q.body
-    FROM sample s JOIN call c ON c.id = s.call LEFT JOIN request q ON q.call = c.id
-    WHERE s.choice IS NOT NULL OR c.state = 'rejected' ORDER BY s.call
-"""
-_MOST_SAMPLES = 64
-_MOST_REASKS = 2
-
-
-def add_digests(connection: sqlite3.Connection) -> None:
-    """Give a digest to each key that its call's request still leads to, and write down count and sum.
-
-    The answers themselves get none: nobody can tell any more whether they are what the server sent.
-    """
-    last = connection.execute("SELECT coalesce(max(id), 0) FROM call").fetchone()[0]
-    found = DigestSum(unverified_up_to=last)
-    call, stems = None, []
-    for key, of, choice, *where, body in connection.execute(_SAMPLES).fetchall():
-        if of != call:
-            call, stems = of, list(_stems(where, body))
-        digest = key_digest(key, of, choice) if _leads_to(stems, key) else None
-        if digest is not None:
-            connection.execute("UPDATE sample SET digest = ? WHERE key = ?", (digest, key))
-        if digest is not None or choice is not None:
-            found = found.with_key(key, digest)
-    (responses,) = connection.execute("SELECT count(*) FROM response").fetchone()
-    write_sum(connection, found.plus(DigestSum(answers=responses)))
-
-
-def _stems(where: list[Any], body: Any) -> Iterator[Any]:
-    """Yield what the keys of a request begin with; the number of answers that was asked for is in none."""
-    if not isinstance(body, str):
-        return
-    place = encoded([KEY_VERSION, *where])
-    yield hashlib.sha256(place + body.encode())
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(fields, dict) and "n" in fields:
-        del fields["n"]
-        yield hashlib.sha256(place + encoded(fields))
-
-
-def _leads_to(stems: list[Any], key: bytes) -> bool:
-    for reask in range(_MOST_REASKS):
-        for sample in range(_MOST_SAMPLES):
-            for stem in stems:
-                whole = stem.copy()
-                whole.update(f"\0{sample}\0{reask}".encode())
-                if whole.digest() == key:
-                    return True
-    return False
 
 
 Step = str | Callable[[sqlite3.Connection], None]
@@ -207,10 +148,11 @@ APPLICATION_ID = 0x424F4E57
 
 _NEWER = "upgrade bonwise, or name another run folder"
 _FOREIGN = "name another file: nothing was changed in this one"
+OLDER = "take an older copy of it, or begin a new run folder"
 
 # Request and response stand apart from the figures of a call: the row that changes stays small, a change
 # does not write the texts again, and sums over all calls do not read them.
-_FIRST = (
+_TABLES: tuple[Step, ...] = (
     """
     CREATE TABLE owner (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -253,15 +195,17 @@ _FIRST = (
     )
     """,
     "CREATE TABLE request (call INTEGER PRIMARY KEY, body TEXT NOT NULL)",
-    "CREATE TABLE response (call INTEGER PRIMARY KEY, raw BLOB NOT NULL)",
+    "CREATE TABLE response (call INTEGER PRIMARY KEY, raw BLOB NOT NULL, digest BLOB)",
     """
     CREATE TABLE sample (
         key BLOB PRIMARY KEY,
         call INTEGER NOT NULL,
         choice INTEGER,
-        reading TEXT
+        reading TEXT,
+        digest BLOB
     ) WITHOUT ROWID
     """,
+    "CREATE INDEX sample_of_call ON sample (call)",
     """
     CREATE TABLE dropped (
         base_url TEXT NOT NULL,
@@ -272,12 +216,6 @@ _FIRST = (
         PRIMARY KEY (base_url, model, parameter)
     ) WITHOUT ROWID
     """,
-)
-
-_DIGESTS = (
-    "ALTER TABLE sample ADD COLUMN digest BLOB",
-    "ALTER TABLE response ADD COLUMN digest BLOB",
-    "CREATE INDEX sample_of_call ON sample (call)",
     """
     CREATE TABLE digest_sum (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -285,15 +223,17 @@ _DIGESTS = (
         keys_xor BLOB NOT NULL,
         answers INTEGER NOT NULL,
         answers_xor BLOB NOT NULL,
-        unverified_up_to INTEGER NOT NULL,
         digest BLOB NOT NULL
     )
     """,
-    add_digests,
+    lambda connection: write_sum(connection, DigestSum()),
 )
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (_FIRST, _DIGESTS)
-"""Steps that lead from each version to the next; the number of them is the current version."""
+FIRST_VERSION = 3
+"""Files of lower versions lack digests, and are refused."""
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (_TABLES,)
+"""Steps to the first version, and from each version to the next."""
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[Step]] = MIGRATIONS) -> None:
@@ -302,34 +242,31 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[Step]]
     Raises
     ------
     bonwise.errors.LedgerError
-        It is another program's, or a newer version made it.
+        It is another program's, or a version made it that this one does not read.
 
     Examples
     --------
     >>> connection = sqlite3.connect(":memory:", isolation_level=None)
     >>> migrate(connection)
-    >>> connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    >>> connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION,)
     True
     >>> connection.close()
     """
-    if _version(connection, len(migrations)) == len(migrations):
+    current = FIRST_VERSION + len(migrations) - 1
+    if _version(connection, current) == current:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for steps in migrations[_version(connection, len(migrations)) :]:
+        version = _version(connection, current)
+        for steps in migrations[version - FIRST_VERSION + 1 if version else 0 :]:
             for step in steps:
                 connection.execute(step) if isinstance(step, str) else step(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute(f"PRAGMA user_version = {current}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
-
-
-def is_older(connection: sqlite3.Connection) -> bool:
-    """Tell whether a file is a ledger that an older version made."""
-    return 0 < _version(connection, len(MIGRATIONS)) < len(MIGRATIONS)
 
 
 def _version(connection: sqlite3.Connection, current: int) -> int:
@@ -348,6 +285,8 @@ def _version(connection: sqlite3.Connection, current: int) -> int:
         return 0
     if version > current:
         raise LedgerError(f"written by a newer bonwise (version {version}, known up to {current})", hint=_NEWER)
+    if version < FIRST_VERSION:
+        raise LedgerError("an older bonwise wrote it, and it cannot be upgraded", hint=OLDER)
     return version
 
 
@@ -364,8 +303,7 @@ ANSWER_COLUMNS = """
 
 STORED = f"""
     SELECT s.call, s.choice, s.reading, s.digest, r.raw, r.digest,
-           CASE WHEN s.digest IS NULL OR r.digest IS NULL THEN (SELECT unverified_up_to FROM digest_sum) END, c.id,
-           {ANSWER_COLUMNS}
+           c.id, {ANSWER_COLUMNS}
     FROM sample s LEFT JOIN call c ON c.id = s.call LEFT JOIN response r ON r.call = s.call
     WHERE s.key = ? AND (s.choice IS NOT NULL OR s.digest IS NOT NULL OR c.state = 'rejected')
 """  # noqa: S608 - columns that are named here
@@ -381,14 +319,10 @@ def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
     bonwise.errors.LedgerError
         It is not what was written; the call is named.
     """
-    call, choice, reading, of_key, raw, of_answer, up_to, found = row[:8]
-    columns = row[8:]
+    call, choice, reading, of_key, raw, of_answer, found = row[:7]
+    columns = row[7:]
     because = "" if found == call else "the call is missing"
-    because = (
-        because
-        or key_trouble(key, call, choice, of_key, up_to)
-        or answer_trouble(call, columns, raw, of_answer, up_to)
-    )
+    because = because or key_trouble(key, call, choice, of_key) or answer_trouble(call, columns, raw, of_answer)
     if because:
         raise LedgerError(f"call {call} is damaged: {because}", hint=DAMAGED)
     _, _, status, _, model, fingerprint, *rest = columns
@@ -397,20 +331,20 @@ def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
     return Stored(call, choice, raw, status, reading, model, fingerprint, usage_from(counts), cost, sent, note)
 
 
-def key_trouble(key: Any, call: Any, choice: Any, digest: Any, up_to: Any) -> str:
-    """Say why a key does not lead to what it was written for, empty where it does or where nobody can tell."""
+def key_trouble(key: Any, call: Any, choice: Any, digest: Any) -> str:
+    """Say why a key does not lead to what it was written for, empty where it does."""
     if digest is None:
-        return "" if _may_lack_a_digest(call, up_to) else "the digest of a key is missing"
+        return "the digest of a key is missing"
     right = _is_digest(digest, key_digest, key, call, choice)
     return "" if right else "a key does not lead to the answer that was written for it"
 
 
-def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any, up_to: Any) -> str:
-    """Say why an answer is not what was written, empty where it is or where nobody can tell."""
+def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any) -> str:
+    """Say why an answer is not what was written, empty where it is."""
     if raw is None:
         return "its answer is missing"
     if digest is None:
-        return "" if _may_lack_a_digest(call, up_to) else "the digest of its answer is missing"
+        return "the digest of its answer is missing"
     right = _is_digest(digest, answer_digest, call, columns, raw)
     return "" if right else "its answer is not what was written"
 
@@ -459,10 +393,6 @@ def _is_digest(digest: Any, make: Callable[..., bytes], *values: Any) -> bool:
         return bool(make(*values) == digest)
     except (TypeError, ValueError):
         return False
-
-
-def _may_lack_a_digest(call: Any, up_to: Any) -> bool:
-    return isinstance(call, int) and isinstance(up_to, int) and call <= up_to
 
 
 def _damaged(call: int, column: str) -> LedgerError:
