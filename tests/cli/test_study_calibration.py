@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from auditing.tables import two_judges
-from bonwise.cli.study_command import command_of
+from bonwise.cli.shared_flags import command_of
 from bonwise.errors import UsageError
 from bonwise.studies.registration import study_of
 from cli.commands import strict
@@ -21,7 +21,7 @@ def scores(tmp_path):
 def run(*arguments):
     """Run the command by itself, as the command line's own application would."""
     app = typer.Typer(add_completion=False)
-    app.command()(command_of(study_of("calibration")))
+    app.command()(command_of(study_of("calibration").command))
     return typer.main.get_command(app).main([str(one) for one in arguments], standalone_mode=False)
 
 

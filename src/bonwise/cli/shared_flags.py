@@ -1,26 +1,36 @@
-"""The flags that commands share: how a table is opened, and where results go.
+"""Commands made from functions, and the flags that commands share: how a table is opened, where results go.
 
-A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.table.reading_options` declares.
-One whose type is a dataclass, such as `JsonOutput`, stands for those of its fields. `shared_flags` puts them into the
-signature that Typer reads.
+`command_of` makes a command that does nothing but call a public function. Others take the flags of a function by a
+parameter of type `Call`, and add what only a terminal needs: `shared_flags` puts the flags into the signature that
+Typer reads. A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.table.reading_options`
+declares; one whose type is a dataclass, such as `JsonOutput`, for those of its fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
+from sys import modules
+from types import MappingProxyType, NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import typer
 
 from bonwise.cli import arguments as given
+from bonwise.flags import Command, Flag, NoFlag
 from bonwise.printable import shell_path, shell_word
-from bonwise.table.reading_options import ReadingFlag, ReadingOptions
-from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
+from bonwise.table.reading_options import (
+    NO_PROPENSITY,
+    NOT_OF_LABELS,
+    ReadingFlag,
+    ReadingOptions,
+    keywords_of,
+)
+from bonwise.table.roles import COLUMN_FLAGS
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Part, Said
@@ -29,22 +39,17 @@ if TYPE_CHECKING:
 __all__ = [
     "NOT_OF_LABELS",
     "NO_PROPENSITY",
+    "Call",
     "JsonOutput",
     "Output",
     "Reading",
+    "command_of",
     "flags_of",
     "shared_flags",
     "with_parameters",
 ]
 
 K = TypeVar("K")
-
-NO_PROPENSITY: Mapping[str, str] = MappingProxyType({"--propensity-col": "no figure is weighted by propensities"})
-
-NOT_OF_LABELS: Mapping[str, str] = MappingProxyType(
-    {flag.name: "a file of labels has no such column" for role, flag in COLUMN_FLAGS.items() if role not in OF_LABELS}
-)
-"""Flags without which a command does, and why; see `shared_flags`."""
 
 _FIRST = ("labels", "oracle", "exclude")
 """Options whose flags stand where the parameter stands; the others, of how a file is written, stand last."""
@@ -195,19 +200,68 @@ class Output(JsonOutput):
 
 
 @dataclass(frozen=True)
+class Call:
+    """A public function, and what was said of its parameters on the command line."""
+
+    function: Callable[..., Any]
+    values: Mapping[str, Any]
+    """By parameter, as it was typed; None or an empty list where it was not."""
+    reading: Reading[Any]
+    """What was said about opening a table."""
+    _read: Mapping[str, Callable[[Any], Mapping[str, Any]]]
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files among the values."""
+        return (*(value for value in self.values.values() if isinstance(value, Path)), *self.reading.paths())
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the keywords of the function; one that was not given is absent, and has its default there.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A value that cannot be read.
+        """
+        own = {key: value for name, read in self._read.items() for key, value in read(self.values[name]).items()}
+        return own | cast("dict[str, Any]", self.reading.keywords())
+
+    def run(self, **changed: Any) -> Any:
+        """Call the function, with some keywords in the place of what was typed."""
+        return self.function(**{**self.keywords(), **changed})
+
+
+@dataclass(frozen=True)
 class _FlagGroup:
     """The flags in the place of a parameter."""
 
-    first: Mapping[str, tuple[Any, Any]]
-    """Annotation and default by name: those where the parameter stands, and those after all others."""
+    first: Mapping[str, Mapping[str, tuple[Any, Any]]]
+    """Annotation and default by name, of each part of the group that may be moved."""
     last: Mapping[str, tuple[Any, Any]]
-    """Annotation and default by name: those where the parameter stands, and those after all others."""
+    """Those after all others."""
     read: Callable[[Mapping[str, Any]], object]
     """Makes the value of the parameter from theirs."""
 
 
+def command_of(declared: Command) -> Callable[..., int]:
+    """Return the command: it reads the flags, calls the function, and writes and prints the result."""
+
+    def command(*, call: Call, output: JsonOutput) -> int:
+        read = call.paths() if declared.inputs is None else tuple(declared.inputs(call.values))
+        output.refuse_overwriting(*dict.fromkeys(read))
+        result = call.run()
+        output.deliver(result.document())
+        return declared.code(result)
+
+    command.__doc__ = declared.help
+    command.__annotations__["output"] = Output if declared.page else JsonOutput
+    return shared_flags(declared.without, of=declared.function, before=declared.before)(command)
+
+
 def shared_flags(
     without: Mapping[str, str] = MappingProxyType({}),
+    *,
+    of: Callable[..., Any] | None = None,
+    before: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Replace the parameters of a command that stand for shared flags by these flags.
 
@@ -215,21 +269,28 @@ def shared_flags(
     ----------
     without : mapping of str to str
         Flags of columns that the command has no use for, such as ``--propensity-col``, and why.
+    of : callable, optional
+        The function whose parameters a `Call` stands for.
+    before : mapping of str to str
+        As `bonwise.flags.Command.before`; also for the parameters of the command itself.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         hints = get_type_hints(command, include_extras=True)
         given_parameters = signature(command).parameters
-        groups = {name: group for name in given_parameters if (group := _group(hints[name], without)) is not None}
-        flags: dict[str, tuple[Any, Any]] = {}
+        groups = {
+            name: group for name in given_parameters if (group := _group(name, hints[name], without, of)) is not None
+        }
+        parts: dict[str, Mapping[str, tuple[Any, Any]]] = {}
         for name, parameter in given_parameters.items():
-            flags |= groups[name].first if name in groups else {name: (hints[name], parameter.default)}
+            parts |= groups[name].first if name in groups else {name: {name: (hints[name], parameter.default)}}
+        flags = {name: shown for part in _ordered(parts, before).values() for name, shown in part.items()}
         for group in groups.values():
             flags |= group.last
 
         @wraps(command)
         def run(**values: Any) -> int:
-            own = {name: value for name, value in values.items() if name in given_parameters}
+            own = {name: value for name, value in values.items() if name in given_parameters and name not in groups}
             return command(**own | {name: group.read(values) for name, group in groups.items()})
 
         del run.__wrapped__  # Typer would read the signature of the command itself
@@ -237,6 +298,14 @@ def shared_flags(
         return with_parameters(run, flags)
 
     return decorate
+
+
+def _ordered(parts: Mapping[str, Any], before: Mapping[str, str]) -> dict[str, Any]:
+    """Put each part that is to stand before another one there."""
+    order = [name for name in parts if name not in before]
+    for name, anchor in before.items():
+        order.insert(order.index(anchor), name)
+    return {name: parts[name] for name in order}
 
 
 def with_parameters(command: Callable[..., int], shown: Mapping[str, tuple[Any, Any]]) -> Callable[..., int]:
@@ -252,12 +321,16 @@ def with_parameters(command: Callable[..., int], shown: Mapping[str, tuple[Any, 
     return command
 
 
-def _group(hint: Any, without: Mapping[str, str]) -> _FlagGroup | None:
+def _group(
+    name: str, hint: Any, without: Mapping[str, str], function: Callable[..., Any] | None
+) -> _FlagGroup | None:
     if get_origin(hint) is Reading:
         return _reading(get_args(hint)[0], without)
+    if hint is Call and function is not None:
+        return _call(function, without)
     if isinstance(hint, type) and is_dataclass(hint):
         flags = {one.name: (one.metadata["flag"], one.default) for one in fields(hint)}
-        return _FlagGroup(flags, {}, lambda values: hint(**{name: values[name] for name in flags}))
+        return _FlagGroup({name: flags}, {}, lambda values: hint(**{field: values[field] for field in flags}))
     return None
 
 
@@ -278,7 +351,7 @@ def _reading(keywords: type, without: Mapping[str, str]) -> _FlagGroup:
         found = {flag.name: values[flag.parameter] for flags in taken.values() for flag in flags}
         return Reading({name: value for name, value in found.items() if value not in (None, [], False)})
 
-    return _FlagGroup(first, last, read)
+    return _FlagGroup({"reading": first}, last, read)
 
 
 def _parameter(flag: ReadingFlag) -> tuple[Any, Any]:
@@ -288,3 +361,108 @@ def _parameter(flag: ReadingFlag) -> tuple[Any, Any]:
         return Annotated[bool, option], False
     kind: Any = list[flag.kind] if flag.repeatable else flag.kind  # type: ignore[name-defined]
     return Annotated[kind | None, option], None
+
+
+@dataclass(frozen=True)
+class _Option:
+    """The flag or the argument of a parameter of a function, and what becomes of its value."""
+
+    name: str
+    """Of the value, as Typer calls it."""
+    shown: tuple[Any, Any]
+    """Annotation and default, from which Typer makes it."""
+    read: Callable[[Any], Mapping[str, Any]]
+    """Makes the keyword of the function from the value; one that is not made keeps its default."""
+    positional: bool = False
+
+
+def _call(function: Callable[..., Any], without: Mapping[str, str]) -> _FlagGroup:
+    """Return the arguments and flags of a function, with those that open its table."""
+    options = dict(_options(function))
+    table = _reading(function.__reading__, without) if hasattr(function, "__reading__") else _NO_TABLE
+    arguments = {name: {option.name: option.shown} for name, option in options.items() if option.positional}
+    flags = {name: {option.name: option.shown} for name, option in options.items() if not option.positional}
+
+    def read(values: Mapping[str, Any]) -> object:
+        typed = {name: values[option.name] for name, option in options.items()}
+        reading = cast("Reading[Any]", table.read(values))
+        return Call(function, typed, reading, {name: option.read for name, option in options.items()})
+
+    return _FlagGroup({**arguments, **table.first, **flags}, table.last, read)
+
+
+_NO_TABLE = _FlagGroup({}, {}, lambda _: Reading({}))
+
+
+def _options(function: Callable[..., Any]) -> Iterator[tuple[str, _Option]]:
+    """Yield what is typed for each parameter of a function; those that open its table aside."""
+    opening = keywords_of(function).__annotations__ if hasattr(function, "__reading__") else {}
+    for name, parameter in signature(function).parameters.items():
+        kind, flag = _flag_of(function, name)
+        if isinstance(flag, Flag):
+            yield name, _option(name, parameter, kind, flag)
+        elif flag is None and name in _SHARED:
+            yield name, _Option(name, (_SHARED[name], parameter.default), _named(name))
+        elif flag is None and name not in opening:
+            raise TypeError(f"the parameter {name} of {function.__name__} has no Flag")
+
+
+def _named(name: str) -> Callable[[Any], Mapping[str, Any]]:
+    return lambda value: {name: value}
+
+
+def _flag_of(function: Callable[..., Any], name: str) -> tuple[Any, Flag | NoFlag | None]:
+    """Return what is typed for a parameter, and its flag.
+
+    Without a flag its type is not looked at, nor with one that says its kind: it may name what only type checkers
+    import.
+    """
+    text = str(function.__annotations__.get(name, ""))
+    if not text.startswith("Annotated["):
+        return None, None
+    names = vars(modules[function.__module__])
+    hint, *said = cast("ast.Tuple", cast("ast.Subscript", ast.parse(text, mode="eval").body).slice).elts
+    flag = next(one for one in (_evaluated(part, names) for part in said) if isinstance(one, Flag | NoFlag))
+    kind = flag.kind if isinstance(flag, Flag) else None
+    return kind or (_evaluated(hint, names) if isinstance(flag, Flag) else None), flag
+
+
+def _evaluated(part: ast.expr, names: dict[str, Any]) -> Any:
+    return eval(compile(ast.Expression(part), "<annotation>", "eval"), names)  # noqa: S307 - of a function of bonwise
+
+
+def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _Option:
+    """Return what is typed for a parameter with a flag of its own."""
+    positional = parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+    default = parameter.default
+    kinds = [one for one in _members(hint) if one is not NoneType]
+    inner = next((get_args(one)[0] for one in kinds if get_origin(one) is not None), None)
+    typed_as: Any = list[inner] if inner is not None else Path if Path in kinds else kinds[0]  # type: ignore[valid-type]
+    # A flag that is repeated is never missing, and a default that cannot be typed is not shown.
+    missing = Parameter.empty if default is Parameter.empty and (positional or inner is None) else None
+    usual = default if inner is None and isinstance(default, str | int | float) else missing
+    if positional:
+        key = (flag.name or name).lower()
+        info: Any = typer.Argument(help=flag.help, show_default=False)
+    else:
+        option_name = flag.name or f"--{name.replace('_', '-')}"
+        key = option_name.removeprefix("--").replace("-", "_")
+        info = typer.Option(option_name, help=flag.help, show_default=usual not in (None, Parameter.empty))
+    annotation: Any = Annotated[typed_as | None if usual is None else typed_as, info]
+
+    def read(value: Any) -> dict[str, Any]:
+        if value is None or value == []:
+            return {name: ()} if default is Parameter.empty else {}
+        if flag.read is not None:
+            return {name: flag.read(value, flag.name or f"--{name.replace('_', '-')}")}
+        return {name: tuple(value) if isinstance(value, list) else value}
+
+    return _Option(key, (annotation, usual), read, positional)
+
+
+def _members(hint: Any) -> Sequence[Any]:
+    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+
+
+_SHARED: Mapping[str, Any] = MappingProxyType({"confidence": given.Confidence, "seed": given.Seed})
+"""Flags of parameters that several functions share, by the parameter; those that open a table aside."""

@@ -190,7 +190,7 @@ def _listed() -> int:
 def _command(name: str) -> Callable[..., int]:
     if name == "label-strategy":
         return label_strategy
-    from bonwise.cli.study_command import command_of
+    from bonwise.cli.shared_flags import command_of
     from bonwise.studies.registration import study_of
 
-    return command_of(study_of(name))
+    return command_of(study_of(name).command)

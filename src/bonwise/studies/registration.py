@@ -5,37 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bonwise.flags import Command, Flag
 from bonwise.studies.result import StudyDocument, study_class, study_names
+from bonwise.table.reading_options import NO_PROPENSITY
 
 if TYPE_CHECKING:
     from bonwise.auditing.settings import Settings
     from bonwise.documented import DocumentedResult
     from bonwise.studies.labelled_panels import LabelledPanels
 
-__all__ = ["NO_FLAG", "Flag", "NoFlag", "Study", "WithAudit", "studies", "study_of"]
+__all__ = ["SOURCE", "Study", "WithAudit", "studies", "study_of"]
 
 
-@dataclass(frozen=True)
-class Flag:
-    """The flag of a parameter that is a study's own: ``folds: Annotated[int, Flag("Parts of the prompts.")] = 5``.
-
-    A sequence becomes a flag that may be repeated. The parameters that several studies share, such as ``labels``,
-    have their flags already.
-    """
-
-    help: str
-    name: str = ""
-    """Such as ``--covariate``; made from the parameter where empty."""
-
-
-@dataclass(frozen=True)
-class NoFlag:
-    """Says that a parameter has no flag."""
-
-
-NO_FLAG = NoFlag()
+SOURCE = Flag("Scores (CSV, JSONL, Parquet, a folder of responses).", "FILE", Path)
+"""What is typed for the table of a study."""
 
 
 def _always(_: Settings) -> bool:
@@ -66,8 +52,11 @@ class Study:
     document: type[StudyDocument]
     """Of its documents."""
     with_audit: WithAudit | None = None
-    source: str = "Scores (CSV, JSONL, Parquet, a folder of responses)."
-    """What the help says of the table."""
+
+    @property
+    def command(self) -> Command:
+        """What is typed for it."""
+        return Command(self.function, self.document.about, without=NO_PROPENSITY)
 
 
 def study_of(name: str) -> Study:

@@ -6,6 +6,7 @@ Commands take a parameter ``reading`` of that type, see `bonwise.cli.shared_flag
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -13,12 +14,13 @@ from functools import cache
 from inspect import Parameter, cleandoc, signature
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from bonwise.errors import UsageError
 from bonwise.printable import quoted, shell_word
 from bonwise.table.checks import AnnotatorRule, Shape, check_annotator_rule, check_shape, names_of
-from bonwise.table.roles import COLUMN_FLAGS
+from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_IT_STANDS",
+    "NOT_OF_LABELS",
+    "NO_PROPENSITY",
     "ColumnKeywords",
     "LabelKeywords",
     "LabelledInOrderKeywords",
@@ -312,6 +316,14 @@ class ReadingOptions:
 AS_IT_STANDS = ReadingOptions()
 """Where nothing was said."""
 
+NO_PROPENSITY: Mapping[str, str] = MappingProxyType({"--propensity-col": "no figure is weighted by propensities"})
+"""Flags without which a command does, and why."""
+
+NOT_OF_LABELS: Mapping[str, str] = MappingProxyType(
+    {flag.name: "a file of labels has no such column" for role, flag in COLUMN_FLAGS.items() if role not in OF_LABELS}
+)
+"""Those of columns that a file of labels lacks."""
+
 
 def keywords_of(function: Callable[..., Any]) -> type:
     """Return the list of keywords that a function decorated with `opens_a_table` takes."""
@@ -324,7 +336,7 @@ def opens_a_table(function: Function) -> Function:
 
     Editors and type checkers know them by the annotation, ``Unpack[ReadingKeywords]``; `help` and notebooks by this.
     """
-    given = dict(signature(function).parameters)
+    given = {name: _without_flag(one) for name, one in signature(function).parameters.items()}
     taken: type = globals()[str(given.pop("reading").annotation).removeprefix("Unpack[").removesuffix("]")]
     kinds = taken.__annotations__
     for one in fields(ReadingOptions):
@@ -337,6 +349,15 @@ def opens_a_table(function: Function) -> Function:
     if function.__doc__ is not None:  # python -OO leaves documentation out
         function.__doc__ = _with_descriptions(function.__doc__, set(kinds))
     return function
+
+
+def _without_flag(parameter: Parameter) -> Parameter:
+    """Show the type of a parameter alone, not what is said of its flag."""
+    text = str(parameter.annotation)
+    if not text.startswith("Annotated["):
+        return parameter
+    kind = cast("ast.Tuple", cast("ast.Subscript", ast.parse(text, mode="eval").body).slice).elts[0]
+    return parameter.replace(annotation=ast.unparse(kind))
 
 
 def _with_descriptions(text: str, names: set[str]) -> str:

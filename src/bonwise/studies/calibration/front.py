@@ -15,13 +15,14 @@ from bonwise.auditing.settings import Settings
 from bonwise.documented import DocumentedResult
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.extras import TREES
+from bonwise.flags import Flag
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
 from bonwise.studies.calibration.judge_calibration import JudgeCalibration, calibrate_judge
 from bonwise.studies.calibration.result import CalibrationDocument, CalibrationSettings
 from bonwise.studies.calibration.sentences import calibration_sentences
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.studies.registration import Flag, Study
+from bonwise.studies.registration import SOURCE, Study
 from bonwise.table.cell_scores import mean_of_judge
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.facts import JudgeCounts
@@ -168,7 +169,7 @@ class CalibrationStudy(DocumentedResult):
 
 @opens_a_table
 def study_calibration(
-    source: ScoreSource,
+    source: Annotated[ScoreSource, SOURCE],
     *,
     covariates: Annotated[
         str | Sequence[str],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
@@ -12,13 +13,14 @@ from bonwise.auditing.settings import Settings
 from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
+from bonwise.flags import NO_FLAG, Flag
 from bonwise.printable import listed, quoted
 from bonwise.stats.estimate import Estimate
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.mix.mixture import MixPoint, mix_change, mix_curve, mix_sums
 from bonwise.studies.mix.result import CurveAt, MixCounts, MixDocument, MixJudge, MixSettings
 from bonwise.studies.mix.sentences import mix_findings
-from bonwise.studies.registration import NO_FLAG, Flag, Study, WithAudit
+from bonwise.studies.registration import Study, WithAudit
 from bonwise.table.checks import CONFIDENCE, SEED, names_of
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.table.panel import Panel, lay_out
@@ -83,7 +85,7 @@ class MixStudy(DocumentedResult):
 
 @opens_a_table
 def study_mix(
-    source: ScoreSource,
+    source: Annotated[ScoreSource, Flag("Scores (CSV, JSONL, Parquet, a folder).", "FILE", Path)],
     *,
     control: Annotated[str | Sequence[str], Flag("A candidate that is easy to tell apart (repeatable).")],
     confidence: float = CONFIDENCE,
@@ -217,5 +219,4 @@ STUDY = Study(
     with_audit=WithAudit(
         "What easy candidates do to the figures", mix_of, when=lambda settings: bool(settings.control)
     ),
-    source="Scores (CSV, JSONL, Parquet, a folder).",
 )

@@ -10,13 +10,14 @@ from bonwise.auditing.settings import Settings
 from bonwise.documented import DocumentedResult
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
+from bonwise.flags import Flag
 from bonwise.report.numbers import counted
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.studies.registration import Flag, Study, WithAudit
+from bonwise.studies.registration import SOURCE, Study, WithAudit
 from bonwise.studies.requirements.noisy_oracle import MOST_CELLS, MOST_PAIRS, NoisyOracle, affordable, points
 from bonwise.studies.requirements.requirement import Requirement, held_against, no_curve, recovered, required
 from bonwise.studies.requirements.result import (
@@ -77,7 +78,7 @@ class RequirementsStudy(DocumentedResult):
 
 @opens_a_table
 def study_requirements(
-    source: ScoreSource,
+    source: Annotated[ScoreSource, SOURCE],
     *,
     targets: Annotated[
         Sequence[float], Flag("A wanted recovery (repeatable) [0.25, 0.5, 0.75, 0.9].", "--target")

@@ -11,9 +11,10 @@ from bonwise.auditing.settings import Settings
 from bonwise.documented import DocumentedResult
 from bonwise.documents.studies.shortlist import ShortlistDocument, ShortlistJudge, ShortlistSettings
 from bonwise.estimates import EstimateRecord
+from bonwise.flags import Flag
 from bonwise.stats.shortlist import shortlist_recall
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.studies.registration import Flag, Study, WithAudit
+from bonwise.studies.registration import SOURCE, Study, WithAudit
 from bonwise.table.checks import CONFIDENCE
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
@@ -47,7 +48,7 @@ class ShortlistStudy(DocumentedResult):
 
 @opens_a_table
 def study_shortlist(
-    source: str | Path | pd.DataFrame,
+    source: Annotated[str | Path | pd.DataFrame, SOURCE],
     *,
     keep: Annotated[int, Flag("Places on the shortlist.")] = 2,
     confidence: float = CONFIDENCE,
