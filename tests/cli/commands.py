@@ -84,8 +84,8 @@ def pool_file(path, pools):
 
 def every_command():
     """Return every command of the command line by its words."""
-    app = app_for(["--help"])
-    found = {one.name: one.callback for one in app.registered_commands}
+    names = [one.name for one in app_for(["--help"]).registered_commands]
+    found = {name: app_for([name]).registered_commands[0].callback for name in names}
     for group in ("labels", "prompts", "ledger", "stack", "factor"):
         inner = app_for([group]).registered_groups[0].typer_instance
         found |= {f"{group} {one.name}": one.callback for one in inner.registered_commands}

@@ -181,14 +181,14 @@ class Audit(DocumentedResult):
         bonwise.errors.FileError
             The page cannot be written, or the file beside it is there already and holds something else.
         """
-        from bonwise.auditing.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
+        from bonwise.auditing.page import write_page
 
         write_page(self, path, pools=pools, gates=gates, also=also)
 
     @property
     def drawings(self) -> list[Drawing[FigureData]]:
         """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
-        from bonwise.auditing.page import page_drawings  # noqa: PLC0415 - loaded only to be shown
+        from bonwise.auditing.page import page_drawings
 
         return page_drawings(self)
 
@@ -419,7 +419,7 @@ def _compared(pairs: JudgePairs) -> tuple[JudgesCompared, ...]:
 def _annotators(table: ScoreTable, judges: Sequence[JudgeAudit], settings: Settings) -> Annotators | None:
     if table.annotators is None:
         return None
-    from bonwise.auditing.annotators import annotators_of  # noqa: PLC0415 - few tables have annotators
+    from bonwise.auditing.annotators import annotators_of
 
     return annotators_of(table, table.annotators, judges, settings)
 

@@ -1,47 +1,18 @@
-"""The commands, one module each; a process imports only the module of the command that it runs."""
+"""The commands that packages declare; a process imports only the module of the command that it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated
 
 import typer
 
+from bonwise.cli.shared_flags import command_of
+from bonwise.declared import declared
+from bonwise.flags import Command
+
 __all__ = ["app_for"]
-
-_COMMANDS = {
-    "demo": "first_steps",
-    "doctor": "first_steps",
-    "convert": "first_steps",
-    "judge": "judge",
-    "select": "select",
-    "audit": "audit",
-    "compare": "comparing",
-    "route": "judge_studies",
-    "learn": "judge_studies",
-    "confidence": "judge_studies",
-    "plan": "planning",
-    "monitor": "planning",
-    "watch": "comparing",
-    "serve": "servers",
-    "mcp": "servers",
-    "preferences": "preferences",
-    "judges": "lookups",
-    "strategies": "lookups",
-    "schema": "lookups",
-}
-"""In the order of the help: each is a function of that name in a module of this room."""
-
-_GROUPS = {
-    "labels": "bonwise.cli.labels",
-    "factor": "bonwise.cli.factor",
-    "study": "bonwise.cli.studies",
-    "stack": "bonwise.cli.stack",
-    "prompts": "bonwise.cli.lookups",
-    "ledger": "bonwise.cli.ledger",
-}
-"""Commands that have commands of their own, and the module that holds them as ``app``, or makes it: ``app_for``."""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
@@ -63,23 +34,41 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         callback=_options,
     )
-    everything = (*_COMMANDS, *_GROUPS)
-    asked = arguments[0] if arguments and arguments[0] in everything else None
-    for name in everything if asked is None else (asked,):
-        if name in _GROUPS:
-            app.add_typer(_group(name, arguments))
+    places = _places()
+    asked = next((one for one in arguments if one != "--"), None)
+    for name, place in places.items() if asked not in places else [(asked, places[asked])]:
+        made = _made(place, arguments, name)
+        if isinstance(made, typer.Typer):
+            app.add_typer(made)
         else:
-            app.command(name)(getattr(import_module(f"bonwise.cli.{_COMMANDS[name]}"), name))
+            app.command(name, help=made.__doc__)(made if name == asked else _listed)
     return app
 
 
-def _group(name: str, arguments: Sequence[str]) -> typer.Typer:
-    module = import_module(_GROUPS[name])
-    if hasattr(module, "app_for"):
-        made: typer.Typer = module.app_for(arguments[arguments.index(name) + 1 :] if name in arguments else None)
-        return made
-    held: typer.Typer = module.app
+def _places() -> dict[str, str]:
+    """Return module and attribute of every command, with a colon between, in the order of the help.
+
+    A package declares its own: ``COMMANDS = {"watch": (130, "front:COMMAND")}``. There is a
+    `bonwise.flags.Command`, a function, or of commands that have commands of their own what holds them or makes it.
+    """
+    found = [(place, name, f"{package}.{at}") for package, name, (place, at) in declared("COMMANDS")]
+    return {name: at for _, name, at in sorted(found)}
+
+
+def _made(place: str, arguments: Sequence[str], name: str) -> typer.Typer | Callable[..., int]:
+    module, _, attribute = place.partition(":")
+    made = getattr(import_module(module), attribute)
+    if isinstance(made, Command):
+        return command_of(made)
+    if attribute == "app_for":
+        group: typer.Typer = made(arguments[arguments.index(name) + 1 :] if name in arguments else None)
+        return group
+    held: typer.Typer | Callable[..., int] = made
     return held
+
+
+def _listed() -> int:
+    raise AssertionError("a command that is only listed cannot run")
 
 
 def _show_version(wanted: bool) -> None:

@@ -3,3 +3,5 @@
 DOCUMENTS = {"compare": ("result:PickComparison", "view:describe")}
 
 PUBLIC = {"front": ("compare",), "result": ("PickComparison",)}
+
+COMMANDS = {"compare": (70, "front:COMMAND")}

@@ -103,7 +103,7 @@ def _refuse_apart(table: RatingTable, judges: RatingArrays) -> None:
 
 
 def _components(graph: sparse.csr_array) -> tuple[int, npt.NDArray[np.int32]]:
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - needed here alone
+    from scipy.sparse.csgraph import connected_components
 
     count, group = connected_components(graph, directed=False)
     return int(count), group

@@ -82,7 +82,7 @@ class StackFit(DocumentedResult):
 
     def document(self) -> StackDocument:
         """Return the document of schema ``bonwise.stack/1``, which also applies the stack."""
-        from bonwise.stacks.measures import stack_document  # noqa: PLC0415 - loaded only to be shown
+        from bonwise.stacks.measures import stack_document
 
         return stack_document(self)
 

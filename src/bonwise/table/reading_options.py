@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from inspect import Parameter, cleandoc, signature
+from inspect import Parameter, cleandoc, getsource, signature
+from itertools import pairwise
 from pathlib import Path
 from textwrap import indent
 from types import MappingProxyType
@@ -372,7 +373,14 @@ def _with_descriptions(text: str, names: set[str]) -> str:
 
 @cache
 def _descriptions() -> Mapping[str, str]:
-    """Return the lines of the documentation that describe each option."""
-    text = cleandoc(ReadingOptions.__doc__ or "")
-    entries = re.finditer(r"^(\w+) : .*\n(?: {4}.*\n)*", text, re.MULTILINE)
-    return {entry[1]: entry[0].rstrip("\n") for entry in entries}
+    """Return the lines of the documentation that describe each option, from the strings under the fields."""
+    own = cast("ast.ClassDef", ast.parse(getsource(ReadingOptions)).body[0]).body
+    return {
+        declared.target.id: f"{declared.target.id} : {ast.unparse(declared.annotation)}\n"
+        + indent(cleandoc(below.value.value), "    ")
+        for declared, below in pairwise(own)
+        if isinstance(declared, ast.AnnAssign) and isinstance(declared.target, ast.Name)
+        if isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    }

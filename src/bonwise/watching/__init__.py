@@ -3,3 +3,5 @@
 DOCUMENTS = {"watch": ("result:Watch", "view:describe")}
 
 PUBLIC = {"front": ("watch",), "result": ("Watch",)}
+
+COMMANDS = {"watch": (130, "front:COMMAND")}

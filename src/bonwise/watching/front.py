@@ -3,165 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-import numpy as np
+from bonwise.flags import Command, Flag
+from bonwise.table.checks import CONFIDENCE
+from bonwise.table.reading_options import NOT_OF_LABELS, PickKeywords, ReadingOptions, opens_a_table
 
-from bonwise.auditing.result import AuditDocument, JudgeFound
-from bonwise.errors import FileError, UsageError
-from bonwise.extras import TABLES
-from bonwise.loading import read_document
-from bonwise.printable import listed, quoted
-from bonwise.release import release
-from bonwise.results import given
-from bonwise.table.checks import CONFIDENCE, check_confidence, check_seed, check_whole
-from bonwise.table.reading import RowSource, name_of
-from bonwise.table.reading_options import PickKeywords, ReadingOptions, opens_a_table
-from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks, not_watched
-from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, read_log, way_of
-from bonwise.watching.result import (
-    SettingsChange,
-    Watch,
-    WatchData,
-    WatchedSignal,
-    WatchSettings,
-)
-from bonwise.watching.sentences import sentences, verdict_of
-from bonwise.watching.signals import RECOVERY, SIGNALS, LabelledPicks, LoggedSignal, labelled_picks, signal_of
+if TYPE_CHECKING:
+    from bonwise.table.reading import RowSource
+    from bonwise.watching.result import Watch
 
-__all__ = ["FIRST", "YEAR", "AuditBaseline", "audit_baseline", "audit_file", "baseline_files", "watch"]
-
-_METRICS = {"tie_rate": "top1_tie_rate", RECOVERY: "recovery"}
-"""Signals that an audit knows, and the metric that is the same."""
-
-_HINT = "give the JSON of bonwise audit --json, or files of picks that end in .jsonl"
-
-
-@dataclass(frozen=True, eq=False)
-class AuditBaseline:
-    """The signals that an audit knows."""
-
-    source: str
-    judge: str
-    levels: Mapping[str, AuditedLevel] = field(repr=False)
-    """By signal."""
-    missing: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Why the audit lacks a signal that audits know."""
-
-
-def baseline_files(named: str | Path | Sequence[str | Path]) -> tuple[Path | None, tuple[Path, ...]]:
-    """Return the audit among the files of a baseline, and the files of picks.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Two audits.
-    """
-    files = files_of(named)
-    audits = [path for path in files if audit_file(path)]
-    if len(audits) > 1:
-        raise UsageError(f"{len(audits)} audits are given as the baseline", hint="give one of them")
-    return (audits[0] if audits else None), tuple(path for path in files if not audit_file(path))
-
-
-def audit_file(path: Path) -> bool:
-    """Tell whether a file is an audit by its ending."""
-    return path.suffix.lower() == ".json"
-
-
-def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -> AuditBaseline:
-    """Read an audit.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    judge : str, optional
-        Whose figures, where it holds several judges; without it the judge that the picks name.
-    picks : sequence of LoggedPick
-        The log that is watched.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file is not an audit.
-    bonwise.errors.UsageError
-        Several judges, and none is chosen.
-    """
-    document = read_document(path, AuditDocument, hint=_HINT)
-    name = _judge_of(document, path, judge, picks)
-    found = document.judges[name]
-    levels = dict(_levels(found, str(path)))
-    missing = {
-        signal: f"{path} {_without(found, metric)}" for signal, metric in _METRICS.items() if signal not in levels
-    }
-    return AuditBaseline(str(path), name, levels, missing)
-
-
-def _judge_of(document: AuditDocument, path: Path, judge: str | None, picks: Sequence[LoggedPick]) -> str:
-    names = list(document.judges)
-    if judge is not None and judge not in names:
-        raise UsageError(f"{path}: no judge named {quoted(judge)}", hint=f"the judges are {listed(names)}")
-    said = {str(pick.settings["judge"]) for pick in picks if pick.settings.get("judge")}
-    matching = [name for name in names if name in said]
-    if judge is None and len(names) > 1 and len(matching) != 1:
-        raise UsageError(f"{path} holds {len(names)} judges", hint=f"choose one with --judge: {listed(names)}")
-    return judge or (names[0] if len(names) == 1 else matching[0])
-
-
-def _levels(found: JudgeFound, source: str) -> Iterator[tuple[str, AuditedLevel]]:
-    for signal, metric in _METRICS.items():
-        one = found.metrics.get(metric)
-        room = _room(found) if signal == RECOVERY else None
-        told = one is not None and (signal != RECOVERY or (room is not None and one.se is not None))
-        if one is not None and one.estimate is not None and told:
-            # A share has bounds also where no prompt differs from another.
-            se = float(one.se or 0.0)
-            draws = None if room is None else room * one.n
-            yield signal, AuditedLevel(source, float(one.estimate), se, one.low, one.high, one.n, draws)
-
-
-def _room(found: JudgeFound) -> float | None:
-    """Return the mean possible gain of a prompt; None where labels are not seen to lie in [0, 1]."""
-    oracle, random = (found.metrics.get(name) for name in ("value_oracle", "value_random"))
-    if oracle is None or random is None or oracle.estimate is None or random.estimate is None:
-        return None
-    return oracle.estimate - random.estimate if 0 <= random.estimate < oracle.estimate <= 1 else None
-
-
-def _without(found: JudgeFound, metric: str) -> str:
-    one = found.metrics.get(metric)
-    if one is None or one.estimate is None or metric != _METRICS[RECOVERY]:
-        return f"holds no {metric}" if one is None else f"holds no {metric}: {one.reason or 'it is undefined'}"
-    if one.se is None:
-        return f"holds no {metric}: it has no standard error"
-    return "has labels outside 0 to 1: state their scale in the audit, such as --label-scale 1:5"
-
-
-FIRST = 14
-"""Periods of the log that are the baseline where none is given."""
-
-YEAR = 365
-"""Looks over which the chance of a false alarm is spent."""
-
-_MOST_CHANGES = 20
-
-_MAY_DIFFER = frozenset({"seed"})
-"""Settings that differ between lines of one policy."""
+__all__ = ["watch"]
 
 
 @opens_a_table
 def watch(  # noqa: PLR0913 - all but the files are named
-    picks: str | Path | Sequence[str | Path],
+    picks: Annotated[
+        str | Path | Sequence[str | Path],
+        Flag("Picks in the order of time, one file per day or with a time per line.", "FILES", list[str]),
+    ],
     *,
-    baseline: str | Path | Sequence[str | Path] | None = None,
-    labels: RowSource | None = None,
-    by: str | int | None = None,
-    time: str | None = None,
-    first: int | None = None,
-    judge: str | None = None,
-    year: int = YEAR,
+    baseline: Annotated[
+        str | Path | Sequence[str | Path] | None,
+        Flag("An audit (.json), or earlier picks; quote a pattern. Repeatable.", kind=list[str]),
+    ] = None,
+    labels: Annotated[RowSource | None, Flag("Oracle labels of some picks: watches recovery.", kind=Path)] = None,
+    by: Annotated[str | int | None, Flag("A period: file, hour, day, week, or a number of picks.")] = None,
+    time: Annotated[str | None, Flag("Key of a line that holds its time.")] = None,
+    first: Annotated[int | None, Flag("Periods of the log that are its own baseline [14].")] = None,
+    judge: Annotated[str | None, Flag("The judge of an audit that holds several.")] = None,
+    year: Annotated[int, Flag("Looks over which the chance of a false alarm is spent.")] = 365,
     confidence: float = CONFIDENCE,
     seed: int = 0,
     **reading: Unpack[PickKeywords],
@@ -220,174 +92,43 @@ def watch(  # noqa: PLR0913 - all but the files are named
     >>> found, found.signals["tie_rate"].alarm.since
     (<Watch over 26 periods: tie_rate>, '21')
     """
-    TABLES.require("watching picks")
-    _check(confidence, year, seed, first)
-    options = ReadingOptions.of(watch, reading, labels=labels)
-    audit, earlier = baseline_files(baseline) if baseline is not None else (None, ())
-    files = _watched_files(picks, earlier)
-    if earlier and first is not None:
-        raise UsageError("both a baseline of picks and the first periods are named", hint="drop --first or the files")
-    log, begins, way = _log(files, earlier, by, time, first or FIRST)
-    audited = None if audit is None else audit_baseline(audit, judge, log.picks)
-    if judge is not None and audited is None:
-        raise UsageError("a judge is named, and the baseline is no audit", hint="drop --judge, or give the audit")
-    labelled = None if labels is None else labelled_picks(log, options, str(files[0]))
-    settings = WatchSettings(
-        confidence=float(confidence),
-        by=str(way[0]),
-        year=int(year),
-        seed=int(seed),
-        version=release(),
-        **given(
-            time=way[1],
-            first=None if earlier else int(first or FIRST),
-            audit=None if audited is None else audited.source,
-            labels=None if labels is None else name_of(labels, "labels"),
-        ),
-    )
-    own = f"the first {begins} periods of the log" if not earlier else "files of earlier picks"
-    rule = WatchRule(settings, log.names, begins)
-    signals = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
-    data = _data(log, begins, files, earlier, labelled)
-    return Watch(
-        verdict=verdict_of(signals),
-        sentences=list(sentences(signals, data, settings)),
-        signals=signals,
-        data=data,
-        settings=settings,
+    from bonwise.watching.engine import watched
+
+    return watched(
+        picks,
+        ReadingOptions.of(watch, reading, labels=labels),
+        baseline=baseline,
+        by=by,
+        time=time,
+        first=first,
+        judge=judge,
+        year=year,
+        confidence=confidence,
+        seed=seed,
     )
 
 
-def _check(confidence: float, year: int, seed: int, first: int | None) -> None:
-    check_confidence(confidence)
-    check_seed(seed)
-    check_whole("year", year, least=1)
-    if first is not None:
-        check_whole("first", first, least=1)
+def _files(typed: Mapping[str, Any]) -> Iterator[str | Path | None]:
+    from bonwise.watching.engine import baseline_files
+    from bonwise.watching.pick_log import files_of
+
+    audit, earlier = baseline_files(typed["baseline"]) if typed["baseline"] else (None, ())
+    yield from (*files_of(typed["picks"]), *earlier, audit, typed["labels"])
 
 
-def _watched_files(picks: str | Path | Sequence[str | Path], earlier: Sequence[Path]) -> tuple[Path, ...]:
-    known = {path.resolve() for path in earlier}
-    files = tuple(path for path in files_of(picks) if path.resolve() not in known)
-    if not files:
-        raise UsageError("no file is left to watch: all of them are the baseline", hint="name files of later picks")
-    documents = [path for path in files if audit_file(path)]
-    if documents:
-        raise UsageError(f"{documents[0]} is no file of picks", hint="an audit follows --baseline")
-    return files
+COMMAND = Command(
+    watch,
+    """Tell what moved in the picks of production.
 
+    Watches ties, margins, order effect, unscored share, cost, length and, with labels, recovery. Made for a daily
+    job: run it over the growing set of files.
 
-def _log(
-    files: Sequence[Path], earlier: Sequence[Path], by: str | int | None, time: str | None, first: int
-) -> tuple[DividedLog, int, tuple[str | int, str | None]]:
-    """Return all picks in their periods, how many of these are the baseline, and what a period is."""
-    before, after = read_log(earlier, time), read_log(files, time)
-    for paths, lines in ((earlier, before), (files, after)):
-        if paths and not lines:
-            raise FileError(f"{paths[0]}: no picks", hint="check that whatever wrote it has finished")
-    way = way_of(by, time, [*before, *after])
-    later = divided(after, *way)
-    if not earlier:
-        return later, min(first, len(later.names)), way
-    reference = divided(before, *way)
-    if reference.names and later.names and way[1] is not None and reference.names[-1] >= later.names[0]:
-        raise UsageError(
-            f"the baseline ends at {reference.names[-1]} and the watched picks begin at {later.names[0]}",
-            hint="watch picks of a later time than the baseline",
-        )
-    return reference.before(later), len(reference.names), way
+    Exit codes: 0 nothing moved, 1 a signal moved, 3 too early to say.
 
-
-def _signals(
-    log: DividedLog,
-    rule: WatchRule,
-    audited: AuditBaseline | None,
-    labelled: LabelledPicks | None,
-    own: str,
-    *,
-    ranked_first: bool,
-) -> Iterator[tuple[str, WatchedSignal]]:
-    lines = [pick.line for pick in log.picks]
-    for name in SIGNALS:
-        if name == RECOVERY:
-            yield name, _recovery(rule, audited, labelled, own, ranked_first=ranked_first)
-            continue
-        signal = signal_of(name, lines, log.period)
-        if not signal.period.size:
-            reason = next(iter(signal.undefined), "there is no pick")
-            yield name, not_watched(signal, f"{reason}")
-        elif audited is not None and name in audited.levels and not ranked_first:
-            yield name, by_bound(signal, _against_audit(rule, own=True), audited.levels[name])
-        else:
-            yield name, _ranked(signal, rule, _source(name, audited, own, ranked_first=ranked_first))
-
-
-def _ranked(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
-    if rule.baseline == len(rule.names):
-        return not_watched(signal, "all periods are the baseline", early=True)
-    return by_ranks(signal, rule, source)
-
-
-def _recovery(
-    rule: WatchRule,
-    audited: AuditBaseline | None,
-    labelled: LabelledPicks | None,
-    own: str,
-    *,
-    ranked_first: bool,
-) -> WatchedSignal:
-    nothing = np.empty(0)
-    none = LoggedSignal(RECOVERY, nothing, nothing, np.empty(0, dtype=np.int64))
-    if labelled is None:
-        return not_watched(none, "no labels were given: add --labels FILE")
-    signal = labelled.signal
-    if not signal.period.size:
-        return not_watched(signal, "no pool is labelled completely")
-    if audited is None or RECOVERY not in audited.levels:
-        return _ranked(signal, rule, _source(RECOVERY, audited, own))
-    if not labelled.unit_scale:
-        return not_watched(signal, "labels lie outside 0 to 1: state their scale, such as --label-scale 1:5")
-    return by_bound(signal, _against_audit(rule, own=not ranked_first), audited.levels[RECOVERY])
-
-
-def _source(name: str, audited: AuditBaseline | None, own: str, *, ranked_first: bool = False) -> str:
-    """Name the baseline of a signal, and why it is not the audit where one was given that should tell it."""
-    missing = None if audited is None or ranked_first else audited.missing.get(name)
-    return own if missing is None else f"{own}, because {missing}"
-
-
-def _against_audit(rule: WatchRule, *, own: bool) -> WatchRule:
-    """Watch every period of a log that would be its own baseline: the audit takes that place."""
-    return replace(rule, baseline=0 if own else rule.baseline)
-
-
-def _data(
-    log: DividedLog, begins: int, files: Sequence[Path], earlier: Sequence[Path], labelled: LabelledPicks | None
-) -> WatchData:
-    baseline = int((log.period < begins).sum())
-    return WatchData(
-        picks=len(log.picks) - baseline,
-        baseline_picks=baseline,
-        files=[str(path) for path in files],
-        baseline_files=[str(path) for path in earlier],
-        periods=list(log.names[begins:]),
-        baseline_periods=list(log.names[:begins]),
-        left_out=log.left_out,
-        changes=list(_changes(log))[-_MOST_CHANGES:],
-        **given(repeated=(labelled.repeated or None) if labelled is not None else None),
-    )
-
-
-def _changes(log: DividedLog) -> Iterator[SettingsChange]:
-    """Yield the periods whose picks have other settings than those before."""
-    found: dict[int, set[str]] = {}
-    settings: Mapping[str, object] = log.picks[0].settings if log.picks else {}
-    for at, pick in zip(log.period.tolist(), log.picks, strict=True):
-        mine = pick.settings
-        if mine != settings:
-            keys = {key for key in mine.keys() | settings.keys() if mine.get(key) != settings.get(key)}
-            found.setdefault(at, set()).update(keys - _MAY_DIFFER)
-            settings = mine
-    for at, keys in found.items():
-        if keys:
-            yield SettingsChange(period=log.names[at], changed=sorted(keys))
+    The columns named are those of the label file.
+    """,
+    without=NOT_OF_LABELS,
+    before={"reading": "confidence"},
+    inputs=_files,
+    code=lambda found: {"nothing moved": 0, "moved": 1, "too early": 3}[found.verdict],
+)

@@ -1,0 +1,211 @@
+"""Two sets of logged picks, paired by prompt: what each is worth, what it took, and the differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bonwise.auditing.comparison import Compared, choices, differing_by_nothing, pick_alike, turned
+from bonwise.auditing.judge_metrics import panel_influences
+from bonwise.auditing.labelling import label_state
+from bonwise.auditing.logged_picks import logged_panels, logged_table, picks_made, read_picks
+from bonwise.auditing.result import ChoiceRecord
+from bonwise.auditing.settings import Settings
+from bonwise.comparing.result import CompareSettings, PickComparison, PicksSide
+from bonwise.errors import InputError
+from bonwise.estimates import estimate_records
+from bonwise.release import release
+from bonwise.results import given
+from bonwise.stats.catalog import OF_PICKS
+from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
+from bonwise.stats.estimate import Estimate, under_method
+from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.table.facts import DroppedPrompt, labels_left_out, unused_labels
+from bonwise.table.panel import LabelsInPart, Panel
+from bonwise.table.picks import Pick, Picks
+from bonwise.table.reading_options import ReadingOptions
+
+__all__ = ["SAME_POOLS", "compared"]
+
+SAME_POOLS = "the same pools"
+
+_FIRST, _SECOND = "first", "second"
+
+_WHOLE_PROMPTS = (
+    "two sets of picks are compared on prompts that are labelled whole. bonwise audit --design cells uses them for "
+    "each set, if the labelled candidates are a random sample of all."
+)
+
+_OF_POOLS = tuple(e.name for e in OF_PICKS if not e.on_scores)
+"""What does not depend on the picks: its difference is 0 whatever the prompts."""
+
+
+def compared(
+    first: str | Path,
+    second: str | Path,
+    options: ReadingOptions,
+    *,
+    confidence: float,
+    as_picked: bool,
+) -> PickComparison:
+    """Compare two sets of logged picks against the same oracle labels."""
+    settings = Settings(confidence=confidence, shape=options.shape)
+    picks = read_picks(first, as_picked=as_picked), read_picks(second, as_picked=as_picked)
+    table = logged_table([(_FIRST, picks[0]), (_SECOND, picks[1])], options)
+    reasons = _reasons(*picks)
+    panels = logged_panels(table, [(_FIRST, reasons), (_SECOND, reasons)], options.shape)
+    common, method, in_part = _common(panels, picks)
+    rule = settings.rule(common[0].labels, common[0].clusters)
+    sides = _Side.of(picks[0], common[0], rule, method), _Side.of(picks[1], common[1], rule, method)
+    differences = _differences(*sides, rule, method)
+    alone = _alone(*picks), _alone(*reversed(picks))
+    dropped = {one.prompt_id: one.reason for panel in common for one in panel.dropped}
+    strangers = {*alone[0], *alone[1]}
+    return PickComparison(
+        prompts=len(common[0].sizes),
+        first=sides[0].record(alone[0]),
+        second=sides[1].record(alone[1]),
+        differences=estimate_records(differences),
+        dropped=[
+            DroppedPrompt(prompt_id=prompt, reason=why)
+            for prompt, why in sorted(dropped.items())
+            if prompt not in strangers
+        ],
+        settings=CompareSettings(
+            confidence=confidence,
+            shape=common[0].shape,
+            version=release(),
+            **given(labels_left_out=labels_left_out(table.labels_left_out)),
+        ),
+        **given(
+            unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS)),
+            choice=_choice(*sides, differences, settings) or None,
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One of two sets of picks, on the prompts that both share."""
+
+    picks: Picks
+    panel: Panel
+    sums: Floats
+    spent: Spent
+    metrics: Mapping[str, Estimate]
+    """What the picks are worth and what they took."""
+
+    @classmethod
+    def of(cls, picks: Picks, panel: Panel, rule: IntervalRule, method: str) -> _Side:
+        sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
+        spent = _spent(picks, panel, sums)
+        worth = {**estimate(OF_PICKS, sums, rule), **efficiency(spent, rule.confidence)}
+        metrics = under_method(worth, method)
+        return cls(picks, panel, sums, spent, metrics)
+
+    def record(self, alone: Sequence[str]) -> PicksSide:
+        """Return this side of the result, with the prompts that the other set does not hold."""
+        return PicksSide(
+            source=self.picks.source,
+            picks=picks_made(self.picks, tuple(self.panel.prompt_ids)),
+            calls=_total(self.spent.answers),
+            tokens=_total(self.spent.tokens),
+            only_here=list(alone),
+            metrics=estimate_records(self.metrics),
+        )
+
+
+def _choice(
+    first: _Side, second: _Side, differences: Mapping[str, Estimate], settings: Settings
+) -> dict[str, ChoiceRecord]:
+    """Choose the better of both by recovery and by gain, with intervals that hold after the choice."""
+
+    def difference(one: str, _: str, metric: str) -> Estimate | None:
+        return differences[metric] if one == _FIRST else turned(differences[metric])
+
+    compared = {
+        name: Compared(side.metrics, panel_influences(side.panel, side.sums))
+        for name, side in ((_FIRST, first), (_SECOND, second))
+    }
+    return choices(compared, difference, settings.confidence, seed=settings.seed)
+
+
+def _alone(mine: Picks, other: Picks) -> tuple[str, ...]:
+    theirs = {pick.prompt_id for pick in other.picks}
+    return tuple(pick.prompt_id for pick in mine.picks if pick.prompt_id not in theirs)
+
+
+def _reasons(first: Picks, second: Picks) -> dict[str, str]:
+    """Say of each prompt that cannot be compared why."""
+    pools = {pick.prompt_id: set(pick.ids) for pick in first.picks}
+    found = {
+        pick.prompt_id: "the two files name different candidates"
+        for pick in second.picks
+        if pick.prompt_id in pools and pools[pick.prompt_id] != set(pick.ids)
+    }
+    for picks in (first, second):
+        found |= {prompt: f"{reason} ({picks.source})" for prompt, reason in picks.reasons.items()}
+    return found
+
+
+def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tuple[Panel, Panel], str, LabelsInPart]:
+    """Return both panels on the labelled prompts that they share, and the labels of those that are no such prompt."""
+    first, second = panels
+    shared = first.keep(first.prompt_ids.isin(second.prompt_ids))
+    if not len(shared.sizes):
+        raise InputError(
+            f"{sides[0].source} and {sides[1].source}: no prompt with a pick in both files",
+            hint="both files must name prompts and candidates alike",
+        )
+    labelling = label_state(shared)
+    if not labelling.labelled.any():
+        raise InputError(
+            f"{sides[0].source} and {sides[1].source}: no prompt of both has labels for all its candidates",
+            hint="label all candidates of a prompt",
+        )
+    left = labelling.panel.keep(labelling.labelled)
+    both = left, second.keep(second.prompt_ids.isin(left.prompt_ids))
+    return both, labelling.method, LabelsInPart.of_panel(shared)
+
+
+def _differences(first: _Side, second: _Side, rule: IntervalRule, method: str) -> dict[str, Estimate]:
+    """Return the metrics of the first set minus those of the second, paired by prompt."""
+    less = difference([e for e in OF_PICKS if e.on_scores], first.sums, second.sums, rule)
+    if pick_alike(first.panel.scores, second.panel.scores, first.panel.sizes):
+        less = differing_by_nothing(less)
+    n = {name: first.metrics[name].n for name in _OF_POOLS}
+    differences = {
+        **{name: Estimate(0.0, None, None, None, n[name], None, reason=SAME_POOLS) for name in _OF_POOLS},
+        **less,
+        **efficiency_difference(first.spent, second.spent, rule.confidence),
+    }
+    return under_method(differences, method)
+
+
+def _spent(picks: Picks, panel: Panel, sums: Floats) -> Spent:
+    t = Sums(*sums)
+    by_prompt = {pick.prompt_id: pick for pick in picks.picks}
+    mine = [by_prompt[prompt] for prompt in panel.prompt_ids]
+    said = any(pick.tokens is not None for pick in mine)
+    return Spent(
+        t.J - t.R,
+        t.M - t.R,
+        _counts(mine, "answers"),
+        _counts(mine, "tokens"),
+        f"{picks.source} does not say how many answers were used",
+        f"{picks.source} does not say the tokens of every answer"
+        + (", such as of those that came from a ledger" if said else ""),
+    )
+
+
+def _counts(picks: list[Pick], what: str) -> Floats | None:
+    found = [getattr(pick, what) for pick in picks]
+    return None if None in found else np.array(found, dtype=np.float64)
+
+
+def _total(counts: Floats | None) -> int | None:
+    return None if counts is None else int(counts.sum())
