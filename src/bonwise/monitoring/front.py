@@ -105,7 +105,7 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     <Monitor of preference: stop: better after 32>
     """
     arguments = dict(locals())
-    from bonwise.monitoring.engine import decide  # noqa: PLC0415 - the engine is loaded to decide
+    from bonwise.monitoring.engine import decide
 
     options = ReadingOptions.of(monitor, arguments.pop("reading"), labels=arguments.pop("label_file"))
     return decide(arguments.pop("source"), arguments, options)

@@ -125,6 +125,6 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     ('two_label', 96, 192, 'feasible')
     """
     arguments = dict(locals())
-    from bonwise.planning.questions import answer  # noqa: PLC0415 - the engine is loaded to plan
+    from bonwise.planning.questions import answer
 
     return answer(arguments, ReadingOptions.of(plan, arguments.pop("reading")))

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from inspect import Parameter, cleandoc, getsource, signature
-from itertools import pairwise
+from inspect import Parameter, cleandoc, signature
 from pathlib import Path
 from textwrap import indent
 from types import MappingProxyType
@@ -193,9 +192,7 @@ class ReadingOptions:
             )
         ),
     )
-    """Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name.
-
-    """
+    """Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name."""
     label_scale: Scale | None = field(
         default=None, metadata=_by(ReadingFlag("--label-scale", "Scale of the labels, LOW:HIGH."))
     )
@@ -374,13 +371,6 @@ def _with_descriptions(text: str, names: set[str]) -> str:
 @cache
 def _descriptions() -> Mapping[str, str]:
     """Return the lines of the documentation that describe each option, from the strings under the fields."""
-    own = cast("ast.ClassDef", ast.parse(getsource(ReadingOptions)).body[0]).body
-    return {
-        declared.target.id: f"{declared.target.id} : {ast.unparse(declared.annotation)}\n"
-        + indent(cleandoc(below.value.value), "    ")
-        for declared, below in pairwise(own)
-        if isinstance(declared, ast.AnnAssign) and isinstance(declared.target, ast.Name)
-        if isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-        and isinstance(below.value.value, str)
-    }
+    text = Path(__file__).read_text(encoding="utf-8", errors="replace")
+    found = re.finditer(r'^    (\w+): (.+?) = field\(\n(?:.*\n)*?    \)\n    """((?:.|\n)*?)"""$', text, re.MULTILINE)
+    return {one[1]: f"{one[1]} : {one[2]}\n{indent(cleandoc(one[3]), '    ')}" for one in found}
