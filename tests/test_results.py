@@ -66,12 +66,29 @@ def stated(_folder):
     return bw.audit_confidence(pd.DataFrame(rows))
 
 
+def preferred(_folder):
+    """Audit verdicts on pairs of two contexts."""
+    gold = [1, 2, 2, 1, 2] * 8
+    verdicts = pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
+    return bw.audit_preferences(verdicts, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+
+
+def voted(_folder):
+    """Study the votes on two pairs of models."""
+    won = np.random.default_rng(5).choice(["a", "b"], 80, p=[0.6, 0.4])
+    votes = pd.DataFrame({"a": "x", "b": ["y", "z"] * 40, "q": np.arange(80) // 4, "won": won})
+    settings = {"verdict_col": "won", "pair_col": ["a", "b"], "prompt_col": "q"}
+    return bw.study_preferences(votes, **settings, resamples=50, permutations=50, repetitions=50)
+
+
 RESULTS = {
     "compare": compared_picks,
     "confidence": stated,
     "doctor": lambda _: bw.doctor(arena(12)),
     "monitor": lambda _: bw.monitor(arena(), question="precision", half_width=0.4),
     "plan": lambda _: bw.plan(question="recovery>0", pilot=arena(), seed=3),
+    "preferences": preferred,
+    "votes": voted,
     "watch": watched,
 }
 """Every kind of result by the word of its schema, made in a folder."""
@@ -210,8 +227,8 @@ def test_metrics_of_preferences():
     verdicts = pd.DataFrame({"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "gold": gold})
     found = bw.audit_preferences(verdicts, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
     frame = found.to_frame().set_index(["judge", "metric"])
-    assert list(frame.index) == [("judge", metric) for metric in found.judges["judge"]]
-    assert frame.loc[("judge", "agreement"), "estimate"] == found.judges["judge"]["agreement"].estimate
+    assert list(frame.index) == [("judge", metric) for metric in dict(found.judges["judge"].metrics)]
+    assert frame.loc[("judge", "agreement"), "estimate"] == found.judges["judge"].metrics.agreement.estimate
 
 
 def test_metrics_of_pairs_of_models():

@@ -42,9 +42,10 @@ def joined(judge=JUDGE, crowd=CROWD, **asked):
 def test_by_hand():
     """p1: 2 of 3 for x; p2: x; p3: one each, a tie; p4: a tie; p5 has no vote on its pair."""
     found = joined()
-    assert found.judges["judge"]["agreement"].estimate == pytest.approx((1 + 0 + 0.5 + 1) / 4)
-    assert (found.prompts, found.pairs) == ({"judge": 4}, {"judge": 4})
-    assert found.dropped == {"judge": {"no label of the pair": 1}}
+    assert found.judges["judge"].metrics["agreement"].estimate == pytest.approx((1 + 0 + 0.5 + 1) / 4)
+    data = found.judges["judge"].data
+    assert (data.prompts, data.pairs) == (4, 4)
+    assert data.dropped == {"no label of the pair": 1}
     assert found.to_dict()["labels"] == {
         "source": "labels",
         "rows": 10,
@@ -102,8 +103,8 @@ def test_the_labels_of_plain_loops(judge, crowd):
             joined(judge, table)
         return
     found = joined(judge, table)
-    assert found.judges["judge"]["agreement"].estimate == pytest.approx(sum(scores) / len(scores))
-    assert found.pairs == {"judge": len(scores)}
+    assert found.judges["judge"].metrics["agreement"].estimate == pytest.approx(sum(scores) / len(scores))
+    assert found.judges["judge"].data.pairs == len(scores)
 
 
 @given(st.lists(st.booleans(), min_size=15, max_size=15))
@@ -122,7 +123,7 @@ def test_a_judge_that_saw_both_orders_in_rows():
     both = [*JUDGE, ("p1", "y", "x", "A"), ("p2", "y", "x", "A")]
     found = joined(both)
     assert found.to_dict()["judges"]["judge"]["data"]["pairs_in_both_orders"] == 2
-    assert found.judges["judge"]["agreement"].estimate == pytest.approx((0.5 + 0 + 0.5 + 1) / 4)
+    assert found.judges["judge"].metrics["agreement"].estimate == pytest.approx((0.5 + 0 + 0.5 + 1) / 4)
     assert "2 pairs judged in both orders" in str(found)
     with pytest.raises(RowError, match=r"row 5: 'judge' judges 'p1 / x / y' again"):
         joined([*JUDGE, JUDGE[0]])
@@ -134,7 +135,7 @@ def test_turns_tell_pairs_apart():
     verdicts = pd.concat([verdicts.assign(turn=1), verdicts.assign(turn=2, winner="A")])
     labels = pd.concat([labels.assign(Turn=1), labels.assign(Turn=2)])
     found = bw.audit_preferences(verdicts, labels=labels)
-    assert found.pairs == {"judge": 8}
+    assert found.judges["judge"].data.pairs == 8
     assert found.settings.pair == ["model_a", "model_b", "turn"]
     with pytest.raises(RowError, match="again"):
         bw.audit_preferences(verdicts, labels=labels.drop(columns="Turn"))
@@ -146,7 +147,7 @@ def test_pairs_without_sides_are_joined_by_prompt():
     alone = bw.audit_preferences(
         verdicts[["prompt_id", "winner"]], labels=labels[["Question ID", "Vote"]][3:5], pair=()
     )
-    assert alone.judges["judge"]["agreement"].estimate == 0
+    assert alone.judges["judge"].metrics["agreement"].estimate == 0
     with pytest.raises(UsageError, match="names the sides of a pair by 'model_a' and 'model_b', and labels does not"):
         bw.audit_preferences(verdicts, labels=labels[["Question ID", "Vote"]])
 
@@ -173,6 +174,6 @@ def test_mt_bench(shared):
     majority = people.groupby(key)["lead"].sum().map(lambda lead: (lead > 0) - (lead < 0)).rename("label")
     both = judge.merge(majority.reset_index(), on=key)
     expected = (1 - (both["lead"] - both["label"]).abs() / 2).mean()
-    assert found.judges["gpt4_pair"]["agreement"].estimate == pytest.approx(expected)
-    assert found.pairs == {"gpt4_pair": len(both)}
-    assert found.dropped == {"gpt4_pair": {"no label of the pair": len(judge) - len(both)}}
+    assert found.judges["gpt4_pair"].metrics["agreement"].estimate == pytest.approx(expected)
+    assert found.judges["gpt4_pair"].data.pairs == len(both)
+    assert found.judges["gpt4_pair"].data.dropped == {"no label of the pair": len(judge) - len(both)}

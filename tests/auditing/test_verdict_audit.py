@@ -28,6 +28,11 @@ def audited(rows, columns="item set v gold", **settings):
     return bw.audit_preferences(frame, **asked)
 
 
+def metrics_of(audit):
+    """Return the metrics of each judge."""
+    return {name: judge.metrics for name, judge in audit.judges.items()}
+
+
 @pytest.fixture(scope="module")
 def raw(shared):
     """Read the LLMBar verdicts."""
@@ -44,13 +49,13 @@ def test_every_llmbar_judge_is_audited(llmbar, raw):
     """The 44 judges each have all metrics, and their prompts and dropped rows add up to their rows in the file."""
     assert len(llmbar.judges) == 44
     rows = (raw["llm"] + " / " + raw["strategy"]).value_counts()
-    for name, metrics in llmbar.judges.items():
-        assert "order_agreement" in metrics
-        dropped = llmbar.dropped.get(name, {})
+    for name, judge in llmbar.judges.items():
+        assert "order_agreement" in judge.metrics
+        dropped = judge.data.dropped
         assert set(dropped) <= {"no verdict", "no label"}
-        assert llmbar.prompts[name] + sum(dropped.values()) == rows[name]
+        assert judge.data.prompts + sum(dropped.values()) == rows[name]
     blank = raw[["winner_order1", "winner_order2"]].isna().any(axis=1)
-    assert sum(sum(counts.values()) for counts in llmbar.dropped.values()) == blank.sum() > 0
+    assert sum(sum(judge.data.dropped.values()) for judge in llmbar.judges.values()) == blank.sum() > 0
 
 
 def test_llmbar_agreement_is_that_of_plain_counting(llmbar, raw):
@@ -59,7 +64,7 @@ def test_llmbar_agreement_is_that_of_plain_counting(llmbar, raw):
     right = ((whole["winner_order1"] == whole["gold"]).astype(float) + (whole["winner_order2"] == whole["gold"])) / 2
     same = (whole["winner_order1"] == whole["winner_order2"]).astype(float)
     by = whole["llm"] + " / " + whole["strategy"]
-    for name, metrics in llmbar.judges.items():
+    for name, metrics in metrics_of(llmbar).items():
         assert metrics["agreement"].estimate == pytest.approx(right[by == name].mean(), abs=1e-12), name
         assert metrics["order_agreement"].estimate == pytest.approx(same[by == name].mean(), abs=1e-12), name
         assert metrics["judge_tie_rate"].estimate == pytest.approx(1 - same[by == name].mean(), abs=1e-12), name
@@ -68,7 +73,7 @@ def test_llmbar_agreement_is_that_of_plain_counting(llmbar, raw):
 @pytest.mark.parametrize(("strategy", "agreement"), [("Vanilla", 0.845), ("Rating", 0.839), ("Swap", 0.808)])
 def test_gpt4_agrees_with_the_human_label(llmbar, strategy, agreement):
     """GPT-4 agrees with the human label in about .81 to .84 of the pairs, within an interval narrower than .1."""
-    found = llmbar.judges[f"GPT-4 / {strategy}"]["agreement"]
+    found = llmbar.judges[f"GPT-4 / {strategy}"].metrics["agreement"]
     assert found.estimate == pytest.approx(agreement, abs=5e-4)
     assert found.low < agreement < found.high
     assert found.high - found.low < 0.1
@@ -76,11 +81,11 @@ def test_gpt4_agrees_with_the_human_label(llmbar, strategy, agreement):
 
 def test_llmbar_parts_add_up(llmbar):
     """Between and within add up for every judge, and an interval holds its estimate."""
-    for metrics in llmbar.judges.values():
+    for metrics in metrics_of(llmbar).values():
         for name in ("covariance", "oracle_variance"):
             parts = [metrics[f"{name}_{part}"].estimate for part in ("between", "within")]
             assert metrics[name].estimate == pytest.approx(sum(parts), abs=1e-12)
-        for name, found in metrics.items():
+        for name, found in dict(metrics).items():
             if found.low is not None:
                 assert found.low <= found.estimate <= found.high, name
                 if name in SHARES:
@@ -102,7 +107,7 @@ def test_the_document_is_strict_json(llmbar):
 def test_the_page_has_a_row_a_judge(llmbar):
     """Printed, each judge has one row with its prompts and agreement."""
     text = str(llmbar)
-    for name, metrics in llmbar.judges.items():
+    for name, metrics in metrics_of(llmbar).items():
         (row,) = (line for line in text.splitlines() if line.startswith(f"{name} "))
         assert estimate(metrics["agreement"], "share") in row
 
@@ -115,17 +120,17 @@ def test_verdicts_may_be_written_in_many_ways(first, second):
     """Numbers, letters and model_a, in any case, say the same."""
     said = [first, second, first, second]
     found = audited([(x, "s", v, g) for x, (v, g) in enumerate(zip(said, [1, 2, 2, 2], strict=True))])
-    assert found.judges["judge"]["agreement"].estimate == 0.75
+    assert found.judges["judge"].metrics["agreement"].estimate == 0.75
 
 
 def test_two_orders_are_averaged():
     """Verdicts that contradict each other are a tie and count 1/2; the share of consistent ones is reported."""
     rows = [(0, "s", 1, 1, 1), (1, "s", 1, 2, 1), (2, "s", 2, 1, 2), (3, "s", 2, 2, 1)]
-    found = audited(rows, "item set v w gold", verdicts=["v", "w"]).judges["judge"]
+    found = audited(rows, "item set v w gold", verdicts=["v", "w"]).judges["judge"].metrics
     assert found["agreement"].estimate == pytest.approx((1 + 0.5 + 0.5 + 0) / 4)
     assert found["judge_tie_rate"].estimate == 0.5
     assert found["order_agreement"].estimate == 0.5
-    assert "order_agreement" not in audited([row[:3] + row[4:] for row in rows]).judges["judge"]
+    assert "order_agreement" not in audited([row[:3] + row[4:] for row in rows]).judges["judge"].metrics
 
 
 @pytest.mark.parametrize(
@@ -135,15 +140,15 @@ def test_rows_without_a_verdict_are_counted(verdict, gold, reason):
     """A row without a verdict in every order, or without a label, is left out, and counted by its reason."""
     rows = [(0, "s", 1, 1), (1, "s", 2, 2), (2, "s", 2, 1), (3, "s", verdict, gold)]
     found = audited(rows)
-    assert found.dropped == {"judge": {reason: 1}}
-    assert found.prompts == {"judge": 3}
-    assert found.judges["judge"]["agreement"].estimate == pytest.approx(2 / 3)
+    assert found.judges["judge"].data.dropped == {reason: 1}
+    assert found.judges["judge"].data.prompts == 3
+    assert found.judges["judge"].metrics["agreement"].estimate == pytest.approx(2 / 3)
 
 
 def test_a_verdict_in_one_order_only_is_none():
     """Where one of two orders is blank the row is left out rather than taken for the other."""
     rows = [(0, "s", 1, 1, 1), (1, "s", 2, 2, 2), (2, "s", 1, None, 1)]
-    assert audited(rows, "item set v w gold", verdicts=["v", "w"]).dropped == {"judge": {"no verdict": 1}}
+    assert audited(rows, "item set v w gold", verdicts=["v", "w"]).judges["judge"].data.dropped == {"no verdict": 1}
 
 
 @pytest.mark.parametrize("bad", ["3", "yes", "0", "c", "2.5", "tied?"])
@@ -209,12 +214,12 @@ def test_several_columns_make_one_name():
     """Columns named together tell prompts apart, whatever is in them."""
     rows = [("x / y", "z", 1, 1), ("x", "y / z", 2, 2), ("x", "z", 2, 2)]
     found = audited(rows, "a b v gold", prompt=["a", "b"], context=[])
-    assert found.prompts == {"judge": 3}
+    assert found.judges["judge"].data.prompts == 3
 
 
 def test_a_judge_that_always_says_the_same_has_no_correlation():
     """Where judge or oracle never varies, phi is undefined with its reason and agreement stands."""
-    found = audited([(x, "s", 1, 1 + x % 2) for x in range(8)]).judges["judge"]
+    found = audited([(x, "s", 1, 1 + x % 2) for x in range(8)]).judges["judge"].metrics
     assert found["agreement"].estimate == 0.5
     for name in ("phi", "phi_within"):
         assert found[name].estimate is None
@@ -225,7 +230,7 @@ def test_a_share_of_a_covariance_that_may_be_zero_is_undefined():
     """The between share divides by the covariance, so it is undefined while that cannot be told from zero."""
     rng = np.random.default_rng(4)
     rows = [(x, "st"[x % 2], rng.integers(1, 3), rng.integers(1, 3)) for x in range(40)]
-    found = audited(rows).judges["judge"]
+    found = audited(rows).judges["judge"].metrics
     assert found["covariance"].low < 0 < found["covariance"].high
     assert found["covariance_between_share"].estimate is None
     assert found["covariance_between_share"].reason
@@ -235,20 +240,23 @@ def test_contexts_of_one_pair_are_counted_and_lent_the_part_within():
     """Two single pairs count in the totals; their number is in the document and in the text."""
     rows = [(x, "aaabbbcd"[x], 1 + x % 2, 1 + x % 3 % 2) for x in range(8)]
     found = audited(rows)
-    assert found.contexts_of_one_pair == {"judge": 2}
+    assert found.judges["judge"].data.contexts_of_one_pair == 2
     assert found.to_dict()["judges"]["judge"]["data"]["contexts_of_one_pair"] == 2
     assert "Contexts with a single pair, per judge: 2. They count in the totals" in " ".join(str(found).split())
-    metrics = found.judges["judge"]
+    metrics = found.judges["judge"].metrics
     assert metrics["oracle_variance"].n == 8
     without = audited(rows[:6])
     assert "contexts_of_one_pair" not in without.to_dict()["judges"]["judge"]["data"]
-    assert metrics["oracle_variance_within"].estimate == without.judges["judge"]["oracle_variance_within"].estimate
+    assert (
+        metrics["oracle_variance_within"].estimate
+        == without.judges["judge"].metrics["oracle_variance_within"].estimate
+    )
 
 
 def test_contexts_of_single_pairs_alone_cannot_be_split():
     """Where no context has two pairs nothing tells chance from a difference: parts are undefined, totals stand."""
-    metrics = audited([(x, x, 1 + x % 2, 1 + x % 3 % 2) for x in range(12)]).judges["judge"]
-    for name, found in metrics.items():
+    metrics = audited([(x, x, 1 + x % 2, 1 + x % 3 % 2) for x in range(12)]).judges["judge"].metrics
+    for name, found in dict(metrics).items():
         split = "between" in name or "within" in name
         assert (found.reason == "undefined: no context has two pairs") == split, name
         assert (found.estimate is None) == split, name
@@ -257,7 +265,7 @@ def test_contexts_of_single_pairs_alone_cannot_be_split():
 def test_a_negative_share_is_printed():
     """Contexts that differ less than by chance have a share below 0, in the table and in the document."""
     found = audited([(x, x // 2, 1 + x % 2, 1 + x % 2) for x in range(40)])
-    share = found.judges["judge"]["oracle_between_share"]
+    share = found.judges["judge"].metrics["oracle_between_share"]
     # Within 1/2; the total 1/4 + 20 (2/40)^2 (1/2) / 2 = .2625.
     assert share.estimate == pytest.approx(-0.2375 / 0.2625)
     assert estimate(share, "share") in str(found)
@@ -266,14 +274,14 @@ def test_a_negative_share_is_printed():
 
 def test_one_prompt_has_no_interval():
     """A single prompt has an agreement and no interval, with the reason."""
-    found = audited([(0, "s", 1, 1)]).judges["judge"]["agreement"]
+    found = audited([(0, "s", 1, 1)]).judges["judge"].metrics["agreement"]
     assert (found.estimate, found.low, found.high) == (1.0, None, None)
     assert found.reason
 
 
 def test_agreement_of_all_is_no_certainty():
     """Ten pairs that all agree leave room for disagreement: the interval does not collapse to a point."""
-    found = audited([(x, "s", 1 + x % 2, 1 + x % 2) for x in range(10)]).judges["judge"]["agreement"]
+    found = audited([(x, "s", 1 + x % 2, 1 + x % 2) for x in range(10)]).judges["judge"].metrics["agreement"]
     assert found.estimate == 1.0
     assert found.low < 1.0
 
@@ -282,7 +290,7 @@ def test_confidence_widens_intervals():
     """An interval at .99 holds the one at .8, and the settings say which was asked."""
     rows = [(x, "st"[x % 2], 1 + x % 2, 1 + x % 3 % 2) for x in range(40)]
     narrow, wide = (audited(rows, confidence=confidence) for confidence in (0.8, 0.99))
-    first, second = (found.judges["judge"]["agreement"] for found in (narrow, wide))
+    first, second = (found.judges["judge"].metrics["agreement"] for found in (narrow, wide))
     assert second.low < first.low < first.high < second.high
     assert wide.to_dict()["settings"]["confidence"] == 0.99
 
@@ -320,7 +328,7 @@ def test_intervals_cover_the_truth(metric):
     rng, value, held, estimates = np.random.default_rng(20261121), truth()[metric], 0, []
     asked = {"verdicts": ["v"], "oracle": "gold", "prompt": ["item"], "context": ["set"]}
     for _ in range(300):
-        found = bw.audit_preferences(simulated(rng), **asked).judges["judge"][metric]
+        found = bw.audit_preferences(simulated(rng), **asked).judges["judge"].metrics[metric]
         held += found.low <= value <= found.high
         estimates.append(found.estimate)
     assert held >= 270

@@ -14,7 +14,7 @@ def audited(verdicts=("v",), **settings):
     columns = {"item": range(40), "set": list("ab") * 20, "v": np.roll(gold, 1), "w": np.roll(gold, 2)}
     frame = pd.DataFrame({**columns, "gold": np.where(np.arange(40) == 3, np.nan, gold)})
     given = {"verdicts": verdicts, "oracle": "gold", "prompt": ["item"], "context": ["set"], **settings}
-    return bw.audit_preferences(frame, **given).document()
+    return bw.audit_preferences(frame, **given)
 
 
 @pytest.mark.parametrize("verdicts", [("v",), ("v", "w")], ids=len)

@@ -84,7 +84,7 @@ def preferences(
     roles = {role: _columns(text) or () for role, text in named.items()}
     from bonwise.votes.preferences import audit_preferences
 
-    found = audit_preferences(
+    result = audit_preferences(
         file,
         verdicts=verdicts,
         oracle=label_col,
@@ -93,7 +93,7 @@ def preferences(
         confidence=confidence,
         **roles,
     )
-    output.deliver(found.document())
+    output.deliver(result)
     return 0
 
 
@@ -106,7 +106,7 @@ def _votes(file: Path, verdicts: tuple[str, ...], settings: Mapping[str, Any], o
         )
     from bonwise.votes.front import study_preferences
 
-    output.deliver(study_preferences(file, verdict_col=next(iter(verdicts), None), **settings).document())
+    output.deliver(study_preferences(file, verdict_col=next(iter(verdicts), None), **settings))
     return 0
 
 

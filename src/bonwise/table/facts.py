@@ -11,6 +11,7 @@ from bonwise.results import Confidence, Count, Record
 
 __all__ = [
     "DroppedPrompt",
+    "JoinedLabels",
     "JudgeCounts",
     "LabelsLeftOut",
     "PicksMade",
@@ -147,3 +148,33 @@ class StudySettings(Record):
     labels_left_out: LabelsLeftOut | None = None
     reference: str | None = None
     """The judge that stood in for oracle labels."""
+
+
+LeftOutLabel = Literal["no verdict", "a model against itself", "prompt not judged", "pair not judged"]
+"""Why a row of labels in a second file is left out."""
+
+
+class JoinedLabels(Record):
+    """Labels of a second file, joined by pair whichever side stands first."""
+
+    source: str
+    rows: Count
+    """Of the file."""
+    votes: Count
+    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
+    turned: Count
+    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
+    pairs: Count
+    """Judged pairs with a vote."""
+    several: Count
+    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
+
+    """
+    unanimous: Count
+    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
+
+    """
+    no_majority: Count
+    """Pairs with as many votes for either side: their label is a tie."""
+    left_out: dict[LeftOutLabel, Count]
+    """Rows that are not on a judged pair, by reason."""

@@ -15,6 +15,7 @@ import pandas as pd
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import quoted
+from bonwise.table.facts import JoinedLabels
 from bonwise.table.identifiers import as_categories, joined_names, require_columns
 from bonwise.table.numbers import distinct
 from bonwise.table.reading import RowSource, open_rows
@@ -103,35 +104,14 @@ class PairKeys:
 class JoinedVotes:
     """The labels of the judged pairs, and what became of every vote."""
 
-    source: str
     label: _Floats = field(repr=False)
     """Of the pair of each verdict: 1 where more votes prefer the alphabetically first side, 0 where fewer, 1/2 where
     as many; NaN where there is no vote.
     """
     reason: npt.NDArray[np.object_] = field(repr=False)
     """Why there is no label; empty where there is one."""
-    rows: int
-    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
-    votes: int
-    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
-    pairs: int
-    """Rows of the file; votes on judged pairs; judged pairs with a vote."""
-    turned: int
-    """Of these votes, those with the sides in the other order than in the verdicts."""
-    several: int
-    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
-    side, which count as ties.
-    """
-    unanimous: int
-    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
-    side, which count as ties.
-    """
-    no_majority: int
-    """Pairs with two votes or more; those of them whose votes are all alike; pairs with as many votes for either
-    side, which count as ties.
-    """
-    left_out: Mapping[str, int]
-    """Rows left out, by reason."""
+    facts: JoinedLabels
+    """What became of every vote."""
 
 
 def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> JoinedVotes:
@@ -173,17 +153,21 @@ def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> Join
     turned = labels.turned[counted] != verdicts.turned[first[pair]]
     alike = (np.abs(lead) == votes) | (decided == 0)
     return JoinedVotes(
-        labels.rows.source,
         found,
         np.where(~np.isnan(found), "", np.where(known, "no label of the pair", "no label of the prompt")),
-        len(worth),
-        int(counted.sum()),
-        int((votes > 0).sum()),
-        int(turned.sum()) if labels.rows.columns.pair else 0,
-        int((votes > 1).sum()),
-        int(((votes > 1) & alike).sum()),
-        int(((votes > 0) & (lead == 0) & (decided > 0)).sum()),
-        {reason: count for reason, count in counts.items() if count},
+        JoinedLabels.model_validate(
+            {
+                "source": labels.rows.source,
+                "rows": len(worth),
+                "votes": int(counted.sum()),
+                "turned": int(turned.sum()) if labels.rows.columns.pair else 0,
+                "pairs": int((votes > 0).sum()),
+                "several": int((votes > 1).sum()),
+                "unanimous": int(((votes > 1) & alike).sum()),
+                "no_majority": int(((votes > 0) & (lead == 0) & (decided > 0)).sum()),
+                "left_out": {reason: count for reason, count in counts.items() if count},
+            }
+        ),
     )
 
 

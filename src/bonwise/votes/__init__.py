@@ -1,11 +1,13 @@
 """Raw votes and preferences."""
 
 DOCUMENTS = {
-    "preferences": ("preferences_result:PreferencesDocument", "preferences_view:describe"),
-    "votes": ("result:VotesDocument", "view:describe"),
+    "preferences": ("preferences_result:PreferenceAudit", "preferences_view:describe"),
+    "votes": ("result:PreferenceStudy", "view:describe"),
 }
 
 PUBLIC = {
-    "front": ("PreferenceStudy", "study_preferences"),
-    "preferences": ("PreferenceAudit", "audit_preferences"),
+    "front": ("study_preferences",),
+    "preferences": ("audit_preferences",),
+    "preferences_result": ("PreferenceAudit",),
+    "result": ("PreferenceStudy",),
 }

@@ -5,8 +5,6 @@ Concentration of the signal, and how much votes that share a prompt widen a stan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from scipy import special
@@ -15,11 +13,9 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import Floats
+from bonwise.votes.result import Homogeneity, PairConcentration, PairVariance
 
 __all__ = [
-    "Concentration",
-    "Homogeneity",
-    "VarianceSplit",
     "cluster_ratio",
     "concentration",
     "debiased_squares",
@@ -35,44 +31,6 @@ __all__ = [
 _Ints = npt.NDArray[np.int64]
 
 _CHUNK_CELLS = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Homogeneity:
-    """Test of one win rate for all prompts."""
-
-    chi2: float
-    """``sum_i n_i (rate_i - rate)^2 / (rate (1 - rate))``."""
-    df: int
-    """Prompts less 1."""
-    p: float
-    """By the chi-squared law, which is rough where prompts have few votes."""
-    p_permuted: float
-    """By permuting the votes over the prompts: valid whatever their number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Concentration:
-    """How much of the signal the strongest prompts hold."""
-
-    kappa: float
-    """Their part of the sum of squared margins over q, the part they would hold were it spread evenly."""
-    null_quantile: float
-    """What kappa exceeds with probability .05 at most where all prompts are alike."""
-    p: float
-    """Share of permutations with a kappa as large, the data among them."""
-    mass: float
-    """Weighted fraction ``sum_{S_q} w_i d_i^2 / sum w_i d_i^2``."""
-    mass_null_quantile: float
-    """The same for the fraction."""
-    kept: int
-    """``ceil(q m)``."""
-    homogeneity: Homogeneity
-    permutations: int
-
-    def concentrated(self, threshold: float) -> bool:
-        """Tell whether kappa exceeds both the threshold and what it exceeds rarely by chance."""
-        return self.kappa > threshold and self.kappa > self.null_quantile
 
 
 def kept_types(types: int, share: float) -> int:
@@ -203,8 +161,14 @@ def homogeneity(sums: Floats, votes: Floats) -> Floats:
 
 
 def concentration(
-    values: Floats, type_: _Ints, *, share: float = 0.2, permutations: int = 999, seed: int = 0
-) -> Concentration | None:
+    values: Floats,
+    type_: _Ints,
+    *,
+    share: float = 0.2,
+    threshold: float = 1.5,
+    permutations: int = 999,
+    seed: int = 0,
+) -> PairConcentration | None:
     """Measure how concentrated a preference is, and what chance alone would make of it.
 
     Parameters
@@ -215,6 +179,8 @@ def concentration(
         Prompt, or type of prompt. Types weigh by their votes.
     share : float
         q, in (0, 1).
+    threshold : float
+        What kappa has to exceed, besides chance, where screening is recommended.
     permutations : int
         19 or more, so that .05 can be reached.
     seed : int
@@ -222,7 +188,7 @@ def concentration(
 
     Returns
     -------
-    Concentration or None
+    PairConcentration or None
         None where there is one type, all votes are alike, or every type is exactly split.
     """
     _, owner = np.unique(type_, return_inverse=True)
@@ -233,20 +199,25 @@ def concentration(
     if len(votes) < 2 or not np.isfinite(seen).all():
         return None
     null = _permuted(values, votes, share, permutations, seed)
-    return Concentration(
-        seen[0],
-        _rarely_exceeded(null[0]),
-        _as_large(null[0], seen[0]),
-        float(mass_fraction(squares, votes, share)),
-        _rarely_exceeded(null[1]),
-        kept_types(len(votes), share),
-        Homogeneity(
-            seen[1],
-            len(votes) - 1,
-            float(special.chdtrc(len(votes) - 1, seen[1])),
-            _as_large(null[2], seen[1]),
+    by_chance = _rarely_exceeded(null[0])
+    above = bool(seen[0] > threshold), bool(seen[0] > by_chance)
+    return PairConcentration(
+        kappa=seen[0],
+        null_quantile=by_chance,
+        p=_as_large(null[0], seen[0]),
+        mass=float(mass_fraction(squares, votes, share)),
+        mass_null_quantile=_rarely_exceeded(null[1]),
+        kept=kept_types(len(votes), share),
+        homogeneity=Homogeneity(
+            chi2=seen[1],
+            df=len(votes) - 1,
+            p=float(special.chdtrc(len(votes) - 1, seen[1])),
+            p_permuted=_as_large(null[2], seen[1]),
         ),
-        permutations,
+        permutations=permutations,
+        exceeds_threshold=above[0],
+        exceeds_chance=above[1],
+        recommend_two_stage=all(above),
     )
 
 
@@ -277,36 +248,6 @@ def _as_large(null: Floats, seen: float) -> float:
     return float(((null >= seen - 1e-9).sum() + 1) / (len(null) + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceSplit:
-    """Variance of the win rates of prompts, split into chance within prompts and differences between them."""
-
-    total: float
-    """Variance of the win rates of the prompts with two votes or more, divisor m - 1."""
-    within: float
-    """Mean of s_q^2 / n_q over these prompts, s_q^2 with divisor n_q - 1: unbiased. For votes of 0 and 1 it is x_q (1
-    - x_q) / (n_q - 1).
-    """
-    between: float
-    """``total - within``: unbiased, so it may fall below 0 where prompts do not differ."""
-    prompts: int
-    """Behind the three figures."""
-    alone: int
-    """Prompts with a single vote, left out: they say nothing of the variance within."""
-    published_total: float
-    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
-    - 1) / n_q and 0 for a prompt with a single vote.
-    """
-    published_within: float
-    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
-    - 1) / n_q and 0 for a prompt with a single vote.
-    """
-    published_between: float
-    """The split as Lee (2026) prints it: all prompts, and x_q (1 - x_q) / n_q, which is too small by the factor (n_q
-    - 1) / n_q and 0 for a prompt with a single vote.
-    """
-
-
 def cluster_ratio(values: Floats, cluster: _Ints) -> float:
     """Return the cluster-robust standard error of a mean over that of independent votes.
 
@@ -333,8 +274,14 @@ def cluster_ratio(values: Floats, cluster: _Ints) -> float:
     return float(np.sqrt(together / apart))
 
 
-def variance_split(values: Floats, prompt: _Ints) -> VarianceSplit | None:
-    """Split the variance of win rates over prompts.
+def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
+    """Split the variance of win rates over prompts: chance within prompts, and differences between them.
+
+    ``total`` is the variance of the win rates of the prompts with two votes or more, divisor m - 1; ``within`` the
+    mean of s_q^2 / n_q over these, s_q^2 with divisor n_q - 1, for votes of 0 and 1 ``x_q (1 - x_q) / (n_q - 1)``;
+    ``between`` is ``total - within``. All are unbiased, so that ``between`` may fall below 0 where prompts do not
+    differ. The split as Lee (2026) prints it is over all prompts, with ``x_q (1 - x_q) / n_q``: too small by the
+    factor (n_q - 1) / n_q, and 0 for a prompt with a single vote.
 
     Parameters
     ----------
@@ -344,7 +291,7 @@ def variance_split(values: Floats, prompt: _Ints) -> VarianceSplit | None:
 
     Returns
     -------
-    VarianceSplit or None
+    PairVariance or None
         None where fewer than two prompts hold two votes: from clusters of one vote the two parts cannot be told
         apart.
 
@@ -360,19 +307,28 @@ def variance_split(values: Floats, prompt: _Ints) -> VarianceSplit | None:
     several = count > 1
     if several.sum() < 2:
         return None
+    total, within = _unbiased_split(values, owner)
+    published = float(rate.var(ddof=1)), float((rate * (1 - rate) / count).mean())
+    return PairVariance(
+        total=total,
+        within=within,
+        between=total - within,
+        prompts=int(several.sum()),
+        alone=int((~several).sum()),
+        published_total=published[0],
+        published_within=published[1],
+        published_between=published[0] - published[1],
+    )
+
+
+def _unbiased_split(values: Floats, owner: _Ints) -> tuple[float, float]:
+    """Return the variance of the rates of prompts with two votes or more, and the part of it within prompts."""
+    count = np.bincount(owner).astype(np.float64)
+    rate = np.bincount(owner, weights=values) / count
+    several = count > 1
     scatter = np.bincount(owner, weights=(values - rate[owner]) ** 2)[several]
     n = count[several]
-    total, within = float(rate[several].var(ddof=1)), float((scatter / (n - 1) / n).mean())
-    published = float(rate.var(ddof=1)), float((rate * (1 - rate) / count).mean())
-    return VarianceSplit(
-        total,
-        within,
-        total - within,
-        int(several.sum()),
-        int((~several).sum()),
-        *published,
-        published[0] - published[1],
-    )
+    return float(rate[several].var(ddof=1)), float((scatter / (n - 1) / n).mean())
 
 
 def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
@@ -398,13 +354,13 @@ def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
     >>> found[0].round(3).tolist(), found[1].tolist()
     ([0.908, 0.5, 0.092], [2.0, 2.0, 2.0])
     """
-    split = variance_split(values, prompt)
-    if split is None:
-        return None
     _, owner = np.unique(prompt, return_inverse=True)
     count = np.bincount(owner).astype(np.float64)
     several = count > 1
+    if several.sum() < 2:
+        return None
+    total, within = _unbiased_split(values, owner)
     rate: Floats = (np.bincount(owner, weights=values) / count)[several]
-    part = np.sqrt(max(split.between, 0.0) / split.total) if split.total > 0 else 0.0
+    part = np.sqrt(max(total - within, 0.0) / total) if total > 0 else 0.0
     rates: Floats = np.clip(rate.mean() + part * (rate - rate.mean()), 0.0, 1.0)
     return rates, count[several]

@@ -15,7 +15,6 @@ from bonwise.stats.laws import Percentile
 from bonwise.stats.sums import Floats
 
 __all__ = [
-    "NearTies",
     "PairResamples",
     "PooledVotes",
     "ZLaw",
@@ -26,7 +25,6 @@ __all__ = [
     "least_information",
     "least_votes",
     "margin_quantiles",
-    "near_ties",
     "rejections",
     "z_law",
     "z_quantiles",
@@ -302,18 +300,6 @@ class PairResamples:
         return np.concatenate(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class NearTies:
-    """Pairs so close to a tie that few studies could tell them apart."""
-
-    count: int
-    """Pairs with a margin of at most tau either way."""
-    share: Estimate
-    """Of all pairs."""
-    median: Estimate
-    """Of their absolute margins."""
-
-
 def margin_quantiles(
     margins: Floats, resamples: PairResamples, shares: tuple[float, ...] = (0.1, 0.25, 0.5)
 ) -> tuple[Estimate, ...]:
@@ -333,33 +319,3 @@ def margin_quantiles(
     """
     sizes = np.abs(margins)
     return tuple(resamples.estimate(lambda some, at=at: np.quantile(some, at, axis=-1), sizes) for at in shares)  # type: ignore[misc]  # mypy cannot infer a default of a lambda
-
-
-def near_ties(margins: Floats, tau: float, resamples: PairResamples) -> NearTies:
-    """Count the pairs with ``|delta| <= tau``, and say how large their margins are.
-
-    Parameters
-    ----------
-    margins : ndarray of float64, shape (pairs,)
-    tau : float
-        In (0, 1/2).
-    resamples : PairResamples
-    """
-    sizes = np.abs(margins)
-    # A margin that is tau but for rounding belongs to the near ties.
-    near = sizes <= tau + 1e-12
-    return NearTies(
-        int(near.sum()),
-        resamples.estimate(lambda some: some.mean(axis=-1), near.astype(np.float64)),
-        resamples.estimate(_median_of_known, np.where(near, sizes, np.nan)),
-    )
-
-
-def _median_of_known(values: Floats) -> Floats:
-    """Return medians along the last axis, NaN left out; NaN where nothing else is there."""
-    ordered = np.sort(values, axis=-1)  # NaN comes last
-    known = np.isfinite(ordered).sum(axis=-1)
-    ends = [np.maximum(at, 0)[..., None] for at in ((known - 1) // 2, known // 2)]
-    low, high = (np.take_along_axis(ordered, np.minimum(at, values.shape[-1] - 1), axis=-1)[..., 0] for at in ends)
-    found: Floats = np.where(known > 0, (low + high) / 2, np.nan)
-    return found

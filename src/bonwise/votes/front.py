@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
 from bonwise.release import release
-from bonwise.table.verdict_words import Side
 from bonwise.table.vote_rows import check_verdict_map
 from bonwise.table.votes import Ties, VoteTable
 from bonwise.votes.over_pairs import OverPairs
-from bonwise.votes.pair_votes import PairVotes, VoteStudySettings, study_pair
-from bonwise.votes.result import VotesData, VotesDocument, VotesOverPairs, VotesSettings
+from bonwise.votes.pair_votes import StudiedPair, checked, study_pair
+from bonwise.votes.result import PreferenceStudy, VotesData, VotesSettings
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bonwise.table.reading import RowSource
 
-__all__ = ["PreferenceStudy", "study_preferences"]
+__all__ = ["study_preferences"]
 
 _COUNTING: Mapping[Ties | None, str] = {
     None: "no vote is a tie",
@@ -32,62 +26,6 @@ _COUNTING: Mapping[Ties | None, str] = {
     "half": "a tie counts half a vote for each side",
     "pessimistic": "a tie counts for the second model, against the first",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PreferenceStudy(DocumentedResult):
-    """What the votes of a preference evaluation can and cannot tell."""
-
-    source: str
-    pairs: tuple[PairVotes, ...] = field(repr=False)
-    """In alphabetical order."""
-    pairs_left_out: int
-    """Pairs with too few votes."""
-    rows: int
-    """Rows of the file."""
-    prompts: int
-    """Distinct prompts behind the votes; 0 where no prompt column was named."""
-    dropped: Mapping[str, int]
-    """Votes left out, by reason."""
-    over_pairs: VotesOverPairs = field(repr=False)
-    """Figures over pairs, by their names in the document: margins, near ties, ties, detection and the rest."""
-    settings: VotesSettings = field(repr=False)
-    """Every argument as it was given or by default, and what it means."""
-
-    def document(self) -> VotesDocument:
-        """Return the document of schema ``bonwise.votes/1``."""
-        over = self.over_pairs
-        return VotesDocument(
-            data=VotesData(
-                rows=self.rows,
-                votes=sum(one.votes for one in self.pairs),
-                ties=sum(one.ties for one in self.pairs),
-                pairs=len(self.pairs),
-                pairs_left_out=self.pairs_left_out,
-                models=len({name for one in self.pairs for name in (one.first, one.second)}),
-                prompts=self.prompts or None,
-                dropped=dict(self.dropped),
-            ),
-            settings=self.settings,
-            margins=over.margins,
-            near_ties=over.near_ties,
-            ties=over.ties,
-            cluster_ratio=over.cluster_ratio,
-            variance=over.variance,
-            z=over.z,
-            detection=over.detection,
-            concentration=over.concentration,
-            pairs=[one.record() for one in self.pairs],
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair and metric.
-
-        Columns: ``first``, ``second``, ``votes``, ``ties``, ``metric`` (``win_rate``, the second model's share of the
-        votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
-        ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing.
-        """
-        return self.document().to_frame()
 
 
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
@@ -162,7 +100,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     >>> found.pairs[0].win_rate.estimate, found.pairs[0].margin
     (0.25, -0.25)
     """
-    settings = VoteStudySettings(
+    asked = checked(
         ties=ties,
         near_tie=near_tie,
         power=power,
@@ -181,7 +119,19 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     pair = None if pair_col is None else _named("pair_col", pair_col)
     prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
     cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map)
-    return _study(cast, settings, None if verdict_map is None else dict(check_verdict_map(verdict_map)))
+    settings = VotesSettings(
+        **asked,
+        verdict_col=",".join(cast.columns.verdicts),
+        pair_col=list(cast.columns.pair),
+        prompt_col=list(cast.columns.prompt),
+        counting=_COUNTING[asked["ties"]],
+        first="alphabetically first of the two names",
+        source=cast.source,
+        version=release(),
+        readings=dict(cast.readings),
+        verdict_map=None if verdict_map is None else dict(check_verdict_map(verdict_map)),
+    )
+    return _study(cast, settings)
 
 
 def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:
@@ -193,7 +143,7 @@ def _named(argument: str, given: str | Sequence[str], *, most: int | None = None
     return found
 
 
-def _study(cast: VoteTable, settings: VoteStudySettings, verdict_map: dict[str, Side] | None) -> PreferenceStudy:
+def _study(cast: VoteTable, settings: VotesSettings) -> PreferenceStudy:
     table = cast.under(settings.ties)
     pairs, few = _pairs(cast, table, settings)
     if not pairs:
@@ -201,40 +151,37 @@ def _study(cast: VoteTable, settings: VoteStudySettings, verdict_map: dict[str, 
             f"{table.source}: no pair has {settings.fewest_votes:,} votes that count",
             hint="lower --fewest-votes, or name the columns of the models with --pair-col",
         )
+    votes, over = [pair.votes for pair in pairs], OverPairs(pairs, settings)
     dropped = dict(table.dropped)
     if few[0]:
         dropped[f"pair with fewer than {settings.fewest_votes:,} votes"] = few[1]
-    kept = {(one.first, one.second) for one in pairs}
+    kept = {(pair.first, pair.second) for pair in votes}
+    data = VotesData(
+        rows=len(cast.preferred) + sum(cast.dropped.values()),
+        votes=sum(pair.votes for pair in votes),
+        ties=sum(pair.ties for pair in votes),
+        pairs=len(votes),
+        pairs_left_out=few[0],
+        models=len({name for names in kept for name in names}),
+        prompts=_distinct_prompts(table, kept) if table.prompts_named else None,
+        dropped=dropped,
+    )
     return PreferenceStudy(
-        table.source,
-        tuple(pairs),
-        few[0],
-        len(cast.preferred) + sum(cast.dropped.values()),
-        _distinct_prompts(table, kept) if table.prompts_named else 0,
-        MappingProxyType(dropped),
-        OverPairs(tuple(pairs), settings).record(),
-        _said(settings, cast, verdict_map),
+        data=data,
+        settings=settings,
+        margins=list(over.margins()),
+        near_ties=over.near_ties(),
+        ties=over.ties(),
+        cluster_ratio=over.cluster_ratio(),
+        variance=over.variance(),
+        z=list(over.z()),
+        detection=list(over.detection()),
+        concentration=over.concentration(),
+        pairs=votes,
     )
 
 
-def _said(settings: VoteStudySettings, cast: VoteTable, verdict_map: dict[str, Side] | None) -> VotesSettings:
-    """Return every argument, and what it means."""
-    columns = cast.columns
-    return VotesSettings(
-        **settings.to_dict(),
-        verdict_col=",".join(columns.verdicts),
-        pair_col=list(columns.pair),
-        prompt_col=list(columns.prompt),
-        counting=_COUNTING[settings.ties],
-        first="alphabetically first of the two names",
-        source=cast.source,
-        version=release(),
-        readings=dict(cast.readings),
-        verdict_map=verdict_map,
-    )
-
-
-def _pairs(cast: VoteTable, table: VoteTable, settings: VoteStudySettings) -> tuple[list[PairVotes], tuple[int, int]]:
+def _pairs(cast: VoteTable, table: VoteTable, settings: VotesSettings) -> tuple[list[StudiedPair], tuple[int, int]]:
     """Study every pair with votes enough; count the other pairs and their votes."""
     of_cast, of_table = (_by_pair(one) for one in (cast, table))
     pairs, few = [], [0, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,24 +10,24 @@ import numpy as np
 from bonwise.estimates import EstimateRecord
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import Floats
-from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, near_ties, z_law, z_quantiles
-from bonwise.votes.pair_votes import LEVELS, PairVotes, VoteStudySettings, needed
+from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z_law, z_quantiles
+from bonwise.votes.pair_votes import LEVELS, StudiedPair, needed
 from bonwise.votes.result import (
     ConcentrationOverPairs,
     DetectionOverPairs,
     DrawnHow,
     MarginQuantile,
-    NearTiesRecord,
+    NearTies,
     PublishedVariance,
     RatioOverPairs,
     TieRates,
     VarianceOverPairs,
     VotesNeeded,
-    VotesOverPairs,
+    VotesSettings,
     ZOverPairs,
 )
 
-__all__ = ["OverPairs"]
+__all__ = ["OverPairs", "near_ties"]
 
 QUANTILES = (0.1, 0.25, 0.5)
 """Of the absolute margins: the lower tail decides how many votes are enough."""
@@ -39,66 +39,50 @@ _WAYS: tuple[DrawnHow, ...] = ("with_replacement", "without_replacement")
 class OverPairs:
     """Figures over pairs, each with an interval from the same resampled pairs."""
 
-    pairs: tuple[PairVotes, ...]
-    settings: VoteStudySettings
+    pairs: Sequence[StudiedPair]
+    settings: VotesSettings
 
     @property
-    def margins(self) -> Floats:
+    def _resamples(self) -> PairResamples:
+        return PairResamples(len(self.pairs), self.settings.resamples, self.settings.seed, self.settings.confidence)
+
+    @property
+    def _margins(self) -> Floats:
         """Margins of the pairs, P(second preferred) - 1/2."""
-        return np.array([one.margin for one in self.pairs])
+        return np.array([pair.votes.margin for pair in self.pairs])
 
-    def record(self) -> VotesOverPairs:
-        """Return the parts of the document that are over pairs."""
-        resamples = PairResamples(
-            len(self.pairs), self.settings.resamples, self.settings.seed, self.settings.confidence
-        )
-        return VotesOverPairs(
-            margins=list(self._margins(resamples)),
-            near_ties=self._near_ties(resamples),
-            ties=self._ties(resamples),
-            cluster_ratio=self._ratios(resamples),
-            variance=self._variance(resamples),
-            z=list(self._z(resamples)),
-            detection=list(self._detection(resamples)),
-            concentration=self._concentration(),
-        )
+    def margins(self) -> Iterator[MarginQuantile]:
+        """Yield quantiles of the absolute margins."""
+        quantiles = margin_quantiles(self._margins, self._resamples, QUANTILES)
+        for share, estimate in zip(QUANTILES, quantiles, strict=True):
+            yield MarginQuantile(
+                quantile=share,
+                **EstimateRecord.of(estimate).to_dict(),
+                votes_needed=_needed(estimate, self.settings.power),
+            )
 
-    def _margins(self, resamples: PairResamples) -> Iterator[MarginQuantile]:
-        found = margin_quantiles(self.margins, resamples, QUANTILES)
-        for share, one in zip(QUANTILES, found, strict=True):
-            yield MarginQuantile(quantile=share, **EstimateRecord.of(one).to_dict(), votes_needed=self._needed(one))
+    def near_ties(self) -> NearTies:
+        """Count the pairs with a margin of at most tau."""
+        return near_ties(self._margins, self.settings.near_tie, self.settings.power, self._resamples)
 
-    def _near_ties(self, resamples: PairResamples) -> NearTiesRecord:
-        found = near_ties(self.margins, self.settings.near_tie, resamples)
-        return NearTiesRecord(
-            tau=self.settings.near_tie,
-            count=found.count,
-            share=EstimateRecord.of(found.share),
-            median=EstimateRecord.of(found.median),
-            votes_needed=self._needed(found.median),
-        )
-
-    def _needed(self, found: Estimate) -> VotesNeeded | None:
-        if found.estimate is None:
-            return None
-        return needed((found.estimate, found.low, found.high), self.settings.power)
-
-    def _ties(self, resamples: PairResamples) -> TieRates:
-        rates = np.array([one.ties / one.cast for one in self.pairs])
-        decisive = np.abs([one.decisive for one in self.pairs])
+    def ties(self) -> TieRates:
+        """Return the tie rates, and how they go with margins."""
+        rates = np.array([pair.votes.tie_rate for pair in self.pairs])
+        decisive = np.abs([pair.decisive for pair in self.pairs])
         both = np.array([rates, decisive])[:, np.isfinite(decisive)]
         # With the margin among votes that are no ties, so that no way of counting them makes the correlation.
-        correlated = _narrowed(resamples, both.shape[1]).estimate(_correlation, both)
+        correlated = _narrowed(self._resamples, both.shape[1]).estimate(_correlation, both)
         return TieRates(
-            median=EstimateRecord.of(resamples.estimate(_median, rates)),
-            p90=EstimateRecord.of(resamples.estimate(lambda some: np.quantile(some, 0.9, axis=-1), rates)),
+            median=EstimateRecord.of(self._resamples.estimate(_median, rates)),
+            p90=EstimateRecord.of(self._resamples.estimate(lambda some: np.quantile(some, 0.9, axis=-1), rates)),
             correlation_with_margin=EstimateRecord.of(correlated),
         )
 
-    def _ratios(self, resamples: PairResamples) -> RatioOverPairs:
-        ratios = np.array([one.ratio for one in self.pairs])
-        known = ratios[np.isfinite(ratios)]
-        median = EstimateRecord.of(_narrowed(resamples, len(known)).estimate(_median, known))
+    def cluster_ratio(self) -> RatioOverPairs:
+        """Return what clustering does to standard errors."""
+        ratios = [pair.votes.cluster_ratio.estimate for pair in self.pairs]
+        known = np.array([ratio for ratio in ratios if ratio is not None])
+        median = EstimateRecord.of(_narrowed(self._resamples, len(known)).estimate(_median, known))
         if not len(known):
             return RatioOverPairs(median=median, pairs=0)
         return RatioOverPairs(
@@ -107,19 +91,19 @@ class OverPairs:
             least=float(known.min()),
             most=float(known.max()),
             design_effect=float(np.median(known) ** 2),
-            single_vote_prompts_only=all(one.several == 0 for one in self.pairs),
+            single_vote_prompts_only=all(pair.several == 0 for pair in self.pairs),
         )
 
-    def _variance(self, resamples: PairResamples) -> VarianceOverPairs:
-        """Give the medians over pairs of the unbiased split, and of the published one."""
-        splits = [one.variance for one in self.pairs if one.variance is not None]
+    def variance(self) -> VarianceOverPairs:
+        """Return the medians over pairs of the unbiased split, and of the published one."""
+        splits = [pair.votes.variance for pair in self.pairs if pair.votes.variance.reason is None]
         if not splits:
             # Every pair says why; one reason stands for all.
-            return VarianceOverPairs(pairs=0, reason=self.pairs[0].variance_record().reason)
-        among = _narrowed(resamples, len(splits))
+            return VarianceOverPairs(pairs=0, reason=self.pairs[0].votes.variance.reason)
+        among = _narrowed(self._resamples, len(splits))
 
         def median(part: str) -> EstimateRecord:
-            return EstimateRecord.of(among.estimate(_median, np.array([getattr(one, part) for one in splits])))
+            return EstimateRecord.of(among.estimate(_median, np.array([getattr(split, part) for split in splits])))
 
         return VarianceOverPairs(
             pairs=len(splits),
@@ -133,21 +117,24 @@ class OverPairs:
             ),
         )
 
-    def _z(self, resamples: PairResamples) -> Iterator[ZOverPairs]:
+    def z(self) -> Iterator[ZOverPairs]:
+        """Yield z of all subsamples, by their size and how they are drawn."""
         for votes in self.settings.z_at:
             for way in _WAYS:
                 replace = way == "with_replacement"
-                laws = [law for one in self.pairs if (law := z_law(one.pool, votes, replace=replace)) is not None]
+                laws = [law for pair in self.pairs if (law := z_law(pair.pool, votes, replace=replace)) is not None]
                 if laws:
-                    yield _z_of(laws, votes, way, _narrowed(resamples, len(laws)))
+                    yield _z_of(laws, votes, way, _narrowed(self._resamples, len(laws)))
                 else:
                     yield ZOverPairs(votes=votes, drawn=way, pairs=0)
 
-    def _detection(self, resamples: PairResamples) -> Iterator[DetectionOverPairs]:
+    def detection(self) -> Iterator[DetectionOverPairs]:
+        """Yield how often subsamples show the preference of their pair."""
         for votes in self.settings.votes_at:
             for way in _WAYS:
-                rates = np.array([rate for one in self.pairs if (rate := one.detection[way][votes]) is not None])
-                among = _narrowed(resamples, len(rates))
+                of_pairs = [pair.votes.detection[way][str(votes)] for pair in self.pairs]
+                rates = np.array([rate for rate in of_pairs if rate is not None])
+                among = _narrowed(self._resamples, len(rates))
                 yield DetectionOverPairs(
                     votes=votes,
                     drawn=way,
@@ -156,22 +143,61 @@ class OverPairs:
                     pairs_with_power=int((rates >= self.settings.power).sum()),
                 )
 
-    def _concentration(self) -> ConcentrationOverPairs:
-        tested = [one for one in self.pairs if one.concentration is not None]
-        found = [one.concentration for one in tested if one.concentration is not None]
+    def concentration(self) -> ConcentrationOverPairs:
+        """Count the pairs in which few prompts hold most of the preference."""
+        tested = [pair.votes for pair in self.pairs if pair.votes.concentration.kappa is not None]
+        measured = [votes.concentration for votes in tested]
+        # By permutation: the chi-squared law is rough where prompts have few votes.
+        heterogeneous = [each.homogeneity for each in measured if each.homogeneity is not None]
         return ConcentrationOverPairs(
             pairs=len(tested),
-            above_threshold=sum(one.kappa > self.settings.threshold for one in found),
-            above_chance=sum(one.kappa > one.null_quantile for one in found),
+            above_threshold=sum(bool(each.exceeds_threshold) for each in measured),
+            above_chance=sum(bool(each.exceeds_chance) for each in measured),
             above_chance_expected=LEVELS[0] * len(tested),
-            # By permutation: the chi-squared law is rough where prompts have few votes.
-            heterogeneous=sum(one.homogeneity.p_permuted <= LEVELS[0] for one in found),
+            heterogeneous=sum(test.p_permuted <= LEVELS[0] for test in heterogeneous),
             recommend_two_stage=[
-                [one.first, one.second]
-                for one, its in zip(tested, found, strict=True)
-                if its.concentrated(self.settings.threshold)
+                [votes.first, votes.second] for votes in tested if votes.concentration.recommend_two_stage
             ],
         )
+
+
+def near_ties(margins: Floats, tau: float, power: float, resamples: PairResamples) -> NearTies:
+    """Count the pairs with ``|delta| <= tau``, and say how large their margins are.
+
+    Parameters
+    ----------
+    margins : ndarray of float64, shape (pairs,)
+    tau : float
+        In (0, 1/2).
+    power : float
+        Of the votes that see the median of these margins.
+    resamples : PairResamples
+    """
+    sizes = np.abs(margins)
+    # A margin that is tau but for rounding belongs to the near ties.
+    near = sizes <= tau + 1e-12
+    median = resamples.estimate(_median_of_known, np.where(near, sizes, np.nan))
+    return NearTies(
+        tau=tau,
+        count=int(near.sum()),
+        share=EstimateRecord.of(resamples.estimate(lambda some: some.mean(axis=-1), near.astype(np.float64))),
+        median=EstimateRecord.of(median),
+        votes_needed=_needed(median, power),
+    )
+
+
+def _median_of_known(values: Floats) -> Floats:
+    """Return medians along the last axis, NaN left out; NaN where nothing else is there."""
+    ordered = np.sort(values, axis=-1)  # NaN comes last
+    known = np.isfinite(ordered).sum(axis=-1)
+    ends = [np.maximum(at, 0)[..., None] for at in ((known - 1) // 2, known // 2)]
+    low, high = (np.take_along_axis(ordered, np.minimum(at, values.shape[-1] - 1), axis=-1)[..., 0] for at in ends)
+    medians: Floats = np.where(known > 0, (low + high) / 2, np.nan)
+    return medians
+
+
+def _needed(margin: Estimate, power: float) -> VotesNeeded | None:
+    return None if margin.estimate is None else needed((margin.estimate, margin.low, margin.high), power)
 
 
 def _z_of(laws: list[ZLaw], votes: int, way: DrawnHow, among: PairResamples) -> ZOverPairs:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.documented import DocumentedResult
 from bonwise.errors import UsageError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
@@ -20,95 +18,30 @@ from bonwise.stats.jackknife import Scatter, kurtosis_df
 from bonwise.stats.laws import Exact
 from bonwise.stats.sums import Floats
 from bonwise.table.checks import check_confidence
-from bonwise.table.labelled_verdicts import JoinedVotes, LabelledVerdicts
+from bonwise.table.labelled_verdicts import LabelledVerdicts
 from bonwise.table.verdict_words import Side
 from bonwise.table.vote_columns import NamedVoteColumns
 from bonwise.table.vote_rows import check_verdict_map
 from bonwise.votes.preferences_result import (
     ContextCount,
-    JoinedLabels,
     JudgePreferences,
+    PreferenceAudit,
     PreferenceCounts,
     PreferenceMetrics,
-    PreferencesDocument,
     PreferenceSettings,
 )
 from bonwise.votes.verdict_agreement import PREFERENCE_METRICS, preference_jackknife
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bonwise.table.reading import RowSource
 
-__all__ = ["PreferenceAudit", "audit_preferences"]
+__all__ = ["audit_preferences"]
 
 _SHARES = frozenset({"agreement", "judge_tie_rate", "order_agreement"})
 _CORRELATIONS = frozenset({"phi", "phi_within"})
 _SPLIT = frozenset(name for name in PREFERENCE_METRICS if "between" in name or "within" in name)
 _CONSTANT = "undefined: judge or oracle always says the same"
 _NOTHING_TO_SPLIT = "undefined: no context has two pairs"
-
-
-@dataclass(frozen=True)
-class PreferenceAudit(DocumentedResult):
-    """Pairwise verdicts of one or several judges compared with oracle preferences."""
-
-    judges: Mapping[str, Mapping[str, Estimate]]
-    """Metrics of each judge; the names are those of `verdict_agreement`, and ``order_agreement`` where both
-    presentation orders were given.
-    """
-    prompts: Mapping[str, int]
-    """Prompts and pairs behind each judge's figures."""
-    pairs: Mapping[str, int]
-    """Prompts and pairs behind each judge's figures."""
-    dropped: Mapping[str, Mapping[str, int]]
-    """Rows left out, by judge and reason."""
-    contexts: int
-    settings: PreferenceSettings = field(repr=False)
-    contexts_of_one_pair: Mapping[str, int] = field(default_factory=dict)
-    """Such contexts of each judge: they count in the totals and are lent the part within of the others."""
-    pairs_in_both_orders: Mapping[str, int] = field(default_factory=dict)
-    """Pairs of each judge in two rows, each side first in one of them."""
-    labels: JoinedVotes | None = None
-    """What became of labels in a second file."""
-
-    @property
-    def source(self) -> str:
-        """File, or ``table``."""
-        return self.settings.source
-
-    def __repr__(self) -> str:
-        return f"<PreferenceAudit of {len(self.judges)} judges on {self.source}>"
-
-    def document(self) -> PreferencesDocument:
-        """Return the document of schema ``bonwise.preferences/1``."""
-        judges = {name: self._judge(name, metrics) for name, metrics in self.judges.items()}
-        data = ContextCount(contexts=self.contexts)
-        return PreferencesDocument(
-            data=data, settings=self.settings, judges=judges, **given(labels=_labels(self.labels))
-        )
-
-    def _judge(self, name: str, metrics: Mapping[str, Estimate]) -> JudgePreferences:
-        counts = {
-            "prompts": self.prompts[name],
-            "pairs": self.pairs[name],
-            "dropped": self.dropped.get(name, {}),
-            **given(
-                contexts_of_one_pair=self.contexts_of_one_pair.get(name) or None,
-                pairs_in_both_orders=self.pairs_in_both_orders.get(name) or None,
-            ),
-        }
-        return JudgePreferences(
-            data=PreferenceCounts.model_validate(counts), metrics=PreferenceMetrics(**estimate_records(metrics))
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per judge and metric.
-
-        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
-        ``method`` and ``reason``: why something is missing.
-        """
-        return super().to_frame()
 
 
 def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
@@ -156,7 +89,7 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"item": range(4), "set": list("aabb"), "v": [1, 2, 1, 2], "gold": [1, 2, 2, 2]})
     >>> found = audit_preferences(frame, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
-    >>> found.judges["judge"]["agreement"].estimate
+    >>> found.judges["judge"].metrics.agreement.estimate
     0.75
     """
     check_confidence(confidence)
@@ -171,23 +104,12 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     else:
         table = LabelledVerdicts.read(source, oracle=oracle, context=context, verdict_map=verdict_map, **named)
     rows = {name: np.asarray(table.judge == name) for name in map(str, table.judge.categories)}
-    rows = {name: mine for name, mine in rows.items() if mine.any()}
-    judges = {name: _judge(table, mine, confidence) for name, mine in rows.items()}
-    prompts = {name: len(np.unique(table.prompt.codes[mine])) for name, mine in rows.items()}
-    pairs = {name: int(mine.sum()) for name, mine in rows.items()}
-    single = {name: int((_sizes(table, mine) == 1).sum()) for name, mine in rows.items()}
-    both = {name: int(table.both_orders[mine].sum()) for name, mine in rows.items()}
-    contexts = len(np.unique(table.context.codes))
-    settings = _settings(table, context, confidence, check_verdict_map(verdict_map))
-    return PreferenceAudit(judges, prompts, pairs, table.dropped, contexts, settings, single, both, table.joined)
-
-
-def _labels(found: JoinedVotes | None) -> JoinedLabels | None:
-    if found is None:
-        return None
-    counts = ("rows", "votes", "turned", "pairs", "several", "unanimous", "no_majority")
-    said = {"source": found.source, "left_out": dict(found.left_out)} | {one: getattr(found, one) for one in counts}
-    return JoinedLabels.model_validate(said)
+    return PreferenceAudit(
+        data=ContextCount(contexts=len(np.unique(table.context.codes))),
+        settings=_settings(table, context, confidence, check_verdict_map(verdict_map)),
+        judges={name: _judge(table, name, of_judge, confidence) for name, of_judge in rows.items() if of_judge.any()},
+        **given(labels=None if table.joined is None else table.joined.facts),
+    )
 
 
 def _settings(
@@ -210,22 +132,40 @@ def _settings(
     )
 
 
-def _sizes(table: LabelledVerdicts, mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _sizes(table: LabelledVerdicts, of_judge: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return how many pairs of one judge each context has."""
-    sizes: npt.NDArray[np.int64] = np.unique(table.context.codes[mine], return_counts=True)[1]
+    sizes: npt.NDArray[np.int64] = np.unique(table.context.codes[of_judge], return_counts=True)[1]
     return sizes
 
 
-def _judge(table: LabelledVerdicts, mine: npt.NDArray[np.bool_], confidence: float) -> dict[str, Estimate]:
-    verdicts, oracle = table.verdicts[mine], table.oracle[mine]
-    prompt, context = table.prompt.codes[mine].astype(np.int64), table.context.codes[mine].astype(np.int64)
+def _judge(
+    table: LabelledVerdicts, name: str, of_judge: npt.NDArray[np.bool_], confidence: float
+) -> JudgePreferences:
+    data = PreferenceCounts.model_validate(
+        {
+            "prompts": len(np.unique(table.prompt.codes[of_judge])),
+            "pairs": int(of_judge.sum()),
+            "dropped": table.dropped.get(name, {}),
+            **given(
+                contexts_of_one_pair=int((_sizes(table, of_judge) == 1).sum()) or None,
+                pairs_in_both_orders=int(table.both_orders[of_judge].sum()) or None,
+            ),
+        }
+    )
+    metrics = PreferenceMetrics(**estimate_records(_metrics(table, of_judge, confidence)))
+    return JudgePreferences(data=data, metrics=metrics)
+
+
+def _metrics(table: LabelledVerdicts, of_judge: npt.NDArray[np.bool_], confidence: float) -> dict[str, Estimate]:
+    verdicts, oracle = table.verdicts[of_judge], table.oracle[of_judge]
+    prompt, context = table.prompt.codes[of_judge].astype(np.int64), table.context.codes[of_judge].astype(np.int64)
     n = len(np.unique(prompt))
     found = preference_jackknife(verdicts.mean(axis=1), oracle, prompt, context)
     out = {
         name: _estimate(name, float(value), Scatter(float(se), float(df)), n, confidence)
         for name, value, se, df in zip(PREFERENCE_METRICS, *found, strict=True)
     }
-    if _sizes(table, mine).max() < 2:
+    if _sizes(table, of_judge).max() < 2:
         out |= {name: Estimate.undefined(_NOTHING_TO_SPLIT, n) for name in _SPLIT}
     if out["covariance_between_share"].estimate is not None and may_be_0(out["covariance"]):
         out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)

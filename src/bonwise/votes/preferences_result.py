@@ -9,24 +9,21 @@ from pydantic import Field, model_validator
 
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, FrameRow, Record
+from bonwise.table.facts import JoinedLabels
 
 __all__ = [
     "ContextCount",
-    "JoinedLabels",
     "JudgePreferences",
+    "PreferenceAudit",
     "PreferenceCounts",
     "PreferenceMetrics",
     "PreferenceSettings",
-    "PreferencesDocument",
 ]
 
 DroppedVerdict = Literal[
     "no verdict", "no label", "no label of the pair", "no label of the prompt", "a model against itself"
 ]
 """Why a judge's row is left out; the middle two where labels are in a second file."""
-
-LeftOutLabel = Literal["no verdict", "a model against itself", "prompt not judged", "pair not judged"]
-"""Why a row of labels in a second file is left out."""
 
 
 class ContextCount(Record):
@@ -97,32 +94,6 @@ class JudgePreferences(Record):
     metrics: PreferenceMetrics
 
 
-class JoinedLabels(Record):
-    """Labels of a second file, joined by pair whichever side stands first."""
-
-    source: str
-    rows: Count
-    """Of the file."""
-    votes: Count
-    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
-    turned: Count
-    """Votes on judged pairs, and those of them that have the sides in the other order than the verdict."""
-    pairs: Count
-    """Judged pairs with a vote."""
-    several: Count
-    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
-
-    """
-    unanimous: Count
-    """Pairs with two votes or more, and those of them whose votes are all alike; of the others the majority counts.
-
-    """
-    no_majority: Count
-    """Pairs with as many votes for either side: their label is a tie."""
-    left_out: dict[LeftOutLabel, Count]
-    """Rows that are not on a judged pair, by reason."""
-
-
 class PreferenceSettings(Record):
     """What was asked for."""
 
@@ -147,7 +118,7 @@ class PreferenceSettings(Record):
     """What verdicts say, where the user said it."""
 
 
-class PreferencesDocument(Document):
+class PreferenceAudit(Document):
     """Agreement of pairwise verdicts with an oracle's, split between and within contexts."""
 
     schema_: Literal["bonwise.preferences/1"] = Field(default="bonwise.preferences/1", alias="schema")
@@ -160,7 +131,7 @@ class PreferencesDocument(Document):
     frame_columns = ("judge", "metric", "estimate", "low", "high", "se", "n", "interval", "method", "reason")
 
     @model_validator(mode="after")
-    def _orders_agree_where_there_are_several(self) -> PreferencesDocument:
+    def _orders_agree_where_there_are_several(self) -> PreferenceAudit:
         several = len(self.settings.verdicts) > 1
         for name, judge in self.judges.items():
             if (judge.metrics.order_agreement is not None) != several:
@@ -168,7 +139,14 @@ class PreferencesDocument(Document):
         return self
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge and metric."""
+        """Yield one row per judge and metric.
+
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval``,
+        ``method`` and ``reason``: why something is missing.
+        """
         for name, judge in self.judges.items():
-            for metric, found in judge.metrics.to_dict().items():
-                yield {"judge": name, "metric": metric, **found}
+            for metric, estimate in judge.metrics.to_dict().items():
+                yield {"judge": name, "metric": metric, **estimate}
+
+    def __repr__(self) -> str:
+        return f"<PreferenceAudit of {len(self.judges)} judges on {self.settings.source}>"

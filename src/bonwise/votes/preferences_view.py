@@ -11,7 +11,8 @@ from bonwise.report.blocks import Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
-from bonwise.votes.preferences_result import JoinedLabels, JudgePreferences, PreferencesDocument
+from bonwise.table.facts import JoinedLabels
+from bonwise.votes.preferences_result import JudgePreferences, PreferenceAudit
 from bonwise.votes.view import vote_readings
 
 __all__ = ["describe"]
@@ -26,7 +27,7 @@ _BETWEEN = (
 )
 
 
-def describe(document: PreferencesDocument) -> Part:
+def describe(document: PreferenceAudit) -> Part:
     """Describe how far each judge agrees with the oracle."""
     settings = document.settings
     several = len(settings.verdicts) > 1
@@ -71,12 +72,12 @@ def _next(answers: Iterable[StatedVerdict]) -> list[Said]:
     return [Said("finding", "Do not decide by these verdicts yet: label more pairs, or ask another way.")]
 
 
-def _reference(document: PreferencesDocument) -> str:
+def _reference(document: PreferenceAudit) -> str:
     labels, column = document.labels, printable(document.settings.oracle)
     return column if labels is None else f"{column} of {printable(labels.source)}"
 
 
-def _table(document: PreferencesDocument, *, several: bool) -> Table:
+def _table(document: PreferenceAudit, *, several: bool) -> Table:
     columns = (
         Column("judge", "name"),
         Column("prompts"),
@@ -95,7 +96,7 @@ def _table(document: PreferencesDocument, *, several: bool) -> Table:
     return Table.of(columns, [_row(name, judge) for name, judge in document.judges.items()])
 
 
-def _drawn(document: PreferencesDocument) -> list[Drawing[Forest]]:
+def _drawn(document: PreferenceAudit) -> list[Drawing[Forest]]:
     found = {name: judge.metrics.agreement for name, judge in document.judges.items()}
     return forest_figure(
         [(printable(name, longest=_LONGEST), one.estimate, one.low, one.high) for name, one in found.items()],

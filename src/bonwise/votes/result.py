@@ -20,28 +20,27 @@ __all__ = [
     "DetectionOverPairs",
     "DetectionRates",
     "DrawnHow",
-    "HomogeneityRecord",
+    "Homogeneity",
     "Information",
     "LeastVotes",
     "Margin",
     "MarginQuantile",
-    "NearTiesRecord",
+    "NearTies",
     "NeededVotes",
     "PairConcentration",
     "PairScreening",
     "PairVariance",
-    "PairVotesRecord",
+    "PairVotes",
+    "PreferenceStudy",
     "PublishedVariance",
     "RatioOverPairs",
-    "ScreeningPowerRecord",
-    "ScreeningRecord",
+    "Screening",
+    "ScreeningPower",
     "TieRates",
     "TotalSignal",
     "VarianceOverPairs",
     "VotesData",
-    "VotesDocument",
     "VotesNeeded",
-    "VotesOverPairs",
     "VotesSettings",
     "ZOverPairs",
 ]
@@ -146,7 +145,7 @@ class PairVariance(Record):
     reason: str | None = None
 
 
-class HomogeneityRecord(Record):
+class Homogeneity(Record):
     """Whether win rates differ between prompts: chi-squared, and by permutation."""
 
     chi2: NonNegative
@@ -164,7 +163,7 @@ class PairConcentration(Record):
     mass: Share | None = None
     mass_null_quantile: Share | None = None
     kept: Count | None = None
-    homogeneity: HomogeneityRecord | None = None
+    homogeneity: Homogeneity | None = None
     permutations: Count | None = None
     exceeds_threshold: bool | None = None
     exceeds_chance: bool | None = None
@@ -173,7 +172,7 @@ class PairConcentration(Record):
     """Why there is no kappa."""
 
 
-class ScreeningRecord(Record):
+class Screening(Record):
     """A plan of screening: votes, prompts, and how they are spread over its stages."""
 
     votes: Count
@@ -183,8 +182,10 @@ class ScreeningRecord(Record):
     second_stage: Count
     kept: Count
 
+    __str__ = Record.__repr__
 
-class ScreeningPowerRecord(Record):
+
+class ScreeningPower(Record):
     """How often screening sees a preference, simulated."""
 
     proportional: Share | None
@@ -195,12 +196,14 @@ class ScreeningPowerRecord(Record):
     overlap: Share | None
     repetitions: Count
 
+    __str__ = Record.__repr__
+
 
 class PairScreening(Record):
     """Screening of a pair's prompts; None with a reason where it cannot be planned."""
 
-    plan: ScreeningRecord | None
-    simulated: ScreeningPowerRecord | None
+    plan: Screening | None
+    simulated: ScreeningPower | None
     margins: str | None = None
     reason: str | None = None
 
@@ -212,7 +215,7 @@ class DetectionRates(Record):
     without_replacement: dict[str, Share | None]
 
 
-class PairVotesRecord(Record):
+class PairVotes(Record):
     """One pair of models."""
 
     first: str
@@ -326,7 +329,7 @@ class MarginQuantile(Record):
     votes_needed: VotesNeeded | None
 
 
-class NearTiesRecord(Record):
+class NearTies(Record):
     """Pairs whose margin is at most `tau`."""
 
     tau: Share
@@ -437,42 +440,29 @@ class ConcentrationOverPairs(Record):
         return self
 
 
-class VotesOverPairs(Record):
-    """Figures over pairs, each with an interval from the same resampled pairs."""
-
-    margins: list[MarginQuantile]
-    near_ties: NearTiesRecord
-    ties: TieRates
-    cluster_ratio: RatioOverPairs
-    variance: VarianceOverPairs
-    z: list[ZOverPairs]
-    detection: list[DetectionOverPairs]
-    concentration: ConcentrationOverPairs
-
-
-class VotesDocument(Document):
+class PreferenceStudy(Document):
     """What votes can and cannot tell: of all pairs together, and pair by pair."""
 
     schema_: Literal["bonwise.votes/1"] = Field(default="bonwise.votes/1", alias="schema")
     data: VotesData
     settings: VotesSettings
     margins: list[MarginQuantile]
-    """Over pairs: as in `VotesOverPairs`."""
-    near_ties: NearTiesRecord
-    """Over pairs: as in `VotesOverPairs`."""
+    """Over pairs, with intervals from the same resampled pairs."""
+    near_ties: NearTies
+    """Over pairs, with intervals from the same resampled pairs."""
     ties: TieRates
-    """Over pairs: as in `VotesOverPairs`."""
+    """Over pairs, with intervals from the same resampled pairs."""
     cluster_ratio: RatioOverPairs
-    """Over pairs: as in `VotesOverPairs`."""
+    """Over pairs, with intervals from the same resampled pairs."""
     variance: VarianceOverPairs
-    """Over pairs: as in `VotesOverPairs`."""
+    """Over pairs, with intervals from the same resampled pairs."""
     z: list[ZOverPairs]
-    """Over pairs: as in `VotesOverPairs`."""
+    """Over pairs, with intervals from the same resampled pairs."""
     detection: list[DetectionOverPairs]
-    """Over pairs: as in `VotesOverPairs`."""
+    """Over pairs, with intervals from the same resampled pairs."""
     concentration: ConcentrationOverPairs
-    """Over pairs: as in `VotesOverPairs`."""
-    pairs: Annotated[list[PairVotesRecord], Field(min_length=1)]
+    """Over pairs, with intervals from the same resampled pairs."""
+    pairs: Annotated[list[PairVotes], Field(min_length=1)]
 
     frame_columns = (
         *("first", "second", "votes", "ties", "metric", "estimate", "low", "high", "se", "n", "interval", "reason"),
@@ -490,14 +480,19 @@ class VotesDocument(Document):
         return self
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per pair and metric."""
+        """Yield one row per pair and metric.
+
+        Columns: ``first``, ``second``, ``votes``, ``ties``, ``metric`` (``win_rate``, the second model's share of the
+        votes; ``margin``, the same less 1/2; ``signal``, the mean squared margin of the prompts), ``estimate``,
+        ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and ``reason``: why something is missing.
+        """
         for pair in self.pairs:
             about = {"first": pair.first, "second": pair.second, "votes": pair.votes, "ties": pair.ties}
             for metric, found in _metrics(pair).items():
                 yield {**about, "metric": metric, **found}
 
 
-def _metrics(pair: PairVotesRecord) -> Mapping[str, FrameRow]:
+def _metrics(pair: PairVotes) -> Mapping[str, FrameRow]:
     rate = pair.win_rate
     ends = {"estimate": rate.estimate, "low": rate.low, "high": rate.high}
     margin = {end: None if value is None else value - 0.5 for end, value in ends.items()}

@@ -7,8 +7,6 @@ the arithmetic, the allocation of the second stage, and a simulation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -16,47 +14,13 @@ from bonwise.errors import UsageError
 from bonwise.stats.sums import Floats
 from bonwise.votes.concentration import kept_types
 from bonwise.votes.detectability import rejections
+from bonwise.votes.result import Screening, ScreeningPower
 
-__all__ = ["Screening", "ScreeningPower", "allocate", "first_stage_votes", "screening", "simulate_screening"]
+__all__ = ["allocate", "first_stage_votes", "screening", "simulate_screening"]
 
 _Ints = npt.NDArray[np.int64]
 
 _CHUNK_CELLS = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Screening:
-    """What the two stages spend."""
-
-    votes: int
-    """B, in all."""
-    types: int
-    """m prompt types."""
-    each: int
-    """b votes on every type in the first stage."""
-    first_stage: int
-    """``m b``."""
-    second_stage: int
-    """``B - m b``, on the types kept."""
-    kept: int
-    """``ceil(q m)``."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScreeningPower:
-    """How often "no type has a preference" is rejected, under margins that are supposed."""
-
-    proportional: float
-    """With all votes spread by weight."""
-    two_stage: float
-    """With the votes of the second stage alone, after screening."""
-    mass_kept: float
-    """Mean part of ``sum w_i delta_i^2`` that the kept types hold; NaN where all margins are 0."""
-    overlap: float
-    """Mean Jaccard overlap of the kept types with the truly strongest; types as strong as the last of these count as
-    such in the order of their numbers.
-    """
-    repetitions: int
 
 
 def first_stage_votes(types: int, factor: float = 10.0) -> int:
@@ -105,7 +69,14 @@ def screening(
             f"screening {types:,} types with {b:,} votes each takes {types * b:,} votes and leaves none of {votes:,}",
             hint="spread the votes in proportion instead, or join prompts to fewer types",
         )
-    return Screening(votes, types, b, types * b, votes - types * b, kept_types(types, share))
+    return Screening(
+        votes=votes,
+        types=types,
+        each=b,
+        first_stage=types * b,
+        second_stage=votes - types * b,
+        kept=kept_types(types, share),
+    )
 
 
 def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_stage: int, seed: int = 0) -> _Ints:
@@ -152,6 +123,11 @@ def simulate_screening(
 ) -> ScreeningPower:
     """Simulate both allocations under supposed margins, each followed by a two-sided binomial test of 1/2.
 
+    ``proportional`` and ``two_stage`` are how often "no type has a preference" is rejected, with all votes spread by
+    weight, and with those of the second stage alone; ``mass_kept`` the mean part of ``sum w_i delta_i^2`` that the
+    kept types hold; ``overlap`` their mean Jaccard overlap with the truly strongest. Types as strong as the last of
+    these count as such in the order of their numbers.
+
     Parameters
     ----------
     margins : ndarray of float64, shape (types,)
@@ -177,7 +153,13 @@ def simulate_screening(
         found[:, at : at + rows] = tests[0][won], tests[1][second], held, shared / (2 * plan.kept - shared)
     proportional, two_stage, mass, overlap = found.mean(axis=1).tolist()
     whole = float(signal.sum())
-    return ScreeningPower(proportional, two_stage, mass / whole if whole else float("nan"), overlap, repetitions)
+    return ScreeningPower(
+        proportional=proportional,
+        two_stage=two_stage,
+        mass_kept=mass / whole if whole else None,
+        overlap=overlap,
+        repetitions=repetitions,
+    )
 
 
 def _run(

@@ -32,9 +32,9 @@ from bonwise.votes.result import (
     DrawnHow,
     MarginQuantile,
     NeededVotes,
-    PairVotesRecord,
+    PairVotes,
+    PreferenceStudy,
     VarianceOverPairs,
-    VotesDocument,
     VotesSettings,
     ZOverPairs,
 )
@@ -50,7 +50,7 @@ _LONGEST = 32
 _HALF = 0.5
 
 
-def vote_pairs(document: VotesDocument) -> Iterator[Block]:
+def vote_pairs(document: PreferenceStudy) -> Iterator[Block]:
     """Yield two tables of the pairs, and what their columns mean."""
     pairs = _closest_first(document)
     shown = pairs[:MOST_PAIRS]
@@ -99,7 +99,7 @@ def vote_pairs(document: VotesDocument) -> Iterator[Block]:
     yield from _simulated(pairs, document.settings)
 
 
-def drawn_pairs(document: VotesDocument) -> list[Drawing[Forest]]:
+def drawn_pairs(document: PreferenceStudy) -> list[Drawing[Forest]]:
     """Return the share of votes of each pair as a drawing."""
     pairs = _closest_first(document)
     rates = [one.win_rate for one in pairs]
@@ -132,7 +132,7 @@ def share_of_votes(rate: Bounded) -> str:
     return f"{estimate(rate, 'share')} [{low}, {high}]"
 
 
-def _closest_first(document: VotesDocument) -> list[PairVotesRecord]:
+def _closest_first(document: PreferenceStudy) -> list[PairVotes]:
     return sorted(document.pairs, key=lambda one: abs(one.margin))
 
 
@@ -141,7 +141,7 @@ def votes_or_none(votes: int | None) -> str:
     return "no number" if votes is None else count(votes)
 
 
-def _simulated(pairs: Sequence[PairVotesRecord], settings: VotesSettings) -> Iterator[Said]:
+def _simulated(pairs: Sequence[PairVotes], settings: VotesSettings) -> Iterator[Said]:
     """Say what the two simulated powers are, where there are any."""
     votes = sorted({one.screening.plan.votes for one in pairs if one.screening.plan is not None})
     if votes:
@@ -154,11 +154,11 @@ def _simulated(pairs: Sequence[PairVotesRecord], settings: VotesSettings) -> Ite
         )
 
 
-def _names(one: PairVotesRecord) -> tuple[str, str]:
+def _names(one: PairVotes) -> tuple[str, str]:
     return printable(one.first, longest=_LONGEST), printable(one.second, longest=_LONGEST)
 
 
-def _margin_row(one: PairVotesRecord) -> tuple[str, ...]:
+def _margin_row(one: PairVotes) -> tuple[str, ...]:
     return (
         count(one.votes),
         count(one.prompts),
@@ -169,12 +169,12 @@ def _margin_row(one: PairVotesRecord) -> tuple[str, ...]:
     )
 
 
-def _margin_of(one: PairVotesRecord) -> Ends:
+def _margin_of(one: PairVotes) -> Ends:
     rate = one.win_rate
     return Ends(one.margin, *(None if end is None else end - 0.5 for end in (rate.low, rate.high)))
 
 
-def _told(one: PairVotesRecord) -> tuple[str, ...]:
+def _told(one: PairVotes) -> tuple[str, ...]:
     bound, power, kappa = one.information.least_votes.estimate, one.screening.simulated, one.concentration
     return (
         number(one.information.per_vote.estimate),
@@ -207,7 +207,7 @@ _MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a 
 _REPLACED: dict[DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
 
 
-def describe(document: VotesDocument) -> Part:
+def describe(document: PreferenceStudy) -> Part:
     """Describe what the votes can and cannot tell."""
     return Part(
         f"Votes of {printable(document.settings.source)}",
@@ -228,7 +228,7 @@ def describe(document: VotesDocument) -> Part:
     )
 
 
-def _answer(document: VotesDocument) -> StatedVerdict:
+def _answer(document: PreferenceStudy) -> StatedVerdict:
     """Return in how many pairs the interval of the win rate excludes one half."""
     pairs = document.pairs
     seen = [one for one in pairs if outcome_of(one.win_rate, 0.5) != "open"]
@@ -246,7 +246,7 @@ def _answer(document: VotesDocument) -> StatedVerdict:
     return StatedVerdict(f"{count(len(seen))} of {count(len(pairs))} shown", "open", told)
 
 
-def _answer_of_one(pair: PairVotesRecord) -> StatedVerdict:
+def _answer_of_one(pair: PairVotes) -> StatedVerdict:
     first, second = (printable(one, longest=_LONGEST) for one in (pair.first, pair.second))
     outcome = outcome_of(pair.win_rate, 0.5)
     share = f"{second} has {share_of_votes(pair.win_rate)} of the votes against {first}"
@@ -256,7 +256,7 @@ def _answer_of_one(pair: PairVotesRecord) -> StatedVerdict:
     return StatedVerdict(f"{preferred} is preferred", "good", f"A preference is shown: {share}.")
 
 
-def _next(document: VotesDocument) -> list[Said]:
+def _next(document: PreferenceStudy) -> list[Said]:
     """Say how many votes the closest pair takes that shows nothing yet."""
     unseen = [one for one in document.pairs if outcome_of(one.win_rate, 0.5) == "open"]
     if not unseen:
@@ -276,7 +276,7 @@ def _facts(settings: VotesSettings) -> Iterator[tuple[str, str]]:
     yield "bonwise", settings.version
 
 
-def _opening(document: VotesDocument) -> Iterator[Said]:
+def _opening(document: PreferenceStudy) -> Iterator[Said]:
     data, settings = document.data, document.settings
     prompts = f" for {counted(data.prompts, 'prompt')}" if data.prompts else ""
     clustered = "clustered by prompt" if data.prompts else "each vote is its own cluster: no prompt column was named"
@@ -309,7 +309,7 @@ def _with_interval(found: EstimateRecord) -> str:
     return f"{estimate(found, 'share')} {interval(found, 'share')}"
 
 
-def _margins(document: VotesDocument) -> Table:
+def _margins(document: PreferenceStudy) -> Table:
     columns = (
         Column("quantile", "name"),
         Column("|margin|"),
@@ -339,7 +339,7 @@ def _needed(found: NeededVotes) -> tuple[str, str]:
     return votes_or_none(found.whole), ends
 
 
-def _near_ties(document: VotesDocument) -> Iterator[Said]:
+def _near_ties(document: PreferenceStudy) -> Iterator[Said]:
     near = document.near_ties
     said = (
         f"near ties (|margin| <= {setting(near.tau)}): {count(near.count)} of {counted(document.data.pairs, 'pair')}"
@@ -357,7 +357,7 @@ def _near_ties(document: VotesDocument) -> Iterator[Said]:
     )
 
 
-def _detection(document: VotesDocument) -> Iterator[Block]:
+def _detection(document: PreferenceStudy) -> Iterator[Block]:
     known = [one for one in document.detection if one.median.estimate is not None]
     if known:
         columns = (
@@ -419,7 +419,7 @@ def _ends(found: EstimateRecord) -> str:
     return interval(found)
 
 
-def _prompts(document: VotesDocument) -> Iterator[Said]:
+def _prompts(document: PreferenceStudy) -> Iterator[Said]:
     found = document.cluster_ratio
     if not found.pairs:
         yield Said("caveat", "prompts: no prompt column was named, so what votes on one prompt share is unknown")
@@ -452,7 +452,7 @@ def _variance(found: VarianceOverPairs) -> Iterator[Said]:
     yield Said("note", f"the same as Lee (2026) prints it, biased for prompts with few votes: {published}")
 
 
-def _screening(document: VotesDocument) -> Iterator[Said]:
+def _screening(document: PreferenceStudy) -> Iterator[Said]:
     found, settings = document.concentration, document.settings
     if not found.pairs:
         return

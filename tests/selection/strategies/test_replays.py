@@ -113,13 +113,13 @@ def test_pairs_in_both_orders_are_averaged_by_one_rule(llmbar, audited):
     }
     for (_, first, second), found in seen.items():
         assert found == (first if first == second else None)
-    for judge, metrics in audited.judges.items():
+    for judge, audit in audited.judges.items():
         own = whole[whole["llm"] + " / " + whole["strategy"] == judge]
         said = list(zip(own["winner_order1"].astype(int), own["winner_order2"].astype(int), own["gold"], strict=True))
         for rule in {rule for rule, _, _ in seen}:
             kept = [(seen[rule, first, second], gold) for first, second, gold in said]
             right = sum(0.5 if found is None else float(found == gold) for found, gold in kept)
-            assert right / len(said) == pytest.approx(metrics["agreement"].estimate, abs=1e-12)
+            assert right / len(said) == pytest.approx(audit.metrics.agreement.estimate, abs=1e-12)
 
 
 def picked(rule, first, second):

@@ -116,7 +116,7 @@ def test_a_concentrated_preference_is_found():
     rng = np.random.default_rng(5)
     rate = np.repeat(np.r_[np.full(3, 0.9), np.full(17, 0.5)], 30)
     found = concentration((rng.random(600) < rate).astype(float), np.arange(600) // 30)
-    assert found.concentrated(1.5)
+    assert found.recommend_two_stage
     assert found.mass > found.mass_null_quantile
     assert found.homogeneity.p_permuted == pytest.approx(1 / 1000)
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.votes.detectability import PairResamples, margin_quantiles, near_ties
+from bonwise.votes.detectability import PairResamples, margin_quantiles
+from bonwise.votes.over_pairs import near_ties
 
 MARGINS = st.lists(st.integers(-50, 50).map(lambda n: n / 100), min_size=2, max_size=9)
 
@@ -28,7 +29,7 @@ def test_quantiles_and_near_ties_are_those_of_plain_counting(margins):
     found = margin_quantiles(np.array(margins), resamples)
     assert [one.estimate for one in found] == pytest.approx([twin_quantile(margins, q) for q in (0.1, 0.25, 0.5)])
     near = [abs(one) for one in margins if abs(one) <= 0.1]
-    ties = near_ties(np.array(margins), 0.1, resamples)
+    ties = near_ties(np.array(margins), 0.1, 0.9, resamples)
     assert ties.count == len(near)
     assert ties.share.estimate == pytest.approx(len(near) / len(margins))
     assert ties.median.estimate == (pytest.approx(median(near)) if near else None)
