@@ -27,7 +27,7 @@ def test_what_is_written_is_read_back(tmp_path, documents, kind):
     assert str(loaded) == str(document)
 
 
-@pytest.mark.parametrize("kind", [*COMPARED, *VOTES])
+@pytest.mark.parametrize("kind", COMPARED)
 def test_a_result_has_the_table_of_its_document(kind):
     """What to_frame of a result gives is what its document gives."""
     result = made(kind)

@@ -190,7 +190,7 @@ def test_votes(rates, word, state, says):
             pair["win_rate"].update(rate)
             pair["margin"] = rate["estimate"] - 0.5
 
-    document = changed(studied(pd.concat(frames)).document(), change)
+    document = changed(studied(pd.concat(frames)), change)
     told = found(document)
     assert told[:2] == (word, state)
     assert says in told[2]
