@@ -10,6 +10,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.testing import simulate
+from documents.studied import RESULTS as STUDIES
 
 SETTINGS = {"DrawModel", "Router", "Selector"}
 """What is saved and loaded: settings, no findings."""
@@ -90,15 +91,16 @@ RESULTS = {
     "preferences": preferred,
     "votes": voted,
     "watch": watched,
+    **{f"study {name}": make for name, make in STUDIES.items() if name != "draw"},
 }
-"""Every kind of result by the word of its schema, made in a folder."""
+"""Every kind of result by the word of its schema, made in a folder; a draw of pairs has a frame of its own."""
 
 
 @pytest.mark.parametrize("word", RESULTS)
 def test_a_result_is_its_document(word, tmp_path):
     """It survives pickle, copies and a file of JSON as an equal object of the same class, which says the same."""
     result = RESULTS[word](tmp_path)
-    assert result.schema_ == f"bonwise.{word}/1"
+    assert result.schema_ == f"bonwise.{word.split()[0]}/1"
     path = tmp_path / "result.json"
     path.write_text(result.to_json(), encoding="utf-8")
     pickled = pickle.loads(pickle.dumps(result))  # noqa: S301 - made in the line itself

@@ -81,17 +81,17 @@ if TYPE_CHECKING:
     from bonwise.stacks.front import audit_stack as audit_stack
     from bonwise.stacks.front import fit_stack as fit_stack
     from bonwise.stacks.judge import Stack as Stack
-    from bonwise.studies.calibration.front import CalibrationStudy as CalibrationStudy
     from bonwise.studies.calibration.front import study_calibration as study_calibration
-    from bonwise.studies.label_strategy.front import LabelStrategyStudy as LabelStrategyStudy
+    from bonwise.studies.calibration.result import CalibrationStudy as CalibrationStudy
     from bonwise.studies.label_strategy.front import study_label_strategy as study_label_strategy
     from bonwise.studies.label_strategy.front import study_verdicts as study_verdicts
-    from bonwise.studies.label_strategy.pair_draw import PairDraw as PairDraw
     from bonwise.studies.label_strategy.pair_draw import draw_pairs as draw_pairs
-    from bonwise.studies.mix.front import MixStudy as MixStudy
+    from bonwise.studies.label_strategy.result import LabelStrategyStudy as LabelStrategyStudy
+    from bonwise.studies.label_strategy.result import PairDraw as PairDraw
     from bonwise.studies.mix.front import study_mix as study_mix
-    from bonwise.studies.requirements.front import RequirementsStudy as RequirementsStudy
+    from bonwise.studies.mix.result import MixStudy as MixStudy
     from bonwise.studies.requirements.front import study_requirements as study_requirements
+    from bonwise.studies.requirements.result import RequirementsStudy as RequirementsStudy
     from bonwise.table.label_design import LabelDesign as LabelDesign
     from bonwise.table.pools import Candidate as Candidate
     from bonwise.table.pools import Pool as Pool

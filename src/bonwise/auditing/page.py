@@ -113,7 +113,8 @@ def _exhibits(
 
 def _documents_beside(audit: Audit, others: Sequence[Document]) -> list[Document]:
     """Return what the page shows beside the audit: the studies that every page has, then what was given."""
-    return [*_studies(audit, {one["study"] for one in others if "study" in one}), *others]
+    given = {document.study_name() for document in others if isinstance(document, StudyDocument)}
+    return [*_studies(audit, given), *others]
 
 
 def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
@@ -175,7 +176,7 @@ def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
         if shown is None or study.document.study_name() in given or not shown.when(audit.settings):
             continue
         try:
-            found.append(_document(shown.study(judged)))
+            found.append(shown.study(judged))
         except InputError as error:
             found.append(Note.on(shown.title, error.message))
     return found

@@ -82,8 +82,7 @@ def _strategies(file: Path, verdicts: Path | None, settings: Mapping[str, Any], 
         )
     from bonwise.studies.label_strategy.front import study_label_strategy
 
-    document = study_label_strategy(file, verdicts=verdicts, **settings).document()
-    output.deliver(document)
+    output.deliver(study_label_strategy(file, verdicts=verdicts, **settings))
     return 0
 
 
@@ -103,10 +102,9 @@ def _verdicts(
     from bonwise.studies.label_strategy.front import study_verdicts
 
     named = {role: tuple(text.split(",")) if text else () for role, text in roles.items()}
-    document = study_verdicts(
-        file, verdicts=verdicts, oracle=oracle[0] if oracle else "", confidence=confidence, **named
-    ).document()
-    output.deliver(document)
+    output.deliver(
+        study_verdicts(file, verdicts=verdicts, oracle=oracle[0] if oracle else "", confidence=confidence, **named)
+    )
     return 0
 
 
@@ -116,9 +114,9 @@ def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[
             raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE")
     from bonwise.studies.label_strategy.pair_draw import draw_pairs
 
-    found = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
-    record = found.write(drawing["out"])
-    output.deliver(found.document(), then=_next(file, drawing["out"], record, settings))
+    draw = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
+    record = draw.write(drawing["out"])
+    output.deliver(draw, then=_next(file, drawing["out"], record, settings))
     given.say(f"pairs in {drawing['out']}, their record in {record}")
     return 0
 

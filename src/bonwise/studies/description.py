@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bonwise.estimates import EstimateRecord
+from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
-from bonwise.report.numbers import count, counted, percent
+from bonwise.report.numbers import count, counted, percent, unit_of_difference, with_any_interval
 from bonwise.report.table_facts import table_facts
 from bonwise.table.facts import StudyCounts, StudySettings
 
@@ -18,6 +21,7 @@ __all__ = [
     "Counts",
     "DescribedStudy",
     "Losses",
+    "change_words",
     "counts_table",
     "data_blocks",
     "left_out",
@@ -111,6 +115,10 @@ class DescribedStudy:
     """What is no single judge's own, after the judges."""
     instead: Part | None = None
     """All judges in one part, in the place of their own beside an audit of many."""
+    answers: Mapping[str, StatedVerdict] = field(default_factory=dict)
+    """Of each judge, where the study asks a question that has an answer."""
+    then: str = ""
+    """What to do after an answer."""
     facts: Sequence[tuple[str, str]] = ()
     """Names and values for the head of the page, where the settings are not `StudySettings`."""
 
@@ -137,3 +145,10 @@ def undrawn(part: Part) -> Part:
     """Return a part, and the parts inside it, without drawings."""
     kept = [undrawn(one) if isinstance(one, Part) else one for one in part.blocks if not isinstance(one, Drawing)]
     return replace(part, blocks=kept)
+
+
+def change_words(change: EstimateRecord, metric: str) -> str:
+    """Write by how much a metric changed, with its interval."""
+    if change.estimate is None:
+        return "undefined"
+    return with_any_interval(change, unit_of_difference(unit_of(metric)), sign=True)

@@ -14,7 +14,6 @@ from bonwise.table.reading_options import NO_PROPENSITY
 
 if TYPE_CHECKING:
     from bonwise.auditing.settings import Settings
-    from bonwise.documented import DocumentedResult
     from bonwise.studies.labelled_panels import LabelledPanels
 
 __all__ = ["SOURCE", "Study", "WithAudit", "studies", "study_of"]
@@ -34,7 +33,7 @@ class WithAudit:
 
     title: str
     """Of the note in its place, where the data are too poor for it."""
-    study: Callable[[LabelledPanels], DocumentedResult]
+    study: Callable[[LabelledPanels], StudyDocument]
     """Makes it on the judges of the audit."""
     when: Callable[[Settings], bool] = _always
     """Tells by the settings of the audit whether it is shown; always, if not given."""
@@ -42,12 +41,12 @@ class WithAudit:
 
 @dataclass(frozen=True)
 class Study:
-    """A study, as its module in ``bonwise/auditing/studies`` registers it under the name ``STUDY``.
+    """A study, as the ``front.py`` of its folder in ``bonwise/studies`` registers it under the name ``STUDY``.
 
     The name, and what the help says, are those of its document; see `StudyDocument`.
     """
 
-    function: Callable[..., DocumentedResult]
+    function: Callable[..., StudyDocument]
     """Takes a table and keywords and returns the result; the flags of the command are made from its signature."""
     document: type[StudyDocument]
     """Of its documents."""

@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.front import audit
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
-from bonwise.studies.calibration.front import CalibrationStudy, study_calibration
+from bonwise.results import Document
+from bonwise.studies.calibration.front import study_calibration
+from bonwise.studies.calibration.result import CalibrationStudy
 
 SEED = 20261121
 WITH_COVARIATES = ["isotonic", "two_stage", "two_stage_covariates", "gradient_boosting"]
@@ -35,9 +37,10 @@ def test_monotone_calibration_changes_no_pick_of_5000(shared, seed):
     found = study_calibration(shared / "data" / "simulated" / "arena_like_5000.csv.gz", seed=seed)["judge"]
     for method in ("isotonic", "two_stage"):
         one = found.methods[method]
-        assert one.rises
-        assert (one.picks.prompts, one.picks.picks_changed, one.picks.ties_broken) == (5000, 0, 0)
-        assert one.picks_untied.picks_changed == 0
+        assert one.rising_folds == 5
+        picks = one.picks.all
+        assert (picks.prompts, picks.picks_changed, picks.ties_broken) == (5000, 0, 0)
+        assert one.picks.without_ties.picks_changed == 0
         assert abs(one.changes["recovery"].estimate) < 0.001
         assert one.changes["global_r"].estimate > 0
 
@@ -47,10 +50,10 @@ def test_the_arena_sample_is_calibrated_with_the_length_of_the_answers(shared):
     """Monotone maps cost .3 points of recovery by new ties, as in the paper's Table 29; the length breaks ties."""
     folder = shared / "data" / "arena100"
     found = study_calibration(folder / "scores.csv", exclude="unhelpful", pools=folder / "candidates.jsonl")["judge"]
-    assert found.covariates == ("length",)
+    assert found.covariates == ["length"]
     assert found.data["prompts"] == 99
     assert found.methods["isotonic"].changes["recovery"].estimate == pytest.approx(-0.003, abs=0.001)
-    assert found.methods["isotonic"].picks.picks_changed == 0
+    assert found.methods["isotonic"].picks.all.picks_changed == 0
     lengths = found.methods["two_stage_covariates"]
     assert lengths.changes["top1_tie_rate"].estimate < -0.1
     assert lengths.changes["recovery"].estimate > 0.03
@@ -59,8 +62,8 @@ def test_the_arena_sample_is_calibrated_with_the_length_of_the_answers(shared):
 def test_raw_metrics_are_those_of_the_audit(hinted):
     """The raw figures are the audit's own, interval included."""
     audited = audit(with_hint(400))
-    for metric, found in hinted["judge"].raw.items():
-        assert found == audited[metric], metric
+    for metric, found in hinted["judge"].raw.metrics.items():
+        assert found.to_dict() == audited[metric].to_dict(), metric
 
 
 def test_changes_are_calibrated_minus_raw(hinted):
@@ -69,10 +72,10 @@ def test_changes_are_calibrated_minus_raw(hinted):
     for one in judge.methods.values():
         for metric, change in one.changes.items():
             if change.estimate is not None:
-                apart = one.metrics[metric].estimate - judge.raw[metric].estimate
+                apart = one.metrics[metric].estimate - judge.raw.metrics[metric].estimate
                 assert change.estimate == pytest.approx(apart, abs=1e-9)
         for metric, relative in one.relative.items():
-            ratio = one.metrics[metric].estimate / judge.raw[metric].estimate
+            ratio = one.metrics[metric].estimate / judge.raw.metrics[metric].estimate
             assert relative.estimate == pytest.approx(ratio - 1)
 
 
@@ -88,14 +91,16 @@ def test_the_document_tells_how_intervals_were_made(hinted):
     assert frame["change", "recovery"] == "refitted"
     assert frame["change", "level"] == "maps taken as fixed"
     changes = hinted["judge"].methods["two_stage_covariates"].changes
-    assert {changes[name].law.df for name in ("recovery", "within_r", "global_r")} == {19}
+    for name in ("recovery", "within_r", "global_r"):
+        change = changes[name]
+        assert (change.high - change.low) / (2 * change.se) == pytest.approx(stats.t.ppf(0.975, 19))
 
 
 def test_what_labels_alone_decide_is_the_same_after_as_before(hinted):
     """Metrics of the labels keep the raw estimate, interval included."""
     judge = hinted["judge"]
     for name in ("value_random", "value_oracle", "oracle_tie_rate", "oracle_between_share"):
-        assert judge.methods["isotonic"].metrics[name] == judge.raw[name]
+        assert judge.methods["isotonic"].metrics[name] == judge.raw.metrics[name]
 
 
 def test_ten_prompts_are_left_out_by_twos():
@@ -110,7 +115,7 @@ def test_ten_prompts_are_left_out_by_twos():
 
 def test_the_level_after_isotonic_is_the_level_bias_of_the_audit(hinted):
     """The audit's level_bias is that of a cross-fitted isotonic map on the same folds."""
-    expected, found = audit(with_hint(400))["level_bias"], hinted["judge"].methods["isotonic"].level
+    expected, found = audit(with_hint(400))["level_bias"], hinted["judge"].methods["isotonic"].level.bias
     assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
 
 
@@ -137,9 +142,9 @@ def test_a_two_stage_map_need_not_rise_with_the_score():
     labels = np.clip(4 * (scores - 0.6) ** 2 + 0.02 * rng.standard_normal(scores.shape), 0, 1)
     found = study_calibration(table(list(zip(scores.tolist(), labels.tolist(), strict=True))))["judge"]
     assert found.methods["two_stage"].rising_folds == 0
-    assert found.methods["two_stage"].picks_untied.picks_changed > 0
+    assert found.methods["two_stage"].picks.without_ties.picks_changed > 0
     assert found.methods["two_stage"].changes["recovery"].low > 0
-    assert found.methods["isotonic"].picks.picks_changed == 0
+    assert found.methods["isotonic"].picks.all.picks_changed == 0
 
 
 def test_methods_with_covariates_are_left_out_without_any():
@@ -238,8 +243,8 @@ def test_ragged_pools_are_calibrated():
     ]
     frame = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
     found = study_calibration(frame, shape="ragged")["judge"]
-    assert found.methods["isotonic"].picks.prompts == 40
-    assert "recur" in found.raw_level.reason
+    assert found.methods["isotonic"].picks.all.prompts == 40
+    assert "recur" in found.raw.level.reason
     assert any("recur" in sentence for sentence in found.sentences)
 
 
@@ -248,7 +253,7 @@ def test_constant_scores_have_nothing_to_calibrate():
     found = study_calibration(cohort(40).assign(judge_score=0.5))
     json.dumps(found.to_dict(), allow_nan=False)
     one = found["judge"].methods["isotonic"]
-    assert one.picks.top_kept == 40
+    assert one.picks.all.top_kept == 40
     assert one.changes["within_r"].estimate is None
     assert one.metrics["global_r"].estimate is None
     said = "changes 0 of 40 picks; the raw scores of every prompt tie at the top; ties at the top broken: 0."
@@ -273,8 +278,8 @@ def test_a_single_prompt_that_lacks_something_is_told_in_the_singular():
 
 
 def test_the_study_shows_itself_as_every_result_does(hinted, tmp_path):
-    """Page and notebook are those of `bonwise.documented.DocumentedResult`."""
-    assert isinstance(hinted, DocumentedResult)
+    """Page and notebook are those of `bonwise.results.Document`."""
+    assert isinstance(hinted, Document)
     assert not {"to_html", "_repr_html_"} & vars(CalibrationStudy).keys()
     hinted.to_html(tmp_path / "page.html")
     assert "Change of recovery" in (tmp_path / "page.html").read_text("utf-8")

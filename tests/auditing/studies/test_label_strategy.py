@@ -14,7 +14,8 @@ from bonwise.auditing.front import audit
 from bonwise.errors import InputError
 from bonwise.studies.label_strategy.front import study_label_strategy
 from bonwise.studies.label_strategy.judged_pairs import PairRecord
-from bonwise.studies.label_strategy.pair_draw import draw_pairs, record_path
+from bonwise.studies.label_strategy.pair_draw import draw_pairs
+from bonwise.studies.label_strategy.result import record_path
 from bonwise.table.pools import read_pools
 from bonwise.testing import simulate
 

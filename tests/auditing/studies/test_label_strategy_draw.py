@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from auditing.studies.pairwise_judges import verdicts
+from bonwise.errors import UsageError
+from bonwise.loading import load
 from bonwise.studies.label_strategy.front import study_label_strategy
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.testing import simulate
@@ -74,3 +79,20 @@ def test_a_prompt_without_a_score_is_counted_beside_one_without_labels(pools):
     assert sorted(drawn.prompts_left_out.values()) == [1, 1]
     assert drawn.prompts_left_out[NO_LABELS] == 1
     assert sum(one["pairs"] for one in drawn.strata) == 6 * 28
+
+
+def test_a_draw_keeps_its_pairs_but_in_json(pools, tmp_path):
+    """Pickled or copied it has its record and pools; loaded it is equal, shows its strata, and cannot be written."""
+    draw = draw_pairs(SCORES, pairs=20, pools=pools, seed=1)
+    for again in (pickle.loads(pickle.dumps(draw)), copy.copy(draw), copy.deepcopy(draw)):  # noqa: S301 - made here
+        assert (again, hash(again), repr(again), str(again)) == (draw, hash(draw), repr(draw), str(draw))
+        assert again.pools == draw.pools
+        pd.testing.assert_frame_equal(again.to_frame(), draw.record)
+    path = tmp_path / "draw.json"
+    path.write_text(draw.to_json(), encoding="utf-8")
+    loaded = load(path)
+    assert type(loaded) is type(draw)
+    assert (loaded, hash(loaded), repr(loaded), str(loaded)) == (draw, hash(draw), repr(draw), str(draw))
+    assert loaded.to_frame()["drawn"].sum() == len(draw.record) == 20
+    with pytest.raises(UsageError, match="which its JSON does not hold"):
+        loaded.write(tmp_path / "pairs.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -12,8 +13,7 @@ from auditing.studies.pairwise_judges import verdicts
 from bonwise.report.show import page
 from bonwise.stats.estimate import Estimate
 from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
-from bonwise.studies.label_strategy.pair_draw import PairDraw
-from bonwise.studies.label_strategy.result import PairDrawSettings, PairStratum
+from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.label_strategy.sentences import moved, points
 from bonwise.testing import simulate
 from report.described.readers import words as seen
@@ -160,15 +160,15 @@ def test_no_figure_is_minus_nothing():
     assert moved(Estimate(-1e-4, -0.02, 0.02, None, 9, "jackknife")) == ("0.000 [-0.020, +0.020], which may be 0")
 
 
-def test_one_pair_that_was_drawn():
+def test_one_pair_that_was_drawn(tmp_path):
     """A draw of a single pair says so in the singular."""
-    record = pd.DataFrame({"prompt_id": ["p"]})
-    settings = PairDrawSettings(
-        source="s", judge="j", pools="p", pairs=1, exclude=[], seed=0, shape="ragged", version="0"
-    )
-    drawn = PairDraw(record, (), (PairStratum(gap_of="oracle", stratum="tie", pairs=1, drawn=1),), settings)
+    rows = [{"prompt_id": "p", "candidate": name, "judge_score": 0.5, "oracle_label": 1} for name in "ab"]
+    pools = tmp_path / "pools.jsonl"
+    pool = {"prompt_id": "p", "prompt": "?", "candidates": [{"id": name, "text": name} for name in "ab"]}
+    pools.write_text(json.dumps(pool) + "\n", encoding="utf-8")
+    drawn = draw_pairs(pd.DataFrame(rows), pairs=1, pools=pools)
     assert drawn.to_dict()["sentences"] == ["1 of 1 pair was drawn, of 1 prompt."]
-    assert repr(drawn) == "<PairDraw of 1 pair in 1 stratum from s>"
+    assert repr(drawn) == "<PairDraw of 1 pair in 1 stratum from table>"
 
 
 def test_ways_that_pick_alike_are_said_to():
@@ -220,6 +220,6 @@ def test_notes_on_missing_figures_name_the_figure():
         "no column tokens"
     )
     of_two = f"recovery: no figure for scores; every pair; every pair, one order: {lacking}"
-    for words in (" ".join(str(study).split()), seen(page(study.document()))):
+    for words in (" ".join(str(study).split()), seen(page(study))):
         for line in (f"recovery: no figure for {whose}: {lacking}", of_two, tokens):
             assert words.count(line) == 1, line

@@ -114,7 +114,7 @@ def test_verdicts_in_two_orders(agreement, worth, word, state):
         one["judges"]["j"]["ways"]["both_orders"]["agreement"].update(agreement)
         one["judges"]["j"]["order"]["first_shown_advantage"].update(worth)
 
-    document = changed(orders().document(), change)
+    document = changed(orders(), change)
     told = found(document)
     assert told[:2] == (word, state)
     assert "being shown first is worth" in told[2]
@@ -133,7 +133,7 @@ def test_verdicts_in_two_orders(agreement, worth, word, state):
 def test_verdicts_in_one_order(agreement, word, state):
     """Whether they agree; the page asks for the other order."""
     document = changed(
-        orders(two=False).document(),
+        orders(two=False),
         lambda one: one["judges"]["j"]["ways"]["first_order"]["agreement"].update(agreement),
     )
     assert found(document)[:2] == (word, state)
@@ -160,14 +160,14 @@ def test_ways_of_asking(less, word, whole):
                 if "minus_pointwise" in way:
                     way["minus_pointwise"]["recovery"].update(less)
 
-    told = found(changed(strategies().document(), change))
+    told = found(changed(strategies(), change))
     assert told[0] == word
     assert ("judged both ways" in told[2]) == (not whole)
 
 
 def test_a_draw_of_pairs_decides_nothing(tmp_path):
     """Pairs that are still to be judged have no verdict."""
-    assert not [one for one in describe(drawn(tmp_path).document()).blocks if getattr(one, "role", "") == "verdict"]
+    assert not [one for one in describe(drawn(tmp_path)).blocks if getattr(one, "role", "") == "verdict"]
 
 
 @pytest.mark.parametrize(

@@ -142,5 +142,5 @@ def test_the_curve_runs_from_noise_to_the_oracle():
     assert len(drawn) == 20
     assert drawn[0].recovery == pytest.approx(0.02, abs=0.01)
     assert drawn[-1].recovery == pytest.approx(0.99, abs=0.01)
-    for figure in ("recovery", "within_r", "agreement"):
+    for figure in ("recovery", "within_r", "effective_agreement"):
         assert (np.diff([getattr(one, figure) for one in drawn]) > 0).all()

@@ -1,5 +1,6 @@
 """Calibrated scores."""
 
 PUBLIC = {
-    "front": ("CalibrationStudy", "study_calibration"),
+    "front": ("study_calibration",),
+    "result": ("CalibrationStudy",),
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -12,15 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
-from bonwise.documented import DocumentedResult
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.extras import TREES
 from bonwise.flags import Flag
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
-from bonwise.studies.calibration.judge_calibration import JudgeCalibration, calibrate_judge
-from bonwise.studies.calibration.result import CalibrationDocument, CalibrationSettings
-from bonwise.studies.calibration.sentences import calibration_sentences
+from bonwise.studies.calibration.judge_calibration import calibrate_judge
+from bonwise.studies.calibration.result import CalibrationJudge, CalibrationSettings, CalibrationStudy
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.registration import SOURCE, Study
 from bonwise.table.cell_scores import mean_of_judge
@@ -33,14 +31,11 @@ from bonwise.table.score_table import ScoreTable
 from bonwise.table.words import holds_texts, text_lengths
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bonwise.table.opening import ScoreSource
 
 __all__ = [
     "LENGTH",
     "STUDY",
-    "CalibrationStudy",
     "Covariates",
     "calibration_of",
     "covariates_of",
@@ -139,34 +134,6 @@ def _column(table: ScoreTable, panel: Panel, name: str) -> Floats:
     return mean_of_judge(table, panel, values, panel.judge)
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationStudy(DocumentedResult):
-    """What calibrating does to the metrics and the picks of every judge."""
-
-    judges: Mapping[str, JudgeCalibration]
-    settings: CalibrationSettings
-    """What was asked for; repeated in the document."""
-    not_studied: Mapping[str, str] = field(default_factory=dict)
-    """The judges that could not be studied, and why."""
-
-    def __repr__(self) -> str:
-        return f"<CalibrationStudy of {', '.join(self.judges)} on {self.settings.source}>"
-
-    def __getitem__(self, judge: str) -> JudgeCalibration:
-        if judge not in self.judges:
-            raise UsageError(f"no study of a judge {judge!r}", hint=f"the judges are {', '.join(self.judges)}")
-        return self.judges[judge]
-
-    def document(self) -> CalibrationDocument:
-        """Return the document of schema ``bonwise.study/1``, study ``calibration``."""
-        judges = {name: found.document() for name, found in self.judges.items()}
-        return CalibrationDocument(settings=self.settings, judges=judges, not_studied=dict(self.not_studied))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per judge, calibration, kind (``metric``, ``change`` or ``relative``) and metric."""
-        return super().to_frame()
-
-
 @opens_a_table
 def study_calibration(
     source: Annotated[ScoreSource, SOURCE],
@@ -217,7 +184,7 @@ def study_calibration(
     --------
     >>> from bonwise.testing import simulate
     >>> found = study_calibration(simulate("arena", n=200, seed=1).frame())
-    >>> found["judge"].methods["isotonic"].picks.picks_changed
+    >>> found["judge"].methods["isotonic"].picks.all.picks_changed
     0
     >>> list(found["judge"].left_out)
     ['two_stage_covariates', 'gradient_boosting']
@@ -245,7 +212,7 @@ def calibration_of(
     joined = covariates_of(judged.table, covariates, pools)
     if joined.names:
         TREES.require("calibrating with covariates")
-    judges: dict[str, JudgeCalibration] = {}
+    judges: dict[str, CalibrationJudge] = {}
     refused = dict(judged.not_studied)
     for name in judged.panels:
         try:
@@ -263,18 +230,18 @@ def calibration_of(
         covariates=list(joined.names),
         pools=None if pools is None else str(pools),
     )
-    return CalibrationStudy(judges, settings, refused)
+    return CalibrationStudy(settings=settings, judges=judges, not_studied=refused)
 
 
-def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> JudgeCalibration:
+def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> CalibrationJudge:
     panel, values = covariates.join(judged.panels[name])
     if len(panel.sizes) < 2 * folds:
         lost = len(judged.panels[name].sizes) - len(panel.sizes)
         without = f"; {lost:,} {'lacks' if lost == 1 else 'lack'} a covariate" if lost else ""
         raise InputError(f"{folds} folds need {2 * folds} labelled prompts, and it has {len(panel.sizes)}{without}")
     columns = dict(zip(covariates.names, values.T, strict=True))
-    found = calibrate_judge(panel, columns, judged.settings, data=_counts(judged, name, panel), folds=folds)
-    return replace(found, sentences=calibration_sentences(found, judged.prompts[name]))
+    counts = _counts(judged, name, panel)
+    return calibrate_judge(panel, columns, judged.settings, data=counts, folds=folds, prompts=judged.prompts[name])
 
 
 def _counts(judged: LabelledPanels, name: str, panel: Panel) -> JudgeCounts:
@@ -285,4 +252,4 @@ def _counts(judged: LabelledPanels, name: str, panel: Panel) -> JudgeCounts:
     return judged.counts_as(JudgeCounts, name, prompts=len(panel.sizes), rows=rows, dropped=dict(dropped))
 
 
-STUDY = Study(study_calibration, CalibrationDocument)
+STUDY = Study(study_calibration, CalibrationStudy)

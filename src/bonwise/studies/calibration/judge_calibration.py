@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from bonwise.studies.calibration.calibrators import (
 )
 from bonwise.studies.calibration.maps import exchange_training_means
 from bonwise.studies.calibration.pick_changes import (
-    PickChanges,
     pick_changes,
     rising_groups,
     tie_break_agreement,
@@ -45,83 +43,15 @@ from bonwise.studies.calibration.result import (
     REFITTED,
     CalibratedMethod,
     CalibrationJudge,
-    Intervals,
     LevelChange,
-    PickCounts,
     PickOutcomes,
     RawFigures,
 )
+from bonwise.studies.calibration.sentences import calibration_sentences
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
-__all__ = ["JudgeCalibration", "MethodCalibration", "RawScores", "calibrate_judge"]
-
-
-@dataclass(frozen=True, eq=False)
-class MethodCalibration:
-    """What one way of calibrating does to a judge."""
-
-    metrics: Mapping[str, Estimate]
-    """Of the calibrated scores."""
-    changes: Mapping[str, Estimate]
-    """Calibrated minus raw, paired by prompt; metrics that depend on the labels alone have none."""
-    relative: Mapping[str, Estimate]
-    """``calibrated / raw - 1`` of the two correlations."""
-    level: Estimate
-    """Largest bias of a candidate's mean, in the unit of the labels, and how it changed."""
-    level_change: Estimate
-    """Largest bias of a candidate's mean, in the unit of the labels, and how it changed."""
-    tie_breaks: Estimate
-    """Of the pairs that the raw scores tie, the share that is ordered as the labels are; 0.5 is guessing."""
-    picks: PickChanges
-    """On all prompts, and on those without a tie at the top."""
-    picks_untied: PickChanges
-    """On all prompts, and on those without a tie at the top."""
-    rising_folds: int
-    """Folds in which the map never fell as the score rose, and all of them."""
-    folds: int
-    """Folds in which the map never fell as the score rose, and all of them."""
-    intervals: Intervals
-    """Whether the intervals of metrics, changes, relative changes and tie breaks hold what learning the maps on other
-    prompts would change; those of the level take the maps as fixed always, as the audit does.
-    """
-
-    @property
-    def rises(self) -> bool:
-        """Whether no map ever fell as the score rose."""
-        return self.rising_folds == self.folds
-
-    def document(self) -> CalibratedMethod:
-        """Return this method's part of the document."""
-        level = LevelChange(
-            intervals=FIXED, bias=EstimateRecord.of(self.level), change=EstimateRecord.of(self.level_change)
-        )
-        return CalibratedMethod(
-            intervals=self.intervals,
-            metrics=estimate_records(self.metrics),
-            changes=estimate_records(self.changes),
-            relative=estimate_records(self.relative),
-            level=level,
-            tie_breaks=EstimateRecord.of(self.tie_breaks),
-            picks=PickOutcomes(all=_counts(self.picks), without_ties=_counts(self.picks_untied)),
-            rising_folds=self.rising_folds,
-        )
-
-    def with_method(self, method: str) -> MethodCalibration:
-        """Return the same estimates under another method name."""
-        return replace(
-            self,
-            metrics=under_method(self.metrics, method),
-            changes=under_method(self.changes, method),
-            relative=under_method(self.relative, method),
-            level=self.level.with_method(method),
-            level_change=self.level_change.with_method(method),
-            tie_breaks=self.tie_breaks.with_method(method),
-        )
-
-
-def _counts(found: PickChanges) -> PickCounts:
-    return PickCounts(**asdict(found))
+__all__ = ["RawScores", "calibrate_judge"]
 
 
 _CHANGING = tuple(e for e in ESTIMANDS if e.on_scores)
@@ -133,11 +63,8 @@ _CORRELATIONS = tuple(e for e in ESTIMANDS if e.name in ("global_r", "within_r")
 _SUMS, _TIES = slice(0, len(Sums._fields)), slice(len(Sums._fields), None)
 
 
-class _Estimates(NamedTuple):
-    metrics: Mapping[str, Estimate]
-    changes: Mapping[str, Estimate]
-    relative: Mapping[str, Estimate]
-    tie_breaks: Estimate
+_Estimates = tuple[Mapping[str, Estimate], Mapping[str, Estimate], Mapping[str, Estimate], Estimate]
+"""Metrics, changes, relative changes and tie breaks."""
 
 
 class RawScores:
@@ -150,10 +77,19 @@ class RawScores:
     covariates : mapping of str to ndarray of float64, shape (cells,)
     settings : Settings
     folds : int
+    method : str
+        Of the estimates: which prompts they are of.
     """
 
-    def __init__(self, panel: Panel, covariates: Mapping[str, Floats], settings: Settings, folds: int) -> None:
-        self.panel, self.settings = panel, settings
+    def __init__(
+        self,
+        panel: Panel,
+        covariates: Mapping[str, Floats],
+        settings: Settings,
+        folds: int,
+        method: Literal["complete", "labelled_only"] = "complete",
+    ) -> None:
+        self.panel, self.settings, self.method = panel, settings, method
         self.rule: IntervalRule = settings.rule(panel.labels)
         self.scores = np.round(panel.scores, TIE_DECIMALS)
         self.rows = np.column_stack([self.scores, *covariates.values()])
@@ -165,27 +101,36 @@ class RawScores:
         self.metrics = estimate(ESTIMANDS, sums, self.rule)
         self.level = self._level(self.scores)
 
-    def calibrated(self, method: str) -> MethodCalibration:
+    def calibrated(self, method: str) -> CalibratedMethod:
         """Calibrate in one way, of `METHODS`."""
-        panel = self.panel
         calibrated = self._cross_fitted(method, np.ones(len(self.scores), dtype=bool))
         fixed = method in TOO_DEAR_TO_REFIT
-        found = self._with_fixed_maps(calibrated) if fixed else self._refitted(method)
-        whole, untied = pick_changes(self.scores, calibrated, panel.sizes)
-        level = self._level(calibrated)
-        return MethodCalibration(
-            found.metrics,
-            found.changes,
-            found.relative,
-            level,
-            level_bias_difference(level, self.level, self.settings.confidence),
-            found.tie_breaks,
-            whole,
-            untied,
-            rising_groups(self.scores, calibrated, self.owner),
-            len(np.unique(self.owner)),
-            FIXED if fixed else REFITTED,
+        metrics, changes, relative, tie_breaks = (
+            self._with_fixed_maps(calibrated) if fixed else self._refitted(method)
         )
+        whole, untied = pick_changes(self.scores, calibrated, self.panel.sizes)
+        level = self._level(calibrated)
+        change = level_bias_difference(level, self.level, self.settings.confidence)
+        return CalibratedMethod(
+            intervals=FIXED if fixed else REFITTED,
+            metrics=self._records(metrics),
+            changes=self._records(changes),
+            relative=self._records(relative),
+            level=LevelChange(intervals=FIXED, bias=self._record(level), change=self._record(change)),
+            tie_breaks=self._record(tie_breaks),
+            picks=PickOutcomes(all=whole, without_ties=untied),
+            rising_folds=rising_groups(self.scores, calibrated, self.owner),
+        )
+
+    def raw(self) -> RawFigures:
+        """Return what is known of the raw scores."""
+        return RawFigures(metrics=self._records(self.metrics), level=self._record(self.level))
+
+    def _records(self, estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
+        return estimate_records(under_method(estimates, self.method))
+
+    def _record(self, estimate: Estimate) -> EstimateRecord:
+        return EstimateRecord.of(estimate.with_method(self.method))
 
     def _refitted(self, method: str) -> _Estimates:
         """Estimate with intervals that learn the maps again without each group of prompts."""
@@ -197,21 +142,21 @@ class RawScores:
             ties = tie_break_sums(self.scores[cells], calibrated, labels, sizes)
             return np.concatenate([prompt_sums(level, labels, sizes), ties])
 
-        found = refits(sums_of, self.groups)
-        after, before, rule = found.rows(_SUMS), self.refits, self.rule
+        sums = refits(sums_of, self.groups)
+        after, before, rule = sums.rows(_SUMS), self.refits, self.rule
         estimates = refitted_estimate(_CHANGING, after, rule)
-        return _Estimates(
-            {name: estimates.get(name, one) for name, one in self.metrics.items()},
+        return (
+            {name: estimates.get(name, raw) for name, raw in self.metrics.items()},
             refitted_difference(_CHANGING, after, before, (estimates, self.metrics), rule),
             refitted_relative(_CORRELATIONS, after, before, self.metrics, rule),
-            refitted_tie_breaks(found.rows(_TIES), rule.confidence),
+            refitted_tie_breaks(sums.rows(_TIES), rule.confidence),
         )
 
     def _with_fixed_maps(self, calibrated: Floats) -> _Estimates:
         panel, before, rule = self.panel, self.refits.whole, self.rule
         level = exchange_training_means(calibrated, panel.labels, self.owner)
         after = prompt_sums(level, panel.labels, panel.sizes)
-        return _Estimates(
+        return (
             estimate(ESTIMANDS, after, rule),
             difference(_CHANGING, after, before, rule),
             relative_change(_CORRELATIONS, after, before, rule),
@@ -233,37 +178,6 @@ class RawScores:
 _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the texts for their length"
 
 
-@dataclass(frozen=True, eq=False)
-class JudgeCalibration:
-    """What calibrating does to a judge."""
-
-    judge: str
-    data: JudgeCounts
-    covariates: tuple[str, ...]
-    raw: Mapping[str, Estimate] = field(repr=False)
-    """Metrics of the raw scores."""
-    raw_level: Estimate = field(repr=False)
-    """Largest bias of a candidate's raw mean score."""
-    methods: Mapping[str, MethodCalibration] = field(repr=False)
-    groups: int
-    """Groups of prompts that were left out in turn, where intervals are refitted."""
-    left_out: Mapping[str, str] = field(repr=False)
-    """The methods that could not be used, and why."""
-    sentences: tuple[str, ...] = field(default=(), repr=False)
-
-    def document(self) -> CalibrationJudge:
-        """Return this judge's part of the document."""
-        return CalibrationJudge(
-            data=self.data,
-            covariates=list(self.covariates),
-            raw=RawFigures(metrics=estimate_records(self.raw), level=EstimateRecord.of(self.raw_level)),
-            methods={name: found.document() for name, found in self.methods.items()},
-            groups=self.groups,
-            left_out=dict(self.left_out),
-            sentences=list(self.sentences),
-        )
-
-
 def calibrate_judge(
     panel: Panel,
     covariates: Mapping[str, Floats],
@@ -271,7 +185,8 @@ def calibrate_judge(
     *,
     data: JudgeCounts,
     folds: int,
-) -> JudgeCalibration:
+    prompts: int,
+) -> CalibrationJudge:
     """Calibrate a judge in every way that its covariates allow.
 
     Parameters
@@ -285,17 +200,19 @@ def calibrate_judge(
     data : JudgeCounts
     folds : int
         At most half of the prompts.
+    prompts : int
+        That the judge scored completely, labelled or not.
     """
     used = [name for name in METHODS if covariates or name not in COVARIATE_METHODS]
-    raw = RawScores(panel, covariates, settings, folds)
-    method = data.method
-    return JudgeCalibration(
-        panel.judge,
-        data,
-        tuple(covariates),
-        under_method(raw.metrics, method),
-        raw.level.with_method(method),
-        {name: raw.calibrated(name).with_method(method) for name in used},
-        int(raw.refits.groups),
-        {name: _NO_COVARIATE for name in METHODS if name not in used},
+    raw = RawScores(panel, covariates, settings, folds, data.method)
+    figures, methods = raw.raw(), {name: raw.calibrated(name) for name in used}
+    left_out = {name: _NO_COVARIATE for name in METHODS if name not in used}
+    return CalibrationJudge(
+        data=data,
+        covariates=list(covariates),
+        raw=figures,
+        methods=methods,
+        groups=int(raw.refits.groups),
+        left_out=left_out,
+        sentences=calibration_sentences(data, figures, methods, left_out, folds=folds, prompts=prompts),
     )

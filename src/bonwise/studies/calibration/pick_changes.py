@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,38 +10,15 @@ from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.stats.top_of_scores import at_top
+from bonwise.studies.calibration.result import PickCounts
 
-__all__ = ["PickChanges", "one_tie_break", "pick_changes", "rising_groups", "tie_break_agreement", "tie_break_sums"]
+__all__ = ["one_tie_break", "pick_changes", "rising_groups", "tie_break_agreement", "tie_break_sums"]
 
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class PickChanges:
-    """Counts of prompts by what became of the candidates at the top.
-
-    ``A`` is the set of candidates with the highest raw score, ``B`` that with the highest calibrated one. By Lemma 6
-    of Landesberg (2026), arXiv:2603.12520, a strictly rising map leaves ``B = A``; one that only never falls keeps
-    ``A`` inside ``B``, so that no pick changes, but a unique pick may come to share the top.
-    """
-
-    prompts: int
-    picks_changed: int
-    """``A`` and ``B`` share nothing: whatever was picked, another candidate is picked now."""
-    picks_newly_tied: int
-    """A unique raw pick shares the top now."""
-    ties_broken: int
-    """Some, but not all, of a tied top are left in ``B``."""
-    top_kept: int
-    """``B = A``."""
-
-    def to_dict(self) -> dict[str, int]:
-        """Return the counts by name."""
-        return asdict(self)
-
-
-def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickChanges, PickChanges]:
+def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCounts, PickCounts]:
     """Count the changes on all prompts, and on those where the raw pick is unique.
 
     Parameters
@@ -54,7 +29,7 @@ def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCha
 
     Returns
     -------
-    tuple of PickChanges
+    tuple of PickCounts
         On all prompts, and on the prompts without a tie at the top.
 
     Examples
@@ -66,19 +41,19 @@ def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCha
     """
     starts = np.cumsum(sizes) - sizes
     before, after = at_top(raw, sizes), at_top(calibrated, sizes)
-    were, are, left = (np.add.reduceat(one.astype(np.int64), starts) for one in (before, after, before & after))
+    were, are, left = (np.add.reduceat(top.astype(np.int64), starts) for top in (before, after, before & after))
     return _counts(were, are, left, np.ones(len(sizes), dtype=bool)), _counts(were, are, left, were == 1)
 
 
-def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickChanges:
-    found = (
-        some,
-        some & (left == 0),
-        some & (were == 1) & (left == 1) & (are > 1),
-        some & (left > 0) & (left < were),
-        some & (left == were) & (are == were),
-    )
-    return PickChanges(*(int(np.count_nonzero(one)) for one in found))
+def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickCounts:
+    prompts = {
+        "prompts": some,
+        "picks_changed": some & (left == 0),
+        "picks_newly_tied": some & (were == 1) & (left == 1) & (are > 1),
+        "ties_broken": some & (left > 0) & (left < were),
+        "top_kept": some & (left == were) & (are == were),
+    }
+    return PickCounts(**{name: int(np.count_nonzero(marked)) for name, marked in prompts.items()})
 
 
 def rising_groups(raw: Floats, calibrated: Floats, groups: _Ints) -> int:

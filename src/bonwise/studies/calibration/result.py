@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Count, FrameRow, Record
 from bonwise.studies.result import StudyDocument, StudyJudge
@@ -16,9 +17,9 @@ __all__ = [
     "FIXED",
     "REFITTED",
     "CalibratedMethod",
-    "CalibrationDocument",
     "CalibrationJudge",
     "CalibrationSettings",
+    "CalibrationStudy",
     "Intervals",
     "LevelChange",
     "PickCounts",
@@ -42,7 +43,15 @@ class LevelChange(Record):
 
 
 class PickCounts(Record):
-    """Prompts by what became of the candidates at the top."""
+    """Prompts by what became of the candidates at the top.
+
+    Notes
+    -----
+    ``A`` is the set of candidates with the highest raw score, ``B`` that with the highest calibrated one. A pick
+    changed where they share nothing; a top is kept where ``B = A``. By Lemma 6 of Landesberg (2026),
+    arXiv:2603.12520, a strictly rising map leaves ``B = A``; one that only never falls keeps ``A`` inside ``B``, so
+    that no pick changes, but a unique pick may come to share the top.
+    """
 
     prompts: Count
     picks_changed: Count
@@ -130,7 +139,7 @@ class CalibrationSettings(StudySettings):
     """File with the texts of the candidates."""
 
 
-class CalibrationDocument(StudyDocument):
+class CalibrationStudy(StudyDocument):
     """What calibrating does to the metrics and the picks of every judge."""
 
     study: Literal["calibration"] = "calibration"
@@ -142,6 +151,17 @@ class CalibrationDocument(StudyDocument):
         "Calibrates the scores to the labels in four ways, and shows what changes and which picks."
     )
     place = 3
+
+    def __repr__(self) -> str:
+        return f"<CalibrationStudy of {', '.join(self.judges)} on {self.settings.source}>"
+
+    def __getitem__(self, key: str) -> Any:
+        """Return what was found of a judge, by its name; or a value by its JSON key."""
+        if key in self.judges:
+            return self.judges[key]
+        if key in self:
+            return super().__getitem__(key)
+        raise UsageError(f"no study of a judge {key!r}", hint=f"the judges are {', '.join(self.judges)}")
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per judge, calibration, kind (``metric``, ``change`` or ``relative``) and metric."""
@@ -165,4 +185,4 @@ def _rows(judge: str, method: str, one: CalibratedMethod) -> Iterator[FrameRow]:
             yield {**key, "intervals": FIXED if metric == "level" else one.intervals, **found.to_dict()}
 
 
-MODEL = CalibrationDocument
+MODEL = CalibrationStudy

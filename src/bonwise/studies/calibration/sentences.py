@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import Unit, estimate, interval
-from bonwise.stats.estimate import Estimate
 from bonwise.studies.calibration.calibrators import COVARIATE_METHODS
-from bonwise.studies.calibration.judge_calibration import JudgeCalibration, MethodCalibration
+from bonwise.studies.calibration.result import CalibratedMethod, RawFigures
+from bonwise.table.facts import JudgeCounts
 
 __all__ = ["calibration_sentences"]
 
 
-def calibration_sentences(found: JudgeCalibration, prompts: int) -> tuple[str, ...]:
+_Methods = Mapping[str, CalibratedMethod]
+
+
+def calibration_sentences(
+    data: JudgeCounts,
+    raw: RawFigures,
+    methods: _Methods,
+    left_out: Mapping[str, str],
+    *,
+    folds: int,
+    prompts: int,
+) -> list[str]:
     """Return the findings, the most important first.
 
     Parameters
     ----------
-    found : JudgeCalibration
+    data : JudgeCounts
+    raw : RawFigures
+    methods : mapping of str to CalibratedMethod
+    left_out : mapping of str to str
+        Methods that could not be used, and why.
+    folds : int
     prompts : int
         That the judge scored completely, labelled or not.
     """
-    return (
-        *_recovery(found),
-        *(_picks(name, one) for name, one in found.methods.items()),
-        *(_correlations(name, one) for name, one in found.methods.items()),
-        *_tie_breaks(found),
-        *_levels(found),
-        *_described(found, prompts),
-        *(f"{_called(name)} is left out: {why}." for name, why in found.left_out.items()),
-    )
+    return [
+        *_recovery(methods),
+        *(_picks(name, method, folds) for name, method in methods.items()),
+        *(_correlations(name, method) for name, method in methods.items()),
+        *_tie_breaks(methods),
+        *_levels(raw, methods),
+        *_described(data, prompts),
+        *(f"{_called(name)} is left out: {why}." for name, why in left_out.items()),
+    ]
 
 
-def _recovery(found: JudgeCalibration) -> Iterator[str]:
+def _recovery(methods: _Methods) -> Iterator[str]:
     """Say first whether any way of calibrating changes what is recovered."""
-    changes = {name: one.changes["recovery"] for name, one in found.methods.items()}
+    changes = {name: method.changes["recovery"] for name, method in methods.items()}
     undefined = next((one.reason for one in changes.values() if one.estimate is None), None)
     if undefined is not None:
         yield f"Whether calibration changes recovery is not known: {undefined}."
@@ -53,9 +70,10 @@ def _recovery(found: JudgeCalibration) -> Iterator[str]:
         yield f"{start}: {_listed(unseen)}."
 
 
-def _picks(name: str, one: MethodCalibration) -> str:
-    whole, untied = one.picks, one.picks_untied
-    rises = ", a map that never falls," if one.rises and name not in COVARIATE_METHODS else ""
+def _picks(name: str, method: CalibratedMethod, folds: int) -> str:
+    whole, untied = method.picks.all, method.picks.without_ties
+    never_falls = method.rising_folds == folds and name not in COVARIATE_METHODS
+    rises = ", a map that never falls," if never_falls else ""
     changed = f"{_called(name)}{rises} changes {whole.picks_changed:,} of {whole.prompts:,} picks"
     broken = f"ties at the top broken: {whole.ties_broken:,}"
     if not untied.prompts:
@@ -66,16 +84,16 @@ def _picks(name: str, one: MethodCalibration) -> str:
     )
 
 
-def _correlations(name: str, one: MethodCalibration) -> str:
-    parts = [f"{metric} {_signed(one.relative[metric], 'share')}" for metric in ("global_r", "within_r")]
-    parts.append(f"sign_agreement {_signed(one.changes['sign_agreement'], 'points')}")
+def _correlations(name: str, method: CalibratedMethod) -> str:
+    parts = [f"{metric} {_signed(method.relative[metric], 'share')}" for metric in ("global_r", "within_r")]
+    parts.append(f"sign_agreement {_signed(method.changes['sign_agreement'], 'points')}")
     return f"{_called(name)}: {', '.join(parts)}."
 
 
-def _tie_breaks(found: JudgeCalibration) -> Iterator[str]:
+def _tie_breaks(methods: _Methods) -> Iterator[str]:
     """Say whether ties are broken in favour of the better candidate; sign_agreement, over other pairs, cannot."""
-    for name, one in found.methods.items():
-        share = one.tie_breaks
+    for name, method in methods.items():
+        share = method.tie_breaks
         if name not in COVARIATE_METHODS or share.estimate is None or share.low is None or share.high is None:
             continue
         verdict = "better than" if share.low > 0.5 else "worse than" if share.high < 0.5 else "not told apart from"
@@ -85,19 +103,19 @@ def _tie_breaks(found: JudgeCalibration) -> Iterator[str]:
         )
 
 
-def _levels(found: JudgeCalibration) -> Iterator[str]:
-    if found.raw_level.estimate is None:
-        yield f"Level: {found.raw_level.reason}."
+def _levels(raw: RawFigures, methods: _Methods) -> Iterator[str]:
+    if raw.level.estimate is None:
+        yield f"Level: {raw.level.reason}."
         return
-    after = ", ".join(f"{_plain(one.level)} after {name.replace('_', ' ')}" for name, one in found.methods.items())
-    before = _plain(found.raw_level)
+    after = ", ".join(f"{_plain(one.level.bias)} after {name.replace('_', ' ')}" for name, one in methods.items())
+    before = _plain(raw.level)
     yield f"Level: the mean score of the worst candidate is off its mean label by {before} raw, {after}."
 
 
-def _described(found: JudgeCalibration, prompts: int) -> Iterator[str]:
+def _described(data: JudgeCounts, prompts: int) -> Iterator[str]:
     """Say of how many prompts the figures are where others lack labels."""
-    used, unlabelled = found.data.prompts, found.data.unlabelled_prompts
-    if found.data.method == "labelled_only":
+    used, unlabelled = data.prompts, data.unlabelled_prompts
+    if data.method == "labelled_only":
         known = " and have every covariate" if used + unlabelled < prompts else ""
         yield (
             f"Figures describe {used:,} of {prompts:,} prompts, those that are labelled completely{known}, not all "
@@ -109,19 +127,19 @@ def _called(name: str) -> str:
     return (name[0].upper() + name[1:]).replace("_", " ")
 
 
-def _listed(changes: dict[str, Estimate]) -> str:
+def _listed(changes: dict[str, EstimateRecord]) -> str:
     return "; ".join(f"{name.replace('_', ' ')} {_signed(one, 'points')}" for name, one in changes.items())
 
 
-def _signed(one: Estimate, unit: Unit) -> str:
+def _signed(one: EstimateRecord, unit: Unit) -> str:
     if one.estimate is None:
         return f"unknown ({one.reason})"
     return f"{estimate(one, unit, sign=True)}{_ends(one, unit, sign=True)}"
 
 
-def _plain(one: Estimate, unit: Unit = "number") -> str:
+def _plain(one: EstimateRecord, unit: Unit = "number") -> str:
     return f"{estimate(one, unit)}{_ends(one, unit)}"
 
 
-def _ends(one: Estimate, unit: Unit, *, sign: bool = False) -> str:
+def _ends(one: EstimateRecord, unit: Unit, *, sign: bool = False) -> str:
     return "" if one.low is None else f" {interval(one, unit, sign=sign)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.numbers import (
@@ -23,11 +24,11 @@ from bonwise.report.numbers import (
 from bonwise.studies.calibration.result import (
     REFITTED,
     CalibratedMethod,
-    CalibrationDocument,
     CalibrationJudge,
     CalibrationSettings,
+    CalibrationStudy,
 )
-from bonwise.studies.description import DescribedStudy
+from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.table.facts import JudgeCounts
 
 __all__ = ["described"]
@@ -41,7 +42,7 @@ _CHANGES = (
 _DRAWN = ("recovery", "within_r", "global_r", "sign_agreement")
 
 
-def described(document: CalibrationDocument) -> DescribedStudy:
+def described(document: CalibrationStudy) -> DescribedStudy:
     """Describe what calibrating does to the metrics and the picks: one part per judge."""
     settings = document.settings
     judges = {
@@ -58,7 +59,26 @@ def described(document: CalibrationDocument) -> DescribedStudy:
         anchor="calibration",
         judges=judges,
         notes=[Said("note", how)],
+        answers={name: _answer(judge) for name, judge in document.judges.items() if judge.methods},
+        then="Calibrate only if the change is shown and the picks gain; otherwise keep the raw scores.",
     )
+
+
+def _answer(judge: CalibrationJudge) -> StatedVerdict:
+    """Return whether a way of calibrating changes recovery."""
+    changes = {
+        _words(name): method.changes["recovery"]
+        for name, method in judge.methods.items()
+        if "recovery" in method.changes
+    }
+    shown = {name: outcome_of(one) for name, one in changes.items()}
+    told = "; ".join(f"{name} {change_words(one, 'recovery')}" for name, one in changes.items())
+    says = f"Change of recovery by calibration: {told}."
+    if "above" in shown.values():
+        return StatedVerdict("better picks", "good", says)
+    if shown and all(one == "below" for one in shown.values()):
+        return StatedVerdict("worse picks", "bad", says)
+    return StatedVerdict("no change shown", "open", says)
 
 
 def _title(name: str, judge: CalibrationJudge) -> str:

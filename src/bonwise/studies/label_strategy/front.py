@@ -6,17 +6,14 @@ Scores, quantised scores and comparisons of the same candidates, or verdicts alo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from bonwise.auditing.settings import Settings
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
-from bonwise.report.numbers import counted
 from bonwise.results import given
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import Floats
@@ -24,19 +21,19 @@ from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
 from bonwise.studies.label_strategy.matched_pairs import best_of_two, match
 from bonwise.studies.label_strategy.pair_shares import order_differences, order_effects, verdict_metrics
 from bonwise.studies.label_strategy.result import (
-    LabelStrategyDocument,
+    LabelStrategyStudy,
     OrderEffects,
     RangeFrom,
     ScoreRange,
-    StrategiesDocument,
     StrategiesJudge,
     StrategiesSettings,
+    StrategiesStudy,
     StrategyCounts,
     VerdictCounts,
     VerdictMetrics,
-    VerdictsDocument,
     VerdictsJudge,
     VerdictsSettings,
+    VerdictsStudy,
     VerdictsWay,
 )
 from bonwise.studies.label_strategy.sentences import pairs_sentence, strategy_sentences, verdict_sentences
@@ -50,66 +47,10 @@ from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens
 from bonwise.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
 
-__all__ = ["STUDY", "LabelStrategyStudy", "label_strategy_of", "study_label_strategy", "study_verdicts"]
-
-
-@dataclass(frozen=True, eq=False)
-class LabelStrategyStudy(DocumentedResult):
-    """Ways of asking a judge, compared with each other."""
-
-    found: StrategiesDocument | VerdictsDocument = field(repr=False)
-    """Whether scores and verdicts were compared, or verdicts alone were studied."""
-
-    @property
-    def kind(self) -> Literal["strategies", "verdicts"]:
-        """Whether scores and verdicts were compared, or verdicts alone were studied."""
-        return self.found.kind
-
-    @property
-    def judges(self) -> Mapping[str, StrategiesJudge] | Mapping[str, VerdictsJudge]:
-        """What was found of each judge: ``data``, ``sentences`` and the figures.
-
-        Of ``strategies``: ``strategies`` (groups of prompts, and in each the ways with their metrics),
-        ``no_strategies`` (why a group is missing) and ``matched_pairs``; of ``verdicts``: ``ways``,
-        ``minus_both_orders`` and ``order``.
-        """
-        return self.found.judges
-
-    @property
-    def settings(self) -> StrategiesSettings | VerdictsSettings:
-        """What was asked for."""
-        return self.found.settings
-
-    @property
-    def not_studied(self) -> Mapping[str, str]:
-        """Judges left out, and why."""
-        return self.found.not_studied
-
-    @property
-    def sentences(self) -> Sequence[str]:
-        """Of ``verdicts``: what holds of the judges together, beside each other."""
-        return self.found.sentences if isinstance(self.found, VerdictsDocument) else ()
-
-    def __repr__(self) -> str:
-        return f"<LabelStrategyStudy of {counted(len(self.judges), 'judge')} on {self.settings.source}: {self.kind}>"
-
-    def document(self) -> StrategiesDocument | VerdictsDocument:
-        """Return the document of schema ``bonwise.study/1``, study ``label-strategy``."""
-        return self.found
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per judge, part, way and metric, with the estimate and, where there is one, the difference.
-
-        Columns: ``judge``, ``part`` (``every_pair``, ``some_pairs``, ``matched_pairs``, ``by_gap`` or ``verdicts``),
-        ``way``, ``metric``, ``estimate``, ``low``, ``high``, ``n`` and ``difference``, ``difference_low``,
-        ``difference_high``: to ``pointwise``, or of verdicts alone to both orders.
-        """
-        return super().to_frame()
+__all__ = ["STUDY", "label_strategy_of", "study_label_strategy", "study_verdicts"]
 
 
 @opens_a_table
@@ -125,7 +66,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
-) -> LabelStrategyStudy:
+) -> StrategiesStudy:
     """Compare ways of asking a judge with each other on the same prompts and pairs.
 
     The ways of Tables 4, 5, 15 and 16 of Landesberg (2026): scores as they are and cut into bins, Borda's count over
@@ -207,7 +148,7 @@ def label_strategy_of(
     bins: int = 20,
     edges: int | None = None,
     gap_groups: int = 4,
-) -> LabelStrategyStudy:
+) -> StrategiesStudy:
     """Study judges whose scores are laid out already.
 
     Parameters
@@ -244,7 +185,7 @@ def label_strategy_of(
         bins=bins,
         edges=edges,
     )
-    return LabelStrategyStudy(StrategiesDocument(settings=asked, judges=judges, not_studied=refused))
+    return StrategiesStudy(settings=asked, judges=judges, not_studied=refused)
 
 
 def _no_pair(verdicts: PairVerdicts) -> InputError:
@@ -289,7 +230,7 @@ def _range(table: ScoreTable, panel: Panel) -> tuple[tuple[float, float], RangeF
     return (float(np.min(panel.scores)), float(np.max(panel.scores))), "lowest and highest score"
 
 
-STUDY = Study(study_label_strategy, LabelStrategyDocument)
+STUDY = Study(study_label_strategy, LabelStrategyStudy)
 
 
 _NO_ORDER = "one verdict column: what the order did is unknown"
@@ -304,7 +245,7 @@ def study_verdicts(
     judge: Sequence[str] = (),
     pair: Sequence[str] = (),
     confidence: float = 0.95,
-) -> LabelStrategyStudy:
+) -> VerdictsStudy:
     """Study the order effect, ties and agreement of pairwise verdicts, one order against both.
 
     Parameters
@@ -359,30 +300,29 @@ def study_verdicts(
     )
     lost = {name: "no row with both a verdict in every order and a label" for name in names if name not in judges}
     together = pairs_sentence(list(table.asked.values()))
-    return LabelStrategyStudy(
-        VerdictsDocument(settings=settings, judges=judges, not_studied=lost, sentences=together)
-    )
+    return VerdictsStudy(settings=settings, judges=judges, not_studied=lost, sentences=together)
 
 
 def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) -> VerdictsJudge:
-    mine = np.asarray(table.judge == name)
-    found, oracle, prompt = table.verdicts[mine], table.oracle[mine], table.prompt.codes[mine].astype(np.int64)
+    of_judge = np.asarray(table.judge == name)
+    verdicts, oracle = table.verdicts[of_judge], table.oracle[of_judge]
+    prompt = table.prompt.codes[of_judge].astype(np.int64)
     data = VerdictCounts(
         prompts=len(np.unique(prompt)),
-        pairs=len(found),
+        pairs=len(verdicts),
         oracle_ties=int((oracle == 0.5).sum()),
         dropped=dict(table.dropped.get(name, {})),
     )
-    values: dict[VerdictsWay, Floats] = {"first_order": found[:, 0]}
+    values: dict[VerdictsWay, Floats] = {"first_order": verdicts[:, 0]}
     less: dict[VerdictsWay, VerdictMetrics] = {}
-    order, both = None, found.mean(axis=1)
-    if found.shape[1] > 1:
-        values["second_order"] = found[:, 1]
+    order, both = None, verdicts.mean(axis=1)
+    if verdicts.shape[1] > 1:
+        values["second_order"] = verdicts[:, 1]
         less = {
             way: _metrics(order_differences(one, both, oracle, prompt, confidence)) for way, one in values.items()
         }
         values["both_orders"] = both
-        order = OrderEffects(**estimate_records(order_effects(found[:, 0], found[:, 1], prompt, confidence)))
+        order = OrderEffects(**estimate_records(order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence)))
     ways = {way: _metrics(verdict_metrics(one, oracle, prompt, confidence)) for way, one in values.items()}
     return VerdictsJudge(
         data=data,

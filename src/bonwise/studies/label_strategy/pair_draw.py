@@ -1,29 +1,23 @@
-"""Pairs drawn to be judged pairwise, by strata of their gap, with the weights that undo the strata.
-
-Their two files.
-"""
+"""Pairs drawn to be judged pairwise, by strata of their gap, with the weights that undo the strata."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
-from bonwise.documented import DocumentedResult
-from bonwise.errors import FileError, InputError, UsageError
+from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.report.numbers import counted
 from bonwise.stats.sums import TIE_DECIMALS
 from bonwise.studies.label_strategy.judged_pairs import RECORD_HEADER
 from bonwise.studies.label_strategy.pairs import Pairs, draw_in_strata, every_pair, gap_strata
-from bonwise.studies.label_strategy.result import GapOf, PairDrawDocument, PairDrawSettings, PairStratum
+from bonwise.studies.label_strategy.result import GapOf, PairDraw, PairDrawSettings, PairStratum
 from bonwise.table.checks import SEED
 from bonwise.table.opening import ScoreSource, join_labels, open_scores, refuse_clusters
 from bonwise.table.panel import Panel, lay_out
@@ -31,77 +25,8 @@ from bonwise.table.pools import Pool, read_pools
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.writing import csv_frame, write_whole
 
-__all__ = ["PairDraw", "draw_pairs", "record_path"]
-
-
-@dataclass(frozen=True, eq=False)
-class PairDraw(DocumentedResult):
-    """Pairs to have judged, as pools of two candidates."""
-
-    record: pd.DataFrame = field(repr=False)
-    """One row per pair: its id, prompt and candidates, its gap and whose that is, stratum, weight (1 over the
-    probability with which it was drawn) and the seed.
-    """
-    pools: tuple[Pool, ...] = field(repr=False)
-    """The same pairs with their words."""
-    strata: tuple[PairStratum, ...] = field(repr=False)
-    """``gap_of``, ``stratum``, ``pairs`` and ``drawn`` of each."""
-    settings: PairDrawSettings = field(repr=False)
-    prompts_left_out: Mapping[str, int] = field(default_factory=dict, repr=False)
-    """Prompts that were not drawn from, by reason."""
-    labels_needed: int = 0
-    """Labels that the study still needs on the prompts of the drawn pairs, which it uses only where all candidates
-    have one; 0 where they have.
-    """
-
-    def __repr__(self) -> str:
-        pairs, strata = counted(len(self.record), "pair"), len(self.strata)
-        return f"<PairDraw of {pairs} in {strata} strat{'um' if strata == 1 else 'a'} from {self.settings.source}>"
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the record."""
-        return self.record.copy()
-
-    def document(self) -> PairDrawDocument:
-        """Return the document of schema ``bonwise.study/1``, study ``label-strategy``; it holds no pair."""
-        prompts = len(set(self.record["prompt_id"]))
-        whole = sum(one.pairs for one in self.strata)
-        return PairDrawDocument(
-            settings=self.settings,
-            judges={},
-            not_studied={},
-            strata=list(self.strata),
-            prompts_left_out=dict(self.prompts_left_out),
-            labels_needed=self.labels_needed,
-            sentences=[
-                _drawn(len(self.record), whole, prompts),
-                *_lacking(self.labels_needed, prompts),
-                *_others(sum(self.prompts_left_out.values())),
-            ],
-        )
-
-    def write(self, out: str | Path) -> Path:
-        """Write the pools, and beside them the record; return where the record lies.
-
-        Parameters
-        ----------
-        out : str or pathlib.Path
-            A name that ends in ``.jsonl``; the record's ends in ``.drawn.csv`` instead.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            Either stands there already, or its folder is absent or not writable.
-        """
-        pools, record = Path(out), record_path(out)
-        for path in (pools, record):
-            if path.exists():
-                raise FileError(f"{path} is there already", hint="give the draw a name of its own")
-        write_whole(record, csv_frame(self.record))
-        write_whole(pools, _lines(self.pools))
-        return record
+__all__ = ["draw_pairs"]
 
 
 def _drawn(drawn: int, whole: int, prompts: int) -> str:
@@ -119,31 +44,6 @@ def _others(left_out: int) -> Iterator[str]:
     if left_out:
         uses = "which the study cannot use" if left_out == 1 else "none of which the study can use"
         yield f"No pair is of the other {counted(left_out, 'prompt')}, {uses}."
-
-
-def record_path(out: str | Path) -> Path:
-    """Return where the record of a draw lies.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The name of the pools does not end in ``.jsonl``.
-
-    Examples
-    --------
-    >>> str(record_path("todo.jsonl"))
-    'todo.drawn.csv'
-    """
-    path = Path(out)
-    if path.suffix != ".jsonl":
-        raise UsageError(f"{path} does not end in .jsonl", hint="pools are JSON Lines, such as todo.jsonl")
-    return path.with_suffix(".drawn.csv")
-
-
-def _lines(pools: Sequence[Pool]) -> Iterator[str]:
-    for pool in pools:
-        candidates = [{"id": one.id, "text": one.text} for one in pool.candidates]
-        yield json.dumps({"prompt_id": pool.prompt_id, "prompt": pool.prompt, "candidates": candidates}) + "\n"
 
 
 @opens_a_table
@@ -219,17 +119,30 @@ def draw_pairs(
         version=release(),
     )
     needed = 0 if gap_of == "oracle" else int(panel.sizes[np.unique(some.prompt)].sum())
-    counts = _counts(strata, drawn, gap_of, names)
-    return PairDraw(record[list(RECORD_HEADER)], _words(record, pools), counts, settings, left_out, needed)
+    prompts = len(set(record["prompt_id"]))
+    draw = PairDraw(
+        settings=settings,
+        judges={},
+        not_studied={},
+        strata=_counts(strata, drawn, gap_of, names),
+        prompts_left_out=left_out,
+        labels_needed=needed,
+        sentences=[
+            _drawn(len(record), len(gap), prompts),
+            *_lacking(needed, prompts),
+            *_others(sum(left_out.values())),
+        ],
+    )
+    return draw.computed_from((record[list(RECORD_HEADER)], _words(record, pools)))
 
 
-def _counts(strata: np.ndarray, drawn: np.ndarray, gap_of: GapOf, names: Sequence[str]) -> tuple[PairStratum, ...]:
+def _counts(strata: np.ndarray, drawn: np.ndarray, gap_of: GapOf, names: Sequence[str]) -> list[PairStratum]:
     """Count the pairs of each stratum, and those drawn."""
     sizes, counts = (np.bincount(some, minlength=len(names)).tolist() for some in (strata, strata[drawn]))
-    return tuple(
+    return [
         PairStratum(gap_of=gap_of, stratum=name, pairs=size, drawn=count)
         for name, size, count in zip(names, sizes, counts, strict=True)
-    )
+    ]
 
 
 def _check_count(pairs: int, whole: int, strata: int) -> None:

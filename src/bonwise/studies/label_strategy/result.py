@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bonwise.errors import FileError, UsageError
 from bonwise.estimates import EstimateRecord
+from bonwise.report.numbers import counted
 from bonwise.results import Confidence, Count, FrameRow, NonNegative, Number, Record
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, Shape, StudyCounts, StudySettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.table.pools import Pool
 
 __all__ = [
     "MODELS",
     "GapGroup",
     "GapOf",
-    "LabelStrategyDocument",
+    "LabelStrategyStudy",
     "MatchedPairs",
     "OrderEffects",
-    "PairDrawDocument",
+    "PairDraw",
     "PairDrawSettings",
     "PairStratum",
     "PairWay",
@@ -27,26 +36,34 @@ __all__ = [
     "PromptsWithVerdicts",
     "RangeFrom",
     "ScoreRange",
-    "StrategiesDocument",
     "StrategiesJudge",
     "StrategiesSettings",
+    "StrategiesStudy",
     "StrategyCounts",
     "VerdictCounts",
     "VerdictMetrics",
-    "VerdictsDocument",
     "VerdictsJudge",
     "VerdictsSettings",
+    "VerdictsStudy",
     "VerdictsWay",
     "Way",
     "WayMetrics",
     "WhereTied",
     "estimate_cells",
+    "record_path",
     "way_rows",
 ]
 
 
-class LabelStrategyDocument(StudyDocument):
-    """Ways of asking a judge; a subclass narrows `kind` to its own."""
+class LabelStrategyStudy(StudyDocument):
+    """Ways of asking a judge, compared with each other; a subclass narrows `kind` to its own.
+
+    Notes
+    -----
+    `judges` holds what was found of each judge: ``data``, ``sentences`` and the figures. Of ``strategies``:
+    ``strategies`` (groups of prompts, and in each the ways with their metrics), ``no_strategies`` (why a group is
+    missing) and ``matched_pairs``; of ``verdicts``: ``ways``, ``minus_both_orders`` and ``order``.
+    """
 
     study: Literal["label-strategy"] = "label-strategy"
     kind: Literal["strategies", "verdicts", "draw"]
@@ -60,6 +77,9 @@ class LabelStrategyDocument(StudyDocument):
         "With --verdict-col: verdicts alone, one order compared with both. With --pairs: draws pairs to be judged."
     )
     place = 2
+
+    def _said_of(self, source: str) -> str:
+        return f"<LabelStrategyStudy of {counted(len(self.judges), 'judge')} on {source}: {self.kind}>"
 
 
 GapOf = Literal["oracle", "score"]
@@ -95,8 +115,13 @@ class PairDrawSettings(Record):
     version: str
 
 
-class PairDrawDocument(LabelStrategyDocument):
-    """Pairs to have judged, by strata of their gap."""
+class PairDraw(LabelStrategyStudy):
+    """Pairs to have judged, by strata of their gap.
+
+    Notes
+    -----
+    The pairs themselves, `record` and `pools`, are in the two files of `write` alone.
+    """
 
     settings: PairDrawSettings
     judges: Annotated[dict[str, StudyJudge], Field(max_length=0)]
@@ -111,6 +136,54 @@ class PairDrawDocument(LabelStrategyDocument):
     """Labels that the study still needs."""
     sentences: list[str]
 
+    def __repr__(self) -> str:
+        pairs, strata = counted(sum(stratum.drawn for stratum in self.strata), "pair"), len(self.strata)
+        return f"<PairDraw of {pairs} in {strata} strat{'um' if strata == 1 else 'a'} from {self.settings.source}>"
+
+    @property
+    def record(self) -> pd.DataFrame:
+        """One row per pair: its id, prompt and candidates, its gap and whose that is, stratum, weight and the seed.
+
+        The weight is 1 over the probability with which the pair was drawn.
+        """
+        record: pd.DataFrame = self.source_of("record")[0]
+        return record
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """The same pairs with their words, as pools of two candidates."""
+        pools: tuple[Pool, ...] = self.source_of("pools")[1]
+        return pools
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the record; of a draw that was loaded, whose JSON holds no pair, the strata."""
+        return super().to_frame() if self._source is None else self.record.copy()
+
+    def write(self, out: str | Path) -> Path:
+        """Write the pools, and beside them the record; return where the record lies.
+
+        Parameters
+        ----------
+        out : str or pathlib.Path
+            A name that ends in ``.jsonl``; the record's ends in ``.drawn.csv`` instead.
+
+        Raises
+        ------
+        bonwise.errors.FileError
+            Either stands there already, or its folder is absent or not writable.
+        bonwise.errors.UsageError
+            The draw was loaded from a file.
+        """
+        from bonwise.table.writing import csv_frame, write_whole  # noqa: PLC0415 - a document is read without pandas
+
+        pools, record = Path(out), record_path(out)
+        for path in (pools, record):
+            if path.exists():
+                raise FileError(f"{path} is there already", hint="give the draw a name of its own")
+        write_whole(record, csv_frame(self.record))
+        write_whole(pools, _lines(self.pools))
+        return record
+
     def to_dict(self) -> dict[str, Any]:
         """Return the keys and values of the JSON; here the kind stands before the settings."""
         found = super().to_dict()
@@ -120,6 +193,31 @@ class PairDrawDocument(LabelStrategyDocument):
         """Yield one row per stratum: ``gap_of``, ``stratum``, ``pairs`` and ``drawn``."""
         for one in self.strata:
             yield one.to_dict()
+
+
+def record_path(out: str | Path) -> Path:
+    """Return where the record of a draw lies.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        The name of the pools does not end in ``.jsonl``.
+
+    Examples
+    --------
+    >>> str(record_path("todo.jsonl"))
+    'todo.drawn.csv'
+    """
+    path = Path(out)
+    if path.suffix != ".jsonl":
+        raise UsageError(f"{path} does not end in .jsonl", hint="pools are JSON Lines, such as todo.jsonl")
+    return path.with_suffix(".drawn.csv")
+
+
+def _lines(pools: Sequence[Pool]) -> Iterator[str]:
+    for pool in pools:
+        candidates = [{"id": one.id, "text": one.text} for one in pool.candidates]
+        yield json.dumps({"prompt_id": pool.prompt_id, "prompt": pool.prompt, "candidates": candidates}) + "\n"
 
 
 PairWay = Literal["pointwise", "pairwise", "pairwise_one_order"]
@@ -325,15 +423,28 @@ class StrategiesSettings(StudySettings):
     """Pairs per prompt of the sparse comparison; as many as candidates where None."""
 
 
-class StrategiesDocument(LabelStrategyDocument):
+class StrategiesStudy(LabelStrategyStudy):
     """Ways of asking a judge, compared on the same prompts and pairs."""
 
     settings: StrategiesSettings
     judges: dict[str, StrategiesJudge]
     kind: Literal["strategies"] = "strategies"
 
+    @property
+    def sentences(self) -> Sequence[str]:
+        """None: nothing holds of the judges together."""
+        return ()
+
+    def __repr__(self) -> str:
+        return self._said_of(self.settings.source)
+
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge, part, way and metric, with the estimate and the difference to scores."""
+        """Yield one row per judge, part, way and metric, with the estimate and the difference to scores.
+
+        Columns: ``judge``, ``part`` (``every_pair``, ``some_pairs``, ``matched_pairs`` or ``by_gap``), ``way``,
+        ``metric``, ``estimate``, ``low``, ``high``, ``n`` and ``difference``, ``difference_low``,
+        ``difference_high``: to ``pointwise``.
+        """
         for name, judge in self.judges.items():
             for part, group in judge.strategies.items():
                 for way, found in group.strategies.items():
@@ -416,7 +527,7 @@ class VerdictsSettings(Record):
     version: str
 
 
-class VerdictsDocument(LabelStrategyDocument):
+class VerdictsStudy(LabelStrategyStudy):
     """Verdicts on pairs, one presentation order against both."""
 
     settings: VerdictsSettings
@@ -433,8 +544,14 @@ class VerdictsDocument(LabelStrategyDocument):
             raise ValueError(f"judges.{strange[0]}.order does not fit the number of settings.verdict_columns")
         return self
 
+    def __repr__(self) -> str:
+        return self._said_of(self.settings.source)
+
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge, way and metric, with the estimate and the difference to both orders."""
+        """Yield one row per judge, way and metric, with the estimate and the difference to both orders.
+
+        The columns are those of `StrategiesStudy.frame_rows`; ``part`` is ``verdicts``.
+        """
         for name, judge in self.judges.items():
             for way, metrics in judge.ways.items():
                 less = judge.minus_both_orders.get(way)
@@ -444,5 +561,5 @@ class VerdictsDocument(LabelStrategyDocument):
                 yield from way_rows(name, "verdicts", "order", effects, {})
 
 
-MODEL = LabelStrategyDocument
-MODELS = (StrategiesDocument, VerdictsDocument, PairDrawDocument)
+MODEL = LabelStrategyStudy
+MODELS = (StrategiesStudy, VerdictsStudy, PairDraw)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict, agreement_answer, agreement_words, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import MOST, Forest, Row, forest_figure
-from bonwise.report.numbers import Unit, count, counted, estimate, interval, number, percent
+from bonwise.report.numbers import Unit, count, counted, estimate, interval, number, percent, with_any_interval
 from bonwise.studies.description import DescribedStudy
-from bonwise.studies.label_strategy.result import VerdictsDocument, VerdictsJudge
+from bonwise.studies.label_strategy.result import VerdictsJudge, VerdictsStudy
 
 __all__ = ["verdicts"]
 
@@ -34,7 +36,11 @@ _ORDERS_HOW = (
 )
 
 
-def verdicts(document: VerdictsDocument) -> DescribedStudy:
+_TRUST = "Ask in both orders, and trust the verdicts that both orders together decide."
+_OTHER_ORDER = "Ask in the other order too: one order alone does not show what the order does."
+
+
+def verdicts(document: VerdictsStudy) -> DescribedStudy:
     """Describe verdicts alone: what holds of the judges together, and a table of them."""
     settings = document.settings
     judges = counted(len(document.judges), "judge")
@@ -54,10 +60,35 @@ def verdicts(document: VerdictsDocument) -> DescribedStudy:
             ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
             ("bonwise", settings.version),
         ],
+        answers={name: _answer(judge) for name, judge in document.judges.items()},
+        then=_TRUST if len(settings.verdict_columns) > 1 else _OTHER_ORDER,
     )
 
 
-def _together(document: VerdictsDocument) -> Iterator[Block]:
+def _answer(judge: VerdictsJudge) -> StatedVerdict:
+    """Return whether verdicts agree with the oracle's, and of those that do whether the order moves them."""
+    order, agreement = judge.order, judge.best_known.agreement
+    agreed = agreement_answer(agreement)
+    if order is None:
+        return agreed
+    worth, flips = order.first_shown_advantage, order.flips
+    flipped = f"{with_any_interval(flips, 'share')} of the verdicts change with the order"
+    effect = f"being shown first is worth {_number(worth)}, and {flipped}"
+    if agreed.state != "good":
+        return replace(agreed, says=f"{agreed.says.rstrip('.')}; {effect}.")
+    figure = f"{effect}; {agreement_words(agreement)}"
+    if outcome_of(worth) == "open":
+        return StatedVerdict("no position effect shown", "open", f"No side is shown to gain by its place: {figure}.")
+    return StatedVerdict("the order matters", "bad", f"Verdicts depend on the order: {figure}.")
+
+
+def _number(worth: EstimateRecord) -> str:
+    if worth.estimate is None:
+        return "undefined"
+    return with_any_interval(worth, sign=True)
+
+
+def _together(document: VerdictsStudy) -> Iterator[Block]:
     judges = document.judges
     two = any(judge.order is not None for judge in judges.values())
     yield from _left_out(judges)

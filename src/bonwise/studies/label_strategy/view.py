@@ -9,6 +9,7 @@ from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
 from bonwise.report.amounts import brief
+from bonwise.report.answers import StatedVerdict, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, Row, forest_figure
 from bonwise.report.numbers import (
@@ -25,17 +26,17 @@ from bonwise.report.numbers import (
     setting,
 )
 from bonwise.report.table_facts import table_facts
-from bonwise.studies.description import DescribedStudy
+from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.label_strategy.result import (
     GapGroup,
-    LabelStrategyDocument,
+    LabelStrategyStudy,
     MatchedPairs,
-    PairDrawDocument,
+    PairDraw,
     PromptGroup,
-    StrategiesDocument,
     StrategiesJudge,
     StrategiesSettings,
-    VerdictsDocument,
+    StrategiesStudy,
+    VerdictsStudy,
     WayMetrics,
 )
 from bonwise.studies.label_strategy.verdicts_view import verdicts
@@ -186,7 +187,7 @@ def _decimals_of(way: WayMetrics, key: str) -> float | None:
     return None if found is None else found.estimate
 
 
-def pair_draw(document: PairDrawDocument) -> DescribedStudy:
+def pair_draw(document: PairDraw) -> DescribedStudy:
     """Describe pairs that were drawn."""
     settings = document.settings
     return DescribedStudy(
@@ -205,7 +206,7 @@ def pair_draw(document: PairDrawDocument) -> DescribedStudy:
     )
 
 
-def _blocks(document: PairDrawDocument) -> Iterator[Block]:
+def _blocks(document: PairDraw) -> Iterator[Block]:
     yield from (Said("finding", sentence) for sentence in document.sentences)
     for why, prompts in document.prompts_left_out.items():
         yield Said("caveat", f"left out {counted(prompts, 'prompt')}: {printable(why, longest=120)}")
@@ -324,7 +325,7 @@ _HOW = (
 )
 
 
-def strategies(document: StrategiesDocument) -> DescribedStudy:
+def strategies(document: StrategiesStudy) -> DescribedStudy:
     """Describe ways of asking: one part per judge."""
     settings = document.settings
     judges = {
@@ -343,7 +344,39 @@ def strategies(document: StrategiesDocument) -> DescribedStudy:
                 "intervals, clustered by prompt",
             )
         ],
+        answers={
+            name: _answer(judge, document)
+            for name, judge in document.judges.items()
+            if _minus_scores(judge, document)
+        },
+        then="Take the way that recovers most per call, then audit the judge with it.",
     )
+
+
+def _minus_scores(judge: StrategiesJudge, document: StrategiesStudy) -> dict[str, EstimateRecord]:
+    """Return how ways of asking differ from scores: on the prompts with the most verdicts, else on single pairs."""
+    groups = [group.by_name for group in judge.strategies.values()]
+    return {
+        way_name(name, document.settings): way.less[RECOVERY]
+        for ways in [*groups, judge.matched_pairs.by_name][:1]
+        for name, way in ways.items()
+        if RECOVERY in way.less
+    }
+
+
+def _answer(judge: StrategiesJudge, document: StrategiesStudy) -> StatedVerdict:
+    """Return whether a way of asking recovers more than scores."""
+    apart = _minus_scores(judge, document)
+    better = [name for name, one in apart.items() if outcome_of(one) == "above"]
+    worse = [name for name, one in apart.items() if outcome_of(one) == "below"]
+    name, best = max(apart.items(), key=lambda one: float("-inf") if one[1].estimate is None else one[1].estimate)
+    pairs = "" if judge.strategies else f", on {counted(judge.matched_pairs.pairs, 'pair')} judged both ways"
+    says = f"The way furthest above scores is {name}: recovery {change_words(best, RECOVERY)}{pairs}."
+    if better:
+        return StatedVerdict("verdicts are better", "good", says)
+    if len(worse) == len(apart):
+        return StatedVerdict("scores are better", "good", f"Every other way recovers less. {says}")
+    return StatedVerdict("no difference shown", "open", says)
 
 
 def _title(name: str, judge: StrategiesJudge) -> str:
@@ -413,12 +446,12 @@ def _highest(rows: list[Row]) -> str:
     return f"{estimate(found, 'share')} ({name})"
 
 
-def described(document: LabelStrategyDocument) -> DescribedStudy:
+def described(document: LabelStrategyStudy) -> DescribedStudy:
     """Describe ways of asking a judge, verdicts alone, or pairs that were drawn."""
-    if isinstance(document, StrategiesDocument):
+    if isinstance(document, StrategiesStudy):
         return strategies(document)
-    if isinstance(document, VerdictsDocument):
+    if isinstance(document, VerdictsStudy):
         return verdicts(document)
-    if isinstance(document, PairDrawDocument):
+    if isinstance(document, PairDraw):
         return pair_draw(document)
     raise TypeError(f"{type(document).__name__} is no kind of this study")

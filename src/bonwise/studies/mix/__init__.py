@@ -1,5 +1,6 @@
 """What the controls of a pool hide."""
 
 PUBLIC = {
-    "front": ("MixStudy", "study_mix"),
+    "front": ("study_mix",),
+    "result": ("MixStudy",),
 }

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import Annotated, Unpack
 
 import numpy as np
 
 from bonwise.auditing.settings import Settings
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
-from bonwise.estimates import estimate_records
 from bonwise.flags import NO_FLAG, Flag
 from bonwise.printable import listed, quoted
-from bonwise.stats.estimate import Estimate
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.studies.mix.mixture import MixPoint, mix_change, mix_curve, mix_sums
-from bonwise.studies.mix.result import CurveAt, MixCounts, MixDocument, MixJudge, MixSettings
+from bonwise.studies.mix.mixture import mix_change, mix_curve, mix_sums
+from bonwise.studies.mix.result import MixCounts, MixJudge, MixSettings, MixStudy
 from bonwise.studies.mix.sentences import mix_findings
 from bonwise.studies.registration import Study, WithAudit
 from bonwise.table.checks import CONFIDENCE, SEED, names_of
@@ -27,60 +24,7 @@ from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.table.score_table import ScoreTable
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["STUDY", "JudgeMix", "MixStudy", "mix_of", "study_mix"]
-
-
-@dataclass(frozen=True, eq=False)
-class JudgeMix:
-    """What the controls do to the figures of one judge."""
-
-    data: MixCounts = field(repr=False)
-    points: tuple[MixPoint, ...] = field(repr=False)
-    """From the pools without the controls to the easy pairs alone."""
-    change: Mapping[str, Estimate] = field(repr=False)
-    """Each metric with the controls in every pool less without, paired by prompt."""
-    sentences: tuple[str, ...]
-    """The findings in plain words."""
-
-    def document(self) -> MixJudge:
-        """Return this judge's part of the document."""
-        points = [
-            CurveAt(
-                share=one.share,
-                towards=one.towards,
-                easy_pairs=one.easy_pairs,
-                metrics=estimate_records(one.metrics),
-            )
-            for one in self.points
-        ]
-        return MixJudge(
-            data=self.data, points=points, change=estimate_records(self.change), sentences=list(self.sentences)
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class MixStudy(DocumentedResult):
-    """The curve of every judge."""
-
-    judges: Mapping[str, JudgeMix]
-    not_studied: Mapping[str, str]
-    """The judges that could not be studied, and why."""
-    settings: MixSettings = field(repr=False)
-
-    def __repr__(self) -> str:
-        return f"<MixStudy of {', '.join(self.judges)} on {self.settings.source}>"
-
-    def document(self) -> MixDocument:
-        """Return the document of schema ``bonwise.study/1``, study ``mix``."""
-        judges = {name: found.document() for name, found in self.judges.items()}
-        return MixDocument(settings=self.settings, judges=judges, not_studied=dict(self.not_studied))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per judge, point of the curve and metric."""
-        return super().to_frame()
+__all__ = ["STUDY", "mix_of", "study_mix"]
 
 
 @opens_a_table
@@ -165,23 +109,23 @@ def mix_of(judged: LabelledPanels) -> MixStudy:
             f"{table.source}: without a control there is nothing to mix in",
             hint=f"name the easy candidate with --control; the candidates are {listed(table.candidates)}",
         )
-    found, refused = {}, dict(judged.not_studied)
+    judges, refused = {}, dict(judged.not_studied)
     for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape):
         if panel.judge in judged.panels:
             mixed = _mix(judged, panel, easy)
             if mixed is None:
                 refused[panel.judge] = "no labelled prompt holds a control"
             else:
-                found[panel.judge] = mixed
-    if not found:
+                judges[panel.judge] = mixed
+    if not judges:
         raise InputError(
             f"{table.source}: no labelled prompt holds the control {quoted(easy[0])} with a score",
             hint="score and label the control in the pools of the other candidates",
         )
-    return MixStudy(found, refused, judged.settings_as(MixSettings))
+    return MixStudy(settings=judged.settings_as(MixSettings), judges=judges, not_studied=refused)
 
 
-def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> JudgeMix | None:
+def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> MixJudge | None:
     """Mix one judge's pools, given its panel with the controls; None where no pool holds one."""
     without = judged.panels[panel.judge]
     labelled = panel.labelled_cells == panel.sizes
@@ -194,8 +138,7 @@ def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> JudgeMix 
     # The interval of the curve is the jackknife's, whatever the audit's own: it is made at twenty points.
     rule = replace(judged.settings.rule(whole.labels), kind="default")
     method = judged.methods[panel.judge]
-    points = tuple(replace(point, metrics=dict(_under(method, point.metrics))) for point in mix_curve(sums, rule))
-    change = dict(_under(method, mix_change(sums, rule)))
+    points, change = mix_curve(sums, rule, method), mix_change(sums, rule, method)
     holding = np.add.reduceat(control.astype(np.int64), np.cumsum(whole.sizes) - whole.sizes) > 0
     data = judged.counts_as(
         MixCounts,
@@ -205,17 +148,13 @@ def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> JudgeMix 
         left_out=len(without.sizes) - len(whole.sizes),
         only_with_control=int((labelled & ~common).sum()),
     )
-    return JudgeMix(data, points, change, mix_findings(points, change, data, easy, judged.settings.confidence))
-
-
-def _under(method: str, found: Mapping[str, Estimate]) -> Iterator[tuple[str, Estimate]]:
-    for name, one in found.items():
-        yield name, one.with_method(method)
+    findings = mix_findings(points, change, data, easy, judged.settings.confidence)
+    return MixJudge(data=data, points=points, change=change, sentences=findings)
 
 
 STUDY = Study(
     study_mix,
-    MixDocument,
+    MixStudy,
     with_audit=WithAudit(
         "What easy candidates do to the figures", mix_of, when=lambda settings: bool(settings.control)
     ),

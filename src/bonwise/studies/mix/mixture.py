@@ -8,18 +8,20 @@ arXiv:2603.12520, section 6, Table 7 and Figure 3).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.studies.mix.result import CurveAt
 
-__all__ = ["OF_PAIRS", "SHARES", "MixPoint", "MixSums", "mix_change", "mix_curve", "mix_sums"]
+__all__ = ["OF_PAIRS", "SHARES", "MixSums", "mix_change", "mix_curve", "mix_sums"]
 
 SHARES = tuple(step / 10 for step in range(11))
 """At which the curve is calculated."""
@@ -37,20 +39,6 @@ class MixSums(NamedTuple):
     without: Floats  # pools without their control candidates
     whole: Floats  # pools with them
     easy: Floats  # pairs of a control and another candidate as pools of two; NaN but for cells and pairs
-
-
-@dataclass(frozen=True, slots=True)
-class MixPoint:
-    """A point of the curve."""
-
-    share: float
-    """Share of the prompts whose pool shows its controls, in [0, 1]; 1 on the second leg."""
-    towards: float
-    """On the second leg: how far the whole pools have given way to easy pairs alone, in [0, 1]; 0 on the first."""
-    easy_pairs: float
-    """Share of the pairs that compare a control with another candidate, in [0, 1]."""
-    metrics: Mapping[str, Estimate] = field(repr=False)
-    """All metrics of totals on the first leg, those of `OF_PAIRS` on the second."""
 
 
 def mix_sums(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], control: npt.NDArray[np.bool_]) -> MixSums:
@@ -101,8 +89,8 @@ def _easy_pairs(without: Sums, whole: Sums, same: Sums) -> Floats:
     return np.array(found._replace(**cells, **pairs))
 
 
-def mix_curve(sums: MixSums, rule: IntervalRule) -> tuple[MixPoint, ...]:
-    """Estimate the metrics along both legs of the curve.
+def mix_curve(sums: MixSums, rule: IntervalRule, method: str = "complete") -> list[CurveAt]:
+    """Estimate the metrics along both legs of the curve: on the second those of `OF_PAIRS` alone.
 
     First leg: a share m of the prompts shows its controls, sums ``(1 - m) without + m whole``. Second leg, from where
     the first ends: ``(1 - u) whole + u easy``, for what exists on pairs alone.
@@ -112,44 +100,53 @@ def mix_curve(sums: MixSums, rule: IntervalRule) -> tuple[MixPoint, ...]:
     sums : MixSums
     rule : IntervalRule
         Intervals have the prompt as their unit, and take the share as given.
+    method : str
+        Of the estimates: which prompts they are of.
 
     Returns
     -------
-    tuple of MixPoint
+    list of CurveAt
         In the order of `easy_pairs`.
     """
     of_pairs = tuple(e for e in ESTIMANDS if e.name in OF_PAIRS)
     easy = Sums(*sums.easy).pairs
-    first = []
+    points = []
     for share in SHARES:
         mixed = (1 - share) * sums.without + share * sums.whole
-        first.append(MixPoint(share, 0.0, _share(share * easy, mixed), estimate(ESTIMANDS, mixed, rule)))
-    second = []
+        metrics = _records(estimate(ESTIMANDS, mixed, rule), method)
+        points.append(CurveAt(share=share, towards=0.0, easy_pairs=_share(share * easy, mixed), metrics=metrics))
     for towards in SHARES[1:]:
         mixed = (1 - towards) * sums.whole + towards * sums.easy
         # At the end a prompt without a control holds no pair, and counts for nothing.
         held = mixed[:, Sums(*mixed).pairs > 0]
-        second.append(MixPoint(1.0, towards, _share(easy, mixed), estimate(of_pairs, held, rule)))
-    return (*first, *second)
+        metrics = _records(estimate(of_pairs, held, rule), method)
+        points.append(CurveAt(share=1.0, towards=towards, easy_pairs=_share(easy, mixed), metrics=metrics))
+    return points
+
+
+def _records(estimates: Mapping[str, Estimate], method: str) -> dict[str, EstimateRecord]:
+    return estimate_records(under_method(estimates, method))
 
 
 def _share(easy: Floats, mixed: Floats) -> float:
     return float(easy.sum() / Sums(*mixed).pairs.sum())
 
 
-def mix_change(sums: MixSums, rule: IntervalRule) -> dict[str, Estimate]:
+def mix_change(sums: MixSums, rule: IntervalRule, method: str = "complete") -> dict[str, EstimateRecord]:
     """Estimate by how much each metric differs with the controls from without, paired by prompt.
 
     Parameters
     ----------
     sums : MixSums
     rule : IntervalRule
+    method : str
+        Of the estimates: which prompts they are of.
     """
     # The controls change what could be gained too, so the two recoveries share no denominator for Fieller's interval.
     estimands = [replace(e, parts=None) for e in ESTIMANDS]
-    found = difference(estimands, sums.whole, sums.without, rule)
-    for ends in (estimate(ESTIMANDS, one, rule) for one in (sums.whole, sums.without)):
+    changes = difference(estimands, sums.whole, sums.without, rule)
+    for ends in (estimate(ESTIMANDS, pools, rule) for pools in (sums.whole, sums.without)):
         for name, end in ends.items():
-            if end.estimate is None and found[name].estimate is not None:
-                found[name] = Estimate.undefined(end.reason or "", end.n)
-    return found
+            if end.estimate is None and changes[name].estimate is not None:
+                changes[name] = Estimate.undefined(end.reason or "", end.n)
+    return _records(changes, method)

@@ -12,7 +12,7 @@ from bonwise.results import Count, FrameRow, Record, Share
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
 
-__all__ = ["CurveAt", "MixCounts", "MixDocument", "MixJudge", "MixSettings"]
+__all__ = ["CurveAt", "MixCounts", "MixJudge", "MixSettings", "MixStudy"]
 
 
 class CurveAt(Record):
@@ -78,7 +78,7 @@ class MixSettings(StudySettings):
     control: Annotated[list[str], Field(min_length=1)]
 
 
-class MixDocument(StudyDocument):
+class MixStudy(StudyDocument):
     """How figures rise as easy candidates enter the pools."""
 
     study: Literal["mix"] = "mix"
@@ -93,6 +93,9 @@ class MixDocument(StudyDocument):
     )
     place = 4
 
+    def __repr__(self) -> str:
+        return f"<MixStudy of {', '.join(self.judges)} on {self.settings.source}>"
+
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per judge, point of the curve and metric."""
         for name, judge in self.judges.items():
@@ -102,4 +105,4 @@ class MixDocument(StudyDocument):
                     yield {"judge": name, **at, "metric": metric, **found.to_dict()}
 
 
-MODEL = MixDocument
+MODEL = MixStudy

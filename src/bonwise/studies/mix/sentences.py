@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
 from bonwise.report.numbers import (
@@ -16,9 +17,7 @@ from bonwise.report.numbers import (
     unit_of_difference,
     with_interval,
 )
-from bonwise.stats.estimate import Estimate
-from bonwise.studies.mix.mixture import MixPoint
-from bonwise.studies.mix.result import MixCounts
+from bonwise.studies.mix.result import CurveAt, MixCounts
 
 __all__ = ["mix_findings"]
 
@@ -28,19 +27,19 @@ _STAYS = "goes"  # from one figure to another that it cannot be told from
 
 
 def mix_findings(
-    points: Sequence[MixPoint],
-    change: Mapping[str, Estimate],
+    points: Sequence[CurveAt],
+    change: Mapping[str, EstimateRecord],
     data: MixCounts,
     control: Sequence[str],
     confidence: float,
-) -> tuple[str, ...]:
+) -> list[str]:
     """Return the findings of one judge, the most important first.
 
     Parameters
     ----------
-    points : sequence of MixPoint
+    points : sequence of CurveAt
         As `bonwise.studies.mix.mixture.mix_curve` gives them.
-    change : mapping of str to Estimate
+    change : mapping of str to EstimateRecord
         With the controls less without.
     data : MixCounts
     control : sequence of str
@@ -49,17 +48,19 @@ def mix_findings(
     """
     easy = " or ".join(printable(name, longest=40) for name in control[:3])
     easy += f" or {len(control) - 3} more" if len(control) > 3 else ""
-    return (
+    return [
         *_moves(points, change, easy, confidence),
         *_picks(change),
         *_pairs(points, easy),
         *_half(points, change, several=len(control) > 1),
         f"Where the pools to pick from hold nothing like {easy}, the figures without it are those to quote.",
         *_prompts(data, easy),
-    )
+    ]
 
 
-def _moves(points: Sequence[MixPoint], change: Mapping[str, Estimate], easy: str, confidence: float) -> Iterator[str]:
+def _moves(
+    points: Sequence[CurveAt], change: Mapping[str, EstimateRecord], easy: str, confidence: float
+) -> Iterator[str]:
     without, whole = (_at(points, share).metrics for share in (0, 1))
     parts = [
         # Both ends have the decimals of the change, so that a reader can subtract.
@@ -81,14 +82,14 @@ def _moves(points: Sequence[MixPoint], change: Mapping[str, Estimate], easy: str
             yield f"The change of {name} has no figure: {change[name].reason}."
 
 
-def _picks(change: Mapping[str, Estimate]) -> Iterator[str]:
+def _picks(change: Mapping[str, EstimateRecord]) -> Iterator[str]:
     judge, chance = change["value_judge"], change["value_random"]
     if judge.estimate is not None and chance.estimate is not None:
         by_chance = _signed("value_random", chance)
         yield f"The judge's pick changes in value by {_signed('value_judge', judge)}, a random pick by {by_chance}."
 
 
-def _pairs(points: Sequence[MixPoint], easy: str) -> Iterator[str]:
+def _pairs(points: Sequence[CurveAt], easy: str) -> Iterator[str]:
     share = f"Pairs of {easy} and another candidate are {number(_at(points, 1).easy_pairs, 'share')} of the pairs"
     alone, without = points[-1].metrics["sign_agreement"], points[0].metrics["sign_agreement"]
     if alone.estimate is None or without.estimate is None:
@@ -102,7 +103,7 @@ def _pairs(points: Sequence[MixPoint], easy: str) -> Iterator[str]:
     )
 
 
-def _half(points: Sequence[MixPoint], change: Mapping[str, Estimate], *, several: bool) -> Iterator[str]:
+def _half(points: Sequence[CurveAt], change: Mapping[str, EstimateRecord], *, several: bool) -> Iterator[str]:
     """Say how far half of the pools with a control go, of what moves at all."""
     middle = _at(points, 0.5).metrics
     moving = [name for name in _HEADLINES if _verb(change[name]) != _STAYS and middle[name].estimate is not None]
@@ -130,22 +131,22 @@ def _left_out(count: int) -> str:
     return f"{counted(count, 'prompt')} {'is' if count == 1 else 'are'} left out"
 
 
-def _at(points: Sequence[MixPoint], share: float) -> MixPoint:
+def _at(points: Sequence[CurveAt], share: float) -> CurveAt:
     return next(point for point in points if point.share == share)
 
 
-def _verb(change: Estimate) -> str:
+def _verb(change: EstimateRecord) -> str:
     if change.low is None or change.high is None or change.low <= 0 <= change.high:
         return _STAYS
     return "rises" if change.low > 0 else "falls"
 
 
-def _with_ends(name: str, found: Estimate) -> str:
+def _with_ends(name: str, found: EstimateRecord) -> str:
     unit = unit_of(name)
     return estimate(found, unit) if found.low is None else with_interval(found, unit)
 
 
-def _signed(name: str, found: Estimate) -> str:
+def _signed(name: str, found: EstimateRecord) -> str:
     unit = unit_of_difference(unit_of(name))
     ends = interval(found, unit, sign=True)
     size = estimate(found, unit, sign=True)

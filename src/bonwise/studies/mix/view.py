@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import groups_of, unit_of
 from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.numbers import (
@@ -20,8 +21,8 @@ from bonwise.report.numbers import (
     percent,
     unit_of_difference,
 )
-from bonwise.studies.description import DescribedStudy
-from bonwise.studies.mix.result import CurveAt, MixDocument, MixJudge, MixSettings
+from bonwise.studies.description import DescribedStudy, change_words
+from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
 
 __all__ = ["described"]
 
@@ -52,7 +53,7 @@ _HOW = (
 _ROUNDING = 1e-9
 
 
-def described(document: MixDocument) -> DescribedStudy:
+def described(document: MixStudy) -> DescribedStudy:
     """Describe what easy candidates do to the figures: one part per judge."""
     settings = document.settings
     controls = ", ".join(printable(name, longest=40) for name in settings.control)
@@ -65,7 +66,20 @@ def described(document: MixDocument) -> DescribedStudy:
         heading="Easy candidates mixed in",
         anchor="mix",
         judges=judges,
+        answers={name: _answer(judge) for name, judge in document.judges.items() if judge.change},
+        then="Quote the figures without the easy candidates where users never see such candidates.",
     )
+
+
+def _answer(judge: MixJudge) -> StatedVerdict:
+    """Return whether the easy candidates change the figures."""
+    there = [name for name in ("recovery", "global_r") if name in judge.change]
+    told = "; ".join(f"{name} {change_words(judge.change[name], name)}" for name in there)
+    says = f"With the easy candidates in every pool: {told}."
+    moved = [name for name in there if outcome_of(judge.change[name]) != "open"]
+    if moved:
+        return StatedVerdict(f"{' and '.join(moved)} changed", "bad", says)
+    return StatedVerdict("no change shown", "open", says)
 
 
 def _title(name: str, judge: MixJudge) -> str:

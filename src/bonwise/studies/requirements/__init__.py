@@ -1,5 +1,6 @@
 """How good a judge has to be."""
 
 PUBLIC = {
-    "front": ("RequirementsStudy", "study_requirements"),
+    "front": ("study_requirements",),
+    "result": ("RequirementsStudy",),
 }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
 from bonwise.auditing.settings import Settings
-from bonwise.documented import DocumentedResult
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.flags import Flag
-from bonwise.report.numbers import counted
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
@@ -25,9 +22,9 @@ from bonwise.studies.requirements.result import (
     Inverse,
     OwnFigures,
     RequirementCounts,
-    RequirementsDocument,
     RequirementsJudge,
     RequirementsSettings,
+    RequirementsStudy,
     Target,
 )
 from bonwise.studies.requirements.sentences import requirement_sentences
@@ -36,44 +33,14 @@ from bonwise.table.panel import Panel
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["STUDY", "TARGETS", "RequirementsStudy", "requirements_of", "study_requirements"]
+__all__ = ["STUDY", "TARGETS", "requirements_of", "study_requirements"]
 
 TARGETS = (0.25, 0.5, 0.75, 0.9)
 """Recoveries of Landesberg (2026), Table 25."""
 
 _OWN = ("within_r", "effective_agreement", "recovery")
-
-
-@dataclass(frozen=True, eq=False)
-class RequirementsStudy(DocumentedResult):
-    """What judge quality a wanted recovery takes."""
-
-    judges: Mapping[str, RequirementsJudge] = field(repr=False)
-    """For each judge ``data``, ``curve``, ``targets``, ``inverse``, ``judge`` and ``sentences``."""
-    settings: RequirementsSettings = field(repr=False)
-    not_studied: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The judges that could not be studied, and why."""
-
-    def __repr__(self) -> str:
-        judges, targets = counted(len(self.judges), "judge"), counted(len(self.settings.targets), "target")
-        return f"<RequirementsStudy of {judges}, {targets}>"
-
-    def document(self) -> RequirementsDocument:
-        """Return the document of schema ``bonwise.study/1``, study ``requirements``."""
-        return RequirementsDocument(
-            settings=self.settings, judges=dict(self.judges), not_studied=dict(self.not_studied)
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per estimate: ``judge``, ``part``, ``at``, ``metric`` and the estimate's fields.
-
-        ``part`` is ``targets``, ``inverse`` or ``judge``; ``at`` the target or the within_r asked for.
-        """
-        return super().to_frame()
 
 
 @opens_a_table
@@ -158,7 +125,7 @@ def requirements_of(
         most_cells=MOST_CELLS,
         most_pairs=MOST_PAIRS,
     )
-    return RequirementsStudy(judges, settings, judged.not_studied)
+    return RequirementsStudy(settings=settings, judges=judges, not_studied=dict(judged.not_studied))
 
 
 def _within(values: Sequence[float], what: str, ends: tuple[float, float], hint: str) -> list[float]:
@@ -180,11 +147,7 @@ class _OfLabels(NamedTuple):
 def _of_labels(
     labels: NoisyOracle, targets: Sequence[float], within_r: Sequence[float], confidence: float
 ) -> _OfLabels:
-    drawn = () if no_curve(labels, confidence) else points(labels)
-    curve = [
-        CurvePoint(noise=one.noise, recovery=one.recovery, within_r=one.within_r, effective_agreement=one.agreement)
-        for one in drawn
-    ]
+    curve = [] if no_curve(labels, confidence) else points(labels)
     needs = [(target, required(labels, target, confidence)) for target in targets]
     return _OfLabels(labels, curve, needs, [(value, recovered(labels, value, confidence)) for value in within_r])
 
@@ -216,4 +179,4 @@ def _one_judge(panel: Panel, data: RequirementCounts, found: _OfLabels, settings
     )
 
 
-STUDY = Study(study_requirements, RequirementsDocument, with_audit=WithAudit("What recovery takes", requirements_of))
+STUDY = Study(study_requirements, RequirementsStudy, with_audit=WithAudit("What recovery takes", requirements_of))

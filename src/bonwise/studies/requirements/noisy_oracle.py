@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
+from bonwise.studies.requirements.result import CurvePoint
 
 __all__ = [
     "MOST_CELLS",
@@ -23,7 +24,6 @@ __all__ = [
     "Afforded",
     "AtNoise",
     "NoisyOracle",
-    "Point",
     "affordable",
     "noise_for_recovery",
     "noise_for_within_r",
@@ -367,15 +367,6 @@ def within_r_influence(sums: Sums) -> Floats:
 _LEAST = 1e-9  # radians: a within_r that differs from 1, or from 0, by less is that
 
 
-class Point(NamedTuple):
-    """A judge of plain noise on the labels at hand."""
-
-    noise: float
-    recovery: float
-    within_r: float
-    agreement: float
-
-
 def noise_for_within_r(labels: NoisyOracle, within_r: float) -> float:
     """Return the noise of the judge with a within_r between 0 and 1, exclusive.
 
@@ -412,7 +403,7 @@ def noise_for_recovery(labels: NoisyOracle, recovery: float) -> float:
     return labels.spread * math.tan(float(angle))
 
 
-def points(labels: NoisyOracle) -> tuple[Point, ...]:
+def points(labels: NoisyOracle) -> list[CurvePoint]:
     """Return the curve from a recovery of about .02 to one of about .99, the noisiest judge first.
 
     Parameters
@@ -421,8 +412,13 @@ def points(labels: NoisyOracle) -> tuple[Point, ...]:
         With a prompt where labels differ.
     """
     noises, recoveries = labels.curve
-    found = zip(noises.tolist(), recoveries.tolist(), strict=True)
-    return tuple(
-        Point(noise, recovery, labels.within_r(noise), labels.agreement(noise))
-        for noise, recovery in reversed(list(found))
-    )
+    curve = zip(noises[::-1].tolist(), recoveries[::-1].tolist(), strict=True)
+    return [
+        CurvePoint(
+            noise=noise,
+            recovery=recovery,
+            within_r=labels.within_r(noise),
+            effective_agreement=labels.agreement(noise),
+        )
+        for noise, recovery in curve
+    ]

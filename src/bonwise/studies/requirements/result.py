@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bonwise.estimates import EstimateRecord
+from bonwise.report.numbers import counted
 from bonwise.results import Count, FrameRow, NonNegative, Number, Record, Share
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
@@ -17,9 +18,9 @@ __all__ = [
     "Inverse",
     "OwnFigures",
     "RequirementCounts",
-    "RequirementsDocument",
     "RequirementsJudge",
     "RequirementsSettings",
+    "RequirementsStudy",
     "Target",
 ]
 
@@ -99,7 +100,7 @@ class RequirementsSettings(StudySettings):
     """Candidates, and pairs of them, from which on prompts are drawn."""
 
 
-class RequirementsDocument(StudyDocument):
+class RequirementsStudy(StudyDocument):
     """What judge quality a wanted recovery takes."""
 
     study: Literal["requirements"] = "requirements"
@@ -113,8 +114,15 @@ class RequirementsDocument(StudyDocument):
     )
     place = 1
 
+    def __repr__(self) -> str:
+        judges, targets = counted(len(self.judges), "judge"), counted(len(self.settings.targets), "target")
+        return f"<RequirementsStudy of {judges}, {targets}>"
+
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per estimate; ``at`` is the target or the within_r that was asked for."""
+        """Yield one row per estimate: ``judge``, ``part``, ``at``, ``metric`` and the estimate's fields.
+
+        ``part`` is ``targets``, ``inverse`` or ``judge``; ``at`` the target or the within_r asked for.
+        """
         for name, judge in self.judges.items():
             for need in judge.targets:
                 figures = {"within_r": need.within_r, "effective_agreement": need.effective_agreement}
@@ -130,4 +138,4 @@ def _rows(judge: str, part: str, at: float | None, figures: dict[str, EstimateRe
         yield {"judge": judge, "part": part, "at": at, "metric": metric, **found.to_dict()}
 
 
-MODEL = RequirementsDocument
+MODEL = RequirementsStudy

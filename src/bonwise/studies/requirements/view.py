@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.estimates import EstimateRecord
+from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
+from bonwise.report.answers import StatedVerdict, outcome_of
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
-from bonwise.report.numbers import count, counted, estimate, interval, interval_title, named, percent, setting
+from bonwise.report.numbers import (
+    count,
+    counted,
+    estimate,
+    interval,
+    interval_title,
+    named,
+    percent,
+    setting,
+    with_any_interval,
+    with_interval,
+)
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.requirements.figures import Needed, NeededQuality, Own, Quality, needed_quality_figure
-from bonwise.studies.requirements.result import OwnFigures, RequirementsDocument, RequirementsJudge
+from bonwise.studies.requirements.result import OwnFigures, RequirementsJudge, RequirementsStudy, Target
 
 __all__ = ["described", "many_requirements"]
 
@@ -23,7 +36,7 @@ _MEANT = (
 )
 
 
-def many_requirements(document: RequirementsDocument) -> Part:
+def many_requirements(document: RequirementsStudy) -> Part:
     """Return one part over all judges."""
     reference = document.settings.reference
     return Part(
@@ -55,7 +68,7 @@ def _sentences(judges: Mapping[str, RequirementsJudge]) -> Iterator[str]:
         yield f"No figure of plain noise for {counted(len(names), 'judge')} ({told}): {reason}."
 
 
-def _table(document: RequirementsDocument) -> Table:
+def _table(document: RequirementsStudy) -> Table:
     judges, width = document.judges, interval_title(document.settings.confidence)
     targets = list(dict.fromkeys(one.target for judge in judges.values() for one in judge.targets))
     columns = (
@@ -88,7 +101,7 @@ _HEADING = "What a wanted recovery takes"
 _LONGEST = 60
 
 
-def described(document: RequirementsDocument) -> DescribedStudy:
+def described(document: RequirementsStudy) -> DescribedStudy:
     """Describe what a wanted recovery takes: one part per judge."""
     settings = document.settings
     judges = {
@@ -102,7 +115,52 @@ def described(document: RequirementsDocument) -> DescribedStudy:
         judges=judges,
         notes=[Said("note", f"in brackets {percent(settings.confidence)} intervals, clustered by prompt")],
         instead=many_requirements(document),
+        answers={name: _reached(judge) for name, judge in document.judges.items() if judge.targets},
+        then="For a better judge try another prompt or several draws per candidate, then audit it again.",
     )
+
+
+def _reached(judge: RequirementsJudge) -> StatedVerdict:
+    """Return the largest wanted recovery that the judge is shown to reach, or that it misses the smallest."""
+    own, targets = judge.judge.recovery, sorted(judge.targets, key=lambda one: one.target)
+    if own.estimate is None:
+        return StatedVerdict("undefined", "open", "The recovery of this judge is undefined.")
+    has = f"it recovers {_with_ends(own)}"
+    reached = [one for one in targets if outcome_of(own, one.target) == "above"]
+    if reached:
+        most = reached[-1]
+        wanted = f"a wanted recovery of {percent(most.target)}"
+        return StatedVerdict(f"reaches {percent(most.target)}", "good", f"The judge reaches {wanted}: {has}.")
+    least = targets[0]
+    wanted, why = percent(least.target), _why_not(judge.judge, least)
+    if outcome_of(own, least.target) == "below":
+        says = f"The judge recovers less than {wanted} of the possible gain: {_with_ends(own)}. {why}"
+        return StatedVerdict(f"recovers less than {wanted}", "bad", says)
+    return StatedVerdict("not settled", "open", f"The judge is not shown to recover {wanted}: {has}. {why}")
+
+
+def _why_not(own: OwnFigures, least: Target) -> str:
+    """Say whether within_r is what a judge lacks that is not shown to reach a wanted recovery, or how it errs.
+
+    The recovery decides; the within_r that is needed is that of a judge of plain noise, so a judge can have it and
+    recover less.
+    """
+    needed, has, wanted = least.within_r, own.within_r, percent(least.target)
+    if needed.estimate is None or has.estimate is None:
+        return f"The within_r that {wanted} takes is undefined here, or this judge's is."
+    takes = f"{with_interval(needed)} is enough for {wanted} where errors are plain noise"
+    told = f"Its within_r is {with_interval(has)}; {takes}."
+    if outcome_of(has, needed.estimate) == "below":
+        told = f"Its within_r of {with_interval(has)} is too low: {wanted} takes {with_interval(needed)}."
+    elif outcome_of(has, needed.estimate) == "above":
+        told = f"Its within_r of {with_interval(has)} is not what it lacks: {takes}."
+    if own.difference.high is not None and own.difference.high < 0:
+        told += " Its errors cost more than plain noise would, as ties, coarse scores and uneven errors can."
+    return told
+
+
+def _with_ends(recovery: EstimateRecord) -> str:
+    return with_any_interval(recovery, unit_of("recovery"))
 
 
 def _title(name: str, judge: RequirementsJudge) -> str:

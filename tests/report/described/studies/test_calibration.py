@@ -22,7 +22,7 @@ def document():
     frame = two_judges(40)
     frame["judge"] = frame["judge"].replace("first", HOSTILE)
     frame[HOSTILE] = range(len(frame))
-    return study_calibration(frame, covariates=HOSTILE).document()
+    return study_calibration(frame, covariates=HOSTILE)
 
 
 def of_judges(document):
@@ -62,7 +62,7 @@ def test_each_judge_has_a_part_with_drawings_and_tables(document):
 
 def test_the_page_holds_what_the_text_holds(document, tmp_path):
     """Every word of the text is on the page; Markdown and the notebook are made; a loaded document says the same."""
-    found = study_calibration(two_judges(40)).document()
+    found = study_calibration(two_judges(40))
     assert not lost(found)
     assert markdown(found).startswith("## ")
     assert "<script" not in notebook(found)
@@ -72,7 +72,7 @@ def test_the_page_holds_what_the_text_holds(document, tmp_path):
 
 def test_every_sentence_is_said_once():
     """The findings of the only judge are in the text, each once."""
-    document = study_calibration(cohort(20)).document()
+    document = study_calibration(cohort(20))
     said = " ".join(text(document).split())
     for sentence in document.judges["judge"].sentences:
         assert said.count(sentence) == 1, sentence
@@ -86,7 +86,7 @@ def test_the_notes_say_which_intervals_take_the_maps_as_fixed(document):
     )
     assert words(page(document)).count(note) == len(document.judges)
     assert note in " ".join(text(document).split())
-    plain = " ".join(text(study_calibration(cohort(20)).document()).split())
+    plain = " ".join(text(study_calibration(cohort(20))).split())
     assert "10 groups of prompts; those of the level take" in plain
 
 
@@ -97,7 +97,7 @@ def test_hostile_names_stay_text(document):
 
 def test_what_is_unknown_is_said():
     """Constant scores leave correlations unknown, which the findings say."""
-    document = study_calibration(cohort(20).assign(judge_score=0.5)).document()
+    document = study_calibration(cohort(20).assign(judge_score=0.5))
     assert "within_r unknown" in " ".join(text(document).split())
 
 
@@ -118,7 +118,7 @@ def test_one_method_without_a_figure_is_said_beside_the_drawing(document):
 
 def test_a_single_prompt_without_labels_lacks_them():
     """Of twelve prompts one without labels is told in the singular, and every metric has its star."""
-    document = study_calibration(cohort(12, unlabelled=1)).document()
+    document = study_calibration(cohort(12, unlabelled=1))
     assert "from the labelled prompts alone; 1 lacks labels" in " ".join(text(document).split())
     (part,) = of_judges(document)
     assert all(cells[1].endswith(" *") for cells in shown(part, "What calibrating changes"))
@@ -128,11 +128,11 @@ def test_who_was_not_studied_and_what_was_dropped_is_told_once():
     """A judge with too few prompts is named with the reason, and dropped prompts are counted."""
     frame = two_judges(20)
     few = frame["prompt_id"] > "p0000004"
-    document = study_calibration(frame[~((frame["judge"] == "second") & few)]).document()
+    document = study_calibration(frame[~((frame["judge"] == "second") & few)])
     assert list(document.judges) == ["first"]
     for said in (" ".join(text(document).split()), words(page(document))):
         assert said.count("second: 5 folds need 10 labelled prompts") == 1
-    dropped = study_calibration(cohort(20).drop(index=0)).document()
+    dropped = study_calibration(cohort(20).drop(index=0))
     assert sum(dropped.judges["judge"].data.dropped.values()) == 1
     assert text(dropped).count("dropped 1 prompt: ") == 1
 
@@ -141,7 +141,7 @@ def test_more_judges_than_are_drawn_have_tables_alone():
     """Of many judges every figure is in a table and none is drawn, which the page says."""
     frame = cohort(20)
     judged = [frame.assign(judge=f"j{at}") for at in range(12)]
-    many = study_calibration(pd.concat(judged, ignore_index=True)).document()
+    many = study_calibration(pd.concat(judged, ignore_index=True))
     assert drawings(many) == []
     assert "No judge is drawn" in words(page(many))
     assert text(many).count("What becomes of the picks") == 12

@@ -59,13 +59,13 @@ def drawn(frame, folder, **settings):
         for name, some in frame.groupby("prompt_id")
     ]
     path.write_text("".join(f"{json.dumps(one)}\n" for one in pools), encoding="utf-8")
-    return draw_pairs(frame, pools=path, **settings).document()
+    return draw_pairs(frame, pools=path, **settings)
 
 
 @pytest.fixture(scope="module")
 def study():
     """Study a judge on its document."""
-    return study_label_strategy(SIMULATION.frame(), verdicts=verdicts(SIMULATION)).document()
+    return study_label_strategy(SIMULATION.frame(), verdicts=verdicts(SIMULATION))
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def documents(study, tmp_path):
     """Return a document of each kind."""
     return {
         "strategies": study,
-        "verdicts": study_verdicts(judges(5), **ORDERS).document(),
-        "one order": study_verdicts(judges(2), **{**ORDERS, "verdicts": ["one"]}).document(),
+        "verdicts": study_verdicts(judges(5), **ORDERS),
+        "one order": study_verdicts(judges(2), **{**ORDERS, "verdicts": ["one"]}),
         "draw": drawn(SIMULATION.frame(), tmp_path, pairs=20),
     }
 
@@ -132,9 +132,9 @@ def test_every_sentence_is_said_once(documents):
 def test_a_hostile_name_breaks_nothing(tmp_path):
     """Names of judges, prompts and columns with markup, escapes and a bidi control stay text, of every kind."""
     frame = SIMULATION.frame().assign(judge=HOSTILE)
-    harmless(study_label_strategy(frame, verdicts=verdicts(SIMULATION).assign(judge=HOSTILE + "2")).document())
+    harmless(study_label_strategy(frame, verdicts=verdicts(SIMULATION).assign(judge=HOSTILE + "2")))
     named = judges(2).assign(who=lambda rows: HOSTILE + rows["who"]).rename(columns={"gold": HOSTILE})
-    harmless(study_verdicts(named, **{**ORDERS, "oracle": HOSTILE}).document())
+    harmless(study_verdicts(named, **{**ORDERS, "oracle": HOSTILE}))
     found = drawn(SIMULATION.frame(), tmp_path, pairs=20)
     settings = found.settings.model_copy(update={"source": HOSTILE})
     harmless(found.model_copy(update={"settings": settings, "prompts_left_out": {HOSTILE: 1200}}))
@@ -142,7 +142,7 @@ def test_a_hostile_name_breaks_nothing(tmp_path):
 
 def test_tables_of_verdicts_hold_every_figure_with_its_interval():
     """Of forty judges a table holds the figures, and another one, of pages alone, the interval of each."""
-    document = study_verdicts(judges(40), **ORDERS).document()
+    document = study_verdicts(judges(40), **ORDERS)
     shown = tables(describe(document))
     orders, ends = shown["Each order, both together, and what the order did"], shown["The interval of each figure"]
     assert (len(orders.rows), len(ends.rows)) == (40, 40)
@@ -169,7 +169,7 @@ def test_partial_labels_are_said_with_their_counts(drawn_pairs):
     said = verdicts(SIMULATION)
     record = said.assign(pair_id=[f"pair{at}" for at in range(len(said))], weight=1.0) if drawn_pairs else None
     said = said.assign(prompt_id=record["pair_id"]) if drawn_pairs else said
-    document = study_label_strategy(scores, verdicts=said, drawn=record).document()
+    document = study_label_strategy(scores, verdicts=said, drawn=record)
     shown = " ".join(text(document).split())
     assert shown.count("* from 40 of 60 prompts scored completely: the others lack labels") == 1
     table = tables(describe(document))["240 pairs judged both ways"]
@@ -186,9 +186,9 @@ def test_one_of_each_is_in_the_singular():
     alone = pd.DataFrame({"q": [1], "one": [1], "two": [1], "gold": [1], "who": "j"})
     found = study_verdicts(alone, **ORDERS)
     for result in (both, found):
-        for said in (text(result.document()), repr(result)):
+        for said in (text(result), repr(result)):
             assert re.search(r"\b1 (prompts|pairs|judges|calls|candidates)\b", said) is None, said
-    assert "1 judge agrees with the labels in 100% of the pairs" in " ".join(text(found.document()).split())
+    assert "1 judge agrees with the labels in 100% of the pairs" in " ".join(text(found).split())
 
 
 def test_accuracy_by_gap_is_that_of_the_document(study):
@@ -212,14 +212,14 @@ def test_judges_on_different_pairs_are_warned_of():
     rows = pd.DataFrame({"q": [1, 2, 1, 3], "who": list("aabb"), "one": 1, "gold": 1})
     asked = {**ORDERS, "verdicts": ["one"]}
     warned = "Judges were asked about 2 pairs each, not all about the same"
-    assert warned in " ".join(text(study_verdicts(rows, **asked).document()).split())
-    assert "Judges were asked" not in text(study_verdicts(rows.assign(q=[1, 2, 1, 2]), **asked).document())
+    assert warned in " ".join(text(study_verdicts(rows, **asked)).split())
+    assert "Judges were asked" not in text(study_verdicts(rows.assign(q=[1, 2, 1, 2]), **asked))
 
 
 def test_accuracy_of_decided_pairs_is_called_what_it_is():
     """A verdict beside a tie stands, so no words say that both orders say the same."""
     rows = pd.DataFrame({"q": range(20), "one": 1, "two": "tie", "gold": [1] * 18 + [2] * 2, "who": "j"})
-    document = study_verdicts(rows, **ORDERS).document()
+    document = study_verdicts(rows, **ORDERS)
     for said in (" ".join(text(document).split()), words(page(document))):
         assert "both orders together decide" in said
         assert "say the same" not in said
@@ -243,7 +243,7 @@ def test_where_the_verdicts_came_from_is_said():
     said = verdicts(SIMULATION)
     record = said.assign(pair_id=[f"pair{at}" for at in range(len(said))], weight=1.0)
     mine = said.assign(prompt_id=record["pair_id"], judge="m")
-    document = study_label_strategy(SIMULATION.frame(), verdicts=mine, drawn=record).document()
+    document = study_label_strategy(SIMULATION.frame(), verdicts=mine, drawn=record)
     files = document.settings.model_copy(update={"verdicts": "won.csv", "drawn": "todo.drawn.csv"})
     document = document.model_copy(update={"settings": files})
     told = "compared with verdicts of m in won.csv, on the pairs drawn in todo.drawn.csv"

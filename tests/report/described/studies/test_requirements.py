@@ -4,13 +4,13 @@ import pytest
 
 from bonwise.report.blocks import Part
 from bonwise.report.show import describe, text
-from bonwise.studies.requirements.result import RequirementsDocument
+from bonwise.studies.requirements.result import RequirementsStudy
 from documents.studied import result
 
 
 def answer(tmp_path, within_r, recovery, difference=(-0.1, -0.3, 0.1)):
     """Return word, state and sentences of the verdict on a judge with these figures."""
-    several = result("requirements", tmp_path).document()
+    several = result("requirements", tmp_path)
     plain = several.of_one_judge(next(iter(several.judges))).to_dict()
     (judge,) = plain["judges"].values()
     names = ("estimate", "low", "high")
@@ -18,7 +18,7 @@ def answer(tmp_path, within_r, recovery, difference=(-0.1, -0.3, 0.1)):
         judge["judge"][key].update(zip(names, found, strict=True))
     judge["targets"][0]["target"] = 0.25
     judge["targets"][0]["within_r"].update(estimate=0.2, low=0.19, high=0.21)
-    document = RequirementsDocument.model_validate(plain)
+    document = RequirementsStudy.model_validate(plain)
     (verdict,) = (one for one in describe(document).blocks if isinstance(one, Part) and one.role == "verdict")
     return verdict.title, verdict.state, verdict.blocks[0].text, " ".join(text(document).split())
 
