@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
+from bonwise.labels.pool_sheet import sheet_of_pools
 from bonwise.testing import simulate
 from documents.studied import RESULTS as STUDIES
 
@@ -82,10 +83,20 @@ def voted(_folder):
     return bw.study_preferences(votes, **settings, resamples=50, permutations=50, repetitions=50)
 
 
+def sheet(folder):
+    """Make a sheet of two pools."""
+    pools = [{"prompt_id": str(at), "prompt": "Say hi", "candidates": ["hi", "hello"]} for at in range(2)]
+    (folder / "pools.jsonl").write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
+    return sheet_of_pools(folder / "pools.jsonl")
+
+
 RESULTS = {
     "compare": compared_picks,
     "confidence": stated,
     "doctor": lambda _: bw.doctor(arena(12)),
+    "label_designs": lambda _: bw.compare_designs(arena(), shares=[0.25], draws=5),
+    "label_sheet": sheet,
+    "labels": lambda _: bw.draw_labels(arena(), labels=20, seed=1),
     "monitor": lambda _: bw.monitor(arena(), question="precision", half_width=0.4),
     "plan": lambda _: bw.plan(question="recovery>0", pilot=arena(), seed=3),
     "preferences": preferred,
@@ -94,6 +105,9 @@ RESULTS = {
     **{f"study {name}": make for name, make in STUDIES.items() if name != "draw"},
 }
 """Every kind of result by the word of its schema, made in a folder; a draw of pairs has a frame of its own."""
+
+ROWS_BESIDE = {"labels"}
+"""Of these the rows of `to_frame` are not in the JSON."""
 
 
 @pytest.mark.parametrize("word", RESULTS)
@@ -109,7 +123,8 @@ def test_a_result_is_its_document(word, tmp_path):
         assert again == result
         assert hash(again) == hash(result)
         assert (repr(again), str(again)) == (repr(result), str(result))
-        pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
+        if word not in ROWS_BESIDE or again._source is not None:
+            pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
 
 
 def test_every_public_result_has_a_frame():
@@ -208,7 +223,7 @@ def test_every_design_at_every_share():
     assert len(frame) == 2 * len(compared.designs)
     assert set(frame["design"][~frame["feasible"]]) == {"label_spread", "optimum"}
     one = frame[(frame["design"] == "rule") & (frame["share"] == 0.5)].iloc[0]
-    assert one["labels_only"] == compared.designs["rule"][1].labels_only
+    assert one["labels_only"] == compared.designs["rule"].shares[1].labels_only
 
 
 def test_metrics_of_stated_confidence():

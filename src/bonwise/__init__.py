@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from bonwise.judges.registry import judge_from_spec as judge_from_spec
     from bonwise.judges.wrappers import Quantized as Quantized
     from bonwise.judges.wrappers import Resampled as Resampled
-    from bonwise.labels.design_comparison import DesignComparison as DesignComparison
     from bonwise.labels.design_comparison import compare_designs as compare_designs
-    from bonwise.labels.front import LabelDraw as LabelDraw
     from bonwise.labels.front import draw_labels as draw_labels
+    from bonwise.labels.result import DesignComparison as DesignComparison
+    from bonwise.labels.result import LabelDraw as LabelDraw
     from bonwise.loading import load as load
     from bonwise.monitoring.front import monitor as monitor
     from bonwise.monitoring.result import Monitor as Monitor

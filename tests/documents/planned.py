@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 
 import bonwise as bw
-from bonwise.results import Document
 from bonwise.testing import simulate
 
-__all__ = ["COMPARED", "DRAWS", "MONITORS", "PLANS", "VOTES", "document", "made", "votes"]
+__all__ = ["COMPARED", "DRAWS", "MONITORS", "PLANS", "VOTES", "made", "votes"]
 
 
 def arena(n=80, **given):
@@ -95,9 +94,3 @@ VOTES = {"prompts": studied, "alone": alone}
 def made(kind):
     """Return a result by its kind."""
     return {**PLANS, **DRAWS, **COMPARED, **MONITORS, **VOTES}[kind]()
-
-
-def document(kind):
-    """Return a document by its kind."""
-    result = made(kind)
-    return result if isinstance(result, Document) else result.document()

@@ -5,8 +5,9 @@ import json
 import pandas as pd
 import pytest
 
+from bonwise.errors import UsageError
 from bonwise.loading import load
-from documents.planned import COMPARED, DRAWS, MONITORS, PLANS, VOTES, document, made
+from documents.planned import COMPARED, DRAWS, MONITORS, PLANS, VOTES, made
 from documents.round_trips import read_back, refusal
 
 KINDS = [*PLANS, *DRAWS, *COMPARED, *MONITORS, *VOTES]
@@ -15,7 +16,7 @@ KINDS = [*PLANS, *DRAWS, *COMPARED, *MONITORS, *VOTES]
 @pytest.fixture(scope="module")
 def documents():
     """Return the document of each kind."""
-    return {kind: document(kind) for kind in KINDS}
+    return {kind: made(kind) for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -23,22 +24,20 @@ def test_what_is_written_is_read_back(tmp_path, documents, kind):
     """Every document is read back to the same bytes, and its table is that of the result."""
     document = documents[kind]
     loaded = read_back(document, tmp_path)
-    pd.testing.assert_frame_equal(loaded.to_frame(), document.to_frame())
+    assert list(loaded.frame_rows()) == list(document.frame_rows())
+    if kind not in DRAWS:
+        pd.testing.assert_frame_equal(loaded.to_frame(), document.to_frame())
     assert str(loaded) == str(document)
 
 
-@pytest.mark.parametrize("kind", COMPARED)
-def test_a_result_has_the_table_of_its_document(kind):
-    """What to_frame of a result gives is what its document gives."""
-    result = made(kind)
-    pd.testing.assert_frame_equal(result.to_frame(), result.document().to_frame())
-
-
-def test_the_table_of_a_draw_is_its_design(documents):
-    """A draw gives a row per prompt; its document, which holds none, a row per stratum."""
-    draw = made("uniform")
-    assert len(draw.to_frame()) == draw.counts.prompts
-    assert list(documents["uniform"].to_frame()["drawn_now"]) == [20]
+def test_the_table_of_a_draw_is_its_design(tmp_path, documents):
+    """A draw gives a row per prompt; its JSON, which holds none, a row per stratum, and no sheet."""
+    draw = documents["uniform"]
+    assert len(draw.to_frame()) == len(draw.design.frame()) == draw.data.prompts
+    loaded = read_back(draw, tmp_path)
+    assert list(loaded.to_frame()["drawn_now"]) == [20]
+    with pytest.raises(UsageError, match="sheet is made from the data behind the result"):
+        _ = loaded.sheet
 
 
 def test_keys_that_say_nothing_are_absent(documents):

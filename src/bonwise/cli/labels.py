@@ -17,7 +17,7 @@ from bonwise.table.reading_options import PoolKeywords
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bonwise.labels.front import LabelDraw
+    from bonwise.labels.result import LabelDraw
     from bonwise.report.blocks import Said
 
 __all__ = ["app"]
@@ -125,7 +125,7 @@ def draw(
     options = ReadingOptions.of(draw_labels, keywords)
     if sheet is not None and not found.settings.labels_in_table:
         options = options.without_label_column()  # the sheet names its own column of labels
-    output.deliver(found.document(), then=_then(*_next(found, file, out, sheet, options.as_flags())))
+    output.deliver(found, then=_then(*_next(found, file, out, sheet, options.as_flags())))
     return 0
 
 
@@ -152,7 +152,7 @@ def compare(
     output.refuse_overwriting(file, label_file)
     from bonwise.labels.design_comparison import SHARES, compare_designs
 
-    document = compare_designs(
+    compared = compare_designs(
         file,
         shares=tuple(share) if share else SHARES,
         judge=judge,
@@ -161,8 +161,8 @@ def compare(
         label_file=label_file,
         confidence=confidence,
         **reading.keywords(),
-    ).document()
-    output.deliver(document)
+    )
+    output.deliver(compared)
     return 0
 
 
@@ -180,7 +180,7 @@ def _draw_of_pools(
     words = ["bonwise audit SCORES.csv --labels", shell_path(filled), "" if found.of_all else "--design uniform"]
     if scale is not None:
         words.append(f"--label-scale {shell_word(str(scale))}")
-    output.deliver(found.document(), then=_then(when, " ".join(filter(None, words))))
+    output.deliver(found, then=_then(when, " ".join(filter(None, words))))
     return 0
 
 

@@ -1,12 +1,13 @@
 """Which candidates to label, and the sheets for it."""
 
 DOCUMENTS = {
-    "label_designs": ("result:LabelDesignsDocument", "view:describe_label_designs"),
-    "label_sheet": ("result:LabelSheetDocument", "view:describe_label_sheet"),
-    "labels": ("result:LabelsDocument", "view:describe"),
+    "label_designs": ("result:DesignComparison", "view:describe_label_designs"),
+    "label_sheet": ("result:PoolSheet", "view:describe_label_sheet"),
+    "labels": ("result:LabelDraw", "view:describe"),
 }
 
 PUBLIC = {
-    "design_comparison": ("DesignComparison", "compare_designs"),
-    "front": ("LabelDraw", "draw_labels"),
+    "design_comparison": ("compare_designs",),
+    "front": ("draw_labels",),
+    "result": ("DesignComparison", "LabelDraw"),
 }

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.labels.design_variances import (
     COMPARED,
     UNKNOWABLE,
-    DesignVariance,
     LabelledPools,
     ShareOfLabels,
     labelled_pools,
 )
 from bonwise.labels.population import label_population
 from bonwise.labels.result import (
-    ComparedCounts,
     ComparedDesign,
     ComparisonSettings,
-    LabelDesignsDocument,
-    ProxyLinkRecord,
+    DesignComparison,
+    ProxyLink,
 )
 from bonwise.labels.sentences import comparison_sentences
-from bonwise.printable import printable, quoted
+from bonwise.printable import quoted
 from bonwise.release import release
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimate import Estimate
@@ -40,89 +35,33 @@ from bonwise.table.opening import refuse_clusters
 from bonwise.table.reading_options import PoolKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
 
-__all__ = ["DesignComparison", "DesignVariance", "ProxyLink", "compare_designs"]
+__all__ = ["compare_designs"]
 
 _Ints = npt.NDArray[np.int64]
 
 SHARES = (0.1, 0.25, 0.5)
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyLink:
-    """How far one figure of a prompt tells another."""
-
-    source: str
-    target: str
-    correlation: Estimate
-    """Over prompts."""
-
-    def record(self) -> ProxyLinkRecord:
-        """Return this link's part of the document."""
-        r = self.correlation
-        ends = (None, None) if r.low is None or r.high is None else _squared(float(r.low), float(r.high))
-        return ProxyLinkRecord.model_validate(
-            {
-                "from": self.source,
-                "to": self.target,
-                "correlation": EstimateRecord.of(r),
-                "explained": None if r.estimate is None else float(r.estimate) ** 2,
-                "explained_low": ends[0],
-                "explained_high": ends[1],
-            }
-        )
+def _link(source: str, target: str, r: Estimate) -> ProxyLink:
+    ends = (None, None) if r.low is None or r.high is None else _squared(float(r.low), float(r.high))
+    return ProxyLink.model_validate(
+        {
+            "from": source,
+            "to": target,
+            "correlation": EstimateRecord.of(r),
+            "explained": None if r.estimate is None else float(r.estimate) ** 2,
+            "explained_low": ends[0],
+            "explained_high": ends[1],
+        }
+    )
 
 
 def _squared(low: float, high: float) -> tuple[float, float]:
     squares = sorted((low**2, high**2))
     return (0.0 if low <= 0 <= high else squares[0]), squares[1]
-
-
-@dataclass(frozen=True, eq=False)
-class DesignComparison(DocumentedResult):
-    """What each label design would have cost or saved on a table whose labels are known."""
-
-    designs: Mapping[str, tuple[DesignVariance, ...]] = field(repr=False)
-    """One entry a share."""
-    chain: tuple[ProxyLink, ...] = field(repr=False)
-    """What the judge's spread tells of the labels' spread and of the residuals."""
-    settings: ComparisonSettings
-    counts: ComparedCounts
-    """Repeated in the document."""
-    sentences: tuple[str, ...] = field(repr=False)
-
-    def __repr__(self) -> str:
-        return f"<DesignComparison of {', '.join(self.designs)} on {printable(self.settings.source)}>"
-
-    def document(self) -> LabelDesignsDocument:
-        """Return the document of schema ``bonwise.label_designs/1``."""
-        return LabelDesignsDocument(
-            settings=self.settings,
-            data=self.counts,
-            designs={
-                name: ComparedDesign(
-                    meaning=meaning,
-                    feasible=name not in UNKNOWABLE,
-                    shares=[one.record() for one in self.designs[name]],
-                )
-                for name, meaning in COMPARED.items()
-                if name in self.designs
-            },
-            proxy_chain=[link.record() for link in self.chain],
-            sentences=list(self.sentences),
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per design and share: variances over that of as many labels drawn at random.
-
-        Columns: ``design``, ``feasible`` (whether it looks only at what is known before labelling), ``share``,
-        ``labels`` (prompts), ``labels_only``, ``with_scores``, ``model``, ``drawn`` and ``drawn_se``.
-        """
-        return super().to_frame()
 
 
 @opens_a_table
@@ -171,7 +110,7 @@ def compare_designs(
     --------
     >>> from bonwise.testing import simulate
     >>> found = compare_designs(simulate("arena", n=400, seed=1).frame(), shares=[0.25], draws=20)
-    >>> found.designs["uniform"][0].labels_only
+    >>> found.designs["uniform"].shares[0].labels_only
     1.0
     """
     shares = _checked_shares(shares)
@@ -190,8 +129,12 @@ def compare_designs(
         ShareOfLabels.of(pools, share, m, draws=draws, seed=seed).variances()
         for share, m in zip(shares, counts, strict=True)
     ]
-    designs: dict[str, tuple[DesignVariance, ...]] = {
-        name: tuple(found[name] for found in by_share) for name in COMPARED if name in by_share[0]
+    designs = {
+        name: ComparedDesign(
+            meaning=meaning, feasible=name not in UNKNOWABLE, shares=[variances[name] for variances in by_share]
+        )
+        for name, meaning in COMPARED.items()
+        if name in by_share[0]
     }
     settings = ComparisonSettings(
         **population.settings.to_dict(),
@@ -202,11 +145,11 @@ def compare_designs(
         version=release(),
     )
     return DesignComparison(
-        MappingProxyType(designs),
-        _chain(pools, confidence),
-        settings,
-        pools.counts(),
-        (*comparison_sentences(designs), *pools.unused),
+        settings=settings,
+        data=pools.counts(),
+        designs=designs,
+        proxy_chain=_chain(pools, confidence),
+        sentences=[*comparison_sentences(designs), *pools.unused],
     )
 
 
@@ -231,7 +174,7 @@ def _labels_at(share: float, prompts: int, source: str) -> int:
     return labels
 
 
-def _chain(pools: LabelledPools, confidence: float) -> tuple[ProxyLink, ...]:
+def _chain(pools: LabelledPools, confidence: float) -> list[ProxyLink]:
     squared = pools.left**2
     figures = {
         "judge_spread": pools.tops.spread,
@@ -253,7 +196,7 @@ def _chain(pools: LabelledPools, confidence: float) -> tuple[ProxyLink, ...]:
             ("further_spread", "residual^2"),
             ("rule_further", "residual^2"),
         ]
-    return tuple(
-        ProxyLink(source, target, correlation(figures[source], figures[target], confidence=confidence))
+    return [
+        _link(source, target, correlation(figures[source], figures[target], confidence=confidence))
         for source, target in links
-    )
+    ]

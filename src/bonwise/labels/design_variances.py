@@ -47,7 +47,7 @@ from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.facts import DroppedPrompt
 from bonwise.table.panel import MAY_LACK, LabelsInPart
 
-__all__ = ["COMPARED", "UNKNOWABLE", "DesignVariance", "LabelledPools", "ShareOfLabels", "labelled_pools"]
+__all__ = ["COMPARED", "UNKNOWABLE", "LabelledPools", "ShareOfLabels", "labelled_pools"]
 
 _ALL_KNOWN = "designs are compared on prompts whose labels are all known"
 
@@ -210,38 +210,6 @@ UNKNOWABLE = ("label_spread", "optimum")
 """Designs that look at labels which nobody has before labelling."""
 
 
-@dataclass(frozen=True, slots=True)
-class DesignVariance:
-    """The variance of recovery under one design at one share, over that of as many labels drawn at random."""
-
-    share: float
-    """Of the prompts."""
-    labels: int
-    """Prompts labelled."""
-    labels_only: float
-    """By the first-order formula, labels alone."""
-    with_scores: float | None
-    """The same where the model that an audit of as many labels rests on takes its part off; also over labels alone at
-    random. A mean over models that were fitted to samples of labels drawn at random. None where labels stand alone.
-    """
-    model: str
-    """That model, as an audit names it."""
-    drawn: VarianceRatio | None
-    """Labels alone, by repeated draws; None for the random draws themselves, which are what it is compared with."""
-
-    def record(self) -> ComparedShare:
-        """Return this share's part of the document."""
-        return ComparedShare(
-            share=self.share,
-            labels=self.labels,
-            labels_only=float(self.labels_only),
-            with_scores=self.with_scores,
-            model=self.model,
-            drawn=None if self.drawn is None else float(self.drawn.ratio),
-            drawn_se=None if self.drawn is None else float(self.drawn.se),
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class ShareOfLabels:
     """What is compared at one share of labels."""
@@ -267,7 +235,7 @@ class ShareOfLabels:
             fits.append(score_residuals(pools.Y, pools.features, draw_within(alike, count, stream), seed=seed))
         return cls(pools, share, labels, draws, seed, tuple(fits))
 
-    def variances(self) -> dict[str, DesignVariance]:
+    def variances(self) -> dict[str, ComparedShare]:
         """Return the variance of every design."""
         pools, outcomes = self.pools, (self.pools.gain, self.pools.best)
         alike = np.zeros(len(pools.phi), dtype=np.int64), np.array([self.labels])
@@ -285,12 +253,20 @@ class ShareOfLabels:
 
     def _variance(
         self, design: _Design, by_fit: list[_Design] | None, base: float, drawn: VarianceRatio | None
-    ) -> DesignVariance:
+    ) -> ComparedShare:
         alone, model, with_scores = design_variance(self.pools.phi, *design) / base, self.fits[0].model, None
         if model != LABELS_ONLY:
             pairs = zip(self.fits, by_fit or [design] * len(self.fits), strict=True)
             with_scores = float(np.mean([design_variance(fit.left, *one) for fit, one in pairs])) / base
-        return DesignVariance(self.share, self.labels, alone, with_scores, model, drawn)
+        return ComparedShare(
+            share=self.share,
+            labels=self.labels,
+            labels_only=float(alone),
+            with_scores=with_scores,
+            model=model,
+            drawn=None if drawn is None else float(drawn.ratio),
+            drawn_se=None if drawn is None else float(drawn.se),
+        )
 
     def _simulated(self, draw: Callable[[np.random.Generator], Any], name: str) -> Floats:
         stream = [str(one) for one in COMPARED].index(name)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -12,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
-from bonwise.labels.blind_sheet import BlindSheet, SheetFile, kind_of_sheet, write_draw
 from bonwise.labels.cells import CellPhase, DrawnBy, drawn_by, with_chances
 from bonwise.labels.phase import LabelPhase, share_out
 from bonwise.labels.population import LabelPopulation, label_population
-from bonwise.labels.result import DrawCounts, DrawnClusters, DrawnStratum, DrawSettings, LabelsDocument, WidthRatio
-from bonwise.labels.rules import applied_rule, counted_prompts, known_rule, units_asked
+from bonwise.labels.result import DrawCounts, DrawnClusters, DrawnRows, DrawSettings, LabelDraw
+from bonwise.labels.rules import applied_rule, known_rule, units_asked
 from bonwise.labels.sheet import drawn_cells, label_sheet, with_texts, with_words
 from bonwise.printable import quoted
 from bonwise.release import release
@@ -27,101 +24,15 @@ from bonwise.results import given
 from bonwise.table.checks import SEED, check_text, checked_whole
 from bonwise.table.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
 from bonwise.table.reading_options import PoolKeywords, ReadingOptions, opens_a_table
-from bonwise.table.scales import parse_scale
-from bonwise.table.writing import csv_frame
 
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["LabelDraw", "draw_labels"]
+__all__ = ["draw_labels"]
 
 _Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class LabelDraw(DocumentedResult):
-    """Which prompts to label now, and how they were drawn."""
-
-    design: LabelDesign
-    """All phases up to this one."""
-    settings: DrawSettings
-    """All that was asked for; repeated in the document."""
-    counts: DrawCounts
-    """``prompts``, ``cells`` and ``dropped`` of the table; ``drawn`` prompts over all phases, ``drawn_now``, and
-    ``candidate_labels_now``.
-    """
-    strata: Sequence[DrawnStratum] = field(repr=False)
-    """Of each stratum: prompts, drawn before, drawn now, propensity and mean size."""
-    ess: float
-    """``(sum w)^2 / sum w^2`` with w = 1 / propensity: how many equally weighted labels weigh as unevenly."""
-    width: WidthRatio = field(repr=False)
-    """Width of the interval over that of as many labels drawn at random, to first order: ``estimate``, the share
-    ``explained`` by scores that it assumes, and the ``assumption`` or the ``reason`` why there is none.
-    """
-    sentences: tuple[str, ...] = field(repr=False)
-    """What was drawn, by what, and what to do next."""
-    sheet: pd.DataFrame = field(repr=False)
-    """``prompt_id, candidate, oracle_label``: what to label now, labels blank, after what was drawn in earlier
-    phases, with the labels that it has. Where the table itself holds labels, what to label now alone. Words of
-    prompts and candidates stand in further columns where they were asked for.
-    """
-
-    def __repr__(self) -> str:
-        return (
-            f"<LabelDraw by {self.design.rule}: {self.counts.drawn_now:,} of {counted_prompts(self.counts.prompts)}, "
-            f"phase {self.settings.phase}>"
-        )
-
-    def document(self) -> LabelsDocument:
-        """Return the document of schema ``bonwise.labels/1``."""
-        return LabelsDocument(
-            settings=self.settings,
-            data=self.counts,
-            strata=list(self.strata),
-            ess=self.ess,
-            width_ratio=self.width,
-            sentences=list(self.sentences),
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the rows of the design, one a prompt, those to label first.
-
-        Columns: ``prompt_id``, ``phase`` (0 where it was not drawn), ``propensity``, ``stratum``, ``seed``, ``rule``,
-        ``judge`` and, where single candidates are drawn, ``pick`` and ``other``; by cell ``part`` (``whole`` or
-        ``pair``) and the probabilities ``propensity_top`` of each top candidate, ``propensity_other`` of each other
-        one and ``propensity_pair`` of two of them together.
-        """
-        return self.design.frame()
-
-    def write(self, path: str | Path, *, sheet: str | Path | None = None) -> None:
-        """Write the design, for ``bonwise audit --design`` to read, and the label sheet.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-            Of the design.
-        sheet : str or pathlib.Path, optional
-            Of the sheet: ``.html`` is a page for a browser, ``.json`` holds tasks for Label Studio (the labeling
-            interface is written beside it as ``.xml``), any other is CSV, whose cells no spreadsheet runs. A page,
-            tasks, and a sheet of a draw with `pools` show words under keys; any other shows names.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            Another design stands there, or a sheet with labels; nothing is written then.
-        bonwise.errors.InputError
-            A page or tasks are asked for, and the words are not known.
-        """
-        write_draw(self.design, Path(path), None if sheet is None else self._sheet_file(Path(sheet)))
-
-    def _sheet_file(self, path: Path) -> SheetFile:
-        if self.settings.pools is None and kind_of_sheet(path) == "csv":
-            return SheetFile(path, csv_frame(self.sheet))
-        scale = None if self.settings.label_scale is None else parse_scale(self.settings.label_scale)
-        blind = BlindSheet.of_frame(self.sheet, seed=self.settings.seed, phase=self.settings.phase, scale=scale)
-        return SheetFile(path, blind.text(path), blind.beside(path))
 
 
 @opens_a_table
@@ -228,17 +139,16 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         version=release(),
         **given(drawn_for=asked.purpose, pools=None if pools is None else str(pools)),
     )
-    sentences = (*phase.said(counts, labels), *said, *_said_of_labels(already), *phase.said_of_the_next(labels))
-    return LabelDraw(
-        drawn,
-        settings,
-        counts,
-        phase.strata(),
-        phase.ess,
-        phase.width(),
-        sentences,
-        _with_words(sheet, source, population.table, texts=texts, pools=pools),
+    draw = LabelDraw(
+        settings=settings,
+        data=counts,
+        strata=phase.strata(),
+        ess=phase.ess,
+        width_ratio=phase.width(),
+        sentences=[*phase.said(counts, labels), *said, *_said_of_labels(already), *phase.said_of_the_next(labels)],
     )
+    sheet = _with_words(sheet, source, population.table, texts=texts, pools=pools)
+    return draw.computed_from(DrawnRows(drawn, sheet))
 
 
 def _with_words(

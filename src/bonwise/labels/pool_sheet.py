@@ -3,53 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
-from bonwise.labels.blind_sheet import BlindSheet, SheetFile, SheetRow, write_sheet
-from bonwise.labels.result import LabelSheetDocument, SheetCounts, SheetSettings
+from bonwise.labels.blind_sheet import BlindSheet, SheetRow
+from bonwise.labels.result import PoolSheet, SheetCounts, SheetSettings
 from bonwise.release import release
 from bonwise.table.checks import SEED, checked_whole, names_of
 from bonwise.table.pools import read_pools
 from bonwise.table.scales import Scale
 
-__all__ = ["PoolSheet", "sheet_of_pools"]
-
-
-@dataclass(frozen=True, eq=False)
-class PoolSheet(DocumentedResult):
-    """What to label of pools that have no scores yet."""
-
-    sheet: BlindSheet = field(repr=False)
-    settings: SheetSettings
-    counts: SheetCounts
-
-    def document(self) -> LabelSheetDocument:
-        """Return the document of schema ``bonwise.label_sheet/1``."""
-        return LabelSheetDocument(settings=self.settings, data=self.counts)
-
-    @property
-    def of_all(self) -> bool:
-        """Whether every prompt with two candidates is on it."""
-        return self.counts.prompts_to_label == self.counts.prompts
-
-    def write(self, path: str | Path) -> None:
-        """Write the sheet: ``.html`` a page, ``.json`` tasks for Label Studio, any other CSV.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A sheet with labels stands there, or the scale has labels that a page cannot offer.
-        """
-        write_sheet(SheetFile(Path(path), self.sheet.text(path), self.sheet.beside(path)))
+__all__ = ["sheet_of_pools"]
 
 
 def sheet_of_pools(
@@ -85,7 +51,7 @@ def sheet_of_pools(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "pools.jsonl")
     ...     _ = path.write_text('{"prompt_id": "p", "prompt": "Say hi", "candidates": ["hi", "no"]}')
-    ...     sheet_of_pools(path).counts
+    ...     sheet_of_pools(path).data
     SheetCounts(prompts=1, single=0, prompts_to_label=1, responses_to_label=2)
     """
     seed = checked_whole("seed", seed, 0, "1")
@@ -120,4 +86,4 @@ def sheet_of_pools(
         version=release(),
     )
     counts = SheetCounts(prompts=len(kept), single=single, prompts_to_label=count, responses_to_label=len(rows))
-    return PoolSheet(BlindSheet(tuple(rows), label_scale), settings, counts)
+    return PoolSheet(settings=settings, data=counts).computed_from(BlindSheet(tuple(rows), label_scale))

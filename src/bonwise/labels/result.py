@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import isclose
-from typing import Annotated, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from bonwise.estimates import EstimateRecord
+from bonwise.printable import printable
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Record, Share
 from bonwise.table.facts import DroppedPrompt
+from bonwise.table.scales import parse_scale
+from bonwise.table.writing import csv_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.labels.blind_sheet import BlindSheet, SheetFile
+    from bonwise.table.label_design import LabelDesign
 
 __all__ = [
     "ComparedCounts",
     "ComparedDesign",
     "ComparedShare",
     "ComparisonSettings",
+    "DesignComparison",
     "DesignName",
     "DrawCounts",
     "DrawRule",
     "DrawSettings",
     "DrawnClusters",
+    "DrawnRows",
     "DrawnStratum",
-    "LabelDesignsDocument",
-    "LabelSheetDocument",
-    "LabelsDocument",
+    "LabelDraw",
+    "PoolSheet",
     "PopulationSettings",
-    "ProxyLinkRecord",
+    "ProxyLink",
     "SheetCounts",
     "SheetSettings",
     "WidthRatio",
@@ -110,7 +122,7 @@ class ComparisonSettings(PopulationSettings):
     version: str
 
 
-class ProxyLinkRecord(Record):
+class ProxyLink(Record):
     """How far one figure of a prompt tells another."""
 
     from_: str = Field(alias="from")
@@ -125,14 +137,14 @@ class ProxyLinkRecord(Record):
     """The squared correlation."""
 
 
-class LabelDesignsDocument(Document):
+class DesignComparison(Document):
     """What each label design would have cost or saved."""
 
     schema_: Literal["bonwise.label_designs/1"] = Field(default="bonwise.label_designs/1", alias="schema")
     settings: ComparisonSettings
     data: ComparedCounts
     designs: dict[DesignName, ComparedDesign]
-    proxy_chain: list[ProxyLinkRecord]
+    proxy_chain: list[ProxyLink]
     """What the judge's spread tells of the labels' spread and of the residuals."""
     sentences: list[str]
 
@@ -154,6 +166,17 @@ class LabelDesignsDocument(Document):
         for name, design in self.designs.items():
             for one in design.shares:
                 yield {"design": name, "feasible": design.feasible, **one.to_dict()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per design and share: variances over that of as many labels drawn at random.
+
+        Columns: ``design``, ``feasible`` (whether it looks only at what is known before labelling), ``share``,
+        ``labels`` (prompts), ``labels_only``, ``with_scores``, ``model``, ``drawn`` and ``drawn_se``.
+        """
+        return super().to_frame()
+
+    def __repr__(self) -> str:
+        return f"<DesignComparison of {', '.join(self.designs)} on {printable(self.settings.source)}>"
 
 
 class SheetSettings(Record):
@@ -189,7 +212,7 @@ class SheetCounts(Record):
         return self
 
 
-class LabelSheetDocument(Document):
+class PoolSheet(Document):
     """What is to be labelled of pools that have no scores yet."""
 
     schema_: Literal["bonwise.label_sheet/1"] = Field(default="bonwise.label_sheet/1", alias="schema")
@@ -201,6 +224,33 @@ class LabelSheetDocument(Document):
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield the one row of counts."""
         yield self.data.to_dict()
+
+    @property
+    def sheet(self) -> BlindSheet:
+        """What to label; one that was loaded has none."""
+        sheet: BlindSheet = self.source_of("sheet")
+        return sheet
+
+    @property
+    def of_all(self) -> bool:
+        """Whether every prompt with two candidates is on it."""
+        return self.data.prompts_to_label == self.data.prompts
+
+    def write(self, path: str | Path) -> None:
+        """Write the sheet: ``.html`` a page, ``.json`` tasks for Label Studio, any other CSV.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A sheet with labels stands there, or the scale has labels that a page cannot offer.
+        """
+        from bonwise.labels.blind_sheet import SheetFile, write_sheet  # noqa: PLC0415 - a result is shown without it
+
+        write_sheet(SheetFile(Path(path), self.sheet.text(path), self.sheet.beside(path)))
 
 
 DrawRule = Literal["rule", "uniform", "stratified", "neyman", "pick", "pair", "whole-and-pair"]
@@ -302,7 +352,15 @@ class WidthRatio(Record):
         return self
 
 
-class LabelsDocument(Document):
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """What a draw holds by prompt and candidate."""
+
+    design: LabelDesign
+    sheet: pd.DataFrame
+
+
+class LabelDraw(Document):
     """Which prompts to label now, and how they were drawn."""
 
     schema_: Literal["bonwise.labels/1"] = Field(default="bonwise.labels/1", alias="schema")
@@ -333,3 +391,70 @@ class LabelsDocument(Document):
         """Yield one row per stratum."""
         for one in self.strata:
             yield one.to_dict()
+
+    @property
+    def design(self) -> LabelDesign:
+        """All phases up to this one; a draw that was loaded has none."""
+        rows: DrawnRows = self.source_of("design")
+        return rows.design
+
+    @property
+    def sheet(self) -> pd.DataFrame:
+        """What to label now, labels blank; a draw that was loaded has none.
+
+        Columns: ``prompt_id``, ``candidate``, ``oracle_label``. What was drawn in earlier phases stands before, with
+        the labels that it has, where the table itself holds none. Words of prompts and candidates stand in further
+        columns where they were asked for.
+        """
+        rows: DrawnRows = self.source_of("sheet")
+        return rows.sheet
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows of the design, one a prompt, those to label first.
+
+        Columns: ``prompt_id``, ``phase`` (0 where it was not drawn), ``propensity``, ``stratum``, ``seed``, ``rule``,
+        ``judge`` and, where single candidates are drawn, ``pick`` and ``other``; by cell ``part`` (``whole`` or
+        ``pair``) and the probabilities ``propensity_top`` of each top candidate, ``propensity_other`` of each other
+        one and ``propensity_pair`` of two of them together. A draw that was loaded holds no prompts: one row per
+        stratum.
+        """
+        return super().to_frame() if self._source is None else self.design.frame()
+
+    def __repr__(self) -> str:
+        prompts = self.data.prompts
+        return (
+            f"<LabelDraw by {self.settings.design}: {self.data.drawn_now:,} of {prompts:,} "
+            f"prompt{'' if prompts == 1 else 's'}, phase {self.settings.phase}>"
+        )
+
+    def write(self, path: str | Path, *, sheet: str | Path | None = None) -> None:
+        """Write the design, for ``bonwise audit --design`` to read, and the label sheet.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            Of the design.
+        sheet : str or pathlib.Path, optional
+            Of the sheet: ``.html`` is a page for a browser, ``.json`` holds tasks for Label Studio (the labeling
+            interface is written beside it as ``.xml``), any other is CSV, whose cells no spreadsheet runs. A page,
+            tasks, and a sheet of a draw with `pools` show words under keys; any other shows names.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            Another design stands there, or a sheet with labels; nothing is written then.
+        bonwise.errors.InputError
+            A page or tasks are asked for, and the words are not known.
+        """
+        from bonwise.labels.blind_sheet import write_draw  # noqa: PLC0415 - a result is shown without it
+
+        write_draw(self.design, Path(path), None if sheet is None else self._sheet_file(Path(sheet)))
+
+    def _sheet_file(self, path: Path) -> SheetFile:
+        from bonwise.labels.blind_sheet import BlindSheet, SheetFile, kind_of_sheet  # noqa: PLC0415 - as above
+
+        if self.settings.pools is None and kind_of_sheet(path) == "csv":
+            return SheetFile(path, csv_frame(self.sheet))
+        scale = None if self.settings.label_scale is None else parse_scale(self.settings.label_scale)
+        blind = BlindSheet.of_frame(self.sheet, seed=self.settings.seed, phase=self.settings.phase, scale=scale)
+        return SheetFile(path, blind.text(path), blind.beside(path))

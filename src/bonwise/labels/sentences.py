@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bonwise.labels.design_variances import UNKNOWABLE, DesignVariance
+from bonwise.labels.result import ComparedDesign, ComparedShare, DesignName
 from bonwise.report.numbers import number, percent
 
 __all__ = ["comparison_sentences"]
@@ -15,36 +15,30 @@ _APART = 2
 """Standard errors by which a design must be ahead of every other to be named."""
 
 
-def comparison_sentences(designs: Mapping[str, tuple[DesignVariance, ...]]) -> tuple[str, ...]:
-    """Return which design has the smallest variance at each share, where that is beyond doubt, and what scores add.
-
-    Parameters
-    ----------
-    designs : mapping of str to tuple of DesignVariance
-        One entry a share.
-    """
-    said = [_best(designs, at) for at in range(len(designs["uniform"]))]
-    said += [_with_scores(one) for one in designs["uniform"]]
+def comparison_sentences(designs: Mapping[DesignName, ComparedDesign]) -> tuple[str, ...]:
+    """Return which design varies least at each share, where that is beyond doubt, and what scores add."""
+    said = [_best(designs, at) for at in range(len(designs["uniform"].shares))]
+    said += [_with_scores(one) for one in designs["uniform"].shares]
     said.append(
         "The figures describe these prompts; the designs that look at labels are marked, and nobody can draw by them."
     )
     return tuple(said)
 
 
-def _attained(name: str, found: DesignVariance) -> tuple[float, float]:
+def _attained(name: str, found: ComparedShare) -> tuple[float, float]:
     """Return the ratio that a user would see, and its standard error.
 
     Of ``neyman`` it is that of the draws, after real pilots, not the perfect one of the formula.
     """
     if name == "neyman" and found.drawn is not None:
-        return found.drawn.ratio, found.drawn.se
+        return found.drawn, found.drawn_se or 0.0
     return found.labels_only, 0.0
 
 
-def _best(designs: Mapping[str, tuple[DesignVariance, ...]], at: int) -> str:
-    one = designs["uniform"][at]
+def _best(designs: Mapping[DesignName, ComparedDesign], at: int) -> str:
+    one = designs["uniform"].shares[at]
     lead = f"Labelling {percent(one.share)} of the prompts ({one.labels:,}), "
-    ratios = {name: _attained(name, found[at]) for name, found in designs.items() if name not in UNKNOWABLE}
+    ratios = {name: _attained(name, found.shares[at]) for name, found in designs.items() if found.feasible}
     best, *others = sorted(ratios, key=lambda name: ratios[name][0])
     ratio, se = ratios[best]
     close = [name for name in others if ratios[name][0] - ratio <= _APART * float(np.hypot(ratios[name][1], se))]
@@ -63,7 +57,7 @@ def _figure(ratio: float, se: float) -> str:
     return f"{number(ratio)} (standard error {number(se)})" if se else number(ratio)
 
 
-def _with_scores(one: DesignVariance) -> str:
+def _with_scores(one: ComparedShare) -> str:
     if one.with_scores is None:
         return f"With {one.labels:,} labelled prompts an audit fits no model of the scores: labels are used alone."
     return (

@@ -8,13 +8,13 @@ from bonwise.labels.result import (
     ComparedDesign,
     ComparedShare,
     ComparisonSettings,
+    DesignComparison,
     DesignName,
     DrawnStratum,
     DrawSettings,
-    LabelDesignsDocument,
-    LabelsDocument,
-    LabelSheetDocument,
-    ProxyLinkRecord,
+    LabelDraw,
+    PoolSheet,
+    ProxyLink,
     WidthRatio,
 )
 from bonwise.printable import printable
@@ -41,7 +41,7 @@ def cannot_be_drawn(dropped: Sequence[DroppedPrompt]) -> Iterator[Said]:
 _UNIFORM: DesignName = "uniform"
 
 
-def describe_label_designs(document: LabelDesignsDocument) -> Part:
+def describe_label_designs(document: DesignComparison) -> Part:
     """Describe what each design would have cost or saved."""
     settings = document.settings
     return Part(
@@ -50,7 +50,7 @@ def describe_label_designs(document: LabelDesignsDocument) -> Part:
     )
 
 
-def _comparison_blocks(document: LabelDesignsDocument) -> Iterator[Block]:
+def _comparison_blocks(document: DesignComparison) -> Iterator[Block]:
     settings, data = document.settings, document.data
     yield Table.facts(_comparison_facts(settings))
     lacking = f"; {count(data.unlabelled)} without labels left out" if data.unlabelled else ""
@@ -92,7 +92,7 @@ def _name(name: str, design: ComparedDesign) -> str:
     return name if design.feasible else f"{name} *"
 
 
-def _shares(document: LabelDesignsDocument, figure: Callable[[ComparedShare], str], *, drawn: bool = False) -> Table:
+def _shares(document: DesignComparison, figure: Callable[[ComparedShare], str], *, drawn: bool = False) -> Table:
     """Return a column per share and a row per design; of draws none for random ones, the measure of the others."""
     columns = (Column("design", "name"), *(Column(percent(share)) for share in document.settings.shares))
     rows = [
@@ -110,7 +110,7 @@ def _with_se(one: ComparedShare) -> str:
     return f"{estimate(known)} ({number(one.drawn_se, like=known)})"
 
 
-def _meanings(document: LabelDesignsDocument) -> Table:
+def _meanings(document: DesignComparison) -> Table:
     rows = [
         (_name(name, one), one.meaning + ("" if one.feasible else "; needs labels that are not there yet"))
         for name, one in document.designs.items()
@@ -118,7 +118,7 @@ def _meanings(document: LabelDesignsDocument) -> Table:
     return Table.of((Column("design", "name"), Column("labels go to", "words")), rows)
 
 
-def _chain(document: LabelDesignsDocument) -> Table:
+def _chain(document: DesignComparison) -> Table:
     columns = (
         Column("proxy", "name"),
         Column("r"),
@@ -130,7 +130,7 @@ def _chain(document: LabelDesignsDocument) -> Table:
     return Table.of(columns, [_link(link) for link in document.proxy_chain], "What predicts what, per prompt")
 
 
-def _link(link: ProxyLinkRecord) -> tuple[str, ...]:
+def _link(link: ProxyLink) -> tuple[str, ...]:
     r, explained = link.correlation, Ends(link.explained, link.explained_low, link.explained_high)
     return (
         f"{link.from_} -> {link.to}",
@@ -142,7 +142,7 @@ def _link(link: ProxyLinkRecord) -> tuple[str, ...]:
     )
 
 
-def describe_label_sheet(document: LabelSheetDocument) -> Part:
+def describe_label_sheet(document: PoolSheet) -> Part:
     """Describe what is to be labelled."""
     settings, data = document.settings, document.data
     chosen = "all of them" if data.prompts_to_label == data.prompts else "drawn uniformly at random"
@@ -159,7 +159,7 @@ def describe_label_sheet(document: LabelSheetDocument) -> Part:
     return Part(f"Label sheet for {printable(settings.pools)}, seed {settings.seed}", blocks)
 
 
-def describe(document: LabelsDocument) -> Part:
+def describe(document: LabelDraw) -> Part:
     """Describe what was drawn."""
     settings = document.settings
     return Part(
@@ -169,7 +169,7 @@ def describe(document: LabelsDocument) -> Part:
     )
 
 
-def _draw_blocks(document: LabelsDocument) -> Iterator[Block]:
+def _draw_blocks(document: LabelDraw) -> Iterator[Block]:
     yield Table.facts(_draw_facts(document.settings))
     yield from cannot_be_drawn(document.data.dropped)
     yield _strata(document.strata)

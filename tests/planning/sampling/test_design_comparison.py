@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ from bonwise.errors import InputError
 from bonwise.labels.design_comparison import compare_designs
 from bonwise.labels.design_variances import ShareOfLabels, labelled_pools
 from bonwise.labels.population import label_population
-from bonwise.labels.recovery_variance import VarianceRatio
 from bonwise.labels.sentences import comparison_sentences
 from bonwise.table.scales import Scale
 from bonwise.testing import simulate
@@ -32,14 +30,14 @@ def found():
 
 def test_labels_at_random_are_what_all_is_held_against(found):
     """Their ratio is 1 and has no draws of its own."""
-    assert [one.labels_only for one in found.designs["uniform"]] == [1.0, 1.0]
-    assert all(one.drawn is None for one in found.designs["uniform"])
-    assert [one.labels for one in found.designs["rule"]] == [500, 1000]
+    assert [one.labels_only for one in found.designs["uniform"].shares] == [1.0, 1.0]
+    assert all(one.drawn is None for one in found.designs["uniform"].shares)
+    assert [one.labels for one in found.designs["rule"].shares] == [500, 1000]
 
 
 def test_the_rule_saves_what_its_design_promises(found):
     """By variance: margin above 1, the rule below .65, with the second judge below .45, the optimum lowest."""
-    at = {name: one[0] for name, one in found.designs.items()}
+    at = {name: one.shares[0] for name, one in found.designs.items()}
     assert at["margin"].labels_only > 1.3
     assert at["rule"].labels_only < 0.65
     assert at["rule_further"].labels_only < 0.45
@@ -50,10 +48,10 @@ def test_the_rule_saves_what_its_design_promises(found):
 
 def test_draws_agree_with_the_formula(found):
     """Each simulated ratio lies within four Monte-Carlo errors of the first-order one; of neyman the pilot costs."""
-    for name, designs in found.designs.items():
-        for one in designs:
+    for name, design in found.designs.items():
+        for one in design.shares:
             if one.drawn is not None and name != "neyman":
-                assert abs(one.drawn.ratio - one.labels_only) < 4 * one.drawn.se + 0.02, name
+                assert abs(one.drawn - one.labels_only) < 4 * one.drawn_se + 0.02, name
 
 
 def test_the_proxy_chain_has_intervals_and_shares_explained(found):
@@ -95,8 +93,8 @@ def test_the_same_seed_gives_the_same_figures_whatever_the_order_of_rows():
 def test_few_prompts_have_no_model():
     """Below a hundred prompts the column of the model is null, and said to be."""
     found = compare_designs(simulate("arena", n=60, seed=1).frame(), shares=[0.5], draws=5)
-    assert found.designs["rule"][0].with_scores is None
-    assert found.designs["rule"][0].model == "labels only"
+    assert found.designs["rule"].shares[0].with_scores is None
+    assert found.designs["rule"].shares[0].model == "labels only"
     assert "labels are used alone" in str(found)
 
 
@@ -149,10 +147,10 @@ def test_the_arena_sample_is_compared(shared):
     found = compare_designs(
         shared / "data" / "arena100" / "scores.csv", exclude=["unhelpful"], shares=[0.25, 0.5], draws=20
     )
-    assert found.counts["prompts"] == 99
-    assert found.counts["recovery"] == pytest.approx(0.2126, abs=5e-4)
+    assert found.data["prompts"] == 99
+    assert found.data["recovery"] == pytest.approx(0.2126, abs=5e-4)
     for at in range(2):
-        ratios = {name: one[at].labels_only for name, one in found.designs.items()}
+        ratios = {name: one.shares[at].labels_only for name, one in found.designs.items()}
         assert ratios["margin"] > 1
         assert ratios["optimum"] == min(ratios.values())
 
@@ -168,7 +166,7 @@ def test_with_scores_the_optimum_is_allocated_by_what_scores_leave(found):
     by_deviation = share._variance(share._design("optimum", np.abs(pools.phi) + 1e-9), None, 1.0, None).with_scores
     base = share._variance((np.zeros(600, dtype=np.int64), np.array([150])), None, 1.0, None).labels_only
     assert by_residual < 0.8 * by_deviation / base
-    at = {name: one[0].with_scores for name, one in found.designs.items()}
+    at = {name: one.shares[0].with_scores for name, one in found.designs.items()}
     assert at["optimum"] == min(at.values())
 
 
@@ -181,21 +179,21 @@ def test_the_model_is_the_one_that_an_audit_of_as_many_labels_rests_on(judges, l
     found = compare_designs(
         frame if judges == 2 else frame[frame["judge"] == "first"], judge="first", shares=[labels / 300], draws=2
     )
-    one = found.designs["rule"][0]
+    one = found.designs["rule"].shares[0]
     assert one.model == model
     assert (one.with_scores is None) == (model == "labels only")
 
 
 def ratios(found, neyman, se):
     """Return the comparison with other simulated figures of neyman."""
-    designs = {name: tuple(one[:1]) for name, one in found.designs.items()}
-    changed = replace(designs["neyman"][0], drawn=VarianceRatio(neyman, se))
-    return comparison_sentences(designs | {"neyman": (changed,)})[0]
+    designs = {name: one.model_copy(update={"shares": one.shares[:1]}) for name, one in found.designs.items()}
+    share = designs["neyman"].shares[0].model_copy(update={"drawn": neyman, "drawn_se": se})
+    return comparison_sentences(designs | {"neyman": designs["neyman"].model_copy(update={"shares": [share]})})[0]
 
 
 def test_no_winner_is_named_within_two_standard_errors(found):
     """A design that only its draws put first, by less than two errors, is listed beside the others and its error."""
-    rule = found.designs["rule_further"][0].labels_only
+    rule = found.designs["rule_further"].shares[0].labels_only
     assert "no design has clearly the smallest variance" in ratios(found, rule - 0.1, 0.18)
     assert f"neyman {rule - 0.1:.3f} (standard error 0.180), rule_further {rule:.3f}" in ratios(
         found, rule - 0.1, 0.18

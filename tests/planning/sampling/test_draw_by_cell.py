@@ -37,7 +37,7 @@ def test_six_tenths_of_the_labels_are_of_whole_pools():
     assert len(whole) == 68
     assert (cells[whole] == 8).all()
     assert (cells[pairs] == 2).all()
-    assert len(found.sheet) == 8 * len(whole) + 2 * len(pairs) == found.counts.candidate_labels_now
+    assert len(found.sheet) == 8 * len(whole) + 2 * len(pairs) == found.data.candidate_labels_now
     assert 890 <= len(found.sheet) <= 900
     drawn = frame[frame["part"] == "pair"]
     keys = set(zip(found.sheet["prompt_id"], found.sheet["candidate"], strict=True))
@@ -87,7 +87,7 @@ def test_a_record_is_read_back_as_it_was_written(tmp_path):
     told = result.to_dict()
     assert told["metrics"]["recovery"]["method"] == told["metrics"]["gain"]["method"] == "cells"
     assert told["metrics"]["recovery"]["low"] < RECOVERY < told["metrics"]["recovery"]["high"]
-    assert (told["sampling"]["whole_pools"], told["sampling"]["pairs"]) == (68, found.counts.drawn - 68)
+    assert (told["sampling"]["whole_pools"], told["sampling"]["pairs"]) == (68, found.data.drawn - 68)
     refused = told["metrics"]["value_oracle"]
     assert refused["estimate"] is None
     assert "drawn for gain and recovery" in refused["reason"]
@@ -120,7 +120,7 @@ def test_for_gain_all_labels_go_to_pairs_at_any_number_of_candidates():
     assert found.design.rule == "pair"
     assert set(frame["part"]) == {"", "pair"}
     assert frame["propensity_pair"].notna().sum() == (frame["propensity"] > 0).sum()
-    assert found.counts.candidate_labels_now == len(found.sheet) == 160
+    assert found.data.candidate_labels_now == len(found.sheet) == 160
     labels = filled(found.sheet, simulate("arena", n=300, seed=1).frame())
     metrics = audit(SMALL, labels=labels, design=found.design).to_dict()["metrics"]
     assert metrics["gain"]["low"] < metrics["gain"]["estimate"] < metrics["gain"]["high"]
@@ -139,8 +139,8 @@ def test_labels_in_the_table_are_used_and_not_asked_for_again():
     assert set(map(tuple, found.sheet[keys].to_numpy())) == set(
         map(tuple, left.loc[left["_merge"] == "left_only", keys].to_numpy())
     )
-    assert found.counts.labelled_already == len(plain.sheet) - len(found.sheet) > 200
-    assert f"{found.counts.labelled_already} candidates drawn now have labels already" in str(found)
+    assert found.data.labelled_already == len(plain.sheet) - len(found.sheet) > 200
+    assert f"{found.data.labelled_already} candidates drawn now have labels already" in str(found)
     both = pd.concat([some.dropna()[[*keys, "oracle_label"]], filled(found.sheet)])
     told = audit(SCORES, labels=both, design=found.design).to_dict()
     alone = audit(SCORES, labels=filled(plain.sheet), design=plain.design).to_dict()
@@ -152,8 +152,8 @@ def test_labels_of_a_file_stand_in_the_sheet():
     """One file then holds all labels."""
     labels = LABELLED.loc[::3, ["prompt_id", "candidate", "oracle_label"]]
     found = draw_labels(SCORES, labels=900, by="cell", seed=3, label_file=labels)
-    assert found.sheet["oracle_label"].notna().sum() == found.counts.labelled_already > 200
-    assert len(found.sheet) == found.counts.candidate_labels_now + found.counts.labelled_already
+    assert found.sheet["oracle_label"].notna().sum() == found.data.labelled_already > 200
+    assert len(found.sheet) == found.data.candidate_labels_now + found.data.labelled_already
 
 
 @pytest.mark.parametrize("first_rule", ["cell", "rule", "uniform"])

@@ -49,7 +49,7 @@ def test_a_cluster_stands_together_in_the_order_of_labelling(frame):
 def test_counts_tell_prompts_and_clusters(frame):
     """The document counts both, and says so in words."""
     found = bw.draw_labels(frame.drop(columns="oracle_label"), labels=150, seed=2)
-    data, drawn = found.document().data, found.to_frame()
+    data, drawn = found.data, found.to_frame()
     taken = drawn[drawn["phase"] > 0]
     assert (data.clusters.clusters, data.clusters.drawn) == (drawn["cluster"].nunique(), taken["cluster"].nunique())
     assert data.drawn == len(taken)

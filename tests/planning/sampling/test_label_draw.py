@@ -50,7 +50,7 @@ def test_a_draw_holds_what_was_asked_and_records_its_chances(rule):
     design = found.design
     prompts = {"pair": 30, "neyman": 20}.get(rule, 60)
     assert design.drawn.sum() == prompts
-    assert found.counts["candidate_labels_now"] == {"pick": 60, "pair": 60}.get(rule, 4 * prompts)
+    assert found.data["candidate_labels_now"] == {"pick": 60, "pair": 60}.get(rule, 4 * prompts)
     assert (design.rule, design.seed, design.judge) == (rule, 3, "judge")
     share = np.bincount(design.stratum, weights=design.drawn) / np.bincount(design.stratum)
     assert design.propensity == pytest.approx(share[design.stratum])
@@ -125,7 +125,7 @@ def test_a_second_phase_draws_more_and_takes_nothing_back(rule):
     design = second.design
     assert (design.phase[first.drawn] == 1).all()
     assert design.drawn.sum() == 150
-    assert second.counts["drawn_now"] == 150 - first.drawn.sum()
+    assert second.data["drawn_now"] == 150 - first.drawn.sum()
     share = np.bincount(design.stratum, weights=design.drawn) / np.bincount(design.stratum)
     assert design.propensity == pytest.approx(share[design.stratum])
     assert rule == "uniform" or any("decided where the others" in sentence for sentence in second.sentences)
@@ -281,7 +281,7 @@ def test_labels_from_a_file_tell_the_second_phase(tmp_path):
     second = draw_labels(
         frame.drop(columns="oracle_label"), labels=120, after=tmp_path / "todo.csv", label_file=filled
     )
-    assert second.counts["drawn_now"] == 60
+    assert second.data["drawn_now"] == 60
     assert any("60 prompts drawn before 1 still" in sentence for sentence in second.sentences)
 
 
@@ -300,7 +300,7 @@ def test_the_arena_sample_is_drawn_from(shared):
     found = draw_labels(shared / "data" / "arena100" / "scores.csv", labels=30, exclude=["unhelpful"], seed=1)
     assert [one["drawn_now"] for one in found.strata] == [10, 10, 10]
     assert found.to_dict()["data"]["dropped"] == [{"prompt_id": "arena_22", "reason": "lacks base"}]
-    assert 0.5 < found.width["estimate"] < 1
+    assert 0.5 < found.width_ratio["estimate"] < 1
 
 
 @pytest.fixture
@@ -327,7 +327,7 @@ def test_the_sheet_of_a_second_phase_holds_the_labels_of_the_first(topped_up):
     sheet = second.sheet
     pd.testing.assert_frame_equal(sheet.head(160), filled, check_dtype=False)
     assert sheet["oracle_label"].tail(160).isna().all()
-    assert second.counts["candidate_labels_now"] == 160
+    assert second.data["candidate_labels_now"] == 160
     whole = sheet.drop(columns="oracle_label").merge(truth.drop(columns="judge_score"))
     found = audit(truth.drop(columns="oracle_label"), labels=whole, label_scale=Scale(0, 10), design=second.design)
     assert found.metrics["recovery"].n == 80
@@ -421,7 +421,7 @@ def test_an_empty_sheet_is_written_over(tmp_path):
 def test_an_odd_number_of_labels_makes_pairs_and_says_so():
     """Of 41 labels 40 are used."""
     found = draw_labels(scores(200), labels=41, design="pair")
-    assert found.counts["candidate_labels_now"] == 40
+    assert found.data["candidate_labels_now"] == 40
     assert "Labels come in pairs: 40 of the 41 asked for are used." in found.sentences
 
 

@@ -7,8 +7,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.report.show import drawings, markdown, notebook, page, text
-from bonwise.results import Document
-from documents.planned import COMPARED, DRAWS, MONITORS, PLANS, VOTES, arena, document, made, studied, votes
+from documents.planned import COMPARED, DRAWS, MONITORS, PLANS, VOTES, arena, made, studied, votes
 from report.described.readers import HOSTILE, harmless, lost, words
 
 KINDS = [*PLANS, *DRAWS, *COMPARED, *MONITORS, *VOTES]
@@ -17,7 +16,7 @@ KINDS = [*PLANS, *DRAWS, *COMPARED, *MONITORS, *VOTES]
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_holds_what_the_text_holds(kind):
     """Every word of the text is on the page; Markdown and the notebook are made."""
-    shown = document(kind)
+    shown = made(kind)
     assert not lost(shown)
     assert text(shown).splitlines()[0] in words(page(shown))
     assert markdown(shown).startswith("## ")
@@ -27,7 +26,7 @@ def test_the_page_holds_what_the_text_holds(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_is_said_once(kind):
     """The sentences of a document are in its text, each once."""
-    shown = document(kind)
+    shown = made(kind)
     said = " ".join(text(shown).split())
     for sentence in getattr(shown, "sentences", ()):
         assert said.count(" ".join(sentence.split())) == 1, sentence
@@ -107,7 +106,7 @@ def test_names_stay_text(kind, tmp_path):
         ),
         "plan": lambda: bw.plan(question="recovery>0", pilot=frame, judge=HOSTILE),
     }[kind]()
-    harmless(found if isinstance(found, Document) else found.document())
+    harmless(found)
 
 
 def test_a_long_list_of_pairs_is_cut_and_counted():
@@ -122,4 +121,4 @@ def test_a_long_list_of_pairs_is_cut_and_counted():
 def test_plans_looks_and_votes_have_a_drawing():
     """A plan has the curve of its table, and none without a number; looks have their course, votes their pairs."""
     kinds = ("power", "infeasible", "rule", "precision", "votes")
-    assert [len(drawings(document(kind))) for kind in kinds] == [1, 0, 0, 1, 1]
+    assert [len(drawings(made(kind))) for kind in kinds] == [1, 0, 0, 1, 1]
