@@ -241,6 +241,6 @@ def test_coverage_alone_decides_nothing():
 )
 def test_looks_at_labels(kind, change, state, advice):
     """A stop is green where it speaks of all prompts, and no easy candidate is suspected."""
-    document = changed(made(kind).document(), lambda one: one.update(change))
+    document = changed(made(kind), lambda one: one.update(change))
     assert found(document)[1] == state
     assert advice in words(page(document))
