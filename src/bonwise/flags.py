@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["NO_FLAG", "Command", "Flag", "NoFlag"]
+__all__ = ["NO_FLAG", "Command", "Flag", "NoFlag", "comma_separated"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class NoFlag:
 
 
 NO_FLAG = NoFlag()
+
+
+def comma_separated(text: str, _: str) -> tuple[str, ...]:
+    """Read a flag of several values that is given once: ``a,b``."""
+    return tuple(text.split(",")) if text else ()
 
 
 def _done(_: Any) -> int:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.confidence.front import VERDICTS, audit_confidence
+from bonwise.confidence.engine import VERDICTS
+from bonwise.confidence.front import audit_confidence
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 
 # Three prompts of a and b.    p: a better    q: b better    r: equal

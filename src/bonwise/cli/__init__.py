@@ -15,8 +15,6 @@ COMMANDS = {
     "audit": (60, "audit:audit"),
     "route": (80, "judge_studies:route"),
     "learn": (90, "judge_studies:learn"),
-    "confidence": (100, "judge_studies:confidence"),
-    "plan": (110, "planning:plan"),
     "monitor": (120, "planning:monitor"),
     "serve": (140, "servers:serve"),
     "mcp": (150, "servers:mcp"),

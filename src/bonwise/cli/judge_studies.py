@@ -1,7 +1,4 @@
-"""``bonwise confidence``, ``route`` and ``learn``.
-
-What a judge says of itself, when a stronger one is worth it, how its calls scatter.
-"""
+"""``bonwise route`` and ``learn``: when a stronger judge is worth it, how the calls of one scatter."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from bonwise.cli.arguments import say
 from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Output, Reading, shared_flags
 from bonwise.errors import UsageError
 from bonwise.table.checks import CONFIDENCE, SEED
-from bonwise.table.reading_options import ColumnKeywords, LabelledKeywords, ReadingKeywords
+from bonwise.table.reading_options import ColumnKeywords, ReadingKeywords
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
@@ -26,39 +23,7 @@ if TYPE_CHECKING:
     from bonwise.selection.learnt_draws import DrawModel
     from bonwise.stats.redraws import CallPrice
 
-__all__ = ["confidence", "learn", "route"]
-
-
-@shared_flags(NO_PROPENSITY)
-def confidence(
-    *,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Pairs of bonwise judge --pairs, a table of probability and outcome, or scores with low and high.",
-            show_default=False,
-        ),
-    ],
-    reading: Reading[LabelledKeywords],
-    ties: Annotated[str, typer.Option(help="Pairs with equal labels: exclude or half.")] = "exclude",
-    confidence: given.Confidence = CONFIDENCE,
-    output: JsonOutput,
-) -> int:
-    """Audit the confidence that a judge states.
-
-    Prints the calibration of probabilities, the accuracy by level and the coverage of intervals.
-    """
-    output.refuse_overwriting(file, *reading.paths())
-    from bonwise.confidence.front import audit_confidence
-
-    result = audit_confidence(
-        file,
-        ties=ties,  # type: ignore[arg-type]  # checked by the audit, with its own message
-        confidence=confidence,
-        **reading.keywords(),
-    )
-    output.deliver(result)
-    return 0
+__all__ = ["learn", "route"]
 
 
 MAX_DRAWS = 8

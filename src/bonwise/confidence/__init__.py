@@ -6,3 +6,5 @@ PUBLIC = {
     "front": ("audit_confidence",),
     "result": ("ConfidenceAudit",),
 }
+
+COMMANDS = {"confidence": (100, "front:COMMAND")}

@@ -3,3 +3,5 @@
 DOCUMENTS = {"plan": ("result:Plan", "view:describe")}
 
 PUBLIC = {"front": ("plan",), "result": ("Plan",)}
+
+COMMANDS = {"plan": (110, "front:COMMAND")}

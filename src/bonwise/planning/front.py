@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
+from bonwise.flags import Command, Flag, comma_separated
 from bonwise.table.checks import CONFIDENCE, SEED
-from bonwise.table.reading_options import PilotKeywords, ReadingOptions, opens_a_table
+from bonwise.table.reading_options import NO_PROPENSITY, PilotKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
     from bonwise.planning.result import Method, Plan
@@ -19,31 +20,45 @@ __all__ = ["plan"]
 @opens_a_table
 def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of them named
     *,
-    question: str,
-    candidates: int | None = None,
-    within_r: float | None = None,
-    rival_r: float | None = None,
-    error_correlation: float | None = None,
-    effect: float | None = None,
-    half_width: float | None = None,
-    r0: float | None = None,
-    pilot: ScoreSource | None = None,
-    judge: str | Sequence[str] | None = None,
-    verdict_col: str | None = None,
-    pair_col: str | Sequence[str] = (),
-    ties: Ties | None = None,
-    design: str | None = None,
-    labels: int | None = None,
-    prompts: int | None = None,
-    power: float = 0.9,
-    confidence: float = CONFIDENCE,
-    method: Method = "exact",
-    label_cost: float | None = None,
-    judge_cost: float | None = None,
-    raters: int = 1,
-    icc: float | None = None,
-    one_cluster: bool = False,
-    tie_rate: float | None = None,
+    question: Annotated[str, Flag("'recovery>0', recovery, 'within_r>=0.4', a-vs-b, margin or equivalence.")],
+    candidates: Annotated[int | None, Flag("Candidates per prompt.")] = None,
+    within_r: Annotated[float | None, Flag("Within-prompt correlation of score and label.")] = None,
+    rival_r: Annotated[float | None, Flag("The same of judge B.")] = None,
+    error_correlation: Annotated[
+        float | None, Flag("Of the two judges' errors within a prompt; 0.5 where none is given.")
+    ] = None,
+    effect: Annotated[float | None, Flag("Preference margin P(win) - 1/2, or bound of equivalence.")] = None,
+    half_width: Annotated[float | None, Flag("Of the interval of the recovery.")] = None,
+    r0: Annotated[float | None, Flag("Threshold of within_r>=r0.")] = None,
+    pilot: Annotated[
+        ScoreSource | None,
+        Flag("In place of an effect: a labelled table, a file of votes, or votes such as 28/50.", kind=str),
+    ] = None,
+    judge: Annotated[
+        str | Sequence[str] | None, Flag("Which judge of the pilot; twice for a-vs-b, A first.", kind=list[str])
+    ] = None,
+    design: Annotated[
+        str | None, Flag("two_label or complete; discordant or discordant_preference for a-vs-b.")
+    ] = None,
+    labels: Annotated[int | None, Flag("Labels that can be had; decides the verdict.")] = None,
+    prompts: Annotated[int | None, Flag("Prompts that can be had; decides the verdict.")] = None,
+    power: Annotated[float, Flag("Probability of finding the effect.")] = 0.9,
+    confidence: Annotated[float, Flag("Of the test or the interval.")] = CONFIDENCE,
+    method: Annotated[Method, Flag("For votes: exact, or paper (equation 8).", kind=str)] = "exact",
+    label_cost: Annotated[float | None, Flag("Price of a label.")] = None,
+    judge_cost: Annotated[float | None, Flag("Price of one score of one judge.")] = None,
+    raters: Annotated[int, Flag("Raters per candidate, or votes per prompt.")] = 1,
+    icc: Annotated[float | None, Flag("Correlation of two raters' labels of one prompt.")] = None,
+    one_cluster: Annotated[bool, Flag("All labels resemble each other by --icc (equation 10).")] = False,
+    tie_rate: Annotated[float | None, Flag("Share of votes that decide nothing.")] = None,
+    verdict_col: Annotated[str | None, Flag("Column of the pilot's votes.")] = None,
+    pair_col: Annotated[
+        str | Sequence[str],
+        Flag("Columns of the two models of a vote, a,b [model_a,model_b].", kind=str, read=comma_separated),
+    ] = (),
+    ties: Annotated[
+        Ties | None, Flag("How ties of the pilot count: drop, half or pessimistic (against the first).", kind=str)
+    ] = None,
     seed: int = SEED,
     **reading: Unpack[PilotKeywords],
 ) -> Plan:
@@ -73,14 +88,6 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         In place of an effect: a labelled table of scores; for ``margin`` votes, such as ``28/50`` or a file.
     judge : str or sequence of str, optional
         Which judge of the pilot; two of them for ``a-vs-b``.
-    verdict_col : str, optional
-        Column of the pilot's votes.
-    pair_col : sequence of str, optional
-        The two columns that name the models. Without it those that are found by their names; the alphabetically first
-        model is then the first side, and all votes must be on one pair.
-    ties : {"drop", "half", "pessimistic"}, optional
-        How ties among the pilot's votes count: not, half a vote for each side, or against the first side; needed
-        where there are any.
     design : str, optional
         ``two_label`` (default) or ``complete`` for ``recovery>0``; ``discordant`` (default: both picks graded) or
         ``discordant_preference`` (one preference) for ``a-vs-b``.
@@ -102,6 +109,14 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
         All labels resemble each other by `icc` (equation 10).
     tie_rate : float, optional
         Share of votes that decide nothing; a pilot brings its own.
+    verdict_col : str, optional
+        Column of the pilot's votes.
+    pair_col : sequence of str, optional
+        The two columns that name the models. Without it those that are found by their names; the alphabetically first
+        model is then the first side, and all votes must be on one pair.
+    ties : {"drop", "half", "pessimistic"}, optional
+        How ties among the pilot's votes count: not, half a vote for each side, or against the first side; needed
+        where there are any.
     seed : int
         Of the samples that are drawn from a pilot of ``recovery>0``.
     **reading
@@ -128,3 +143,15 @@ def plan(  # noqa: PLR0913 - one argument a thing that a user may know, all of t
     from bonwise.planning.questions import answer
 
     return answer(arguments, ReadingOptions.of(plan, arguments.pop("reading")))
+
+
+COMMAND = Command(
+    plan,
+    """Plan how many labels answer a question.
+
+    Takes an assumed effect or a pilot. The exit code is 0 even if the study is underpowered or infeasible.
+    """,
+    without=NO_PROPENSITY,
+    before={"reading": "design"},
+    inputs=lambda typed: [typed["pilot"]],
+)

@@ -192,7 +192,9 @@ class ReadingOptions:
             )
         ),
     )
-    """Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by name."""
+    """Declared scale of the scores; values are mapped to [0, 1]. A mapping declares the scale of each judge by
+    name.
+    """
     label_scale: Scale | None = field(
         default=None, metadata=_by(ReadingFlag("--label-scale", "Scale of the labels, LOW:HIGH."))
     )
