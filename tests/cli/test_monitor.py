@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import typer
 
-from bonwise.cli.planning import monitor
+from bonwise.cli.monitor import monitor
 from bonwise.errors import UsageError
 from bonwise.testing import simulate
 from cli.commands import strict

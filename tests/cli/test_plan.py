@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 import typer
 
-from bonwise.cli.planning import plan
+from bonwise.cli.shared_flags import command_of
 from bonwise.errors import UsageError
+from bonwise.planning.front import COMMAND
 from bonwise.testing import simulate
 from cli.commands import strict, typed
 
@@ -15,7 +16,7 @@ from cli.commands import strict, typed
 def run(*arguments):
     """Run the command by itself, as the command line's own application would."""
     app = typer.Typer(add_completion=False)
-    app.command()(plan)
+    app.command()(command_of(COMMAND))
     return typer.main.get_command(app).main([str(one) for one in arguments], standalone_mode=False)
 
 

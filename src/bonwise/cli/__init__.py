@@ -15,7 +15,7 @@ COMMANDS = {
     "audit": (60, "audit:audit"),
     "route": (80, "judge_studies:route"),
     "learn": (90, "judge_studies:learn"),
-    "monitor": (120, "planning:monitor"),
+    "monitor": (120, "monitor:monitor"),
     "serve": (140, "servers:serve"),
     "mcp": (150, "servers:mcp"),
     "preferences": (160, "preferences:preferences"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
+from bonwise.flags import NO_FLAG, Flag, comma_separated
 from bonwise.table.checks import CONFIDENCE
 from bonwise.table.reading_options import LabelledInOrderKeywords, ReadingOptions, opens_a_table
 
@@ -21,24 +22,34 @@ __all__ = ["monitor"]
 
 @opens_a_table
 def monitor(  # noqa: PLR0913 - all but the source are named
-    source: ScoreSource,
+    source: Annotated[ScoreSource, Flag("Labels or votes, their rows in the order they came.", "FILE", Path)],
     *,
-    question: Question,
-    label_file: RowSource | None = None,
-    half_width: float | None = None,
-    than: float | None = None,
-    planned: int | None = None,
-    first_look: int | None = None,
+    question: Annotated[Question, Flag("precision, significance or preference.", kind=str)],
+    label_file: Annotated[RowSource | None, NO_FLAG] = None,
+    half_width: Annotated[float | None, Flag("Stop when recovery is known to this half-width.")] = None,
+    than: Annotated[float | None, Flag("Reference: a recovery [0], or a share of votes [0.5].")] = None,
+    planned: Annotated[int | None, Flag("Labelled prompts that a fixed design would take.")] = None,
+    first_look: Annotated[int | None, Flag("A later first look, in labelled prompts.")] = None,
+    judge: Annotated[str | None, Flag("Whose picks, where the table has several judges.")] = None,
+    design: Annotated[
+        str | Path | LabelDesign | None,
+        Flag("How prompts were drawn: uniform, or the file of bonwise labels draw --design uniform.", kind=str),
+    ] = None,
+    verdict_col: Annotated[str | None, Flag("Column of the votes.")] = None,
+    pair: Annotated[
+        Sequence[str],
+        Flag("Columns of the two models, a,b, where they change places.", "--pair-col", str, comma_separated),
+    ] = (),
+    prompt: Annotated[str | None, NO_FLAG] = None,
+    ties: Annotated[Ties | None, Flag("How ties count: drop, half or pessimistic.", kind=str)] = None,
+    margin: Annotated[float | None, Flag("Expected distance of the share from one half [0.1].")] = None,
+    control: Annotated[
+        str | Sequence[str], Flag("An easy candidate: leave it out (repeatable).", kind=list[str])
+    ] = (),
+    keep_easy: Annotated[
+        str | Sequence[str], Flag("An easy candidate that counts like any other (repeatable).", kind=list[str])
+    ] = (),
     confidence: float = CONFIDENCE,
-    judge: str | None = None,
-    design: str | Path | LabelDesign | None = None,
-    verdict_col: str | None = None,
-    ties: Ties | None = None,
-    pair: Sequence[str] = (),
-    prompt: str | None = None,
-    margin: float | None = None,
-    control: str | Sequence[str] = (),
-    keep_easy: str | Sequence[str] = (),
     **reading: Unpack[LabelledInOrderKeywords],
 ) -> Monitor:
     """Decide whether the labels so far are enough, by a rule that may be asked as often as one likes.
@@ -63,8 +74,6 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         significance: the confidence sequence is narrowest there, at 400 unless given.
     first_look : int, optional
         A later first look, in labelled prompts; an earlier one is refused.
-    confidence : float
-        In [0.5, 1): of the interval, and 1 minus the chance of ever making a false claim.
     judge : str, optional
         The audited judge; needed where the table holds several.
     design : str, pathlib.Path or LabelDesign, optional
@@ -72,12 +81,12 @@ def monitor(  # noqa: PLR0913 - all but the source are named
         Where more than 5 % of the prompts lack labels, the verdict is on the labelled ones alone without it.
     verdict_col : str, optional
         Preference: column of the votes; needed there.
-    ties : {"drop", "half", "pessimistic"}, optional
-        Preference: needed where there are ties.
     pair : sequence of str
         Preference: the two columns that name the models, where they change places.
     prompt : str, optional
         Preference: column of the prompt, each with one vote at most.
+    ties : {"drop", "half", "pessimistic"}, optional
+        Preference: needed where there are ties.
     margin : float, optional
         Preference: the expected distance of the share from one half, 0.1 unless given; it tunes the mixture.
     control : str or sequence of str
@@ -85,6 +94,8 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     keep_easy : str or sequence of str
         Candidates that count like any other although they are worst almost everywhere. An easy candidate that is
         named neither here nor in `control` leaves open what the rule says; see `docs/verdict.md`.
+    confidence : float
+        In [0.5, 1): of the interval, and 1 minus the chance of ever making a false claim.
     **reading
         How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
 
