@@ -60,7 +60,7 @@ def samples():
             document = json.loads(_TIME.sub(r"\g<1>0.0", text))
             schema = document.get("schema") if isinstance(document, dict) else None
             if isinstance(schema, str) and (word := re.fullmatch(r"bonwise\.([a-z_]+)/1", schema)):
-                found.append((len(text), Sample(path.relative_to(FROZEN).as_posix(), word[1], document)))
+                found.append((len(text), Sample(path.relative_to(folder.parent).as_posix(), word[1], document)))
     return [sample for _, sample in sorted(found, key=lambda pair: (pair[1].word, pair[0], pair[1].name))]
 
 

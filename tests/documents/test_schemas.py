@@ -3,14 +3,13 @@ from __future__ import annotations
 import copy
 import json
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import bonwise
 from bonwise.cli.entry import run
-from bonwise.declared import words
+from bonwise.declared import places, words
 from bonwise.errors import UsageError
 from bonwise.loading import document_class, json_schema, word_of
 from bonwise.results import Document, Record
@@ -43,14 +42,13 @@ def test_every_schema_that_the_code_names_has_a_model():
 
 
 def test_every_word_has_one_model():
-    """Each word is the name of a module with one document of its schema, and no other module has one."""
+    """Each word has one class, in the package that declares it."""
     assert list(words()) == sorted(set(words()))
     models = [document_class(word) for word in words()]
     assert len(set(models)) == len(models)
     assert [model.schema_name() for model in models] == [f"bonwise.{word}/1" for word in words()]
-    assert [model.__module__ for model in models] == [f"bonwise.documents.{word}" for word in words()]
-    others = [path.stem for path in (SOURCE / "documents").glob("*.py") if path.stem not in {*words(), "__init__"}]
-    assert [name for name in others if hasattr(import_module(f"bonwise.documents.{name}"), "MODEL")] == []
+    packages = [places()[word].package for word in words()]
+    assert [model.__module__.rpartition(".")[0] for model in models] == packages
 
 
 @pytest.mark.parametrize("word", words())
@@ -111,36 +109,30 @@ def test_no_other_module_is_opened(word):
     assert caught.value.message.isprintable()
 
 
+class Inner(Record):
+    """Inner things."""
+
+    first: int
+    """The ``first`` of them,
+    over two lines.
+    """
+    bare: str | None = None
+
+
+class Outer(Inner):
+    """Outer things, None of them bad.
+
+    More of it.
+    """
+
+    inner: Inner
+    """What is inside."""
+    other: Inner | None = None
+    """What is inside."""
+
+
 def test_keys_say_what_they_mean():
-    """The meanings of a class's docstring, inherited ones too, are in the schema; references keep theirs."""
-
-    class Inner(Record):
-        """Inner things.
-
-        Parameters
-        ----------
-        first : int
-            The ``first`` of them,
-            over two lines.
-        """
-
-        first: int
-        bare: str | None = None
-
-    class Outer(Inner):
-        """Outer things, None of them bad.
-
-        More of it.
-
-        Parameters
-        ----------
-        inner, other : Inner
-            What is inside.
-        """
-
-        inner: Inner
-        other: Inner | None = None
-
+    """The meanings under a class's fields, inherited ones too, are in the schema; references keep theirs."""
     schema = Outer.model_json_schema()
     told = {key: value.get("description") for key, value in schema["properties"].items()}
     assert told == {

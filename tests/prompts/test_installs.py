@@ -18,7 +18,7 @@ from bonwise.judges.prompt_loading import builtin_names, prompts_folder
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {path.name: path.read_bytes() for path in (ROOT / "prompts").iterdir()}
-PACKAGED = "bonwise/prompts/files/"
+PACKAGED = "bonwise/judges/prompts/"
 
 # Without the environment's own packages: what is found is what was installed, and prompts need nothing else.
 LOOK = """
@@ -115,7 +115,7 @@ def test_an_ordinary_install_finds_its_prompts(tmp_path, identities):
     """An installed wheel finds its own copy of the prompts, the same as in the checkout."""
     site = installed(built("wheel", tmp_path / "wheel"), tmp_path / "site")
     place, found = looked(f"site.addsitedir({str(site)!r})")
-    assert place == site / "bonwise" / "prompts" / "files"
+    assert place == site / "bonwise" / "judges" / "prompts"
     assert found == identities
 
 
@@ -131,7 +131,7 @@ def test_an_editable_install_finds_its_prompts(tmp_path, identities):
 
 def pretended(tmp_path, monkeypatch, *parts):
     """Let the resolver believe that it is in another place."""
-    module = tmp_path.joinpath(*parts, "bonwise", "prompts", "folder.py")
+    module = tmp_path.joinpath(*parts, "bonwise", "judges", "prompt_loading.py")
     module.parent.mkdir(parents=True)
     shutil.copy(folder.__file__, module)
     monkeypatch.setattr(folder, "__file__", str(module))
@@ -144,8 +144,8 @@ def test_the_packaged_folder_comes_first(tmp_path, monkeypatch):
     (tmp_path / "prompts").mkdir()
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
     assert prompts_folder() == tmp_path / "prompts"
-    (place / "files").mkdir()
-    assert prompts_folder() == place / "files"
+    (place / "prompts").mkdir()
+    assert prompts_folder() == place / "prompts"
 
 
 def test_a_folder_that_is_only_called_prompts_is_not_read(tmp_path, monkeypatch):

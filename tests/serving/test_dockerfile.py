@@ -37,7 +37,7 @@ def test_what_is_copied_is_enough_for_the_wheel(tmp_path):
     assert done.returncode == 0, done.stderr
     (wheel,) = (tmp_path / "wheels").glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"bonwise/serving/server.py", "bonwise/prompts/files/pointwise.md"} <= set(names)
+    assert {"bonwise/serving/server.py", "bonwise/judges/prompts/pointwise.md"} <= set(names)
 
 
 def test_what_it_runs_is_a_command(tmp_path):

@@ -67,9 +67,10 @@ def described(document: CalibrationStudy) -> DescribedStudy:
 def _answer(judge: CalibrationJudge) -> StatedVerdict:
     """Return whether a way of calibrating changes recovery."""
     changes = {
-        _words(name): method.changes["recovery"]
+        _words(name): change
         for name, method in judge.methods.items()
-        if "recovery" in method.changes
+        for metric, change in method.changes.items()
+        if metric == "recovery"
     }
     shown = {name: outcome_of(one) for name, one in changes.items()}
     told = "; ".join(f"{name} {change_words(one, 'recovery')}" for name, one in changes.items())
