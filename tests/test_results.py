@@ -100,6 +100,7 @@ RESULTS = {
     "monitor": lambda _: bw.monitor(arena(), question="precision", half_width=0.4),
     "plan": lambda _: bw.plan(question="recovery>0", pilot=arena(), seed=3),
     "preferences": preferred,
+    "route": lambda _: bw.route(arena(80)),
     "votes": voted,
     "watch": watched,
     **{f"study {name}": make for name, make in STUDIES.items() if name != "draw"},

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from bonwise.monitoring.result import Monitor as Monitor
     from bonwise.planning.front import plan as plan
     from bonwise.planning.result import Plan as Plan
-    from bonwise.routing.front import RouteStudy as RouteStudy
     from bonwise.routing.front import route as route
+    from bonwise.routing.result import RouteStudy as RouteStudy
     from bonwise.routing.router import Router as Router
     from bonwise.selection.front import aselect as aselect
     from bonwise.selection.front import best_of as best_of

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.routing.front import RouteStudy
-from bonwise.routing.result import RouteDocument
+from bonwise.routing.result import RouteStudy
 from documents.round_trips import read_back, refusal
 from routing.tables import weak_judge
 
@@ -22,23 +21,23 @@ def study():
 def several():
     """Return the document of a study in which one judge could not be studied."""
     one = study()
-    return RouteStudy(one.judges, one.settings, {"mute": "too few labels"}).document()
+    return RouteStudy.of(one.judges, one.settings, {"mute": "too few labels"})
 
 
 def changed(change, document=None):
     """Return a document after its plain form was changed."""
-    plain = copy.deepcopy((document or study().document()).to_dict())
+    plain = copy.deepcopy((document or study()).to_dict())
     change(plain)
-    return RouteDocument.model_validate(plain)
+    return RouteStudy.model_validate(plain)
 
 
-@pytest.mark.parametrize("which", [lambda: study().document(), several], ids=["one", "several"])
+@pytest.mark.parametrize("which", [study, several], ids=["one", "several"])
 def test_what_is_written_is_read_back(tmp_path, which):
     """A document of one judge and one of several are read back, with the frame of the result."""
     loaded = read_back(which(), tmp_path)
     pd.testing.assert_frame_equal(loaded.to_frame(), study().to_frame())
     assert set(loaded.judges) == {"weak"}
-    assert loaded.judges["weak"] == study().document().judges["weak"]
+    assert loaded.judges["weak"] == study().judges["weak"]
 
 
 def test_one_judge_stands_beside_the_settings():
@@ -68,7 +67,7 @@ def test_scores_off_the_unit_scale_have_no_grid(tmp_path):
     """The grid is null where scores leave [0, 1], and is a key all the same."""
     frame = weak_judge(100).drop(columns="ci_width")
     frame[["judge_score", "oracle_label"]] *= 50
-    document = bw.route(frame).document()
+    document = bw.route(frame)
     assert document["gain_by_margin_and_level"] is None
     read_back(document, tmp_path)
 
@@ -95,7 +94,7 @@ def test_scores_off_the_unit_scale_have_no_grid(tmp_path):
 )
 def test_what_cannot_be_is_refused(tmp_path, keys, value):
     """A value of another kind, a missing key and an unknown one are refused by their name."""
-    assert keys.split(".")[0] in refusal(study().document(), tmp_path, keys, value)
+    assert keys.split(".")[0] in refusal(study(), tmp_path, keys, value)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_what_cannot_be_is_refused(tmp_path, keys, value):
 )
 def test_what_contradicts_itself_is_refused(tmp_path, keys, value, said):
     """Shares, signals and the recommendation fit one another, or the file was changed."""
-    assert said in refusal(study().document(), tmp_path, keys, value)
+    assert said in refusal(study(), tmp_path, keys, value)
 
 
 def test_judges_without_a_list_of_the_refused_are_refused(tmp_path):

@@ -222,7 +222,7 @@ def test_a_stack_at_new_prompts():
     audit = bw.audit(applied.table)
     best = audit.choice["recovery"]
     assert best.best == ["stack"]
-    assert bw.route(applied.table).document().schema_ == "bonwise.route/1"
+    assert bw.route(applied.table).schema_ == "bonwise.route/1"
     assert bw.audit_stack(new, fit.document()).judges["stack"].metrics == audit.judges["stack"].metrics
 
 

@@ -68,10 +68,15 @@ def table(law, prompts, *seed):
     return frame if width is None else frame.assign(ci_width=width.ravel())
 
 
+def prompts_of(study):
+    """Return the prompts behind what was found of the judge."""
+    return study.source_of("prompts")["judge"].prompts
+
+
 @cache
 def unseen(law):
     """Return 40,000 prompts of a law on which fitted routers are tried."""
-    return route(table(law, 40_000, 99))["judge"].prompts
+    return prompts_of(route(table(law, 40_000, 99)))
 
 
 @cache
@@ -93,12 +98,12 @@ def tried(law, prompts, samples):
         found = route(table(law, prompts, 1, prompts, at))
         study = found["judge"]
         values = found.router().value(others.features)
-        mine, figures = study.prompts, study.signals["expected_gain"].at(SHARE)
+        mine, figures = prompts_of(found), study.signals["expected_gain"].at(SHARE)
         assert values == pytest.approx(fit_gain(_expected(mine.features), mine.gain).predict(others.features))
-        assert study.recommendation.captured == figures.captured
+        assert study.recommendation.captured.estimate == figures.captured
         reached = routed_share(values, others.outcomes, SHARE)
-        low = np.nan if figures.lift.low is None else figures.lift.low
-        rows.append((reached.captured.estimate, reached.lift.estimate, figures.lift.estimate, low))
+        low = np.nan if figures.lift_low is None else figures.lift_low
+        rows.append((reached.captured.estimate, reached.lift.estimate, figures.lift, low))
     return np.array(rows)
 
 

@@ -70,9 +70,9 @@ def test_a_split_starts_from_one_draw_whatever_the_study_rests_on():
     """Redraws follow a first draw: a table scored by the mean of its draws is split as one of its draws alone."""
     frame = weak_judge(150, draws=4).drop(columns="judge_score")
     mean = frame.assign(judge_score=frame[[f"draw_{k}" for k in range(4)]].mean(axis=1))
-    alone, scored = (route(one, mean_calls=6, strong_cost=20)["weak"] for one in (frame, mean))
-    assert scored.prompts.first == "score"
-    assert scored.budget == alone.budget
+    alone, scored = (route(one, mean_calls=6, strong_cost=20) for one in (frame, mean))
+    assert scored.source_of("prompts")["weak"].prompts.first == "score"
+    assert scored["weak"].budget == alone["weak"].budget
 
 
 def test_ragged_pools_are_split_too():

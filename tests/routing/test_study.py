@@ -34,9 +34,14 @@ TINY = pd.DataFrame(
 # Gains by hand: p1 1 - .6 = .4 (tie), p2 0, p3 .8, p4 0. Widths .4 .1 .2 .3, margins 0 .2 .4 .1.
 
 
+def prompts_of(study, judge="weak"):
+    """Return the prompts behind what was found of a judge."""
+    return study.source_of("prompts")[judge].prompts
+
+
 def test_gain_and_wrong_by_hand():
     """A tied pick gains and errs in expectation; equal labels leave nothing to gain."""
-    prompts = route(TINY, share=0.5)["judge"].prompts
+    prompts = prompts_of(route(TINY, share=0.5), "judge")
     assert prompts.outcomes.gain == pytest.approx([0.4, 0, 0.8, 0])
     assert prompts.outcomes.value == pytest.approx([0.6, 0.5, 0.1, 0.7])
     assert prompts.wrong == pytest.approx([0.5, 0, 1, 0])
@@ -45,10 +50,10 @@ def test_gain_and_wrong_by_hand():
 def test_values_of_routing_by_hand():
     """Half of four prompts: width sends p1 and p4 (value 2.3 / 4), margin p1 and p4, the perfect order p1 and p3."""
     study = route(TINY, share=0.5)["judge"]
-    assert study.signals["interval_width"].at(0.5).value.estimate == pytest.approx(2.3 / 4)
-    assert study.signals["margin"].at(0.5).value.estimate == pytest.approx(2.3 / 4)
-    assert next(one for one in study.perfect if one.share == 0.5).value.estimate == pytest.approx(3.1 / 4)
-    assert study.signals["interval_width"].at(0.5).lift.estimate == pytest.approx(2.3 / 4 - 2.5 / 4)
+    assert study.signals["interval_width"].at(0.5).value == pytest.approx(2.3 / 4)
+    assert study.signals["margin"].at(0.5).value == pytest.approx(2.3 / 4)
+    assert study.perfect_at(0.5).value == pytest.approx(3.1 / 4)
+    assert study.signals["interval_width"].at(0.5).lift == pytest.approx(2.3 / 4 - 2.5 / 4)
 
 
 def test_few_labels_leave_learnt_signals_without_figures_and_say_so():
@@ -79,7 +84,7 @@ def test_a_saved_router_routes_the_share_and_carries_its_model(tmp_path):
     study = route(weak_judge(400), share=0.3)
     study.save(tmp_path / "router.json")
     router = SavedRouter.load(tmp_path / "router.json")
-    values = router.value(study["weak"].prompts.features)
+    values = router.value(prompts_of(study).features)
     assert np.mean(values > router.threshold) <= 0.3 <= np.mean(values >= router.threshold - 1e-8)
     assert router.judge == "weak"
     assert router.captured["estimate"] == study["weak"].recommendation.captured.estimate
@@ -102,7 +107,9 @@ def test_the_expected_gain_is_recommended_from_a_hundred_labelled_prompts(labell
     study = route(frame if width else frame.drop(columns="ci_width"))["weak"]
     found = study.recommendation
     assert found.signal == taken
-    assert found.captured == study.signals[taken].at(0.25).captured
+    figures = study.signals[taken].at(0.25)
+    captured = found.captured
+    assert (captured.estimate, captured.low, captured.high) == (figures.captured, figures.low, figures.high)
     said = " ".join(found.sentences)
     assert (f"{taken} is not shown to be better than others." in said) == (labelled < 100)
     assert ("this table has 99." in said) == (labelled == 99)
@@ -148,9 +155,9 @@ def test_propensities_weigh_the_labelled_prompts():
     weighted = route(part)["weak"]
     assert weighted.record().data.method == "weighted"
     found = weighted.signals["interval_width"].at(0.25)
-    assert found.value.low <= truth.value.estimate <= found.value.high
-    assert found.captured.low <= truth.captured.estimate <= found.captured.high
-    naive = route(part.drop(columns="propensity"))["weak"].signals["interval_width"].at(0.25).value
+    assert found.value_low <= truth.value <= found.value_high
+    assert found.low <= truth.captured <= found.high
+    naive = route(part.drop(columns="propensity"))["weak"].signals["interval_width"].at(0.25)
     assert naive.high < truth.value.estimate
 
 
@@ -179,10 +186,10 @@ def test_another_judge_lends_disagreement_unless_only_the_first_pass_counts():
     both = pd.concat([weak_judge(100, draws=3), weak_judge(100, draws=3, judge="other")])
     study = route(both)
     assert set(study.judges) == {"weak", "other"}
-    assert study["weak"].signals["disagreement"].per_prompt is not None
+    assert study["weak"].signals["disagreement"].reason is None
     alone = route(both, first_pass_only=True)["weak"]
-    assert alone.signals["disagreement"].per_prompt is None
-    assert alone.signals["draw_sd"].per_prompt is None
+    assert alone.signals["disagreement"].reason
+    assert alone.signals["draw_sd"].reason
     with pytest.raises(UsageError, match="2 judges"):
         study.router()
     assert study.router("other").judge == "other"
@@ -193,7 +200,7 @@ def test_the_reference_judge_is_not_among_those_who_disagree():
     both = pd.concat([weak_judge(100), weak_judge(100, judge="strong")]).drop(columns="oracle_label")
     study = route(both, oracle="judge:strong")
     assert list(study.judges) == ["weak"]
-    assert study["weak"].signals["disagreement"].per_prompt is None
+    assert study["weak"].signals["disagreement"].reason
     assert study.to_dict()["settings"]["reference"] == "strong"
 
 
@@ -242,8 +249,8 @@ def test_labelled_rows_alone_calibrate_by_their_weights():
     wide = frame.groupby("prompt_id")["ci_width"].transform("mean") > 0.3
     frame["propensity"] = np.where(wide, 0.8, 0.15)
     drawn = np.repeat(np.random.default_rng(0).uniform(size=3000), 3) < frame["propensity"]
-    every = route(frame.drop(columns="propensity"))["weak"].prompts.features
-    router = route(frame[drawn])["weak"].router()
+    every = prompts_of(route(frame.drop(columns="propensity"))).features
+    router = route(frame[drawn]).router()
     assert np.mean(router.value(every) > router.threshold) == pytest.approx(0.25, abs=0.03)
     assert np.mean(router.calibration > router.threshold) == pytest.approx(0.25, abs=0.02)
 
@@ -285,8 +292,8 @@ def test_a_pool_in_production_has_the_signal_that_the_study_gave_it(first):
     """Studied on means or on first draws, the router gives each pool of a resampled judge the signal of the study."""
     frame = weak_judge(200, draws=DRAWS).drop(columns="judge_score")
     means = frame[[f"draw_{k}" for k in range(DRAWS)]].mean(axis=1)
-    study = route(frame.assign(judge_score=means) if first == "score" else frame)["weak"]
-    prompts = study.prompts
+    study = route(frame.assign(judge_score=means) if first == "score" else frame)
+    prompts = prompts_of(study)
     model = fit_signal("expected_gain", prompts.features, prompts.gain)
     values = model.value(prompts.features)
     edge = threshold(values, 0.25)

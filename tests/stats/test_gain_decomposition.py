@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bonwise.routing.gain_decomposition import bins_of, decompose, gain_grid, mean_in
+from bonwise.routing.gain_decomposition import decompose, gain_grid, mean_in
+from bonwise.routing.gain_model import bins_of
 
 # Ten prompts, two a fifth: signal, P(wrong), gain. Worked by hand below.
 SIGNAL = np.array([1, 1, 2, 2, 3, 3, 4, 4, 5, 5], dtype=float)
@@ -19,27 +20,27 @@ def test_the_decomposition_by_hand():
     assert [one.gap.estimate for one in found.bins] == pytest.approx([0.1, 0.2, 0.2, 0.2, 0.5])
     assert [one.gain.estimate for one in found.bins] == pytest.approx([0.05, 0.1, 0.2, 0.15, 0.5])
     fifths = np.arange(1, 6)
-    assert found.binned_wrong == pytest.approx(np.corrcoef(fifths, [0.5, 0.5, 1, 0.75, 1])[0, 1])
-    assert found.binned_gap == pytest.approx(np.corrcoef(fifths, [0.1, 0.2, 0.2, 0.2, 0.5])[0, 1])
-    assert found.binned_gain == pytest.approx(np.corrcoef(fifths, [0.05, 0.1, 0.2, 0.15, 0.5])[0, 1])
+    assert found.across_bins.wrong == pytest.approx(np.corrcoef(fifths, [0.5, 0.5, 1, 0.75, 1])[0, 1])
+    assert found.across_bins.gap == pytest.approx(np.corrcoef(fifths, [0.1, 0.2, 0.2, 0.2, 0.5])[0, 1])
+    assert found.across_bins.gain == pytest.approx(np.corrcoef(fifths, [0.05, 0.1, 0.2, 0.15, 0.5])[0, 1])
 
 
 def test_correlations_over_prompts_by_hand():
     """With wrong and gain over all prompts; with the gap over wrong ones, weighted by how wrong they are."""
     found = decompose(SIGNAL, WRONG, GAIN)
-    assert found.wrong.estimate == pytest.approx(np.corrcoef(SIGNAL, WRONG)[0, 1])
-    assert found.gain.estimate == pytest.approx(np.corrcoef(SIGNAL, GAIN)[0, 1])
+    assert found.corr_wrong.estimate == pytest.approx(np.corrcoef(SIGNAL, WRONG)[0, 1])
+    assert found.corr_gain.estimate == pytest.approx(np.corrcoef(SIGNAL, GAIN)[0, 1])
     at = WRONG > 0
     u, gap, w = SIGNAL[at], GAIN[at] / WRONG[at], WRONG[at]
     c = np.cov(u, gap, aweights=w, ddof=0)
-    assert found.gap.estimate == pytest.approx(c[0, 1] / np.sqrt(c[0, 0] * c[1, 1]))
-    assert found.gap.n == 8
+    assert found.corr_gap.estimate == pytest.approx(c[0, 1] / np.sqrt(c[0, 0] * c[1, 1]))
+    assert found.corr_gap.n == 8
 
 
 def test_a_signal_that_hardly_varies_has_no_correlation_across_bins():
     """A margin that is 0 for nearly all prompts leaves too few bins, as in Table 22."""
     found = decompose(np.r_[np.zeros(99), 0.1], np.ones(100), np.linspace(0, 1, 100))
-    assert found.binned_gain is None
+    assert found.across_bins.gain is None
     assert sum(one.prompts for one in found.bins) == 100
 
 

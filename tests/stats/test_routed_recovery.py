@@ -79,7 +79,8 @@ def test_a_plain_loop_agrees(prompts, share):
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5])
 def test_intervals_cover_the_recovery_of_the_population(share, tables):
     """Over simulated tables of 150 prompts at least 91 % of the intervals hold what the rule recovers in 40,000."""
-    large = bw.route(weak_judge(40_000, seed=1, labelled=None), share=0.25)["weak"].prompts
+    study = bw.route(weak_judge(40_000, seed=1, labelled=None), share=0.25)
+    large = study.source_of("prompts")["weak"].prompts
     random, outcomes = large.random, large.outcomes
     signal = large.features["width"]
     p = routed_part(signal, share, np.ones(len(signal)))

@@ -25,6 +25,7 @@ from bonwise.auditing.result_verdict import Level
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools
 from bonwise.auditing.verdict import ORACLE, VerdictSentences, best_of_n_answer
+from bonwise.errors import UsageError
 from bonwise.report.numbers import counted, percent, setting, with_interval
 from bonwise.results import given
 from bonwise.routing.result import RouteSettings
@@ -386,7 +387,10 @@ def _routed(verdicts: VerdictElsewhere, own: _Studied, also: Iterable[object]) -
             continue
         if _Studied(one.settings.source, frozenset(one.settings.exclude)) != own:
             continue
-        routed = one.recovery_by_share().get(verdicts.judge.judge)
+        try:
+            routed = one.recovery_by_share().get(verdicts.judge.judge)
+        except UsageError:  # a study that was loaded holds no prompts
+            continue
         if routed is not None and routed.recoveries[0].estimate is not None:
             return share_steps(verdicts, routed)
     return None

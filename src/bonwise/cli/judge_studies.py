@@ -186,7 +186,7 @@ def route(
         router.save(save)
         for line in _about_production(save, router):
             say(line)
-    output.deliver(found.document())
+    output.deliver(found)
     return 0
 
 

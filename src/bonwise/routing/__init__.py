@@ -1,11 +1,12 @@
 """Routing: which prompts a stronger judge should decide."""
 
 DOCUMENTS = {
-    "route": ("result:RouteDocument", "view:describe"),
+    "route": ("result:RouteStudy", "view:describe"),
     "router": ("result_router:RouterDocument", ""),
 }
 
 PUBLIC = {
-    "front": ("RouteStudy", "route"),
+    "front": ("route",),
+    "result": ("RouteStudy",),
     "router": ("Router",),
 }

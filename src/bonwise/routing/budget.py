@@ -14,7 +14,7 @@ from bonwise.report.numbers import number
 from bonwise.routing.gain_model import cross_fitted
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.redraw_gain import RedrawPaths, label_slope, redraw_paths
-from bonwise.routing.result import BudgetRecord
+from bonwise.routing.result import BudgetSplit
 from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
 from bonwise.stats.correlation import from_influence
 from bonwise.stats.draw_prior import first_call_test, learn_prior
@@ -22,52 +22,11 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.routing import routed_part
 from bonwise.stats.sums import Floats
 
-__all__ = ["BudgetSplit", "split_budget"]
+__all__ = ["split_budget"]
 
 _LEAST_DRAWS = 3
 _NOTHING = 1e-12  # a gain below it is rounding
 _SHARES = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetSplit:
-    """How to split a mean number of calls per prompt between routing and redraws."""
-
-    mean_calls: float
-    """What was asked for: calls per prompt in all, and the price of one routed prompt in calls."""
-    strong_cost: float
-    """What was asked for: calls per prompt in all, and the price of one routed prompt in calls."""
-    share: float
-    """Part of the prompts to route."""
-    further_calls: float
-    """Mean calls of redraws for each prompt that is not routed, beyond its first scores."""
-    gain: Estimate
-    """Expected gain in the mean label over the first pass, with a perfect stronger judge."""
-    route_only: float
-    """The same where all is spent on one use; routing first passes over the rest of the budget where every prompt is
-    routed.
-    """
-    redraw_only: float
-    """The same where all is spent on one use; routing first passes over the rest of the budget where every prompt is
-    routed.
-    """
-    over_routing: Estimate
-    """Gain minus that of routing alone, paired by prompt."""
-    sentence: str
-
-    def record(self) -> BudgetRecord:
-        """Return the split of the document."""
-        return BudgetRecord(
-            mean_calls=self.mean_calls,
-            strong_cost=self.strong_cost,
-            share=self.share,
-            further_calls=self.further_calls,
-            gain=EstimateRecord.of(self.gain),
-            route_only=self.route_only,
-            redraw_only=self.redraw_only,
-            over_routing=EstimateRecord.of(self.over_routing),
-            sentence=self.sentence,
-        )
 
 
 def split_budget(
@@ -166,15 +125,15 @@ def _best(plan: _BudgetUse, mean_calls: float, confidence: float) -> BudgetSplit
     gains = plan.gains(share, redraw=calls > 0)
     over = gains - plan.gains(plan.most, redraw=False)
     return BudgetSplit(
-        mean_calls,
-        plan.cost,
-        share,
-        calls,
-        _mean(plan.weights, gains, confidence),
-        plan.total(plan.most, redraw=False),
-        plan.total(0.0),
-        _mean(plan.weights, over, confidence),
-        _sentence(share, calls, plan),
+        mean_calls=mean_calls,
+        strong_cost=plan.cost,
+        share=share,
+        further_calls=calls,
+        gain=EstimateRecord.of(_mean(plan.weights, gains, confidence)),
+        route_only=plan.total(plan.most, redraw=False),
+        redraw_only=plan.total(0.0),
+        over_routing=EstimateRecord.of(_mean(plan.weights, over, confidence)),
+        sentence=_sentence(share, calls, plan),
     )
 
 

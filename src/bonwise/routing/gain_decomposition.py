@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.estimates import EstimateRecord
+from bonwise.results import given
+from bonwise.routing.gain_model import bins_of
+from bonwise.routing.result import AcrossBins, CalibrationCheck, GainBin, GainDecomposition, MarginGroup
 from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
-    "BINS",
-    "CalibrationCheck",
-    "Decomposition",
-    "GainBin",
-    "bins_of",
     "confidence_calibrated",
     "decompose",
     "gain_grid",
@@ -26,66 +24,18 @@ __all__ = [
     "voi_calibrated",
 ]
 
-BINS = 5
-"""Quintiles, as in Table 22."""
-
 _LEAST_BINS = 3
 """Bins below which a correlation across them says nothing."""
-
-_Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class GainBin:
-    """Prompts with about the same signal."""
-
-    prompts: int
-    signal: float
-    """Mean signal."""
-    wrong: Estimate
-    """Probability that the judge's pick is not among the best candidates."""
-    gap: Estimate
-    """Mean gain where it is not."""
-    gain: Estimate
-    """Mean gain: `wrong` times `gap`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decomposition:
-    """``E[gain | U] = P(wrong | U) x E[gap | wrong, U]`` for one signal U (equation 7)."""
-
-    wrong: Estimate
-    """Correlation of the signal with each, over prompts; `gap` over those where the judge may be wrong, weighted by
-    how likely it is.
-    """
-    gap: Estimate
-    """Correlation of the signal with each, over prompts; `gap` over those where the judge may be wrong, weighted by
-    how likely it is.
-    """
-    gain: Estimate
-    """Correlation of the signal with each, over prompts; `gap` over those where the judge may be wrong, weighted by
-    how likely it is.
-    """
-    binned_wrong: float | None
-    """The same across the means of quintile bins, as Table 22 prints them; None where ties leave fewer than three
-    bins. Averages hide noise, so these lie far above the former.
-    """
-    binned_gap: float | None
-    """The same across the means of quintile bins, as Table 22 prints them; None where ties leave fewer than three
-    bins. Averages hide noise, so these lie far above the former.
-    """
-    binned_gain: float | None
-    """The same across the means of quintile bins, as Table 22 prints them; None where ties leave fewer than three
-    bins. Averages hide noise, so these lie far above the former.
-    """
-    bins: tuple[GainBin, ...]
-    """From the lowest signal up; ties stay together."""
 
 
 def decompose(
     signal: Floats, wrong: Floats, gain: Floats, weights: Floats | None = None, *, confidence: float = 0.95
-) -> Decomposition:
+) -> GainDecomposition:
     """Split the gain that a signal goes with into its two factors.
+
+    ``E[gain | U] = P(wrong | U) x E[gap | wrong, U]`` for one signal U (equation 7). The correlation with the gap is
+    over the prompts where the judge may be wrong, weighted by how likely it is. Correlations across the means of
+    quintile bins, as Table 22 prints them, hide noise, so they lie far above the others; ties stay in one bin.
 
     Parameters
     ----------
@@ -103,33 +53,22 @@ def decompose(
     u, e, g, w = signal[known], wrong[known], gain[known], w[known]
     gap = np.divide(g, e, out=np.zeros(len(g)), where=e > 0)
     at = bins_of(u, w)
-    bins = tuple(_bin(u, e, g, w, at == one, confidence) for one in np.unique(at))
+    bins = [_bin(u, e, g, w, at == one, confidence) for one in np.unique(at)]
     means = [(b.signal, b.wrong.estimate, b.gap.estimate, b.gain.estimate) for b in bins]
     of_wrong, of_gap, of_gain = (_across([row[0] for row in means], [row[k] for row in means]) for k in (1, 2, 3))
-    return Decomposition(
-        correlation(u, e, w, confidence=confidence),
-        correlation(u, gap, w * e, confidence=confidence),
-        correlation(u, g, w, confidence=confidence),
-        of_wrong,
-        of_gap,
-        of_gain,
-        bins,
+    return GainDecomposition(
+        corr_wrong=EstimateRecord.of(correlation(u, e, w, confidence=confidence)),
+        corr_gap=EstimateRecord.of(correlation(u, gap, w * e, confidence=confidence)),
+        corr_gain=EstimateRecord.of(correlation(u, g, w, confidence=confidence)),
+        across_bins=AcrossBins(
+            bins=len(bins),
+            wrong=of_wrong,
+            gap=of_gap,
+            gain=of_gain,
+            **given(reason="ties leave too few bins" if of_gain is None else None),
+        ),
+        bins=bins,
     )
-
-
-def bins_of(values: Floats, weights: Floats, bins: int = BINS) -> _Ints:
-    """Put prompts into bins of about equal weight by rank, equal values always into one.
-
-    Examples
-    --------
-    >>> bins_of(np.array([0., 0., 0., 1., 2.]), np.ones(5)).tolist()
-    [1, 1, 1, 3, 4]
-    """
-    distinct, at = np.unique(np.round(values, TIE_DECIMALS), return_inverse=True)
-    masses = np.bincount(at, weights=weights, minlength=len(distinct))
-    middles = (np.cumsum(masses) - masses / 2) / masses.sum()
-    found: _Ints = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
-    return found
 
 
 def mean_in(top: Floats, bottom: Floats, which: npt.NDArray[np.bool_], *, confidence: float = 0.95) -> Estimate:
@@ -187,11 +126,11 @@ LEVEL_EDGES = (0.7, 0.8, 0.9)
 
 def _bin(u: Floats, e: Floats, g: Floats, w: Floats, which: npt.NDArray[np.bool_], confidence: float) -> GainBin:
     return GainBin(
-        int(which.sum()),
-        float(np.average(u[which], weights=w[which])),
-        mean_in(w * e, w, which, confidence=confidence),
-        mean_in(w * g, w * e, which, confidence=confidence),
-        mean_in(w * g, w, which, confidence=confidence),
+        prompts=int(which.sum()),
+        signal=float(np.average(u[which], weights=w[which])),
+        wrong=EstimateRecord.of(mean_in(w * e, w, which, confidence=confidence)),
+        gap=EstimateRecord.of(mean_in(w * g, w * e, which, confidence=confidence)),
+        gain=EstimateRecord.of(mean_in(w * g, w, which, confidence=confidence)),
     )
 
 
@@ -204,23 +143,8 @@ def _across(signal: list[float], figures: list[float | None]) -> float | None:
     return correlation(x, y).estimate
 
 
-Answer = Literal["yes", "no", "inconclusive"]
-
 _LEAST = 20
 """Prompts in a group of margins below which its mean is not compared with its neighbour's."""
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationCheck:
-    """Whether a figure moves with the margin as it should."""
-
-    answer: Answer
-    correlation: Estimate
-    """Of the margin with the figure."""
-    reason: str
-    """What the answer rests on."""
-    means: tuple[tuple[float, Estimate], ...]
-    """Mean margin and mean figure in groups of prompts with about the same margin, from the smallest up."""
 
 
 def confidence_calibrated(
@@ -263,16 +187,19 @@ def _check(
     margin: Floats, figure: Floats, weights: Floats | None, confidence: float, *, up: bool
 ) -> CalibrationCheck:
     w = np.ones(len(margin)) if weights is None else weights
-    found = correlation(margin, figure, w, confidence=confidence)
+    together = correlation(margin, figure, w, confidence=confidence)
     at = bins_of(margin, w)
     groups = [at == one for one in np.unique(at) if np.count_nonzero(at == one) >= _LEAST]
-    means = tuple(
-        (float(np.average(margin[one], weights=w[one])), mean_in(w * figure, w, one, confidence=confidence))
-        for one in groups
-    )
+    means = [
+        MarginGroup(
+            margin=float(np.average(margin[group], weights=w[group])),
+            mean=EstimateRecord.of(mean_in(w * figure, w, group, confidence=confidence)),
+        )
+        for group in groups
+    ]
     wrong_step = _has_wrong_step(figure, w, groups, confidence, up=up)
-    answer, reason = _answer(found, wrong_step=wrong_step, up=up)
-    return CalibrationCheck(answer, found, reason, means)
+    answer, reason = _answer(together, wrong_step=wrong_step, up=up)
+    return CalibrationCheck(answer=answer, reason=reason, correlation=EstimateRecord.of(together), groups=means)
 
 
 def _has_wrong_step(
@@ -298,7 +225,7 @@ def _half(mean: Estimate) -> float:
     return 0.0 if mean.low is None or mean.high is None else (mean.high - mean.low) / 2
 
 
-def _answer(found: Estimate, *, wrong_step: bool, up: bool) -> tuple[Answer, str]:
+def _answer(found: Estimate, *, wrong_step: bool, up: bool) -> tuple[Literal["yes", "no", "inconclusive"], str]:
     if found.low is None or found.high is None:
         return "inconclusive", found.reason or "too few prompts"
     low, high = (found.low, found.high) if up else (-found.high, -found.low)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.routing.gain_decomposition import bins_of
 from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimate import Estimate
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["FitReport", "GainModel", "cross_fitted", "cross_fitted_means", "fit_gain"]
+__all__ = ["FitReport", "GainModel", "bins_of", "cross_fitted", "cross_fitted_means", "fit_gain"]
 
 FOLDS = 5
 """Parts into which the labelled prompts are cut for the fit report."""
@@ -205,6 +204,25 @@ def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: 
         overall = np.full(BINS + 1, sums.sum() / masses.sum())
         found[held] = np.divide(sums, masses, out=overall, where=masses > 0)[at[held]]
     return found
+
+
+QUINTILES = 5
+"""Bins of a signal or a margin, as in Table 22."""
+
+
+def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> npt.NDArray[np.int64]:
+    """Put prompts into bins of about equal weight by rank, equal values always into one.
+
+    Examples
+    --------
+    >>> bins_of(np.array([0., 0., 0., 1., 2.]), np.ones(5)).tolist()
+    [1, 1, 1, 3, 4]
+    """
+    distinct, at = np.unique(np.round(values, TIE_DECIMALS), return_inverse=True)
+    masses = np.bincount(at, weights=weights, minlength=len(distinct))
+    middles = (np.cumsum(masses) - masses / 2) / masses.sum()
+    places: npt.NDArray[np.int64] = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
+    return places
 
 
 def _parts(count: int, folds: int, seed: int) -> npt.NDArray[np.int64]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import (
     Confidence,
@@ -23,11 +25,16 @@ from bonwise.results import (
 from bonwise.routing.result_router import SignalName
 from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, Shape
 
+if TYPE_CHECKING:
+    from bonwise.routing.saved import SavedRouter
+    from bonwise.routing.signal_study import StudiedJudge
+    from bonwise.stats.routing import RoutedRecovery
+
 __all__ = [
     "AcrossBins",
-    "BudgetRecord",
-    "CheckRecord",
-    "GainBinRecord",
+    "BudgetSplit",
+    "CalibrationCheck",
+    "GainBin",
     "GainDecomposition",
     "GainGrid",
     "JudgeRoute",
@@ -35,8 +42,8 @@ __all__ = [
     "PerfectOrder",
     "PredictedBound",
     "RecommendedRoute",
-    "RouteDocument",
     "RouteSettings",
+    "RouteStudy",
     "RoutedData",
     "RoutedShareRecord",
     "SignalRecord",
@@ -98,7 +105,7 @@ class AcrossBins(Record):
     """Why they are missing."""
 
 
-class GainBinRecord(Record):
+class GainBin(Record):
     """Prompts with about the same signal."""
 
     prompts: Count
@@ -122,7 +129,7 @@ class GainDecomposition(Record):
     corr_gain: EstimateRecord
     """Correlations of the signal with the two factors, and with the gain itself, over prompts."""
     across_bins: AcrossBins
-    bins: list[GainBinRecord]
+    bins: list[GainBin]
     """From the lowest signal up."""
 
 
@@ -210,7 +217,7 @@ class MarginGroup(Record):
     """Of what is compared with it."""
 
 
-class CheckRecord(Record):
+class CalibrationCheck(Record):
     """Whether a figure moves with the margin as it should."""
 
     answer: Literal["yes", "no", "inconclusive"]
@@ -234,7 +241,7 @@ class RecommendedRoute(Record):
     sentences: list[str]
 
 
-class BudgetRecord(Record):
+class BudgetSplit(Record):
     """A mean number of calls for each prompt, split between a stronger judge and further draws of this one."""
 
     mean_calls: Positive
@@ -279,12 +286,12 @@ class JudgeRoute(Record):
     """Mean gain by margin (0, to 0.05, to 0.10, above) and mean score (below 0.7, to 0.8, to 0.9, from 0.9); None
     where scores leave [0, 1].
     """
-    confidence_calibrated: CheckRecord
+    confidence_calibrated: CalibrationCheck
     """Whether a pick with a larger margin is right more often."""
-    voi_calibrated: CheckRecord
+    voi_calibrated: CalibrationCheck
     """Whether a larger margin means less to gain."""
     recommendation: RecommendedRoute
-    budget: BudgetRecord | None = None
+    budget: BudgetSplit | None = None
     """Where a joint budget was given."""
 
     @model_validator(mode="after")
@@ -348,7 +355,7 @@ class RouteSettings(Record):
         return self
 
 
-class RouteDocument(Document):
+class RouteStudy(Document):
     """What sending some prompts to a stronger judge is worth, and by which signal to choose them.
 
     What was found of one judge stands beside the settings; of several, in `judges`. `judges` is there for one judge
@@ -369,13 +376,13 @@ class RouteDocument(Document):
     """Of the only judge, see `JudgeRoute`."""
     gain_by_margin_and_level: GainGrid | None = None
     """Of the only judge, see `JudgeRoute`."""
-    confidence_calibrated: CheckRecord | None = None
+    confidence_calibrated: CalibrationCheck | None = None
     """Of the only judge, see `JudgeRoute`."""
-    voi_calibrated: CheckRecord | None = None
+    voi_calibrated: CalibrationCheck | None = None
     """Of the only judge, see `JudgeRoute`."""
     recommendation: RecommendedRoute | None = None
     """Of the only judge, see `JudgeRoute`."""
-    budget: BudgetRecord | None = None
+    budget: BudgetSplit | None = None
     """Of the only judge, where a joint budget was given."""
     several_judges: Annotated[dict[str, JudgeRoute], Field(min_length=1)] | None = Field(default=None, alias="judges")
     left_unstudied: dict[str, str] | None = Field(default=None, alias="not_studied")
@@ -412,13 +419,87 @@ class RouteDocument(Document):
     @classmethod
     def of(
         cls, judges: Mapping[str, JudgeRoute], settings: RouteSettings, not_studied: Mapping[str, str]
-    ) -> RouteDocument:
+    ) -> RouteStudy:
         """Return the document of one judge or of several."""
         if len(judges) == 1 and not not_studied:
-            ((name, found),) = judges.items()
-            return cls(settings=settings, judge=name, **dict(found))
+            ((name, route),) = judges.items()
+            return cls(settings=settings, judge=name, **route.given_values())
         together: dict[str, Any] = {"judges": dict(judges), "not_studied": dict(not_studied)}
         return cls(settings=settings, **together)
+
+    def __repr__(self) -> str:
+        return f"<RouteStudy of {', '.join(self.judges)} on {self.settings.source}>"
+
+    def __getitem__(self, key: str) -> Any:
+        """Return what was found of a judge by its name, else a value by its JSON key."""
+        if key in self.judges:
+            return self.judges[key]
+        if key in self:
+            return super().__getitem__(key)
+        raise UsageError(f"no study of a judge {key!r}", hint=f"the judges are {', '.join(self.judges)}")
+
+    def router(self, judge: str | None = None) -> SavedRouter:
+        """Return the recommended router.
+
+        Parameters
+        ----------
+        judge : str, optional
+            Whose first judging it will see; needed where several were studied.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            No such judge, or several and none named.
+        """
+        if judge is None and len(self.judges) > 1:
+            raise UsageError(
+                f"this study holds {len(self.judges)} judges, and a router sees the scores of one",
+                hint=f"name one of {', '.join(self.judges)}",
+            )
+        name = judge if judge is not None else next(iter(self.judges))
+        router: SavedRouter = self._studied("router()", name).router(self[name].recommendation, self.settings.seed)
+        return router
+
+    def save(self, path: str | Path, judge: str | None = None) -> None:
+        """Write the recommended router, for `bonwise.Router` and ``bonwise select --route`` to load.
+
+        Raises
+        ------
+        bonwise.errors.BonwiseError
+            As `router`, or the file cannot be written.
+        """
+        self.router(judge).save(path)
+
+    def recovery_by_share(self) -> Mapping[str, RoutedRecovery]:
+        """Return what each judge recovers when a share of its prompts goes to a judge that never errs.
+
+        Returns
+        -------
+        mapping of str to RoutedRecovery
+            By judge: the recommended signal, shares from 0 to 1 in steps of 0.05, and at each share the recovery with
+            the interval of `bonwise.stats.routing.routed_recovery`.
+
+        Examples
+        --------
+        >>> import bonwise as bw
+        >>> from bonwise.testing import simulate
+        >>> found = bw.route(simulate("arena", n=300, seed=1).frame()).recovery_by_share()["judge"]
+        >>> found.shares[5], round(found.recoveries[5].estimate - found.recoveries[0].estimate, 2) > 0.1
+        (0.25, True)
+        """
+        return {
+            name: self._studied("recovery_by_share()", name).recovery_by_share(
+                judge.recommendation.signal, self.settings.confidence
+            )
+            for name, judge in self.judges.items()
+        }
+
+    def _studied(self, what: str, judge: str) -> StudiedJudge:
+        """Return the prompts behind what was found of a judge."""
+        if judge not in self.judges:
+            raise UsageError(f"no study of a judge {judge!r}", hint=f"the judges are {', '.join(self.judges)}")
+        studied: StudiedJudge = self.source_of(what)[judge]
+        return studied
 
     @property
     def judges(self) -> Mapping[str, JudgeRoute]:
@@ -437,12 +518,18 @@ class RouteDocument(Document):
         return self.left_unstudied or {}
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge, signal and share; a signal without figures has one row that says why."""
+        """Yield one row per judge, signal and share; a signal without figures has one row that says why.
+
+        Columns: ``judge``, ``signal``, ``share``; ``value`` and ``lift``, each with ``_low``, ``_high`` and ``_se``;
+        ``captured`` with ``low``, ``high`` and ``se``; ``n`` prompts; ``recommended``: whether it is the signal to
+        route by at the share asked for; and ``reason``: why something is missing.
+        """
         for name, judge in self.judges.items():
             taken = judge.recommendation
-            for signal, one in judge.signals.items():
-                for found in one.shares:
-                    chosen = signal == taken.signal and found.share == taken.share
-                    yield {"judge": name, "signal": signal, **found.to_dict(), "recommended": chosen}
-                if not one.shares:
-                    yield {"judge": name, "signal": signal, "recommended": False, "reason": one.reason}
+            for name_of_signal, signal in judge.signals.items():
+                about = {"judge": name, "signal": name_of_signal}
+                for figures in signal.shares:
+                    chosen = name_of_signal == taken.signal and figures.share == taken.share
+                    yield {**about, **figures.to_dict(), "recommended": chosen}
+                if not signal.shares:
+                    yield {**about, "recommended": False, "reason": signal.reason}

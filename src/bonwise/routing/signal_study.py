@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,10 +12,7 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import count, counted
 from bonwise.results import given
-from bonwise.routing.budget import BudgetSplit
 from bonwise.routing.gain_decomposition import (
-    CalibrationCheck,
-    Decomposition,
     confidence_calibrated,
     decompose,
     gain_grid,
@@ -24,12 +21,8 @@ from bonwise.routing.gain_decomposition import (
 from bonwise.routing.gain_model import cross_fitted, cross_fitted_means
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.result import (
-    AcrossBins,
-    CheckRecord,
-    GainBinRecord,
-    GainDecomposition,
+    BudgetSplit,
     JudgeRoute,
-    MarginGroup,
     PredictedBound,
     RecommendedRoute,
     RoutedData,
@@ -40,7 +33,6 @@ from bonwise.routing.result_router import SignalName
 from bonwise.routing.saved import SavedRouter, thinned
 from bonwise.routing.signals import DRAW_FEATURES, FALLBACK, LEAST_LABELS, SIGNALS, Signal, fit_signal
 from bonwise.stats.correlation import correlation
-from bonwise.stats.estimate import Estimate
 from bonwise.stats.routing import SHARES as RECOVERY_SHARES
 from bonwise.stats.routing import (
     RoutedRecovery,
@@ -57,9 +49,8 @@ from bonwise.table.facts import DroppedPrompt
 __all__ = [
     "LEAST_LABELS_TO_RECOMMEND",
     "SHARES",
-    "JudgeStudy",
-    "Recommendation",
-    "SignalStudy",
+    "StudiedJudge",
+    "StudiedSignal",
     "recommend",
     "share_record",
     "study_judge",
@@ -68,46 +59,34 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class SignalStudy:
-    """One signal at every share."""
+class StudiedSignal:
+    """One signal at every share, with what a recommendation takes beside its part of the document."""
 
     signal: Signal
-    reason: str = ""
-    """Why there are no figures; empty where there are."""
-    note: str = ""
-    """What the figures leave out, such as repeated scores for lack of labels."""
-    looks_at: tuple[str, ...] = ()
-    """Features behind it."""
-    lacking: int = 0
-    """Labelled prompts without a value of the signal: they are routed last."""
+    record: SignalRecord
     shares: tuple[RoutedShare, ...] = field(default=(), repr=False)
-    corr_gain: Estimate | None = None
-    decomposition: Decomposition | None = field(default=None, repr=False)
     per_prompt: Floats | None = field(default=None, repr=False)
     """The signal of each labelled prompt; of a learnt one cross-fitted."""
 
+    @classmethod
+    def without(cls, signal: Signal, reason: str) -> StudiedSignal:
+        """Return a signal without figures."""
+        record = SignalRecord(meaning=signal.meaning, learnt=signal.learnt, reason=reason, shares=[], corr_gain=None)
+        return cls(signal, record)
+
+    @property
+    def lacking(self) -> int:
+        """Labelled prompts without a value of the signal: they are routed last."""
+        return self.record.lacking or 0
+
     def at(self, share: float) -> RoutedShare:
         """Return the figures at one of the shares studied."""
-        return next(one for one in self.shares if one.share == share)
-
-    def record(self) -> SignalRecord:
-        """Return this signal's part of the document."""
-        parts = self.decomposition
-        studied = {} if parts is None else given(features=list(self.looks_at), lacking=self.lacking)
-        return SignalRecord(
-            meaning=self.signal.meaning,
-            learnt=self.signal.learnt,
-            shares=[share_record(one) for one in self.shares],
-            corr_gain=None if self.corr_gain is None else EstimateRecord.of(self.corr_gain),
-            **given(reason=self.reason or None, note=self.note or None),
-            **studied,
-            **given(decomposition=None if parts is None else _decomposition(parts)),
-        )
+        return next(figures for figures in self.shares if figures.share == share)
 
 
 def study_signal(
     signal: Signal, prompts: JudgedPrompts, shares: tuple[float, ...], confidence: float, seed: int
-) -> SignalStudy:
+) -> StudiedSignal:
     """Study one signal.
 
     Parameters
@@ -123,9 +102,9 @@ def study_signal(
     labelled = len(outcomes.gain)
     missing = [name for name in signal.needs if name not in features or np.isnan(features[name]).all()]
     if missing:
-        return SignalStudy(signal, signal.lacks(missing[0]))
+        return StudiedSignal.without(signal, signal.lacks(missing[0]))
     if signal.learnt and labelled < LEAST_LABELS:
-        return SignalStudy(
+        return StudiedSignal.without(
             signal, f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} it takes to be learnt"
         )
     looks_at = signal.looks_at(features, labelled) if signal.learnt else signal.needs
@@ -136,24 +115,25 @@ def study_signal(
         values = signal.value(features)[prompts.labelled]
     values = np.round(values, TIE_DECIMALS)  # as in production, where equal widths must tie
     without = [one for one in DRAW_FEATURES if one in features and one in signal.also and one not in looks_at]
-    return SignalStudy(
-        signal,
-        "",
-        "too few labelled prompts to look at repeated scores" if without else "",
-        looks_at,
-        int(np.isnan(values).sum()),
-        tuple(routed_share(values, outcomes, one, confidence=confidence) for one in shares),
-        correlation(values, outcomes.gain, outcomes.weights, confidence=confidence),
-        decompose(values, prompts.wrong, outcomes.gain, outcomes.weights, confidence=confidence),
-        values,
+    figures = tuple(routed_share(values, outcomes, share, confidence=confidence) for share in shares)
+    record = SignalRecord(
+        meaning=signal.meaning,
+        learnt=signal.learnt,
+        shares=[share_record(at) for at in figures],
+        corr_gain=EstimateRecord.of(correlation(values, outcomes.gain, outcomes.weights, confidence=confidence)),
+        features=list(looks_at),
+        lacking=int(np.isnan(values).sum()),
+        decomposition=decompose(values, prompts.wrong, outcomes.gain, outcomes.weights, confidence=confidence),
+        **given(note="too few labelled prompts to look at repeated scores" if without else None),
     )
+    return StudiedSignal(signal, record, figures, values)
 
 
-def share_record(found: RoutedShare) -> RoutedShareRecord:
+def share_record(figures: RoutedShare) -> RoutedShareRecord:
     """Return one share as the schema has it; low and high are those of the part captured."""
-    value, lift, captured = found.value, found.lift, found.captured
+    value, lift, captured = figures.value, figures.lift, figures.captured
     return RoutedShareRecord(
-        share=found.share,
+        share=figures.share,
         value=value.estimate,
         value_low=value.low,
         value_high=value.high,
@@ -171,67 +151,21 @@ def share_record(found: RoutedShare) -> RoutedShareRecord:
     )
 
 
-def _decomposition(found: Decomposition) -> GainDecomposition:
-    return GainDecomposition(
-        corr_wrong=EstimateRecord.of(found.wrong),
-        corr_gap=EstimateRecord.of(found.gap),
-        corr_gain=EstimateRecord.of(found.gain),
-        across_bins=AcrossBins(
-            bins=len(found.bins),
-            wrong=found.binned_wrong,
-            gap=found.binned_gap,
-            gain=found.binned_gain,
-            **given(reason="ties leave too few bins" if found.binned_gain is None else None),
-        ),
-        bins=[
-            GainBinRecord(
-                prompts=one.prompts,
-                signal=one.signal,
-                wrong=EstimateRecord.of(one.wrong),
-                gap=EstimateRecord.of(one.gap),
-                gain=EstimateRecord.of(one.gain),
-            )
-            for one in found.bins
-        ],
-    )
-
-
 LEAST_LABELS_TO_RECOMMEND = 100
 """Labelled prompts from which ``expected_gain`` was found to be the best choice on prompts it was not fitted to."""
 
 _LEAST_LABELS_FOR_THE_INTERVAL = 500
 """Labelled prompts from which the cross-fitted interval holds what the fitted router lifts as often as it says."""
 
-_LEARNT = "expected_gain"
+_LEARNT: SignalName = "expected_gain"
 
-_FALLBACKS = (FALLBACK, "margin")
+_FALLBACKS: tuple[SignalName, ...] = (FALLBACK, "margin")
 """What is taken instead, in a fixed order: the best of several on these prompts would look better than it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """The signal to route by at the share asked for."""
-
-    signal: SignalName
-    share: float
-    threshold: float
-    """Route where the signal lies above it; at it, with the probability that fills the share."""
-    captured: Estimate
-    """Part of the possible lift; of a learnt signal cross-fitted."""
-    sentences: tuple[str, ...]
-
-    def record(self) -> RecommendedRoute:
-        """Return the recommendation of the document."""
-        return RecommendedRoute(
-            signal=self.signal,
-            share=self.share,
-            threshold=self.threshold,
-            captured=EstimateRecord.of(self.captured),
-            sentences=list(self.sentences),
-        )
-
-
-def recommend(signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, share: float, seed: int) -> Recommendation:
+def recommend(
+    signals: Mapping[SignalName, StudiedSignal], prompts: JudgedPrompts, share: float, seed: int
+) -> RecommendedRoute:
     """Take the expected gain where 100 labelled prompts or more teach it, else the interval width or the margin.
 
     No signal is chosen by its figures on these prompts: the figures claimed are those of one signal, so they are
@@ -239,7 +173,7 @@ def recommend(signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, share:
 
     Parameters
     ----------
-    signals : mapping of str to SignalStudy
+    signals : mapping of str to StudiedSignal
     prompts : JudgedPrompts
     share : float
         One of the shares studied.
@@ -253,36 +187,36 @@ def recommend(signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, share:
     learnt = signals[_LEARNT]
     taken = learnt if _taught(learnt) >= LEAST_LABELS_TO_RECOMMEND else _fallback(signals)
     fitted = fit_signal(taken.signal.name, prompts.features, prompts.gain, prompts.weights, seed=seed)
-    found = taken.at(share)
-    return Recommendation(
-        taken.signal.name,
-        share,
-        threshold(fitted.value(prompts.features), share, prompts.population),
-        found.captured,
-        (f"{taken.signal.name}: {taken.signal.meaning}.", *_why(taken, learnt), *_caveats(taken, found)),
+    figures = taken.at(share)
+    return RecommendedRoute(
+        signal=taken.signal.name,
+        share=share,
+        threshold=threshold(fitted.value(prompts.features), share, prompts.population),
+        captured=EstimateRecord.of(figures.captured),
+        sentences=[f"{taken.signal.name}: {taken.signal.meaning}.", *_why(taken, learnt), *_caveats(taken, figures)],
     )
 
 
-def _taught(learnt: SignalStudy) -> int:
+def _taught(learnt: StudiedSignal) -> int:
     """Return how many labelled prompts have all features of a learnt signal; 0 where it has no figures."""
     return 0 if learnt.per_prompt is None else len(learnt.per_prompt) - learnt.lacking
 
 
-def _fallback(signals: Mapping[str, SignalStudy]) -> SignalStudy:
+def _fallback(signals: Mapping[SignalName, StudiedSignal]) -> StudiedSignal:
     for name in _FALLBACKS:
         if signals[name].per_prompt is not None:
             return signals[name]
     raise UsageError("no signal can be computed", hint="score at least two candidates of each prompt")
 
 
-def _why(taken: SignalStudy, learnt: SignalStudy) -> tuple[str, ...]:
+def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
     if taken is learnt:
         said = ["Its figures are cross-fitted: each prompt's gain is predicted by a model of other prompts."]
         if _taught(learnt) < _LEAST_LABELS_FOR_THE_INTERVAL:
             least = _LEAST_LABELS_FOR_THE_INTERVAL
             said.append(f"Below {least} labelled prompts they are approximate, and too low on average.")
         return tuple(said)
-    missing = f"{_LEARNT} has no figures: {learnt.reason}."
+    missing = f"{_LEARNT} has no figures: {learnt.record.reason}."
     if learnt.per_prompt is not None:
         missing = (
             f"{_LEARNT} is recommended from {LEAST_LABELS_TO_RECOMMEND} labelled prompts that have all its features; "
@@ -291,7 +225,7 @@ def _why(taken: SignalStudy, learnt: SignalStudy) -> tuple[str, ...]:
     return missing, f"{taken.signal.name} is not shown to be better than others."
 
 
-def _caveats(taken: SignalStudy, found: RoutedShare) -> tuple[str, ...]:
+def _caveats(taken: StudiedSignal, found: RoutedShare) -> tuple[str, ...]:
     said = []
     if taken.lacking:
         said.append(f"Prompts without a value of it are sent last: {counted(taken.lacking, 'labelled prompt')}.")
@@ -307,90 +241,64 @@ SHARES = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.40, 0.50, 0.75, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class JudgeStudy:
-    """What routing from one judge to a perfect one is worth, signal by signal."""
+class StudiedJudge:
+    """What a router and recovery by the share sent are made of."""
 
     prompts: JudgedPrompts
-    signals: Mapping[str, SignalStudy]
-    perfect: tuple[RoutedShare, ...]
-    """Prompts in the order of their true gain."""
-    bounds: Mapping[float, tuple[Estimate, Estimate]]
-    """By share: the estimate of corollary 3's bound for what the features were found to predict, and the part of it
-    that the expected gain achieves; empty where that signal has no figures.
-    """
-    grid: tuple[tuple[Estimate, ...], ...]
-    """E[gain | margin, level]; empty where scores leave [0, 1]."""
-    confidence_calibrated: CalibrationCheck
-    voi_calibrated: CalibrationCheck
-    recommendation: Recommendation
-    budget: BudgetSplit | None = None
-    """Where a joint budget was given."""
+    signals: Mapping[SignalName, Floats] = field(repr=False)
+    """The signals with figures, of each labelled prompt; learnt ones cross-fitted."""
+    scale: str
+    """The declared scale of the scores; empty where none was declared."""
 
-    def router(self, *, scale: str = "", seed: int = 0) -> SavedRouter:
+    def router(self, recommended: RecommendedRoute, seed: int) -> SavedRouter:
         """Return the recommended router, a learnt signal fitted to all labelled prompts."""
-        taken, prompts = self.recommendation, self.prompts
-        fitted = fit_signal(taken.signal, prompts.features, prompts.gain, prompts.weights, seed=seed)
+        prompts = self.prompts
+        fitted = fit_signal(recommended.signal, prompts.features, prompts.gain, prompts.weights, seed=seed)
         return SavedRouter(
-            taken.signal,
-            taken.share,
-            taken.threshold,
+            recommended.signal,
+            recommended.share,
+            recommended.threshold,
             thinned(np.round(fitted.value(prompts.features), TIE_DECIMALS), prompts.population),
             fitted.model,
             prompts.panel.judge,
-            scale,
-            taken.captured.to_dict(),
+            self.scale,
+            recommended.captured.to_dict(),
             first=prompts.first,
         )
 
-    def recovery_by_share(self, confidence: float) -> RoutedRecovery:
-        """Return recovery by the share that is sent, in steps of 5 %, by the recommended signal."""
+    def recovery_by_share(self, signal: SignalName, confidence: float) -> RoutedRecovery:
+        """Return recovery by the share that is sent, in steps of 5 %, by one signal."""
         prompts = self.prompts
-        signal = self.signals[self.recommendation.signal].per_prompt
-        if signal is None:
-            raise AssertionError("a signal that is recommended has values")
-        random = prompts.random
-        found = (
-            routed_recovery(signal, prompts.outcomes, random, share, confidence=confidence)
+        random, values = prompts.random, self.signals[signal]
+        recoveries = (
+            routed_recovery(values, prompts.outcomes, random, share, confidence=confidence)
             for share in RECOVERY_SHARES
         )
-        return RoutedRecovery(self.recommendation.signal, RECOVERY_SHARES, tuple(found))
-
-    def record(self) -> JudgeRoute:
-        """Return this judge's part of the document of schema ``bonwise.route/1``."""
-        return JudgeRoute(
-            data=self._data(),
-            signals={one.signal.name: one.record() for one in self.signals.values()},
-            perfect=[share_record(one) for one in self.perfect],
-            bound=[
-                PredictedBound(
-                    share=share,
-                    bound=EstimateRecord.of(bound),
-                    achieved=EstimateRecord.of(part),
-                    gaussian=gaussian_share(share),
-                )
-                for share, (bound, part) in self.bounds.items()
-            ],
-            gain_by_margin_and_level=[[EstimateRecord.of(cell) for cell in row] for row in self.grid] or None,
-            confidence_calibrated=_check(self.confidence_calibrated),
-            voi_calibrated=_check(self.voi_calibrated),
-            recommendation=self.recommendation.record(),
-            **given(budget=None if self.budget is None else self.budget.record()),
-        )
-
-    def _data(self) -> RoutedData:
-        panel, labelled = self.prompts.panel, int(self.prompts.labelled.sum())
-        method: Literal["complete", "labelled_only", "weighted"] = (
-            "complete" if labelled == len(panel.sizes) else "labelled_only"
-        )
-        return RoutedData(
-            prompts=len(panel.sizes),
-            labelled_prompts=labelled,
-            dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
-            method="weighted" if self.prompts.weighted else method,
-        )
+        return RoutedRecovery(signal, RECOVERY_SHARES, tuple(recoveries))
 
 
-def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.95, seed: int = 0) -> JudgeStudy:
+def _data(prompts: JudgedPrompts) -> RoutedData:
+    panel, labelled = prompts.panel, int(prompts.labelled.sum())
+    method: Literal["complete", "labelled_only", "weighted"] = (
+        "complete" if labelled == len(panel.sizes) else "labelled_only"
+    )
+    return RoutedData(
+        prompts=len(panel.sizes),
+        labelled_prompts=labelled,
+        dropped=[DroppedPrompt(prompt_id=drop.prompt_id, reason=drop.reason) for drop in panel.dropped],
+        method="weighted" if prompts.weighted else method,
+    )
+
+
+def study_judge(
+    prompts: JudgedPrompts,
+    share: float,
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
+    budget: BudgetSplit | None = None,
+    scale: str = "",
+) -> tuple[JudgeRoute, StudiedJudge]:
     """Compare every signal of one judge with the gain.
 
     Parameters
@@ -401,6 +309,10 @@ def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.9
     confidence : float
     seed : int
         Of the parts of the cross-fit.
+    budget : BudgetSplit, optional
+        Where a joint budget was given.
+    scale : str
+        The declared scale of the scores.
 
     Raises
     ------
@@ -409,49 +321,48 @@ def study_judge(prompts: JudgedPrompts, share: float, *, confidence: float = 0.9
     """
     shares = tuple(sorted({*SHARES, share}))
     outcomes, w = prompts.outcomes, prompts.outcomes.weights
-    signals: dict[str, SignalStudy] = {
-        one.name: study_signal(one, prompts, shares, confidence, seed) for one in SIGNALS.values()
-    }
+    signals = {signal.name: study_signal(signal, prompts, shares, confidence, seed) for signal in SIGNALS.values()}
+    per_prompt = {name: signal.per_prompt for name, signal in signals.items() if signal.per_prompt is not None}
     known = {name: values[prompts.labelled] for name, values in prompts.features.items()}
-    scores = prompts.panel.scores
-    unit = bool(scores.min() >= 0 and scores.max() <= 1)
-    return JudgeStudy(
-        prompts,
-        signals,
-        tuple(routed_share(outcomes.gain, outcomes, one, confidence=confidence) for one in shares),
-        _bounds(signals, prompts, [one for one in shares if one < 1], confidence, seed),
-        gain_grid(known["margin"], known["level"], outcomes.gain, w, confidence=confidence) if unit else (),
-        confidence_calibrated(known["margin"], 1 - prompts.wrong, w, confidence=confidence),
-        voi_calibrated(known["margin"], outcomes.gain, w, confidence=confidence),
-        recommend(signals, prompts, share, seed),
+    scores, grid = prompts.panel.scores, None
+    perfect = [routed_share(outcomes.gain, outcomes, at, confidence=confidence) for at in shares]
+    bound = _bounds(per_prompt, prompts, [at for at in shares if at < 1], confidence, seed)
+    if scores.min() >= 0 and scores.max() <= 1:
+        means = gain_grid(known["margin"], known["level"], outcomes.gain, w, confidence=confidence)
+        grid = [[EstimateRecord.of(cell) for cell in row] for row in means]
+    route = JudgeRoute(
+        data=_data(prompts),
+        signals={name: signal.record for name, signal in signals.items()},
+        perfect=[share_record(figures) for figures in perfect],
+        bound=list(bound),
+        gain_by_margin_and_level=grid,
+        confidence_calibrated=confidence_calibrated(known["margin"], 1 - prompts.wrong, w, confidence=confidence),
+        voi_calibrated=voi_calibrated(known["margin"], outcomes.gain, w, confidence=confidence),
+        recommendation=recommend(signals, prompts, share, seed),
+        **given(budget=budget),
     )
+    return route, StudiedJudge(prompts, per_prompt, scale)
 
 
 def _bounds(
-    signals: Mapping[str, SignalStudy], prompts: JudgedPrompts, shares: list[float], confidence: float, seed: int
-) -> dict[float, tuple[Estimate, Estimate]]:
+    signals: Mapping[SignalName, Floats], prompts: JudgedPrompts, shares: list[float], confidence: float, seed: int
+) -> Iterator[PredictedBound]:
     """Bound the lift by what the learnt signals and the tenths of every other one predict."""
-    outcomes = prompts.outcomes
-    known = {name: one.per_prompt for name, one in signals.items() if one.per_prompt is not None}
+    outcomes, known = prompts.outcomes, dict(signals)
     predicted = known.pop("expected_gain", None)
     if predicted is None or np.isnan(predicted).any():
-        return {}
+        return
     others = [
         values if SIGNALS[name].learnt else cross_fitted_means(values, outcomes.gain, outcomes.relative, seed=seed)
         for name, values in known.items()
     ]
-    return {
-        share: routing_bound(
+    for share in shares:
+        bound, achieved = routing_bound(
             predicted, outcomes, share, others=others, signals=list(known.values()), confidence=confidence
         )
-        for share in shares
-    }
-
-
-def _check(found: CalibrationCheck) -> CheckRecord:
-    return CheckRecord(
-        answer=found.answer,
-        reason=found.reason,
-        correlation=EstimateRecord.of(found.correlation),
-        groups=[MarginGroup(margin=margin, mean=EstimateRecord.of(mean)) for margin, mean in found.means],
-    )
+        yield PredictedBound(
+            share=share,
+            bound=EstimateRecord.of(bound),
+            achieved=EstimateRecord.of(achieved),
+            gaussian=gaussian_share(share),
+        )

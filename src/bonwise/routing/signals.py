@@ -48,7 +48,7 @@ LEAST_LABELS = 75
 LEAST_LABELS_WITH_DRAWS = 100
 """The same where it also looks at repeated scores."""
 
-FALLBACK = "interval_width"
+FALLBACK: SignalName = "interval_width"
 """The signal that stands in for a learnt one where labels are too few."""
 
 

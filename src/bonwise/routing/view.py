@@ -25,14 +25,14 @@ from bonwise.report.numbers import (
 )
 from bonwise.report.table_facts import labels_left_out, table_facts
 from bonwise.routing.result import (
-    BudgetRecord,
-    CheckRecord,
+    BudgetSplit,
+    CalibrationCheck,
     JudgeRoute,
     RecommendedRoute,
     RoutedData,
-    RouteDocument,
     RoutedShareRecord,
     RouteSettings,
+    RouteStudy,
     SignalRecord,
 )
 from bonwise.routing.result_router import SignalName
@@ -267,7 +267,7 @@ _NO_INTERVAL = "no interval: "
 _QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger margin mean less to gain?")
 
 
-def describe(document: RouteDocument) -> Part:
+def describe(document: RouteStudy) -> Part:
     """Describe a study of routing: one part per judge, which ends with what to do."""
     settings, several = document.settings, len(document.judges) > 1
     against = "a perfect judge" if settings.reference is None else printable(settings.reference)
@@ -294,13 +294,13 @@ def describe(document: RouteDocument) -> Part:
     )
 
 
-def _verdict(document: RouteDocument) -> Iterator[Part]:
+def _verdict(document: RouteStudy) -> Iterator[Part]:
     answers = {name: _answer(judge.recommendation) for name, judge in document.judges.items()}
     helps = any(one.state == "good" for one in answers.values())
     yield from verdict_of_judges(answers, _LIVE if helps else _NOT_YET)
 
 
-def _facts(document: RouteDocument) -> Iterator[tuple[str, str]]:
+def _facts(document: RouteStudy) -> Iterator[tuple[str, str]]:
     settings = document.settings
     yield "scores", settings.source
     yield "judges", count(len(document.judges))
@@ -378,7 +378,7 @@ def _bound(judge: JudgeRoute, share: float) -> Iterator[Said]:
         )
 
 
-def _check(question: str, found: CheckRecord) -> Said:
+def _check(question: str, found: CalibrationCheck) -> Said:
     evidence = found.correlation
     known = "" if evidence.estimate is None else f": {_with_ends(estimate(evidence), interval(evidence))}"
     return Said("note", f"{question} {found.answer}: {found.reason}{known}")
@@ -410,7 +410,7 @@ def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
         yield Said("finding", sentence)
 
 
-def _budget(found: BudgetRecord | None) -> Iterator[Said]:
+def _budget(found: BudgetSplit | None) -> Iterator[Said]:
     if found is None:
         return
     gain = found.gain

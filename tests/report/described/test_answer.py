@@ -92,7 +92,7 @@ def test_a_watch_says_its_limits_on_its_page_alone(folder, monkeypatch):
 def test_routing_is_green_where_its_interval_excludes_nothing_gained(folder, monkeypatch):
     """The state of a route is that of the part of the lift that it captures."""
     monkeypatch.chdir(folder)
-    document = bw.route("scores.csv").document()
+    document = bw.route("scores.csv")
     captured = document.judges["judge"].recommendation.captured
     (verdict,) = [one for one in describe(document).blocks if isinstance(one, Part) and one.role == "verdict"]
     assert isinstance(captured, EstimateRecord)

@@ -82,7 +82,7 @@ def test_nothing_is_recommended_that_is_not_shown_to_help():
 def test_each_of_several_judges_has_its_answer():
     """The verdict counts judges, so the part of each says what its signal captures, once."""
     one = weak_judge(100)
-    document = bw.route(pd.concat([one, one.assign(judge="other")], ignore_index=True)).document()
+    document = bw.route(pd.concat([one, one.assign(judge="other")], ignore_index=True))
     found = said(document)
     for judge in document.judges.values():
         taken = judge.recommendation
@@ -92,7 +92,7 @@ def test_each_of_several_judges_has_its_answer():
 
 def test_what_to_do_comes_before_the_figures_everywhere():
     """The recommendation comes before any table: in a terminal, on pages, in notebooks and in Markdown."""
-    document = study().document()
+    document = study()
     send = f"are those with the highest {document.judges['weak'].recommendation.signal}, down to"
     for shown in (said(document), words(page(document)), words(notebook(document)), markdown(document)):
         assert shown.replace("\\", "").index(send) < shown.index("corr(signal, gain)")
@@ -101,21 +101,21 @@ def test_what_to_do_comes_before_the_figures_everywhere():
 
 def test_no_line_is_wider_than_a_hundred_columns():
     """In a file, where nothing is left out, each line of the tables fits a hundred columns."""
-    assert max(map(len, text(study().document()).splitlines()[1:])) <= 118
-    tables = [line for line in text(study().document()).splitlines() if "  " in line or set(line) == {"─"}]
+    assert max(map(len, text(study()).splitlines()[1:])) <= 118
+    tables = [line for line in text(study()).splitlines() if "  " in line or set(line) == {"─"}]
     assert max(map(len, tables)) <= 100
 
 
 def test_nothing_that_the_text_says_is_left_out():
     """Every word of the text is on the page."""
-    document = study().document()
+    document = study()
     assert not lost(document)
     assert "95%, clustered by prompt" in words(page(document))
 
 
 def test_captions_carry_the_figures_at_the_share_asked_for():
     """The curve of what is captured names every signal; the values stand between random and perfect."""
-    document = study().document()
+    document = study()
     judge = document.judges["weak"]
     captured, *values = document.drawings
     for name, one in judge.studied.items():
@@ -136,7 +136,7 @@ def test_captions_carry_the_figures_at_the_share_asked_for():
 
 def test_the_signal_to_take_is_drawn_on_top():
     """The recommended signal is the last line of what is captured, and the only one with a band."""
-    document = study().document()
+    document = study()
     captured, value, *_ = document.drawings
     taken = document.judges["weak"].recommendation.signal
     assert [line.label for line in captured.data.curves if line.low] == [taken]
@@ -149,7 +149,7 @@ def test_the_signal_to_take_is_drawn_on_top():
 
 def test_a_signal_without_figures_is_drawn_nowhere():
     """Its reason is in the text; the one to take comes first among the values, then the best of the others."""
-    document = bw.route(weak_judge(100), share=0.1).document()
+    document = bw.route(weak_judge(100), share=0.1)
     assert "disagreement: needs" in said(document)
     names = {line.label for one in document.drawings for line in one.data.curves}
     assert "disagreement" not in names
@@ -160,7 +160,7 @@ def test_each_judge_has_a_part_and_who_was_refused_is_named():
     """Several judges have their own headings and drawings; a judge that could not be studied is said once."""
     one = weak_judge(100)
     both = pd.concat([one, one.assign(judge="other")], ignore_index=True)
-    document = bw.route(both).document()
+    document = bw.route(both)
     shown = page(document)
     assert 'id="route-1"' in shown
     assert 'id="route-2"' in shown
@@ -187,7 +187,7 @@ def test_what_was_left_out_is_counted():
 def test_a_study_stands_beside_an_audit():
     """The page of an audit takes it with its recommendation and its drawings."""
     audit = bw.audit(weak_judge(100)).document()
-    shown = words(whole_page(describe_with(audit, studies=[BesideAudit(whole=[describe(study().document())])])))
+    shown = words(whole_page(describe_with(audit, studies=[BesideAudit(whole=[describe(study())])])))
     assert "10% of the prompts sent on by" in shown
     assert "Captured by share sent on" in shown
 
@@ -205,7 +205,7 @@ def test_names_stay_text():
 
 def test_figures_come_before_tables():
     """All drawings of a judge stand before its first table."""
-    (part,) = (one for one in describe(study().document()).blocks if getattr(one, "anchor", "") == "route-1")
+    (part,) = (one for one in describe(study()).blocks if getattr(one, "anchor", "") == "route-1")
     blocks = [block for one in part.blocks if hasattr(one, "blocks") for block in one.blocks]
     kinds = [type(one).__name__ for one in blocks if type(one).__name__ in {"Drawing", "Table"}]
     assert kinds == sorted(kinds)
@@ -214,7 +214,7 @@ def test_figures_come_before_tables():
 
 def test_the_page_of_an_audit_says_what_routing_brings():
     """The answer leads the part on routing, where its verdict is not the page's."""
-    document = study().document()
+    document = study()
     taken = document.judges["weak"].recommendation
     made = described_with(bw.audit(weak_judge(100)).document(), exhibits(["weak"]), [document])
     (part,) = (one for one in made.blocks if getattr(one, "title", "").startswith("Routing of "))
