@@ -13,7 +13,8 @@ from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.studies.labelled_panels import open_judged
-from bonwise.studies.mix.front import mix_of, study_mix
+from bonwise.studies.mix.engine import mix_of
+from bonwise.studies.mix.front import study_mix
 from bonwise.studies.mix.mixture import OF_PAIRS
 
 NAMES = [e.name for e in ESTIMANDS]

@@ -1,0 +1,203 @@
+"""Would calibrating a judge's scores against labels help selection? Every metric and every pick, before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bonwise.auditing.settings import Settings
+from bonwise.errors import ColumnError, InputError, UsageError
+from bonwise.extras import TREES
+from bonwise.printable import listed, quoted
+from bonwise.stats.sums import Floats
+from bonwise.studies.calibration.judge_calibration import calibrate_judge
+from bonwise.studies.calibration.result import CalibrationJudge, CalibrationSettings, CalibrationStudy
+from bonwise.studies.labelled_panels import LabelledPanels, open_judged
+from bonwise.table.cell_scores import mean_of_judge
+from bonwise.table.facts import JudgeCounts
+from bonwise.table.numbers import first_text_row, parse_numbers
+from bonwise.table.panel import Panel, PromptLeftOut
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.words import holds_texts, text_lengths
+
+if TYPE_CHECKING:
+    from bonwise.table.opening import ScoreSource
+
+__all__ = [
+    "LENGTH",
+    "Covariates",
+    "calibration_of",
+    "calibration_study",
+    "covariates_of",
+]
+
+LENGTH = "length"
+
+_NO_COVARIATES = frozenset({"prompt_id", "candidate", "judge", "judge_score", "oracle_label", "draw", "propensity"})
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """The covariates of a study."""
+
+    table: ScoreTable = field(repr=False)
+    names: tuple[str, ...] = ()
+    """Columns of the table, and ``length``: the characters of the candidate's text, where no column has that name."""
+    pools: str | Path | None = field(default=None, repr=False)
+    """Where the texts are; otherwise they are those of the table."""
+
+    def join(self, panel: Panel) -> tuple[Panel, Floats]:
+        """Return the prompts of a panel that hold every covariate, and the values, shape (cells, covariates).
+
+        The others are dropped, each with its reason.
+        """
+        columns = [self._values(panel, name) for name in self.names]
+        values = np.column_stack(columns) if columns else np.empty((len(panel.scores), 0))
+        starts = np.cumsum(panel.sizes) - panel.sizes
+        lacking = np.logical_or.reduceat(np.isnan(values), starts, axis=0)
+        complete: npt.NDArray[np.bool_] = ~np.asarray(lacking.any(axis=1))
+        dropped = [
+            PromptLeftOut(str(panel.prompt_ids[x]), f"no {self.names[int(lacking[x].argmax())]} of a candidate")
+            for x in np.flatnonzero(~complete).tolist()
+        ]
+        return panel.keep(complete, dropped), values[np.repeat(complete, panel.sizes)]
+
+    def _values(self, panel: Panel, name: str) -> Floats:
+        if name in self.table.frame.columns:
+            return _column(self.table, panel, name)
+        return text_lengths(self.table, panel, self.pools)
+
+
+def covariates_of(table: ScoreTable, named: Sequence[str], pools: str | Path | None) -> Covariates:
+    """Find the covariates that were asked for; where none is named, the length, if the texts are known.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    named : sequence of str
+        Numeric columns, or ``length``.
+    pools : str or pathlib.Path, optional
+        Where the texts are; otherwise they are those of a column ``text`` or ``response``.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        No such column, one without numbers, one that is no covariate, or a length without texts.
+    """
+    with_texts = pools is not None or holds_texts(table)
+    names = tuple(dict.fromkeys(named)) or ((LENGTH,) if with_texts else ())
+    for name in names:
+        _refuse(table, name, with_texts=with_texts)
+    return Covariates(table, names, pools)
+
+
+def _refuse(table: ScoreTable, name: str, *, with_texts: bool) -> None:
+    columns = table.frame.columns
+    if name in _NO_COVARIATES:
+        raise UsageError(
+            f"{table.source}: {name} is no covariate", hint="name what is known of a candidate beside it"
+        )
+    if name not in columns:
+        if name == LENGTH and with_texts:
+            return
+        if name == LENGTH:
+            raise UsageError(
+                f"{table.source}: the length needs the texts of the candidates",
+                hint="give --pools POOLS.jsonl, or a table with a column text",
+            )
+        numeric = [one for one in table.strata if first_text_row(table.frame[one]) is None]
+        hint = (
+            f"the columns of numbers are {listed(numeric)}" if numeric else "the table has no column of numbers left"
+        )
+        raise ColumnError(f"{table.source}: no column named {quoted(name)} to serve as covariate", hint=hint)
+    row = first_text_row(table.frame[name])
+    if row is not None:
+        raise ColumnError(
+            f"{table.source}: the covariate {quoted(name)} holds text in row {row}", hint="a covariate is a number"
+        )
+
+
+def _column(table: ScoreTable, panel: Panel, name: str) -> Floats:
+    """Return a column at the cells of a judge, averaged over its rows of a cell as its scores are."""
+    values = parse_numbers(table.frame[name], role=name, source=table.source)
+    return mean_of_judge(table, panel, values, panel.judge)
+
+
+def calibration_study(
+    source: ScoreSource,
+    options: ReadingOptions,
+    *,
+    covariates: str | Sequence[str],
+    pools: str | Path | None,
+    folds: int,
+    confidence: float,
+    seed: int,
+) -> CalibrationStudy:
+    """Calibrate each judge's scores against the labels, and tell what that does to its picks."""
+    settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
+    judged = open_judged(source, settings, options)
+    return calibration_of(
+        judged, covariates=(covariates,) if isinstance(covariates, str) else covariates, pools=pools, folds=folds
+    )
+
+
+def calibration_of(
+    judged: LabelledPanels, *, covariates: Sequence[str] = (), pools: str | Path | None = None, folds: int = 5
+) -> CalibrationStudy:
+    """Calibrate judges whose prompts are laid out already; the parameters are those of `study_calibration`.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Fewer than 2 folds, a covariate that is none, or no judge with enough prompts.
+    """
+    if folds < 2:
+        raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
+    joined = covariates_of(judged.table, covariates, pools)
+    if joined.names:
+        TREES.require("calibrating with covariates")
+    judges: dict[str, CalibrationJudge] = {}
+    refused = dict(judged.not_studied)
+    for name in judged.panels:
+        try:
+            judges[name] = _calibrated(judged, name, joined, folds)
+        except InputError as error:
+            refused[name] = error.message
+    if not judges:
+        first, reason = next(iter(refused.items()))
+        raise InputError(
+            f"{judged.table.source}: no judge can be calibrated; {first!r}: {reason}", hint="see bonwise doctor"
+        )
+    settings = judged.settings_as(
+        CalibrationSettings,
+        folds=folds,
+        covariates=list(joined.names),
+        pools=None if pools is None else str(pools),
+    )
+    return CalibrationStudy(settings=settings, judges=judges, not_studied=refused)
+
+
+def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> CalibrationJudge:
+    panel, values = covariates.join(judged.panels[name])
+    if len(panel.sizes) < 2 * folds:
+        lost = len(judged.panels[name].sizes) - len(panel.sizes)
+        without = f"; {lost:,} {'lacks' if lost == 1 else 'lack'} a covariate" if lost else ""
+        raise InputError(f"{folds} folds need {2 * folds} labelled prompts, and it has {len(panel.sizes)}{without}")
+    columns = dict(zip(covariates.names, values.T, strict=True))
+    counts = _counts(judged, name, panel)
+    return calibrate_judge(panel, columns, judged.settings, data=counts, folds=folds, prompts=judged.prompts[name])
+
+
+def _counts(judged: LabelledPanels, name: str, panel: Panel) -> JudgeCounts:
+    """Return the counts of a judge, those left out for lack of a covariate among the dropped."""
+    dropped = Counter(judged.counts_as(JudgeCounts, name).dropped)
+    dropped.update(one.reason for one in panel.dropped[len(judged.panels[name].dropped) :])
+    rows = int(panel.sizes.sum())
+    return judged.counts_as(JudgeCounts, name, prompts=len(panel.sizes), rows=rows, dropped=dict(dropped))
