@@ -10,7 +10,7 @@ from auditing.tables import table
 from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
 from bonwise.report.numbers import estimate, with_interval
-from bonwise.studies.requirements import front as requirements
+from bonwise.studies.requirements import engine as requirements
 from bonwise.studies.requirements.front import study_requirements
 from bonwise.studies.requirements.noisy_oracle import Afforded
 from bonwise.testing import simulate
