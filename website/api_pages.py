@@ -16,34 +16,34 @@ __all__ = ["api_pages", "families"]
 
 @dataclass(frozen=True)
 class Family:
-    """A page of public names.
-
-    Parameters
-    ----------
-    title, about : str
-        Heading, and the sentence below it.
-    homes : tuple of str
-        Packages below ``bonwise`` where its names are defined; the longest match counts.
-    """
+    """A page of public names."""
 
     title: str
+    """Its heading."""
     about: str
+    """The sentence below the heading."""
     homes: tuple[str, ...]
+    """Packages and modules below ``bonwise`` where its names are defined; the longest match counts."""
 
 
 _FAMILIES = {
     "auditing": Family(
         "Auditing",
         "Audit a judge, logged picks or stated confidence against labels, and read a result back from JSON.",
-        ("auditing", "documents"),
+        (
+            *("auditing", "comparing", "confidence", "doctoring", "watching", "loading"),
+            *("votes.preferences", "votes.preferences_result"),
+        ),
     ),
     "studies": Family(
         "Studies",
         "What recovery takes, how to ask a judge, what calibration changes, what easy candidates hide, votes.",
-        ("auditing.studies", "planning.studies"),
+        ("studies", "votes"),
     ),
     "judges": Family(
-        "Judges", "What scores candidates, what a judge returns, and judges by name.", ("judges", "data.verdicts")
+        "Judges",
+        "What scores candidates, what a judge returns, and judges by name.",
+        ("judges", "stacks.judge", "table.verdicts"),
     ),
     "selection": Family("Selection", "Pick the best of the candidates of one prompt or of many.", ("selection",)),
     "strategies": Family(
@@ -53,20 +53,26 @@ _FAMILIES = {
             "selection.strategies",
             "selection.protocol",
             "selection.registry",
-            "stats.draw_model",
+            "selection.learnt_draws",
         ),
     ),
-    "runs": Family("Runs", "Score or select many pools, with progress, limits and resumption.", ("runs",)),
+    "runs": Family(
+        "Runs",
+        "Score or select many pools, with progress, limits and resumption.",
+        ("selection.many_pools", "selection.run"),
+    ),
     "routing": Family("Routing", "Send the prompts to a stronger judge where it brings most.", ("routing",)),
     "planning": Family(
         "Planning and labels",
         "How many labels, which ones, and when they are enough.",
-        ("planning", "data.label_design"),
+        ("planning", "labels", "monitoring", "table.label_design"),
     ),
     "factors": Family(
-        "Several judges", "Weigh several judges by labels; fuse their ratings with few human ratings.", ("factors",)
+        "Several judges",
+        "Weigh several judges by labels; fuse their ratings with few human ratings.",
+        ("factors", "stacks"),
     ),
-    "data": Family("Tables and pools", "What the functions read.", ("data",)),
+    "data": Family("Tables and pools", "What the functions read.", ("table", "factors.ratings")),
     "errors": Family("Errors", "What is raised where the input, a judge, a call or the ledger fails.", ("errors",)),
 }
 _OTHER = Family("Other", "Public names of no other page.", ())
@@ -128,7 +134,7 @@ def _testing() -> MadePage:
 
 
 def _hosts() -> MadePage:
-    rules = {"generation", "reranking", "selectors", "totals", "trail", "mcp_server", "pytest_audit"}
+    rules = {"adapters", "generation", "reranking", "mcp_server", "pytest_audit"}
     modules = [one.name for one in iter_modules(bonwise.hosts.__path__) if one.name not in rules]
     parts = [f"::: bonwise.hosts.{name}\n    options:\n      show_root_full_path: true\n" for name in modules]
     shared = "::: bonwise.hosts.generation.BestOfN\n"

@@ -12,47 +12,27 @@ from bonwise.results import FrameRow
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
 
-__all__ = ["MODEL", "ShortlistDocument", "ShortlistJudge", "ShortlistSettings"]
+__all__ = ["MODEL", "ShortlistJudge", "ShortlistSettings", "ShortlistStudy"]
 
 
 class ShortlistJudge(StudyJudge):
-    """What was found of one judge.
-
-    Parameters
-    ----------
-    data : JudgeCounts
-    held : EstimateRecord
-        Share of the prompts where a best candidate is on the shortlist.
-    sentences : list of str
-    """
+    """What was found of one judge."""
 
     data: JudgeCounts
     held: EstimateRecord
+    """Share of the prompts where a best candidate is on the shortlist."""
     sentences: list[str]
 
 
 class ShortlistSettings(StudySettings):
-    """What was asked for.
-
-    Parameters
-    ----------
-    keep : int
-        Places on the shortlist.
-    """
+    """What was asked for."""
 
     keep: Annotated[int, Field(ge=1)]
+    """Places on the shortlist."""
 
 
-class ShortlistDocument(StudyDocument):
-    """How often the shortlist of each judge holds a best candidate.
-
-    Parameters
-    ----------
-    study : {"shortlist"}
-    settings : ShortlistSettings
-    judges : dict of str to ShortlistJudge
-    not_studied : dict of str to str
-    """
+class ShortlistStudy(StudyDocument):
+    """How often the shortlist of each judge holds a best candidate."""
 
     study: Literal["shortlist"] = "shortlist"
     settings: ShortlistSettings
@@ -66,4 +46,4 @@ class ShortlistDocument(StudyDocument):
             yield {"judge": name, **judge.held.to_dict()}
 
 
-MODEL = ShortlistDocument
+MODEL = ShortlistStudy

@@ -2,53 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
+import numpy as np
+import numpy.typing as npt
+
 from bonwise.auditing.settings import Settings
-from bonwise.documented import DocumentedResult
-from bonwise.documents.studies.shortlist import ShortlistDocument, ShortlistJudge, ShortlistSettings
 from bonwise.estimates import EstimateRecord
 from bonwise.flags import Flag
-from bonwise.stats.shortlist import shortlist_recall
+from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.jackknife import Scatter
+from bonwise.stats.laws import EffectiveShare
+from bonwise.stats.sums import Floats
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.registration import SOURCE, Study, WithAudit
+from bonwise.studies.shortlist.result import ShortlistJudge, ShortlistSettings, ShortlistStudy
 from bonwise.table.checks import CONFIDENCE
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from bonwise.table.opening import ScoreSource
 
-__all__ = ["STUDY", "ShortlistStudy", "shortlist_of", "study_shortlist"]
-
-
-@dataclass(frozen=True, eq=False)
-class ShortlistStudy(DocumentedResult):
-    """How often the shortlist of each judge holds a best candidate.
-
-    Parameters
-    ----------
-    judges : mapping of str to ShortlistJudge
-    not_studied : mapping of str to str
-        The judges without a prompt to study them on, and why.
-    settings : ShortlistSettings
-    """
-
-    judges: Mapping[str, ShortlistJudge]
-    not_studied: Mapping[str, str]
-    settings: ShortlistSettings = field(repr=False)
-
-    def document(self) -> ShortlistDocument:
-        """Return the document of schema ``bonwise.study/1``, study ``shortlist``."""
-        return ShortlistDocument(settings=self.settings, judges=dict(self.judges), not_studied=dict(self.not_studied))
+__all__ = ["STUDY", "shortlist_of", "study_shortlist"]
 
 
 @opens_a_table
 def study_shortlist(
-    source: Annotated[str | Path | pd.DataFrame, SOURCE],
+    source: Annotated[ScoreSource, SOURCE],
     *,
     keep: Annotated[int, Flag("Places on the shortlist.")] = 2,
     confidence: float = CONFIDENCE,
@@ -58,7 +40,7 @@ def study_shortlist(
 
     Parameters
     ----------
-    source : str, pathlib.Path, pandas.DataFrame or ScoreTable
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
     keep : int
         Places on the shortlist.
     confidence : float
@@ -73,17 +55,36 @@ def study_shortlist(
 
 def shortlist_of(judged: LabelledPanels, *, keep: int = 2) -> ShortlistStudy:
     """Make the study on judges whose table is open."""
-    found = {}
+    judges = {}
     for name, panel in judged.panels.items():
         held = shortlist_recall(
             panel.scores, panel.labels, panel.sizes, keep=keep, confidence=judged.settings.confidence
         )
-        found[name] = ShortlistJudge(
+        judges[name] = ShortlistJudge(
             data=judged.counts_as(JudgeCounts, name),
             held=EstimateRecord.of(held.with_method(judged.methods[name])),
             sentences=[f"The {keep} highest scores hold a best candidate in {held.estimate:.0%} of the prompts."],
         )
-    return ShortlistStudy(found, judged.not_studied, judged.settings_as(ShortlistSettings, keep=keep))
+    settings = judged.settings_as(ShortlistSettings, keep=keep)
+    return ShortlistStudy(settings=settings, judges=judges, not_studied=dict(judged.not_studied))
 
 
-STUDY = Study(study_shortlist, ShortlistDocument, with_audit=WithAudit("Shortlists", shortlist_of))
+def shortlist_recall(
+    scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, keep: int, confidence: float
+) -> Estimate:
+    """Estimate the share of prompts with a best candidate among the `keep` highest scores.
+
+    Candidates that tie for the last place are all on the shortlist.
+    """
+    ends = np.cumsum(sizes)[:-1]
+    held = [
+        float(labels_[(scores_[:, None] < scores_).sum(1) < keep].max() == labels_.max())
+        for scores_, labels_ in zip(np.split(scores, ends), np.split(labels, ends), strict=True)
+    ]
+    n, value = len(held), float(np.mean(held))
+    se = float(np.std(held, ddof=1) / n**0.5) if n > 1 else np.nan
+    law = EffectiveShare(value, se, n - 1.0, (0.0, 1.0)) if 0 < value < 1 else None
+    return from_jackknife(value, Scatter(se, n - 1.0), n, (0.0, 1.0), confidence, exact=None, law=law)
+
+
+STUDY = Study(study_shortlist, ShortlistStudy, with_audit=WithAudit("Shortlists", shortlist_of))

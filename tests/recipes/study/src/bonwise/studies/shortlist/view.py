@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bonwise.documents.studies.shortlist import ShortlistDocument, ShortlistJudge
 from bonwise.printable import printable
 from bonwise.report.blocks import Column, Part, Said, Table
 from bonwise.report.numbers import counted, estimate, interval, interval_title
 from bonwise.studies.description import DescribedStudy
+from bonwise.studies.shortlist.result import ShortlistJudge, ShortlistStudy
 
 __all__ = ["described"]
 
 
-def described(document: ShortlistDocument) -> DescribedStudy:
+def described(document: ShortlistStudy) -> DescribedStudy:
     """Describe what shortlists hold: one part per judge."""
     settings = document.settings
     columns = (Column("places", "name"), Column("held"), Column(interval_title(settings.confidence)))
