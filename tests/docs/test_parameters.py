@@ -31,7 +31,6 @@ MEANS = {
     "question": "of a kind of study",
     "resamples": "of what the function draws",
     "seed": "of what the function draws",
-    "sentences": "of one result",
     "source": "of a kind of table",
     "temperature": "of a first score, or of a further one",
     "ties": "of votes, in each kind of study",
