@@ -31,5 +31,5 @@ print(f"recovery {recovery.estimate:.2f}, interval {recovery.low:.2f} to {recove
 print(f"as a picker this judge is {audit.verdict.level}")
 
 # A gate for continuous integration: met, not met or inconclusive.
-(gate,) = audit.check({"recovery": 0.1})
+(gate,) = audit.check({"recovery": 0.1}).gates
 print(gate.sentence)

@@ -91,6 +91,7 @@ def sheet(folder):
 
 
 RESULTS = {
+    "audit": lambda _: bw.audit(arena()).check({"recovery": 0.1}),
     "compare": compared_picks,
     "confidence": stated,
     "doctor": lambda _: bw.doctor(arena(12)),

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bonwise.auditing.front import Audit as Audit
     from bonwise.auditing.front import audit as audit
+    from bonwise.auditing.result import Audit as Audit
     from bonwise.comparing.front import compare as compare
     from bonwise.comparing.result import PickComparison as PickComparison
     from bonwise.confidence.front import audit_confidence as audit_confidence

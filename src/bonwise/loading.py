@@ -83,7 +83,7 @@ def load(path: str | Path) -> Document:
     Returns
     -------
     Document
-        Of the class of its schema: an audit is an ``AuditDocument``. It has the JSON keys as attributes, and
+        Of the class of its schema: an audit is an ``Audit``. It has the JSON keys as attributes, and
         ``str()``, ``to_html``, ``to_markdown`` and ``to_frame``. It holds no table of scores.
 
     Raises

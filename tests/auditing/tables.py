@@ -30,6 +30,11 @@ def table(prompts, judge="judge"):
     return frame.astype({"judge_score": float, "oracle_label": float})
 
 
+def parts(audit):
+    """Return what an audit was computed from."""
+    return audit.source_of("this")
+
+
 def cohort(n, seed=20261121, unlabelled=0):
     """Return a simulated table, the last prompts of it without labels."""
     frame = simulate("arena", n=n, seed=seed).frame()

@@ -41,7 +41,7 @@ def labelled(n=60, annotators=3, noise=0.7, judge_noise=1.0, seed=20261124, cand
 
 def found_of(frame, **options):
     """Audit a table and return what it says of annotators."""
-    return bw.audit(frame, **options).document().annotators
+    return bw.audit(frame, **options).annotators
 
 
 class TestByHand:
@@ -231,8 +231,8 @@ def test_several_judges_and_clusters():
 def test_one_label_per_candidate_changes_nothing():
     """A table with one label per candidate has no such part, whoever is named beside the labels."""
     frame = labelled(n=20, annotators=1)
-    alone = bw.audit(frame.drop(columns="annotator")).document().to_dict()
-    named = bw.audit(frame).document().to_dict()
+    alone = bw.audit(frame.drop(columns="annotator")).to_dict()
+    named = bw.audit(frame).to_dict()
     assert "annotators" not in alone
     assert alone["metrics"] == named["metrics"]
 

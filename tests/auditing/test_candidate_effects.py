@@ -35,7 +35,7 @@ def prefers(n=200, planted=0.5, seed=20261123):
 
 def effects_of(frame, **options):
     """Audit a table and return its effects by attribute."""
-    found = bw.audit(frame, **options).document()["candidate_effects"]
+    found = bw.audit(frame, **options)["candidate_effects"]
     return {one.attribute: one for one in found.effects}
 
 
@@ -93,7 +93,7 @@ def test_lengths_of_texts_are_those_of_a_column(tmp_path):
 def test_without_such_columns_nothing_is_said():
     """A table that tells nothing of candidates has no such part, in no form."""
     found = bw.audit(prefers(30).drop(columns=["length", "family", "position"]))
-    assert "candidate_effects" not in found.document()
+    assert "candidate_effects" not in found
     assert "at equal label" not in str(found)
 
 
@@ -164,7 +164,7 @@ def test_a_place_that_goes_with_the_name_is_told():
     fixed = frame.assign(position=np.tile([1, 2, 3, 4], 60))
     caveat = "Each candidate name always has the same place"
     for table, told in ((fixed, True), (frame, False)):
-        notes = bw.audit(table).document()["candidate_effects"].notes
+        notes = bw.audit(table)["candidate_effects"].notes
         assert any(note.startswith(caveat) for note in notes) is told
 
 
@@ -172,7 +172,7 @@ def test_some_labels_are_told():
     """Effects rest on prompts that are labelled whole, and the output says so."""
     frame = prefers(100)
     frame.loc[frame.index[-80:], "oracle_label"] = np.nan
-    found = bw.audit(frame).document()["candidate_effects"]
+    found = bw.audit(frame)["candidate_effects"]
     assert found.notes[-1] == "These figures describe the 80 of 100 prompts that are labelled whole."
     assert {one.score.method for one in found.effects if one.score} == {"labelled_only"}
 
@@ -211,7 +211,7 @@ def test_several_judges_have_families_of_their_own():
     first = prefers(60).assign(judge="a")
     second = prefers(60, planted=0).assign(judge="b")
     both = pd.concat([first, second])
-    found = bw.audit(both, judge_family={"a": "Acme", "b": "Other"}).document()
+    found = bw.audit(both, judge_family={"a": "Acme", "b": "Other"})
     mine, theirs = (found.judges[name].candidate_effects.effects[1] for name in "ab")
     assert mine.score == effects_of(prefers(60), judge_family="Acme")["family"].score
     assert theirs.score == effects_of(prefers(60, planted=0), judge_family="Other")["family"].score
@@ -221,5 +221,5 @@ def test_a_length_that_is_text_stays_a_stratum():
     """A column of that name that holds words is a stratum as before."""
     frame = prefers(40).assign(length=np.repeat(["short", "long"], 80))
     found = bw.audit(frame)
-    assert "length" not in found.columns
+    assert "length" not in found.settings.columns
     assert "length" in found.table.strata

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from auditing.tables import cohort, table, two_judges
+from auditing.tables import cohort, parts, table, two_judges
 from bonwise.auditing.drawn_labels import audit_candidate_labels
 from bonwise.auditing.front import audit
 from bonwise.auditing.settings import Settings
@@ -330,7 +330,7 @@ def test_another_judge_serves_as_covariate(rule):
     assert document["sampling"]["further_judges"] == ["second"]
     assert "second serves as covariate: the design was drawn for first" in str(found)
     metric = "gain" if rule == "pair" else "value_judge"
-    (gate,) = found.check({metric: -1.0})
+    (gate,) = found.check({metric: -1.0}).gates
     assert (gate.judge, gate.state) == ("first", "met")
     alone = audit_of(rule, frame[frame["judge"] == "first"])
     assert found[metric].se < alone[metric].se
@@ -364,9 +364,9 @@ def test_gates_count_prompts_and_the_labels_they_take(rule, each):
     """An open gate names further prompts, one label each for picks and two for pairs, and those the table lacks."""
     found = audit_of(rule, cohort(200))
     metric = "gain" if rule == "pair" else "value_judge"
-    low, estimate = found[metric].bounds(0.9)[0], found[metric].estimate
-    (near,) = found.check({metric: (9 * low + estimate) / 10})
-    (far,) = found.check({metric: (low + 9 * estimate) / 10})
+    low, estimate = parts(found).judges["judge"].metrics[metric].bounds(0.9)[0], found[metric].estimate
+    (near,) = found.check({metric: (9 * low + estimate) / 10}).gates
+    (far,) = found.check({metric: (low + 9 * estimate) / 10}).gates
     for gate in (near, far):
         assert abs(gate.more_labels - each * gate.more_prompts) <= 1
         assert f"about {gate.more_prompts:,} more prompts ({gate.more_labels:,} candidate labels)" in gate.sentence
@@ -379,7 +379,7 @@ def test_gates_count_prompts_and_the_labels_they_take(rule, each):
 
 def panel_top_tied(found):
     """Mark the prompts of an audit that the judge ties entirely."""
-    panel = found.judges["judge"].labelling.panel
+    panel = parts(found).judges["judge"].labelling.panel
     return np.ptp(panel.scores.reshape(-1, 4), axis=1) < 1e-9
 
 

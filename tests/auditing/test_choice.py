@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from auditing.tables import two_judges
+from auditing.tables import parts, two_judges
 from auditing.test_compare import HAND_LABELS, both, judged, line
 from auditing.test_comparison import several_judges, with_gaps
 from bonwise.auditing.front import audit
@@ -23,7 +23,7 @@ def five():
 def test_the_best_judge_is_named_with_an_interval_that_holds_after_the_choice(five):
     """Its lower end is lower than before the choice, its upper end the same."""
     for metric in ("recovery", "gain"):
-        one, found = five.choice[metric], five.judges["j4"].metrics[metric]
+        one, found = five.choice[metric], parts(five).judges["j4"].metrics[metric]
         assert one.best == ["j4"]
         assert (one.estimate, *one.before) == (found.estimate, found.low, found.high)
         assert one.after[0] < one.before[0] < one.before[1] == one.after[1]
@@ -36,7 +36,7 @@ def test_simultaneous_intervals_hold_the_pointwise_ones(five):
         assert 0.95 < one.confidences.simultaneous < 1 - 0.05 / 5 + 0.002
         assert one.confidences.simultaneous < one.confidences.differences < 1 - 0.05 / 10 + 0.002
         for name, ends in one.simultaneous.items():
-            alone = five.judges[name].metrics[metric]
+            alone = parts(five).judges[name].metrics[metric]
             assert ends[0] < alone.low < alone.high < ends[1]
             assert tuple(ends) == alone.bounds(one.confidences.simultaneous)
 
@@ -141,7 +141,7 @@ METHODS = {
 def test_influences_are_those_of_the_standard_error(design):
     """Their sum of squares is the variance, whatever part of the labels is there."""
     found = audit(in_part(design), design=design if design in ("uniform", "cells") else None)
-    for judge in found.judges.values():
+    for judge in parts(found).judges.values():
         assert judge.metrics["gain"].method == METHODS[design]
         for metric in ("gain", "recovery"):
             size = float(np.sqrt(np.sum(judge.influences.by_metric[metric] ** 2)))
@@ -169,7 +169,7 @@ def test_judges_that_scored_other_prompts_are_compared_too():
     """Each on its own prompts, the differences on common ones."""
     found = audit(with_gaps(several_judges(100)))
     one = found.choice["recovery"]
-    assert len({len(judge.influences.units) for judge in found.judges.values()}) > 1
+    assert len({len(judge.influences.units) for judge in parts(found).judges.values()}) > 1
     assert one.best == ["j4"]
     assert one.after is not None
 

@@ -28,8 +28,8 @@ def test_clusters_are_the_units_of_every_interval():
         one, other = together[name], alone[name]
         assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9), name
         assert apart[name].high - apart[name].low < 0.8 * (one.high - one.low), name
-    assert together.check({"gain": 0})[0].state == alone.check({"gain": 0})[0].state
-    assert together.document().judges["judge"].data.clusters.clusters == 120
+    assert together.check({"gain": 0}).gates[0].state == alone.check({"gain": 0}).gates[0].state
+    assert together.judges["judge"].data.clusters.clusters == 120
 
 
 def test_differences_of_judges_take_clusters():
@@ -62,13 +62,13 @@ def test_few_clusters_are_told_and_too_few_settle_nothing():
     notes = {}
     for size in (3, 4, 8, 16):
         found = bw.audit(grouped(frame, size))
-        notes[size] = found.document().judges["judge"].data.clusters.notes
+        notes[size] = found.judges["judge"].data.clusters.notes
     assert notes[3] == []
     assert notes[4][0].startswith("Few clusters (15): intervals rest")
     assert notes[8][0].startswith("Few clusters (8): intervals of within_r")
     assert notes[16][0].startswith("Too few clusters")
     assert found["gain"].low is None
-    assert found.check({"gain": 0})[0].state == "inconclusive"
+    assert found.check({"gain": 0}).gates[0].state == "inconclusive"
     assert "Too few clusters" in str(found)
 
 
@@ -146,7 +146,7 @@ def test_clusters_may_stand_in_the_label_file(apart):
     found = bw.audit(scores, labels=labels, columns=columns)
     whole = bw.audit(scores.merge(labels), columns=columns)
     assert (found["gain"].low, found["gain"].high) == (whole["gain"].low, whole["gain"].high)
-    assert found.document().judges["judge"].data.clusters.clusters == 20
+    assert found.judges["judge"].data.clusters.clusters == 20
 
 
 def test_clusters_in_both_files_are_refused(apart):
@@ -189,5 +189,5 @@ def test_picks_take_the_clusters_of_their_labels(tmp_path):
     both = bw.compare(*files, labels=table)
     once = bw.compare(*files, labels=table[table["prompt_id"].str.endswith("x")].drop(columns="cluster"))
     for name in ("gain", "value_judge"):
-        mine, alone = (found.document().differences[name] for found in (both, once))
+        mine, alone = (found.differences[name] for found in (both, once))
         assert (mine.low, mine.high) == pytest.approx((alone.low, alone.high), abs=1e-9)

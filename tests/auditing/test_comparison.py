@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auditing.tables import cohort
+from auditing.tables import cohort, parts
 from bonwise.auditing import comparison
 from bonwise.auditing.front import audit
 from bonwise.auditing.judge_metrics import panel_level_bias
@@ -66,7 +66,7 @@ def test_what_is_computed_once_per_judge_gives_the_same_differences(options, gap
     frame = several_judges(120)
     found = audit(with_gaps(frame) if gaps else frame, **options)
     settings = Settings(**options)
-    pairs = list(combinations(found.judges.values(), 2))
+    pairs = list(combinations(parts(found).judges.values(), 2))
     assert len(found.comparisons) == len(pairs) == JUDGES * (JUDGES - 1) // 2
     for (first, second), pair in zip(pairs, found.comparisons, strict=True):
         assert pair.differences == one_pair(first, second, settings), (first.judge, second.judge)
@@ -80,7 +80,7 @@ def test_a_sample_of_labels_gives_the_same_differences():
     labelled = frame["prompt_id"].map({prompt: at % 4 == 0 or at % 8 == 1 for at, prompt in enumerate(drawn)})
     frame.loc[~labelled, "oracle_label"] = np.nan
     found = audit(frame)
-    pairs = combinations(found.judges.values(), 2)
+    pairs = combinations(parts(found).judges.values(), 2)
     for (first, second), pair in zip(pairs, found.comparisons, strict=True):
         assert pair.differences["recovery"].method == "weighted"
         assert pair.differences == one_pair(first, second, Settings())
@@ -90,7 +90,7 @@ def test_many_prompts_are_worked_on_in_parts(monkeypatch):
     """Leaving prompts out in parts, the last of them short, gives the figures of the pair alone too."""
     monkeypatch.setattr(jackknife, "_CHUNK", 37)
     found = audit(several_judges(120))
-    for (first, second), pair in zip(combinations(found.judges.values(), 2), found.comparisons, strict=True):
+    for (first, second), pair in zip(combinations(parts(found).judges.values(), 2), found.comparisons, strict=True):
         assert pair.differences == one_pair(first, second, Settings())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auditing.tables import cohort, table, two_judges
+from auditing.tables import cohort, parts, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.errors import UsageError
 
@@ -17,12 +17,12 @@ def found():
 
 def one_sided(found, metric):
     """Return the one-sided 95 % bounds of a metric: the ends of its two-sided 90 % interval."""
-    return found[metric].bounds(0.9)
+    return parts(found).judges["judge"].metrics[metric].bounds(0.9)
 
 
 def gate(found, metric, value):
     """Check one gate."""
-    (only,) = found.check({metric: value})
+    (only,) = found.check({metric: value}).gates
     return only
 
 
@@ -93,7 +93,7 @@ def test_more_prompts_than_the_table_holds_are_said():
     found = audit(
         frame.assign(oracle_label=frame["oracle_label"].where(frame["prompt_id"].isin(drawn))), design="uniform"
     )
-    low, estimate = found["value_judge"].bounds(0.9)[0], found["value_judge"].estimate
+    low, estimate = one_sided(found, "value_judge")[0], found["value_judge"].estimate
     sentence = gate(found, "value_judge", (low + 3 * estimate) / 4).sentence
     assert "more than the 120 unlabelled prompts of this table" in sentence
     assert "unlabelled" not in gate(found, "value_judge", (9 * low + estimate) / 10).sentence
@@ -115,7 +115,7 @@ def test_an_unknown_metric_is_refused(found):
 
 def test_every_judge_is_held_against_every_gate():
     """With two judges and two gates there are four outcomes, each with the judge's name."""
-    found = audit(two_judges(200)).check({"recovery": -2, "tie_rate": 2})
+    found = audit(two_judges(200)).check({"recovery": -2, "tie_rate": 2}).gates
     assert {(gate.judge, gate.metric, gate.state) for gate in found} == {
         ("first", "recovery", "met"),
         ("first", "tie_rate", "not met"),
@@ -147,8 +147,9 @@ def test_a_gate_at_0_that_only_t_decides_names_what_would():
     frame = skewed(24, 0)
     frame.loc[frame["prompt_id"].isin([f"p{x}" for x in range(20)]), "oracle_label"] = 1.0
     found = audit(frame, keep_easy=["d"])
-    assert found["gain"].no_gain.law.at(0.9)[0] > 0
-    assert found["gain"].no_gain.z < 1.645
+    dealt = parts(found).judges["judge"].metrics["gain"].no_gain
+    assert dealt.law.at(0.9)[0] > 0
+    assert dealt.z < 1.645
     one = gate(found, "gain", 0.0)
     assert one.state == "inconclusive"
     assert one.low > 0

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auditing.tables import cohort, two_judges
+from auditing.tables import cohort, parts, two_judges
 from bonwise.auditing.front import audit
 from bonwise.errors import UsageError
 
@@ -42,7 +42,7 @@ def test_differences_are_those_of_the_separate_estimates():
 def test_level_biases_differ_within_both_their_errors():
     """The interval of a level-bias difference runs from end to end of the two intervals at half the error each."""
     found = audit(two_judges(150))
-    first, second = (found.judges[name].metrics["level_bias"].bounds(0.975) for name in ("first", "second"))
+    first, second = (parts(found).judges[name].metrics["level_bias"].bounds(0.975) for name in ("first", "second"))
     e = found.comparisons[0].differences["level_bias"]
     assert (e.low, e.high) == pytest.approx((first[0] - second[1], first[1] - second[0]), abs=1e-12)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from auditing.tables import cohort, table, two_judges
+from auditing.tables import cohort, parts, table, two_judges
 from auditing.test_logged import greedy_lines, labels_of, logged
 from bonwise.auditing.front import audit
 from bonwise.comparing.front import compare
@@ -54,8 +54,8 @@ def test_complete_labels_need_no_statement(judges, design):
     plain, stated = audit(frame), audit(frame, design=design)
     for name, judge in plain.judges.items():
         assert stated.judges[name].metrics == judge.metrics
-        assert stated.judges[name].labelling.method == "complete"
-        assert stated.judges[name].cells is None
+        assert parts(stated).judges[name].labelling.method == "complete"
+        assert stated.judges[name].labelled_cells is None
     assert [one.differences for one in stated.comparisons] == [one.differences for one in plain.comparisons]
     assert "the design is not used" in str(stated)
 
@@ -213,7 +213,7 @@ def test_without_whole_prompts_recovery_is_bounded():
     low, high = found.judges["judge"].bounds["recovery"]
     assert low < audit(cohort(400))["recovery"].estimate < high
     assert set(found.to_dict()["bounds"]) == {"value_oracle", "recovery"}
-    states = {gate.metric: gate.state for gate in found.check({"value_judge": 0.05, "recovery": 0.0})}
+    states = {gate.metric: gate.state for gate in found.check({"value_judge": 0.05, "recovery": 0.0}).gates}
     assert states == {"value_judge": "met", "recovery": "inconclusive"}
 
 
@@ -221,9 +221,9 @@ def test_gates_on_all_prompts_are_settled():
     """A gate speaks for all prompts again, and names labels of candidates where it is not settled."""
     frame = strewn(cohort(600))
     found = audit(frame, design="cells")
-    assert found.check({"value_judge": 0.01})[0].state == "met"
-    assert audit(frame).check({"value_judge": 0.01})[0].state == "inconclusive"
-    near = found.check({"recovery": found["recovery"].estimate + 0.3 * found["recovery"].se})[0]
+    assert found.check({"value_judge": 0.01}).gates[0].state == "met"
+    assert audit(frame).check({"value_judge": 0.01}).gates[0].state == "inconclusive"
+    near = found.check({"recovery": found["recovery"].estimate + 0.3 * found["recovery"].se}).gates[0]
     assert near.state == "inconclusive"
     assert 0 < near.more_labels < 4 * near.more_prompts
 
@@ -232,7 +232,7 @@ def test_few_whole_prompts_keep_recovery_open_and_not_the_values():
     """With fewer than 20 prompts labelled whole no gate on recovery is met; values rest on labels of all prompts."""
     found = audit(strewn(cohort(150), share=0.5), design="cells")
     assert found.data["labelled_prompts"] < 20
-    gates = {gate.metric: gate for gate in found.check({"recovery": -5.0, "value_judge": 0.01})}
+    gates = {gate.metric: gate for gate in found.check({"recovery": -5.0, "value_judge": 0.01}).gates}
     assert gates["recovery"].state == "inconclusive"
     assert gates["value_judge"].state == "met"
 

@@ -199,7 +199,7 @@ def test_a_log_that_lacks_more_than_five_percent_of_its_picks_passes_no_gate(tmp
     for line in lines[:owed]:
         line |= {"best": None, "level": [], "decided_by": "owed"}
     found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels_of(frame))
-    met, missed = found.check({"value_judge": -5, "gain": 5})
+    met, missed = found.check({"value_judge": -5, "gain": 5}).gates
     assert (met.state, missed.state) == (state, "not met" if state == "met" else state)
     document = found.to_dict()
     assert (document["data"]["pools"], document["data"]["pools_without_pick"]) == (100, owed)
@@ -216,7 +216,7 @@ def test_a_single_candidate_is_no_missing_pick(tmp_path):
     alone = [{"prompt_id": f"one{x}", "ids": ["a"], "best": None} for x in range(40)]
     found = audit(logged(tmp_path / "picks.jsonl", [*lines, *alone]), labels=labels_of(frame), shape="ragged")
     assert (found.data["pools"], found.data["pools_without_pick"]) == (40, 0)
-    assert {gate.state for gate in found.check({"value_judge": -5})} == {"met"}
+    assert {gate.state for gate in found.check({"value_judge": -5}).gates} == {"met"}
 
 
 def test_what_decided_is_counted_over_the_audited_prompts(tmp_path):

@@ -65,7 +65,7 @@ def test_label_metrics_are_those_of_the_labelled_prompts():
     """Figures against labels are those of an audit of the labelled prompts alone."""
     partial, alone = audit(cohort(200, unlabelled=100)), audit(cohort(100))
     for name in set(partial.metrics) - JUDGE_ONLY:
-        assert partial[name] == alone[name].with_method("labelled_only"), name
+        assert partial[name] == alone[name].model_copy(update={"method": "labelled_only"}), name
 
 
 def test_the_document_says_what_the_figures_describe():
@@ -80,9 +80,11 @@ def test_the_document_says_what_the_figures_describe():
 def test_no_gate_on_all_prompts_passes():
     """However high the estimate, a gate is inconclusive while part of the prompts is unlabelled; others pass."""
     found = audit(cohort(400, unlabelled=200))
-    states = {gate.metric: gate.state for gate in found.check({"value_judge": 0.01, "recovery": -5, "tie_rate": 0.1})}
+    states = {
+        gate.metric: gate.state for gate in found.check({"value_judge": 0.01, "recovery": -5, "tie_rate": 0.1}).gates
+    }
     assert states == {"value_judge": "inconclusive", "recovery": "inconclusive", "tie_rate": "met"}
-    assert {gate.state for gate in audit(cohort(400)).check({"value_judge": 0.01})} == {"met"}
+    assert {gate.state for gate in audit(cohort(400)).check({"value_judge": 0.01}).gates} == {"met"}
 
 
 def test_balance_compares_the_scores_of_both_groups():

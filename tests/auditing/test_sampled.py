@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from auditing.tables import cohort, two_judges
+from auditing.tables import cohort, parts, two_judges
 from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
@@ -57,7 +57,7 @@ def test_a_design_without_gaps_changes_nothing(judges):
     plain, stated = audit(frame), audit(frame, design="uniform")
     for name, judge in plain.judges.items():
         assert stated.judges[name].metrics == judge.metrics
-        assert stated.judges[name].labelling.method == "complete"
+        assert parts(stated).judges[name].labelling.method == "complete"
 
 
 def test_each_metric_says_how_it_was_made():
@@ -80,7 +80,7 @@ def test_the_labelled_prompts_alone_stand_beside_the_estimate():
     mine = some_of(frame, 0.3)
     found, alone = audit(hide(frame, mine), design="uniform"), audit(frame[frame["prompt_id"].isin(mine)])
     for name in OF_INFLUENCE | {"within_r", "kendall_tau"}:
-        assert found[name].labelled_only == alone[name].with_method("labelled_only"), name
+        assert found[name].labelled_only == alone[name].model_copy(update={"method": "labelled_only"}), name
 
 
 def test_random_labels_under_a_design_estimate_the_whole():
@@ -135,7 +135,7 @@ def test_a_draw_with_gaps_stops_speaking_for_all(lacking, method):
     found = audit(hide(frame, drawn(record)[lacking:]), design=record)
     assert found["recovery"].method == method
     assert found.to_dict()["sampling"]["drawn_without_labels"] == lacking
-    gate = found.check({"value_judge": 0.01})[0]
+    gate = found.check({"value_judge": 0.01}).gates[0]
     assert gate.state == ("met" if method == "aipw" else "inconclusive")
     if method == "labelled_only":
         assert "11 of 200 prompts that were drawn" in found.verdict.sentences[1]
@@ -295,7 +295,7 @@ def test_equal_labels_leave_recovery_undefined():
 def test_arena_with_seven_of_ten_prompts_unlabelled(shared):
     """On real data with labels hidden for a random 30 % of prompts the interval covers the complete figure .2126."""
     frame = pd.read_csv(shared / "data" / "arena100" / "scores.csv")
-    complete = audit(frame, exclude="unhelpful").judges["judge"].labelling.panel.prompt_ids
+    complete = parts(audit(frame, exclude="unhelpful")).judges["judge"].labelling.panel.prompt_ids
     lost = np.random.default_rng(20261122).permutation(complete)[: round(0.3 * len(complete))]
     found = audit(hide(frame, set(complete) - set(lost)), exclude="unhelpful", design="uniform")["recovery"]
     assert found.method == "aipw"
@@ -380,7 +380,7 @@ def test_the_level_bias_is_weighted():
     """Under unequal chances the level bias is that of the labels weighted by 1 / pi, and not that of the mixture."""
     frame, record = cohort(600), halves(cohort(600))
     found = audit(hide(frame, drawn(record)), design=record)
-    labelling = found.judges["judge"].labelling
+    labelling = parts(found).judges["judge"].labelling
     known, weights = labelling.panel.keep(labelling.labelled), labelling.sample.weights[labelling.labelled]
     made = [
         level_bias(known.scores, known.labels, known.sizes, known.names, confidence=0.95, seed=0, weights=w).estimate
@@ -407,7 +407,7 @@ def test_one_huge_weight_passes_no_gate():
     assert found["value_judge"].ess < 2
     for name in set(found.metrics) - JUDGE_ONLY:
         assert found[name].low is None, name
-    (gate,) = found.check({"value_judge": -5.0})
+    (gate,) = found.check({"value_judge": -5.0}).gates
     assert gate.state == "inconclusive"
     assert "labels drawn alike" in gate.sentence
 

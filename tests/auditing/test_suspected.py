@@ -40,7 +40,7 @@ def good_table(n, *, seed=2):
 
 def only_gate(found, metric="recovery", value=0.2):
     """Check one gate of one judge."""
-    (gate,) = found.check({metric: value})
+    (gate,) = found.check({metric: value}).gates
     return gate
 
 
@@ -55,7 +55,7 @@ def test_an_unnamed_easy_candidate_makes_no_judge_useful(binary):
     answer = found.verdict.sentences[0]
     for words in ("'bad'", "lowest label", "--control bad", "--keep-easy bad", "the gate is 50%"):
         assert words in answer
-    (suspicion,) = found.document().suspicions
+    (suspicion,) = found.suspicions
     assert (suspicion.kind, suspicion.candidate, suspicion.lowest) == ("easy candidate", "bad", 1.0)
     for record, expected in ((suspicion.with_candidate, found), (suspicion.without_candidate, left_out)):
         assert record.estimate == expected["recovery"].estimate
@@ -91,7 +91,7 @@ def test_systems_are_compared_with_and_without_an_easy_one():
     found = bw.audit(frame, target="system", thresholds={"level_bias": 1})
     assert found.verdict.level == "inconclusive"
     assert "The correlation over all cells is" in found.verdict.sentences[0]
-    assert found.document().suspicions[0].metric == "global_r"
+    assert found.suspicions[0].metric == "global_r"
 
 
 def test_a_weak_judge_stays_weak_and_a_gate_not_met_stays_so():
@@ -187,7 +187,7 @@ def test_a_sample_of_prompts_shows_both_figures():
     frame = easy_table(200)
     unlabelled = [f"p{x:03d}" for x in range(0, 200, 2)]
     frame.loc[frame["prompt_id"].isin(unlabelled), "oracle_label"] = np.nan
-    (suspicion,) = bw.audit(frame, design="uniform").document().suspicions
+    (suspicion,) = bw.audit(frame, design="uniform").suspicions
     left_out = bw.audit(frame, design="uniform", control="bad")
     assert suspicion.without_candidate.estimate == left_out["recovery"].estimate
 
@@ -205,7 +205,7 @@ def test_labels_of_single_candidates_name_the_easy_one_by_its_scores(tmp_path):
     found, kept = bw.audit(scores, **given), bw.audit(scores, **given, keep_easy="bad")
     assert only_gate(kept, "gain", 0.0).state == "met"
     assert only_gate(found, "gain", 0.0).state == "inconclusive"
-    assert found.document().suspicions[0].sentence.startswith("Candidate 'bad' has the lowest score")
+    assert found.suspicions[0].sentence.startswith("Candidate 'bad' has the lowest score")
 
 
 def test_logged_picks_name_the_easy_candidate_too(tmp_path):
@@ -225,12 +225,12 @@ def test_each_of_several_judges_has_its_own_figures():
     frame = easy_table()
     other = frame.assign(judge="better", judge_score=0.9 * frame["oracle_label"])
     found = bw.audit(pd.concat([frame.assign(judge="first"), other], ignore_index=True))
-    without = {name: judge.suspected[0].without_it.estimate for name, judge in found.judges.items()}
+    without = {name: judge.suspicions[0].without_candidate.estimate for name, judge in found.judges.items()}
     assert without["first"] < 0.5
     assert without["better"] == pytest.approx(1)
     assert {judge.verdict.level for judge in found.judges.values()} == {"inconclusive"}
     assert "0 of 2 judges are useful" in " ".join(str(found).split())
-    assert not any(judge.suspected for judge in bw.audit(two_judges(60)).judges.values())
+    assert not any(judge.suspicions for judge in bw.audit(two_judges(60)).judges.values())
 
 
 def test_every_output_says_the_same(capsys, tmp_path):
@@ -283,7 +283,7 @@ def test_the_arena_sample_is_not_carried_by_its_control(shared):
     """The real sample reads useful (66 %) with a deliberately bad candidate, and 21 % without it."""
     found = bw.audit(shared / "data" / "arena100" / "scores.csv")
     assert found.verdict.level == "inconclusive"
-    (suspicion,) = found.document().suspicions
+    (suspicion,) = found.suspicions
     assert suspicion.candidate == "unhelpful"
     assert suspicion.with_candidate.estimate == pytest.approx(0.6564, abs=1e-3)
     assert suspicion.without_candidate.estimate == pytest.approx(0.2126, abs=1e-4)

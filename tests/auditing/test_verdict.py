@@ -6,7 +6,8 @@ import pytest
 
 from auditing.tables import cohort, table, two_judges
 from bonwise.auditing.front import audit
-from bonwise.auditing.verdict import Thresholds, candidate_validity, judge_validity, pick_validity
+from bonwise.auditing.result import Thresholds
+from bonwise.auditing.verdict import candidate_validity, judge_validity, pick_validity
 from bonwise.errors import UsageError
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimate import Estimate
@@ -24,7 +25,7 @@ def verdict(target="best-of-n", thresholds=None, **metrics):
     middling = dict.fromkeys(NAMES, interval(0.2, 0.6))
     return judge_validity(
         {**middling, **metrics},
-        Thresholds().override(thresholds or {}),
+        Thresholds.usual().override(thresholds or {}),
         target,
         against="the oracle labels",
         scope="",
@@ -150,10 +151,10 @@ def test_the_answer_on_systems_has_the_figure_it_rests_on(global_r, bias, answer
 def test_picks_and_labels_of_single_candidates_have_an_answer():
     """Logged picks are named as what picked; of single labels a question on systems has no answer."""
     metrics = dict.fromkeys(NAMES, interval(0.1, 0.3))
-    picks = pick_validity(metrics, Thresholds(), scope="Some.")
+    picks = pick_validity(metrics, Thresholds.usual(), scope="Some.")
     assert picks.sentences[:2] == [f"What picked is weak for best-of-n: it recovers 20% [10%, 30%] {GATED}", "Some."]
     assert list(picks.of_checks()) == list(picks.checks)
-    single = candidate_validity(metrics, Thresholds(), "system", scope="Some.", bounds={"recovery": (-1, 1)})
+    single = candidate_validity(metrics, Thresholds.usual(), "system", scope="Some.", bounds={"recovery": (-1, 1)})
     assert single.sentences[0].startswith(
         "It is not settled whether this judge is useful for comparing systems: labels"
     )
@@ -163,7 +164,7 @@ def test_picks_and_labels_of_single_candidates_have_an_answer():
 def test_four_kinds_of_validity_follow_in_order(scope):
     """Correlation, level, directional and decision validity each have a sentence and a check."""
     given = dict.fromkeys(NAMES, interval(0.2, 0.6))
-    found = judge_validity(given, Thresholds(), "best-of-n", against="the oracle labels", scope=scope)
+    found = judge_validity(given, Thresholds.usual(), "best-of-n", against="the oracle labels", scope=scope)
     said = found.of_checks()
     assert list(found.checks) == list(said) == ["correlation", "level", "directional", "decision"]
     assert [*found.opening, *said.values()] == found.sentences
@@ -244,7 +245,7 @@ def test_a_judge_that_ties_everything_picks_at_random():
 def test_a_judge_as_reference_is_no_oracle(target):
     """Compared with another judge, no sentence speaks of an oracle, and one says with whom there is agreement."""
     found = audit(two_judges(200), oracle="judge:second", target=target)
-    assert found.reference == "second"
+    assert found.settings.reference == "second"
     text = " ".join(found.verdict.sentences).lower()
     assert "oracle" not in text
     assert "correlation with second" in text
@@ -294,7 +295,7 @@ def test_the_deciding_sentence_is_marked(target, metrics, begins, scope):
     """The sentence that the level rests on is marked by its place, wherever the scope moves it."""
     middling = dict.fromkeys(NAMES, interval(0.2, 0.6))
     given = {**middling, **{name: interval(*ends) for name, ends in metrics.items()}}
-    found = judge_validity(given, Thresholds(), target, against="the oracle labels", scope=scope)
+    found = judge_validity(given, Thresholds.usual(), target, against="the oracle labels", scope=scope)
     assert found.sentences[found.to_dict()["deciding"]].startswith(begins)
 
 
@@ -302,5 +303,5 @@ def test_of_labels_of_single_candidates_what_decides_is_marked():
     """Best of n rests on recovery; of whole systems such labels say nothing, and the sentence says so."""
     metrics = dict.fromkeys(NAMES, interval(0.2, 0.6))
     for target, begins in (("best-of-n", "The picks recover"), ("system", "Correlation, level and directional")):
-        found = candidate_validity(metrics, Thresholds(), target, scope="Some.", bounds={"recovery": (-1, 1)})
+        found = candidate_validity(metrics, Thresholds.usual(), target, scope="Some.", bounds={"recovery": (-1, 1)})
         assert found.sentences[found.deciding].startswith(begins)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result import Audit
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import estimate, interval, number
 from browser.opened import NARROW, contrasts, drawings_told, fits, ids_once, unfold
@@ -38,7 +38,7 @@ def figures_are_there(page, document):
     for sentence in document["verdict"]["sentences"][:1]:
         assert sentence in text
     for key in ("recovery", "within_r", "global_r", "top1_accuracy", "tie_rate", "effective_agreement"):
-        metric = AuditDocument.model_validate(document)[key]
+        metric = Audit.model_validate(document)[key]
         name = page.locator("th bdi").filter(has_text=re.compile(rf"^{key}$"))
         row = page.locator("table.metrics tr").filter(has=name)
         cells = " ".join(row.first.inner_text().split())
@@ -208,7 +208,7 @@ def test_paper_shows_the_findings(show, simulated):
             "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
         )
         assert sum(map(int, re.findall(r"\d+", ink)[:3])) < sum(map(int, re.findall(r"\d+", paper)[:3]))
-        recovery = estimate(AuditDocument.model_validate(document).metrics["recovery"], unit_of("recovery"))
+        recovery = estimate(Audit.model_validate(document).metrics["recovery"], unit_of("recovery"))
         assert recovery in page.locator("body").inner_text()
         assert fits(page)
 

@@ -65,7 +65,7 @@ def pages(shared, tmp_path_factory):
 def test_the_first_screen_decides(show, pages, name, screen):
     """Word of 28 px, line of recovery and what to type next stand on the first screen; figures come before tables."""
     path, audit = pages[name]
-    document = audit.document()
+    document = audit
     with show(path, viewport=screen) as page:
         places = page.evaluate(PLACES)
         assert places["letters"] == "28px"
@@ -91,7 +91,7 @@ def test_the_first_screen_decides(show, pages, name, screen):
 def test_the_line_is_drawn_to_scale(show, pages, name):
     """Dot, gate and interval stand where their figures are; below 0 the line goes on to the left."""
     path, audit = pages[name]
-    found = audit.document().metrics["recovery"]
+    found = audit.metrics["recovery"]
     with show(path) as page:
         line = page.locator(".bar-line").first.bounding_box()
         middle = {}

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result import Audit
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import estimate, interval, setting
 from bonwise.testing import simulate
@@ -75,7 +75,7 @@ def test_the_same_command_gives_the_same_bytes(capsys, arena):
 def test_text_shows_what_the_document_holds(capsys, arena):
     """Each metric has a line with its estimate and interval, in the digits of its width."""
     done = typed(capsys, "audit", arena, "--exclude", "unhelpful", "--full", "--json", "-")
-    for name, found in AuditDocument.model_validate_json(done.out).metrics.items():
+    for name, found in Audit.model_validate_json(done.out).metrics.items():
         (line,) = (line for line in done.err.splitlines() if line.split()[:1] == [name])
         assert estimate(found, unit_of(name)) in line, name
         assert interval(found, unit_of(name)) in line, name

@@ -14,7 +14,7 @@ from bonwise.errors import FileError, UsageError
 def document():
     """Return an audit's document with a gate."""
     found = audit(cohort(30))
-    return found.document(found.check({"recovery": 0.1}))
+    return found.check({"recovery": 0.1})
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_a_build_file_that_cannot_be_written_is_named(document, tmp_path, monkey
 def test_junit_needs_gates(tmp_path):
     """Without a gate nothing is written, and the flag that states one is named."""
     with pytest.raises(UsageError, match="--fail-under"):
-        write_junit(audit(cohort(30)).document(), tmp_path / "gates.xml")
+        write_junit(audit(cohort(30)), tmp_path / "gates.xml")
     assert not (tmp_path / "gates.xml").exists()
 
 

@@ -71,7 +71,7 @@ def test_scores_may_be_words_too(capsys, tmp_path, frame):
     """A judge that says pass or fail is read as 1 and 0, and audit and doctor say so; numbers go before words."""
     words = (frame["judge_score"] > 0.5).map({True: "Pass", False: "fail"})
     found = bw.audit(frame.drop(columns="judge_score").assign(verdict=words))
-    assert found.document().settings.readings == {"judge_score": "words, pass = 1, fail = 0"}
+    assert found.settings.readings == {"judge_score": "words, pass = 1, fail = 0"}
     assert "judge_score read as words, pass = 1, fail = 0" in " ".join(str(found).split())
     table = ScoreTable.from_frame(frame.rename(columns={"judge_score": "score"}).assign(verdict=words))
     assert (table.columns["judge_score"], table.readings) == ("score", {})
@@ -145,7 +145,7 @@ def test_an_audit_of_words_is_that_of_0_and_1(capsys, tmp_path, frame, good, bad
     frame.drop(columns="oracle_label").assign(label=words).to_csv(tmp_path / "scores.csv", index=False)
     found, plain = bw.audit(tmp_path / "scores.csv"), bw.audit(frame)
     assert found.to_dict()["metrics"] == plain.to_dict()["metrics"]
-    assert found.document().settings.label_words == {good: 1, bad: 0}
+    assert found.settings.label_words == {good: 1, bad: 0}
     said = f"labels are words: {good} = 1, {bad} = 0"
     assert said in str(found)
     assert "labels are words" not in str(plain)

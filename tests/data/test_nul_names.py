@@ -89,7 +89,7 @@ def audited(made):
 def by_stratum(made):
     """Audit by the values of a column."""
     found = bw.audit(made(scores()), labels=made(labels().drop(columns="propensity")))
-    judged = next(iter(found.judges.values())).labelling
+    judged = next(iter(found.source_of("this").judges.values())).labelling
     kinds, left_out = strata(found.table, judged.panel.keep(judged.labelled), confidence=0.95)
     return [one.to_dict() for one in (*kinds, *left_out)]
 

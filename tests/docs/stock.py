@@ -140,7 +140,7 @@ def write_production(table):
     labels = write_log("picks", 60, shift_at=45, shifted={"tied": 0.2})
     pd.DataFrame(labels).to_csv("picks_labels.csv", index=False)
     audited = audit(table[["prompt_id", "candidate", "judge_score", "oracle_label"]])
-    Path("audit.json").write_text(audited.document().to_json(), encoding="utf-8")
+    Path("audit.json").write_text(audited.to_json(), encoding="utf-8")
 
 
 def write_votes(path):

@@ -9,7 +9,7 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result import Audit
 from bonwise.errors import UsageError
 from bonwise.loading import load
 from documents.round_trips import read_back, refusal
@@ -38,14 +38,14 @@ AUDITS = {
 def one():
     """Return the document of an audit of one judge with a gate."""
     found = bw.audit(cohort(30))
-    return found.document(found.check({"recovery": 0.1}))
+    return found.check({"recovery": 0.1})
 
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_what_is_written_is_read_back(tmp_path, name):
     """Every kind of audit is read back with the same bytes, the same frame and the same parts as the result."""
     found = AUDITS[name]()
-    loaded = read_back(found.document(found.check({"recovery": 0.1, "tie_rate": 0.9})), tmp_path)
+    loaded = read_back(found.check({"recovery": 0.1, "tie_rate": 0.9}), tmp_path)
     pd.testing.assert_frame_equal(loaded.to_frame(), found.to_frame())
     assert list(loaded.judges) == list(found.judges)
     for judge, its in found.judges.items():
@@ -69,16 +69,30 @@ def test_a_loaded_audit_is_asked_like_the_result(tmp_path):
 
 
 def test_of_several_judges_none_is_the_only_one():
-    """What is asked of the only judge is refused in the words of the result."""
+    """What is asked of the only judge is refused."""
     found = bw.audit(two_judges(30))
-    document = found.document()
     for ask in (lambda of: of.metrics, lambda of: of.verdict, lambda of: of.data, lambda of: of["recovery"]):
-        with pytest.raises(UsageError) as of_result:
+        with pytest.raises(UsageError, match="this audit holds 2 judges"):
             ask(found)
-        with pytest.raises(UsageError) as of_document:
-            ask(document)
-        assert str(of_document.value) == str(of_result.value)
-    assert [pair.prompts for pair in document.comparisons] == [30]
+    assert [pair.prompts for pair in found.comparisons] == [30]
+
+
+def test_what_a_loaded_audit_lacks_is_said(tmp_path):
+    """Its table, its prompts and gates are made from what no JSON holds; its page shows what the JSON holds."""
+    loaded = read_back(bw.audit(two_judges(30)), tmp_path)
+    page = tmp_path / "page.html"
+    for ask in (
+        lambda of: of.table,
+        lambda of: of.per_prompt(),
+        lambda of: of.check({"recovery": 0.1}),
+        lambda of: of.to_html(page, gates={"recovery": 0.1}),
+        lambda of: of.to_html(page, pools="pools.jsonl"),
+    ):
+        with pytest.raises(UsageError, match="which its JSON does not hold"):
+            ask(loaded)
+    loaded.to_html(page)
+    assert "Audit of" in page.read_text("utf-8")
+    assert loaded.figure_names
 
 
 def test_keys_that_say_nothing_are_absent():
@@ -138,6 +152,6 @@ def test_what_contradicts_itself_is_refused(tmp_path, keys, value, why):
 
 def test_several_judges_need_all_their_keys(tmp_path):
     """Judges without comparisons are no document."""
-    document = bw.audit(two_judges(30)).document()
+    document = bw.audit(two_judges(30))
     assert "comparisons is missing" in refusal(document, tmp_path, "comparisons", ...)
-    assert isinstance(document, AuditDocument)
+    assert isinstance(document, Audit)

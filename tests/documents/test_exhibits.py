@@ -16,8 +16,9 @@ def shown():
     frame = cohort(30).assign(text="the text", raw="the judge's words")
     frame["topic"] = frame["prompt_id"].str[-1]
     found = bw.audit(frame)
-    steps = what_if(found.judges, found.settings, source=found.source)
-    return exhibits(tuple(found.judges.values()), found.table, Words(found.table), seed=1, what_if=steps)
+    rests_on = found.source_of("this")
+    steps = what_if(rests_on.judges, rests_on.settings, source=found.settings.source)
+    return exhibits(tuple(rests_on.judges.values()), found.table, Words(found.table), seed=1, what_if=steps)
 
 
 def test_what_is_written_is_read_back(tmp_path):

@@ -45,7 +45,9 @@ def _from_python() -> dict[str, dict[str, Any]]:
     audited = bw.audit("judges.csv")
     pick = bw.select("What?", ["It is so.", "no", "It is so, and here is why."], judge=from_name("length"), seed=3)
     return {
-        "exhibits": exhibits(tuple(audited.judges.values()), audited.table, None, seed=0).to_dict(),
+        "exhibits": exhibits(
+            tuple(audited.source_of("exhibits").judges.values()), audited.table, None, seed=0
+        ).to_dict(),
         "note": Note.on("A study", "it could not be made").to_dict(),
         "selection": pick.to_dict(),
         "selections": pick.document().to_dict(),

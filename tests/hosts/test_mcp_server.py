@@ -76,7 +76,7 @@ def test_the_tools_answer_a_real_client(root):
     found = bw.audit(table)
     assert doctor == (False, bw.doctor(table).to_markdown())
     assert apart == (False, bw.doctor(root / "bare.csv", labels=root / "labels.csv").to_markdown())
-    assert audit == (False, found.document(found.check(gates)).to_markdown())
+    assert audit == (False, found.check(gates).to_markdown())
     assert "recovery" in beside[1]
     assert not beside[0]
     assert plan == (False, bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_markdown())

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
+from auditing.tables import parts
 from bonwise.auditing.more_labels import distance, projected
 from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.laws import (
@@ -68,9 +69,14 @@ def test_what_cannot_be_projected():
     assert projected(now, 0.1, 0.95).reason == NOT_DISTINGUISHABLE
 
 
+def recovery(audit):
+    """Return the recovery of an audit with what is known of it."""
+    return parts(audit).judges["judge"].metrics["recovery"]
+
+
 def test_as_many_prompts_change_nothing():
     """At ratio 1 interval and law are those there are."""
-    now = bw.audit(simulate("arena", n=80, seed=4).frame())["recovery"]
+    now = recovery(bw.audit(simulate("arena", n=80, seed=4).frame()))
     same = projected(now, 1, 0.95)
     assert same.law is now.law
     assert (same.low, same.high, same.n) == (now.low, now.high, now.n)
@@ -137,7 +143,7 @@ def test_the_projected_half_width_is_that_of_other_tables(n, times, off):
     """Over simulated tables: the mean half-width that is projected is the real one to 6 %, for fewer prompts 10 %."""
     there, real = [], []
     for seed in range(60):
-        there.append(projected(bw.audit(simulate("arena", n=n, seed=seed).frame())["recovery"], times, 0.95))
+        there.append(projected(recovery(bw.audit(simulate("arena", n=n, seed=seed).frame())), times, 0.95))
         real.append(bw.audit(simulate("arena", n=round(n * times), seed=seed + 1000).frame())["recovery"])
     mean = [np.mean([one.high - one.low for one in some if one.low is not None]) for some in (there, real)]
     assert mean[0] / mean[1] == pytest.approx(1, abs=off)

@@ -1,11 +1,9 @@
 """What a judge is worth for choosing: metrics, verdict, gates, the page."""
 
 DOCUMENTS = {
-    "audit": ("result:AuditDocument", "view:describe"),
+    "audit": ("result:Audit", "view:describe"),
     "exhibits": ("result_exhibits:Exhibits", ""),
     "note": ("result_exhibits:Note", "view_exhibits:describe"),
 }
 
-PUBLIC = {
-    "front": ("Audit", "audit"),
-}
+PUBLIC = {"front": ("audit",), "result": ("Audit",)}

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal
 
 from bonwise.auditing.bounds import cell_bounds
 from bonwise.auditing.candidate_estimate import candidate_estimate
 from bonwise.auditing.cell_table import CellTable
 from bonwise.auditing.drawn_candidates import DrawnCandidates, DrawnPools, drawn_candidates, drawn_pools
 from bonwise.auditing.gates import Labelled
+from bonwise.auditing.judge_audit import JudgeAudit, judge_record
 from bonwise.auditing.judge_metrics import judge_only
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import Sampling
 from bonwise.auditing.settings import Settings, label_range
-from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, of_easy_candidate
-from bonwise.auditing.verdict import Verdict, candidate_validity
+from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, of_easy_candidate
+from bonwise.auditing.verdict import candidate_validity
 from bonwise.auditing.whole_and_pair import whole_and_pair_estimates
 from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS
@@ -30,7 +31,6 @@ from bonwise.table.score_table import ScoreTable
 
 __all__ = [
     "CandidateFigures",
-    "DrawnLabelsFound",
     "WholeAndPairFigures",
     "audit_candidate_labels",
     "audit_drawn_labels",
@@ -272,19 +272,7 @@ def _how_pools_were_drawn(found: DrawnPools, design: LabelDesign, prompts: int) 
     return "; ".join(words)
 
 
-class DrawnLabelsFound(TypedDict):
-    """What an audit found, by the names of `bonwise.auditing.judge_audit.JudgeAudit`."""
-
-    metrics: Mapping[str, Estimate]
-    verdict: Verdict
-    labelling: Labelling
-    bounds: Mapping[str, tuple[float, float]]
-    sampling: Sampling
-    drawn: Labelled
-    suspected: tuple[Suspected, ...]
-
-
-def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> DrawnLabelsFound:
+def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
     """Audit a judge of whose pools single candidates were drawn for labelling.
 
     Parameters
@@ -322,7 +310,7 @@ def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, desi
     return _found(panel, settings, figures.metrics, figures.scope, figures.bounds, sampling, drawn)
 
 
-def _of_whole_and_pairs(panel: Panel, settings: Settings, design: LabelDesign) -> DrawnLabelsFound:
+def _of_whole_and_pairs(panel: Panel, settings: Settings, design: LabelDesign) -> JudgeAudit:
     """Audit a judge of whose prompts some were drawn whole, and of others a pair."""
     figures = audit_whole_and_pairs(panel, design, settings, judge_only=judge_only(panel, settings))
     drawn = Labelled(figures.labelled, figures.unlabelled, figures.labels_each)
@@ -337,7 +325,7 @@ def _found(
     bounds: Mapping[str, tuple[float, float]],
     sampling: Sampling,
     drawn: Labelled,
-) -> DrawnLabelsFound:
+) -> JudgeAudit:
     suspected = tuple(
         of_easy_candidate(easy, "", with_it=None, without_it=None)
         for easy in easy_of_panel(panel)
@@ -353,14 +341,9 @@ def _found(
         suspected=suspected,
         some_whole=bool(sampling.whole_pools),
     )
-    found = panel.labelled_cells
-    partly = int(((found > 0) & (found < panel.sizes)).sum())
-    return {
-        "metrics": metrics,
-        "verdict": verdict,
-        "labelling": Labelling(panel, found == panel.sizes, partly, "aipw"),
-        "bounds": bounds,
-        "sampling": sampling,
-        "drawn": drawn,
-        "suspected": suspected,
-    }
+    labels = panel.labelled_cells
+    partly = int(((labels > 0) & (labels < panel.sizes)).sum())
+    labelling = Labelling(panel, labels == panel.sizes, partly, "aipw")
+    # Every label that a design drew counts.
+    record = judge_record(labelling, metrics, verdict, bounds=bounds, suspected=suspected, sampling=sampling)
+    return JudgeAudit(panel.judge, record, metrics, labelling, drawn=drawn, suspected=suspected)

@@ -3,249 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from bonwise.auditing.candidate_attributes import check_judge_family
 from bonwise.auditing.comparison import JudgePairs, choice_of_judges, compare_judges
-from bonwise.auditing.gates import open_gate
-from bonwise.auditing.judge_audit import FurtherPanels, JudgeAudit, audit_judge, of_candidates
+from bonwise.auditing.judge_audit import AuditParts, FurtherPanels, JudgeAudit, audit_judge, of_candidates
 from bonwise.auditing.labelling import StatedDraw, stated_draw
 from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
-from bonwise.auditing.per_prompt import per_prompt
-from bonwise.auditing.result import AuditDocument, AuditSettings, ChoiceRecord, JudgesCompared, ThresholdValues
-from bonwise.auditing.result_labels import Annotators, AuditData
-from bonwise.auditing.result_verdict import Gate, Verdict
+from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds
+from bonwise.auditing.result_labels import Annotators
 from bonwise.auditing.settings import IntervalKind, Settings
-from bonwise.auditing.verdict import ORACLE, Target, Thresholds
-from bonwise.documented import DocumentedResult
+from bonwise.auditing.verdict import ORACLE, Target
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.printable import listed, quoted
 from bonwise.release import release
-from bonwise.results import Document, given
-from bonwise.stats.estimate import Estimate
+from bonwise.results import given
 from bonwise.table.checks import CONFIDENCE, SEED, names_of
-from bonwise.table.facts import PicksMade, labels_left_out
+from bonwise.table.facts import labels_left_out
 from bonwise.table.label_design import LabelDesign, refuse_other_draw
 from bonwise.table.opening import ScoreSource, open_table
 from bonwise.table.panel import Panel, lay_out
-from bonwise.table.picks import Picks
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.table.score_table import ScoreTable
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bonwise.report.blocks import Drawing, FigureData
-    from bonwise.results import Document
-
-__all__ = ["Audit", "audit"]
-
-
-@dataclass(frozen=True, eq=False)
-class Audit(DocumentedResult):
-    """The result of an audit.
-
-    With one judge, ``audit["recovery"]``, `metrics` and `verdict` are that judge's; with several,
-    take ``audit.judges["name"]``.
-    """
-
-    judges: Mapping[str, JudgeAudit]
-    """The judges that could be audited."""
-    comparisons: tuple[JudgesCompared, ...]
-    """Every pair of judges, paired by prompt."""
-    settings: Settings
-    source: str = "table"
-    """Where the scores came from."""
-    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What the columns were taken for."""
-    reference: str | None = None
-    """The judge that stood in for oracle labels."""
-    draws: int = 1
-    """Most scores of one candidate by one judge that were averaged, 1 where none were."""
-    scales: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What was declared: ``label_scale``, and ``judge_scale`` by judge."""
-    not_audited: Mapping[str, str] = field(default_factory=dict)
-    """The judges without a prompt to audit them on, and why."""
-    picks: Picks | None = field(default=None, repr=False)
-    """The logged picks that were audited, in place of a judge's scores."""
-    labels_left_out: Mapping[str, int] = field(default_factory=dict)
-    """Labels of prompts that were not there to audit: ``prompts`` and ``rows``; empty where there are none."""
-    covariates: Mapping[str, str] = field(default_factory=dict)
-    """The judges that only help to audit another one, and why; gates do not ask for them."""
-    table: ScoreTable | None = field(default=None, repr=False)
-    """The table that was audited."""
-    choice: Mapping[str, ChoiceRecord] = field(default_factory=dict, repr=False)
-    """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
-    together; empty where fewer than two are compared.
-    """
-    annotators: Annotators | None = field(default=None, repr=False)
-    """Where candidates have labels of several annotators: how these became one, and how far they agree."""
-
-    def __getitem__(self, metric: str) -> Estimate:
-        return self.metrics[metric]
-
-    def __repr__(self) -> str:
-        names = ", ".join(self.judges)
-        return f"<Audit of {names} on {self.source}>"
-
-    @property
-    def metrics(self) -> Mapping[str, Estimate]:
-        """Metrics of the only judge."""
-        return self._only.metrics
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict on the only judge."""
-        return self._only.verdict
-
-    @property
-    def data(self) -> AuditData:
-        """Counts and dropped prompts of the only judge."""
-        return self._only.data
-
-    @property
-    def _only(self) -> JudgeAudit:
-        if len(self.judges) > 1:
-            raise UsageError(
-                f"this audit holds {len(self.judges)} judges", hint="take audit.judges[name] of one of them"
-            )
-        return next(iter(self.judges.values()))
-
-    def check(self, gates: Mapping[str, float]) -> tuple[Gate, ...]:
-        """Compare metrics of every judge with values.
-
-        Parameters
-        ----------
-        gates : mapping of str to float
-            Metric to the value it must exceed.
-
-        Returns
-        -------
-        tuple of Gate
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that is not a metric.
-        """
-        audited = [judge.gate(metric, value) for judge in self.judges.values() for metric, value in gates.items()]
-        # Every judge must pass, so one that could not be audited leaves its gates open.
-        others = [
-            open_gate(metric, value, judge=name, why=why)
-            for name, why in self.not_audited.items()
-            for metric, value in gates.items()
-        ]
-        return (*audited, *others)
-
-    def per_prompt(self) -> pd.DataFrame:
-        """Return one row per prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
-        return per_prompt(tuple(self.judges.values()))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the metrics of all judges as a table, one row per judge and metric.
-
-        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and
-        ``method``; where some metric has it ``reason``: why something is missing, ``ess`` and ``labelled_only``.
-        """
-        return super().to_frame()
-
-    def to_html(
-        self,
-        path: str | Path,
-        *,
-        pools: str | Path | None = None,
-        gates: Mapping[str, float] | None = None,
-        also: Sequence[Document | DocumentedResult] = (),
-    ) -> None:
-        """Write the page of the audit: one file that a browser shows without asking anyone for anything.
-
-        Where there are more prompts than a page can hold, all of them go to a file beside it, ``NAME-prompts.csv``.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-        pools : str or pathlib.Path, optional
-            Pools with the words of prompts and candidates, where the table does not hold them.
-        gates : mapping of str to float, optional
-            Metric to the value it must exceed, shown with the outcome.
-        also : sequence
-            Further results that the page shows as sections, such as that of `bonwise.route`, or of a study.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            The pools cannot be read, or hold none of the prompts.
-        bonwise.errors.FileError
-            The page cannot be written, or the file beside it is there already and holds something else.
-        """
-        from bonwise.auditing.page import write_page
-
-        write_page(self, path, pools=pools, gates=gates, also=also)
-
-    @property
-    def drawings(self) -> list[Drawing[FigureData]]:
-        """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
-        from bonwise.auditing.page import page_drawings
-
-        return page_drawings(self)
-
-    def document(self, gates: Sequence[Gate] = ()) -> AuditDocument:
-        """Return the document of schema ``bonwise.audit/1``.
-
-        Parameters
-        ----------
-        gates : sequence of Gate
-            As `check` gives them; the document holds them too.
-        """
-        return AuditDocument.of(
-            {name: judge.record() for name, judge in self.judges.items()},
-            self._settings_record(),
-            comparisons=self.comparisons,
-            not_audited=self.not_audited,
-            covariates=self.covariates,
-            gates=gates,
-            choice=self.choice,
-            annotators=self.annotators,
-        )
-
-    def _settings_record(self) -> AuditSettings:
-        asked = self.settings
-        return AuditSettings(
-            confidence=asked.confidence,
-            interval=asked.interval,
-            exclude=list(asked.exclude),
-            control=list(asked.control),
-            target=asked.target,
-            seed=asked.seed,
-            thresholds=ThresholdValues(**asdict(asked.thresholds)),
-            version=release(),
-            shape=next(iter(self.judges.values())).labelling.panel.shape,
-            source=self.source,
-            columns=dict(self.columns),
-            draws=self.draws,
-            **self.scales,
-            **given(
-                resamples=asked.resamples if asked.interval == "bootstrap" else None,
-                outcome_model=None if asked.outcome_model is None else type(asked.outcome_model).__name__,
-                reference=self.reference,
-                picks=self._picks_made(),
-                labels_left_out=labels_left_out(self.labels_left_out),
-                keep_easy=list(asked.keep_easy) or None,
-                pools=None if asked.pools is None else str(asked.pools),
-                judge_family=dict(asked.judge_family) or None,
-                label_words=None if self.table is None else dict(self.table.label_words) or None,
-                readings=None if self.table is None else dict(self.table.readings) or None,
-            ),
-        )
-
-    def _picks_made(self) -> PicksMade | None:
-        if self.picks is None:
-            return None
-        labelling = self._only.labelling
-        return picks_made(self.picks, labelling.panel.prompt_ids[labelling.labelled])
+__all__ = ["audit"]
 
 
 @opens_a_table
@@ -336,7 +119,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         keep_easy=names_of("keep_easy", keep_easy),
         target=target,
         shape=options.shape,
-        thresholds=Thresholds().override(thresholds or {}),
+        thresholds=Thresholds.usual().override(thresholds or {}),
         outcome_model=outcome_model,
         pools=pools,
         judge_family={"": judge_family} if isinstance(judge_family, str) else dict(judge_family or {}),
@@ -350,17 +133,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
             )
         judge, table = logged_judge(picks, settings, options, design)
         _refuse_unknown(settings.keep_easy, table)
-        return Audit(
-            {judge.judge: judge},
-            (),
-            settings,
-            table.source,
-            scales=table.declared_scales,
-            picks=picks,
-            labels_left_out=table.labels_left_out,
-            table=table,
-            annotators=_annotators(table, [judge], settings),
-        )
+        return _result(AuditParts({judge.judge: judge}, settings, table, picks))
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
     table = open_table(source, options)
@@ -388,22 +161,59 @@ def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> 
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be audited; {first!r}: {reason}", hint="see bonwise doctor")
-    pairs = compare_judges(judges, settings)
-    return Audit(
-        {judge.judge: judge for judge in judges},
-        _compared(pairs),
-        settings,
-        table.source,
-        table.columns,
-        table.reference,
-        table.draws,
-        table.declared_scales,
-        refused,
-        labels_left_out=table.labels_left_out,
+    by_name = {judge.judge: judge for judge in judges}
+    return _result(AuditParts(by_name, settings, table), not_audited=refused, covariates=covariates)
+
+
+def _result(
+    parts: AuditParts, *, not_audited: Mapping[str, str] | None = None, covariates: Mapping[str, str] | None = None
+) -> Audit:
+    judges = tuple(parts.judges.values())
+    pairs = compare_judges(judges, parts.settings)
+    return Audit.of(
+        {name: judge.record for name, judge in parts.judges.items()},
+        _settings(parts),
+        comparisons=_compared(pairs),
+        not_audited=not_audited,
         covariates=covariates,
-        table=table,
-        choice=choice_of_judges(judges, pairs, settings),
-        annotators=_annotators(table, judges, settings),
+        choice=choice_of_judges(judges, pairs, parts.settings),
+        annotators=_annotators(parts.table, judges, parts.settings),
+    ).computed_from(parts)
+
+
+def _settings(parts: AuditParts) -> AuditSettings:
+    """Return what was asked for, and what the table was taken for."""
+    asked, table = parts.settings, parts.table
+    labelling = next(iter(parts.judges.values())).labelling
+    of_picks = parts.picks is not None
+    return AuditSettings(
+        confidence=asked.confidence,
+        interval=asked.interval,
+        exclude=list(asked.exclude),
+        control=list(asked.control),
+        target=asked.target,
+        seed=asked.seed,
+        thresholds=asked.thresholds,
+        version=release(),
+        shape=labelling.panel.shape,
+        source=table.source,
+        columns={} if of_picks else dict(table.columns),
+        draws=1 if of_picks else table.draws,
+        **table.declared_scales,
+        **given(
+            resamples=asked.resamples if asked.interval == "bootstrap" else None,
+            outcome_model=None if asked.outcome_model is None else type(asked.outcome_model).__name__,
+            reference=None if of_picks else table.reference,
+            picks=None
+            if parts.picks is None
+            else picks_made(parts.picks, labelling.panel.prompt_ids[labelling.labelled]),
+            labels_left_out=labels_left_out(table.labels_left_out),
+            keep_easy=list(asked.keep_easy) or None,
+            pools=None if asked.pools is None else str(asked.pools),
+            judge_family=dict(asked.judge_family) or None,
+            label_words=dict(table.label_words) or None,
+            readings=dict(table.readings) or None,
+        ),
     )
 
 

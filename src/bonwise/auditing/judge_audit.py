@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from bonwise.auditing.candidate_attributes import tells_of_candidates
-from bonwise.auditing.gates import Gate, Labelled, check_gate
+from bonwise.auditing.gates import Gate, Labelled, check_gate, open_gate
 from bonwise.auditing.judge_metrics import (
     JudgeMetrics,
     judge_only,
@@ -18,8 +19,8 @@ from bonwise.auditing.judge_metrics import (
     with_no_gain_tests,
 )
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
-from bonwise.auditing.result import Balance, CandidateEffects, JudgeFound
-from bonwise.auditing.result_labels import AuditData, PromptClusters, Sampling
+from bonwise.auditing.result import CandidateEffects, JudgeFound
+from bonwise.auditing.result_labels import AuditData, PromptClusters
 from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import UnitInfluences
@@ -37,10 +38,20 @@ from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table.cell_scores import further_scores
 from bonwise.table.facts import DroppedPrompt
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
+from bonwise.table.picks import Picks
 from bonwise.table.scales import mismatch
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["NO_SCORES", "FurtherPanels", "JudgeAudit", "audit_judge", "of_candidates", "prompt_clusters"]
+__all__ = [
+    "NO_SCORES",
+    "AuditParts",
+    "FurtherPanels",
+    "JudgeAudit",
+    "audit_judge",
+    "judge_record",
+    "of_candidates",
+    "prompt_clusters",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,25 +132,19 @@ NO_SCORES = "a logged pick holds no scores"
 
 @dataclass(frozen=True, eq=False)
 class JudgeAudit:
-    """What an audit found of one judge."""
+    """What the audit of one judge rests on."""
 
     judge: str
-    metrics: Mapping[str, Estimate]
-    verdict: Verdict
+    record: JudgeFound
+    """What was found, as the result of the audit holds it."""
+    metrics: Mapping[str, Estimate] = field(repr=False)
+    """With what is known of each, for intervals at any confidence."""
     labelling: Labelling = field(repr=False)
     """The prompts behind the figures."""
-    balance: tuple[Balance, ...] = field(default=(), repr=False)
-    """Labelled against unlabelled prompts; empty where the labels are complete."""
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
-    """Worst case over missing labels; empty where the labels are complete, or a sample."""
-    with_control: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
-    """The metrics with the named easy candidates put back; empty without a control."""
     picked: Picked | None = None
     """Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was kept,
     0 for the rest.
     """
-    sampling: Sampling | None = field(default=None, repr=False)
-    """Where a draw is stated: how it was, and how the estimates for all prompts were made."""
     drawn: Labelled | None = field(default=None, repr=False)
     """Where single candidates were drawn: the prompts with their labels, and those that could be drawn."""
     suspected: tuple[Suspected, ...] = field(default=(), repr=False)
@@ -148,8 +153,6 @@ class JudgeAudit:
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
-    effects: CandidateEffects | None = field(default=None, repr=False)
-    """What it prefers at equal label, where more is known of candidates than their scores."""
 
     def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""
@@ -199,56 +202,95 @@ class JudgeAudit:
         """Why no gate on all prompts can pass, whatever the labels; empty where one can."""
         return "" if self.picked is None else self.picked.unsettled
 
-    @property
-    def data(self) -> AuditData:
-        """Counts, and every dropped prompt with its reason."""
-        panel, sizes, picked = self.labelling.panel, self.labelling.panel.sizes, self.picked
-        same = bool((sizes == sizes[0]).all())
-        return AuditData(
-            prompts=len(sizes),
-            candidates=int(sizes[0]) if same else None,
-            rows=int(sizes.sum()),
-            labelled_prompts=int(self.labelling.labelled.sum()),
-            partly_labelled_prompts=self.labelling.partly,
-            dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
-            **given(
-                pools=None if picked is None else picked.pools,
-                pools_without_pick=None if picked is None else picked.without,
-                candidates_min=None if same else int(sizes.min()),
-                candidates_max=None if same else int(sizes.max()),
-                **self._ranges(),
-                clusters=prompt_clusters(panel),
-            ),
-        )
 
-    def _ranges(self) -> dict[str, list[float] | None]:
-        """Return from where to where scores and labels run if they look like different scales."""
-        scores, labels = self.labelling.panel.scores, self.labelling.panel.labels
-        if self.logged or mismatch(scores, labels) is None:
-            return {}
-        ranges = {"score_range": scores, "label_range": labels[~np.isnan(labels)]}
-        return {name: [float(values.min()), float(values.max())] for name, values in ranges.items()}
+@dataclass(frozen=True, eq=False)
+class AuditParts:
+    """What an audit was computed from."""
 
-    def record(self) -> JudgeFound:
-        """Return this judge's part of the document."""
-        partial = self.labelling.method == "labelled_only"
-        bounds = {name: list(ends) for name, ends in self.bounds.items()}
-        return JudgeFound(
-            data=self.data,
-            metrics=estimate_records(self.metrics),
-            verdict=self.verdict,
-            **given(
-                sampling=self.sampling,
-                balance=list(self.balance) if partial else None,
-                bounds=bounds if partial or bounds else None,
-                with_control=estimate_records(self.with_control) or None,
-                suspicions=[one.record() for one in self.suspected] or None,
-                # Of candidates that a design drew every label counts.
-                unused_labels=self.labelling.unused if self.drawn is None else None,
-                labelled_cells=None if self.cells is None else self.cells.record(),
-                candidate_effects=self.effects,
-            ),
-        )
+    judges: Mapping[str, JudgeAudit]
+    settings: Settings
+    table: ScoreTable
+    picks: Picks | None = None
+    """The logged picks that were audited, in place of a judge's scores."""
+
+    def check(self, gates: Mapping[str, float], not_audited: Mapping[str, str]) -> list[Gate]:
+        """Compare metrics of every judge with values; a judge that could not be audited leaves its gates open."""
+        audited = [judge.gate(metric, value) for judge in self.judges.values() for metric, value in gates.items()]
+        others = [
+            open_gate(metric, value, judge=name, why=why)
+            for name, why in not_audited.items()
+            for metric, value in gates.items()
+        ]
+        return [*audited, *others]
+
+
+def _data(labelling: Labelling, picked: Picked | None) -> AuditData:
+    """Return counts, and every dropped prompt with its reason."""
+    panel, sizes = labelling.panel, labelling.panel.sizes
+    same = bool((sizes == sizes[0]).all())
+    return AuditData(
+        prompts=len(sizes),
+        candidates=int(sizes[0]) if same else None,
+        rows=int(sizes.sum()),
+        labelled_prompts=int(labelling.labelled.sum()),
+        partly_labelled_prompts=labelling.partly,
+        dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
+        **given(
+            pools=None if picked is None else picked.pools,
+            pools_without_pick=None if picked is None else picked.without,
+            candidates_min=None if same else int(sizes.min()),
+            candidates_max=None if same else int(sizes.max()),
+            **(_ranges(panel) if picked is None else {}),
+            clusters=prompt_clusters(panel),
+        ),
+    )
+
+
+def _ranges(panel: Panel) -> dict[str, list[float]]:
+    """Return from where to where scores and labels run if they look like different scales."""
+    if mismatch(panel.scores, panel.labels) is None:
+        return {}
+    ranges = {"score_range": panel.scores, "label_range": panel.labels[~np.isnan(panel.labels)]}
+    return {name: [float(values.min()), float(values.max())] for name, values in ranges.items()}
+
+
+def judge_record(
+    labelling: Labelling,
+    metrics: Mapping[str, Estimate],
+    verdict: Verdict,
+    *,
+    picked: Picked | None = None,
+    bounds: Mapping[str, tuple[float, float]],
+    suspected: Sequence[Suspected],
+    **further: Any,
+) -> JudgeFound:
+    """Return what was found of one judge.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        The prompts behind the figures.
+    metrics : mapping of str to Estimate
+    verdict : Verdict
+    picked : Picked, optional
+        Of logged picks: how many of the pools have one.
+    bounds : mapping of str to tuple of float
+        Worst case over missing labels; written where there are some, or where prompts without labels are left out.
+    suspected : sequence of Suspected
+    **further
+        Fields of `JudgeFound` as they are; those that are None are left out.
+    """
+    written = labelling.method == "labelled_only" or bool(bounds)
+    return JudgeFound(
+        data=_data(labelling, picked),
+        metrics=estimate_records(metrics),
+        verdict=verdict,
+        **given(
+            bounds={name: list(ends) for name, ends in bounds.items()} if written else None,
+            suspicions=[one.record() for one in suspected] or None,
+            **further,
+        ),
+    )
 
 
 def audit_judge(
@@ -287,7 +329,7 @@ def audit_judge(
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
         from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
 
-        return JudgeAudit(panel.judge, **audit_drawn_labels(panel, settings, table, stated.design))
+        return audit_drawn_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
     metrics = figures.metrics
@@ -310,20 +352,31 @@ def audit_judge(
             label_width=table.label_width,
         )
     with_control = None if others is None else others.with_control(panel.judge)
-    return JudgeAudit(
-        panel.judge,
+    record = judge_record(
+        labelling,
         metrics,
         verdict,
+        picked=picked,
+        bounds=_bounds(labelling, figures),
+        suspected=suspected,
+        sampling=figures.sampling(labelling),
+        balance=balance(labelling, settings.confidence, of_scores=picked is None) if gaps else None,
+        with_control=None
+        if with_control is None
+        else estimate_records(_metrics(_labelled(with_control, stated), table, settings).metrics) or None,
+        unused_labels=labelling.unused,
+        labelled_cells=None if figures.cells is None else figures.cells.record(),
+        candidate_effects=None if picked is not None else _effects(labelling, table, settings),
+    )
+    return JudgeAudit(
+        panel.judge,
+        record,
+        metrics,
         labelling,
-        balance(labelling, settings.confidence, of_scores=picked is None) if gaps else (),
-        _bounds(labelling, figures),
-        {} if with_control is None else _metrics(_labelled(with_control, stated), table, settings).metrics,
         picked,
-        figures.sampling(labelling),
         suspected=suspected,
         cells=figures.cells,
         influences=figures.influences,
-        effects=None if picked is not None else _effects(labelling, table, settings),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result import Audit
 from bonwise.auditing.result_verdict import Gate, GateState
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
@@ -20,7 +20,7 @@ _LONGEST = 300
 """Characters of a name that are shown."""
 
 
-def junit(document: AuditDocument) -> str:
+def junit(document: Audit) -> str:
     """Render the gates of an audit as JUnit XML, one test case a gate and judge.
 
     A gate that is met has passed, one that is not met has failed, and one that is not settled is an error.
@@ -30,10 +30,10 @@ def junit(document: AuditDocument) -> str:
     >>> import bonwise as bw
     >>> from bonwise.testing import simulate
     >>> found = bw.audit(simulate("arena", n=50, seed=1).frame())
-    >>> print(junit(found.document(found.check({"gain": -9.0}))).splitlines()[1])
+    >>> print(junit(found.check({"gain": -9.0})).splitlines()[1])
     <testsuites name="bonwise audit" tests="1" failures="0" errors="0">
     """
-    gates, settings = document.gates or (), document.settings
+    gates, settings = document.gates, document.settings
     root = ET.Element("testsuites", {"name": "bonwise audit", **_counts(gates)})
     suite = ET.SubElement(root, "testsuite", {"name": _text(settings.source), **_counts(gates)})
     for gate in gates:

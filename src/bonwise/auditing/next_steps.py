@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bonwise.auditing.result import AuditDocument, JudgeFound
+from bonwise.auditing.result import Audit, JudgeFound
 from bonwise.report.blocks import Said
 from bonwise.table.checks import CONFIDENCE
 
@@ -61,12 +61,12 @@ class AuditCall(Protocol):
         """Whether a draw of labels was stated."""
 
 
-def next_steps(document: AuditDocument, call: AuditCall) -> list[Said]:
+def next_steps(document: Audit, call: AuditCall) -> list[Said]:
     """Return what to do next, each a sentence and what to type.
 
     Parameters
     ----------
-    document : AuditDocument
+    document : Audit
     call : AuditCall
     """
     steps = list(_steps(document, call))
@@ -74,7 +74,7 @@ def next_steps(document: AuditDocument, call: AuditCall) -> list[Said]:
     return [Said("lead", "Next:"), *said] if said else []
 
 
-def _steps(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]]:
+def _steps(document: Audit, call: AuditCall) -> Iterator[tuple[str, str]]:
     settled = list(_what_settles(document, call))
     if settled:
         yield settled[0]
@@ -97,7 +97,7 @@ def _steps(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]
         yield "Take the prompts where the picks lost most to a table:", call.rows()
 
 
-def _what_settles(document: AuditDocument, call: AuditCall) -> Iterator[tuple[str, str]]:
+def _what_settles(document: Audit, call: AuditCall) -> Iterator[tuple[str, str]]:
     """Yield what a suspicion asks for, the first one first."""
     for judge in document.judges.values():
         for one in judge.suspicions or ():
@@ -119,30 +119,23 @@ def _plan(judge: JudgeFound, call: AuditCall) -> str:
     return call.plan(judge.data.candidates or judge.data.candidates_max or 2, within_r)
 
 
-def _can_be_studied(document: AuditDocument) -> bool:
+def _can_be_studied(document: Audit) -> bool:
     """Tell whether the table has scores, and the prompts have the labels of all their candidates."""
     settings = document.settings
     whole = all(judge.sampling is None and judge.balance is None for judge in document.judges.values())
     return whole and settings.picks is None and settings.target == "best-of-n"
 
 
-def next_in_python(document: AuditDocument, *, gated: bool) -> list[Said]:
-    """Return what to do next for who made the page in Python.
-
-    Parameters
-    ----------
-    document : AuditDocument
-    gated : bool
-        Whether gates were asked for.
-    """
-    return next_steps(document, PythonCalls(document, gated=gated))
+def next_in_python(audit: Audit) -> list[Said]:
+    """Return what to do next for who made the page in Python."""
+    return next_steps(audit, PythonCalls(audit, gated=bool(audit.gates)))
 
 
 @dataclass(frozen=True)
 class PythonCalls:
     """How what comes after an audit is typed in Python; the page is there."""
 
-    document: AuditDocument
+    document: Audit
     """Of the audit."""
     gated: bool
     """Whether gates were asked for."""

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from bonwise.auditing.exhibits import exhibits
 from bonwise.auditing.next_steps import next_in_python
 from bonwise.auditing.per_prompt import all_prompts_file, refuse_other_file
-from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result import Audit
 from bonwise.auditing.result_exhibits import Exhibits, Note
 from bonwise.auditing.view import describe_with
 from bonwise.auditing.what_if import what_if
@@ -30,12 +30,12 @@ from bonwise.table.words import Words
 from bonwise.table.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
 
 if TYPE_CHECKING:
-    from bonwise.auditing.front import Audit
+    from bonwise.auditing.judge_audit import AuditParts
 
 __all__ = ["audit_page", "described_with", "page_drawings", "write_page"]
 
 
-_DRAWINGS: WeakKeyDictionary[Audit, list[Drawing[FigureData]]] = WeakKeyDictionary()
+_DRAWINGS: WeakKeyDictionary[AuditParts, list[Drawing[FigureData]]] = WeakKeyDictionary()
 """Of audits that are still in use."""
 
 
@@ -44,11 +44,10 @@ def write_page(
     path: str | Path,
     *,
     pools: str | Path | None = None,
-    gates: Mapping[str, float] | None = None,
     also: Sequence[Document | DocumentedResult] = (),
     then: Sequence[Said] | None = None,
 ) -> Path | None:
-    """Write the page; the parameters and errors are those of `Audit.to_html`.
+    """Write the page; the parameters and errors are those of `Audit.to_html`, and gates are those of the audit.
 
     A study in `also` stands in place of the one of its name that every page makes. `then` is what to type next:
     calls of Python where it is None.
@@ -69,19 +68,18 @@ def write_page(
     others = _documents(results)
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
-    document = audit.document(audit.check(gates) if gates else ())
-    shown = _exhibits(audit, document, pools, results)
+    shown = _exhibits(audit, pools, results)
     beside = _documents_beside(audit, others)
-    then = next_in_python(document, gated=bool(gates)) if then is None else then
+    then = next_in_python(audit) if then is None else then
     if len(shown.prompts.rows) == shown.prompts.of:
-        write_whole(Path(path), audit_page(document, shown, beside, then=then))
+        write_whole(Path(path), audit_page(audit, shown, beside, then=then))
         return None
     if is_in_place(path):
         raise FileError(f"{path}: not all prompts fit on the page, and no file is next to it", hint="name a file")
     all_prompts, rows = all_prompts_file(path), csv_frame(audit.per_prompt())
     _check_target(all_prompts, audit, pools)
     refuse_other_file(all_prompts, rows.partition("\n")[0])
-    text = audit_page(document, shown, beside, all_prompts.name, then)
+    text = audit_page(audit, shown, beside, all_prompts.name, then)
     write_whole(Path(path), text)  # first: prompts beside no page would be no use
     write_whole(all_prompts, rows)
     return all_prompts
@@ -89,25 +87,31 @@ def write_page(
 
 def page_drawings(audit: Audit) -> list[Drawing[FigureData]]:
     """Return the drawings of the page of an audit, in its order; nothing is painted, and studies are made once."""
-    if audit not in _DRAWINGS:
-        document = audit.document()
-        shown = _exhibits(audit, document, audit.settings.pools)
-        described = described_with(document, shown, _documents_beside(audit, ()))
-        _DRAWINGS[audit] = list(drawings_of(described.blocks))
-    return list(_DRAWINGS[audit])
+    parts = _parts(audit)
+    if parts not in _DRAWINGS:
+        shown = _exhibits(audit, audit.settings.pools)
+        described = described_with(audit, shown, _documents_beside(audit, ()))
+        _DRAWINGS[parts] = list(drawings_of(described.blocks))
+    return list(_DRAWINGS[parts])
 
 
-def _exhibits(
-    audit: Audit, document: AuditDocument, pools: str | Path | None, also: Iterable[object] = ()
-) -> Exhibits:
+def _parts(audit: Audit) -> AuditParts:
+    parts: AuditParts = audit.source_of("this page")
+    return parts
+
+
+def _exhibits(audit: Audit, pools: str | Path | None, also: Iterable[object] = ()) -> Exhibits:
+    parts, settings = _parts(audit), audit.settings
     return exhibits(
-        tuple(audit.judges.values()),
-        audit.table,
-        None if audit.table is None else Words(audit.table, pools),
-        seed=audit.settings.seed,
-        confidence=audit.settings.confidence,
-        gate=document.settings.deciding,
-        what_if=what_if(audit.judges, audit.settings, source=audit.source, reference=audit.reference, also=also),
+        tuple(parts.judges.values()),
+        parts.table,
+        Words(parts.table, pools),
+        seed=settings.seed,
+        confidence=settings.confidence,
+        gate=settings.deciding,
+        what_if=what_if(
+            parts.judges, parts.settings, source=settings.source, reference=settings.reference, also=also
+        ),
     )
 
 
@@ -129,11 +133,12 @@ def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
 
 def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
     """Yield the files behind a page; a table that came from none goes by a name that is not a file's."""
-    yield audit.source
-    if audit.picks is not None:
-        yield audit.picks.source
-    if audit.table is not None and audit.table.label_rows is not None:
-        yield str(audit.table.label_rows.name)
+    parts = _parts(audit)
+    yield audit.settings.source
+    if parts.picks is not None:
+        yield parts.picks.source
+    if parts.table.label_rows is not None:
+        yield str(parts.table.label_rows.name)
     if pools is not None:
         yield pools
 
@@ -153,7 +158,7 @@ def _results(also: Sequence[Document | DocumentedResult]) -> list[Document | Doc
 
 def _documents(results: Sequence[Document | DocumentedResult]) -> list[Document]:
     documents = [_document(one) for one in results]
-    if any(isinstance(one, AuditDocument) for one in documents):
+    if any(isinstance(one, Audit) for one in documents):
         raise UsageError(
             "also holds an audit, which has a page of its own",
             hint="call its to_html; also= takes studies, routes, comparisons and plans",
@@ -173,7 +178,7 @@ def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
     found: list[Document] = []
     for study in studies():
         shown = study.with_audit
-        if shown is None or study.document.study_name() in given or not shown.when(audit.settings):
+        if shown is None or study.document.study_name() in given or not shown.when(_parts(audit).settings):
             continue
         try:
             found.append(shown.study(judged))
@@ -184,20 +189,21 @@ def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
 
 def _judged(audit: Audit) -> LabelledPanels | None:
     """Return the audit's own panels for a study; None where picks hold no scores, or no pool is labelled whole."""
+    parts = _parts(audit)
     usable = {
         name: judge.labelling
-        for name, judge in audit.judges.items()
+        for name, judge in parts.judges.items()
         if not judge.logged and judge.labelling.labelled.any()
     }
-    if audit.table is None or not usable:
+    if not usable:
         return None
     return LabelledPanels(
-        audit.table,
+        parts.table,
         {name: one.panel.keep(one.labelled) for name, one in usable.items()},
         {name: len(one.panel.sizes) for name, one in usable.items()},
         {name: "complete" if one.method == "complete" else "labelled_only" for name, one in usable.items()},
         dict(audit.not_audited),
-        audit.settings,
+        parts.settings,
     )
 
 
@@ -205,7 +211,7 @@ _LIMITS = "not-established"
 
 
 def audit_page(
-    audit: AuditDocument,
+    audit: Audit,
     exhibits: Exhibits,
     studies: Sequence[Document] = (),
     more: str | None = None,
@@ -215,7 +221,7 @@ def audit_page(
 
     Parameters
     ----------
-    audit : AuditDocument
+    audit : Audit
     exhibits : Exhibits
         What is drawn, and the prompts where judges lost most.
     studies : sequence of Document
@@ -232,7 +238,7 @@ def audit_page(
 
 
 def described_with(
-    audit: AuditDocument,
+    audit: Audit,
     exhibits: Exhibits,
     studies: Sequence[Document] = (),
     more: str | None = None,
@@ -242,7 +248,7 @@ def described_with(
     return describe_with(audit, exhibits, [_described_beside(one, audit) for one in studies], more, then)
 
 
-def _described_beside(document: Document, audit: AuditDocument) -> BesideAudit:
+def _described_beside(document: Document, audit: Audit) -> BesideAudit:
     if isinstance(document, StudyDocument):
         return beside_audit(document, audit)
     described = describe(document)

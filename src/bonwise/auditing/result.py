@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,9 +16,17 @@ from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
 from bonwise.table.facts import LabelsLeftOut, PicksMade, UnusedLabels
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bonwise.auditing.judge_audit import AuditParts
+    from bonwise.documented import DocumentedResult
+    from bonwise.report.blocks import Drawing, FigureData
+    from bonwise.table.score_table import ScoreTable
+
 __all__ = [
     "CHOSEN_BY",
-    "AuditDocument",
+    "Audit",
     "AuditSettings",
     "Balance",
     "CandidateEffect",
@@ -30,7 +40,7 @@ __all__ = [
     "JudgeFound",
     "JudgesCompared",
     "Shape",
-    "ThresholdValues",
+    "Thresholds",
 ]
 
 
@@ -161,7 +171,7 @@ IntervalKind = Literal["default", "bootstrap"]
 Shape = Literal["rectangular", "ragged"]
 
 
-class ThresholdValues(Record):
+class Thresholds(Record):
     """Where a figure starts to mean something for the verdict."""
 
     global_r: Number
@@ -176,6 +186,33 @@ class ThresholdValues(Record):
     """From here best of 4 becomes useful."""
     recovery_useful: Number
     """Recovery that goes with `within_r_useful`."""
+
+    @classmethod
+    def usual(cls) -> Thresholds:
+        """Return those of an audit that names none (Landesberg 2026, section 5.6 and table 6).
+
+        Examples
+        --------
+        >>> Thresholds.usual().override({"within_r_useful": 0.5}).within_r_useful
+        0.5
+        """
+        return cls(global_r=0.40, level_bias=0.05, within_r_weak=0.25, within_r_useful=0.40, recovery_useful=0.50)
+
+    def override(self, values: Mapping[str, float]) -> Thresholds:
+        """Return thresholds with some replaced.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that is no threshold.
+        """
+        known = list(Thresholds.model_fields)
+        for name in values:
+            if name not in known:
+                raise UsageError(f"no threshold named {name!r}", hint=f"choose of {', '.join(known)}")
+            if not isfinite(values[name]):
+                raise UsageError(f"threshold {name} must be finite, not {values[name]}", hint="such as 0.4")
+        return Thresholds(**{**self.given_values(), **values})
 
 
 class AuditSettings(Record):
@@ -193,7 +230,7 @@ class AuditSettings(Record):
     """The decision that the verdict is about."""
     seed: Count
     """Of the bootstrap, of the folds of level_bias and of the draws behind `choice`."""
-    thresholds: ThresholdValues
+    thresholds: Thresholds
     """Of the verdict."""
     version: str
     """Of bonwise."""
@@ -296,12 +333,12 @@ _OPTIONAL = (
 _TOGETHER = ("judges", "comparisons", "not_audited")
 
 
-class AuditDocument(Document):
-    """An audit of one judge, or of several.
+class Audit(Document):
+    """The result of an audit of one judge, or of several.
 
     What was found of one judge stands beside the settings; of several, in `judges` with what compares them. Read
-    either way: `judges` is there for one judge too, and ``document["recovery"]``, `metrics`, `verdict` and `data` are
-    those of the only judge.
+    either way: `judges` is there for one judge too, and ``audit["recovery"]``, `metrics`, `verdict` and `data` are
+    those of the only judge; with several, take ``audit.judges["name"]``.
     """
 
     schema_: Literal["bonwise.audit/1"] = Field(default="bonwise.audit/1", alias="schema")
@@ -331,7 +368,7 @@ class AuditDocument(Document):
     """The judges that only help to audit another one, and why."""
     settings: AuditSettings
     """What was asked for, and what the table was taken for."""
-    gates: Annotated[list[Gate], Field(min_length=1)] | None = None
+    checked: Annotated[list[Gate], Field(min_length=1)] | None = Field(default=None, alias="gates")
     """Where some were asked for."""
     suspicions: list[AuditSuspicion] | None = None
     """Of the only judge, as in `judges` of several."""
@@ -339,7 +376,7 @@ class AuditDocument(Document):
     """Of the only judge, as in `judges` of several."""
     labelled_cells: LabelledCells | None = None
     """Of the only judge, as in `judges` of several."""
-    choice: dict[str, ChoiceRecord] | None = None
+    chosen: dict[str, ChoiceRecord] | None = Field(default=None, alias="choice")
     """The best by ``recovery`` and by ``gain``, with intervals that hold after the choice and intervals that hold
     together; absent where fewer than two are compared.
     """
@@ -363,8 +400,8 @@ class AuditDocument(Document):
     @model_validator(mode="after")
     def _names_known_judges(self) -> Self:
         known = {*self.judges, *self.not_audited}
-        named = [gate.judge for gate in self.gates or ()]
-        named += [name for one in (self.choice or {}).values() for name in (*one.simultaneous, *one.differences)]
+        named = [gate.judge for gate in self.gates]
+        named += [name for one in self.choice.values() for name in (*one.simultaneous, *one.differences)]
         named += [name for pair in self.comparisons for name in (pair.first, pair.second)]
         strange = [name for name in named if name not in known]
         if strange:
@@ -374,7 +411,7 @@ class AuditDocument(Document):
         return self
 
     @classmethod
-    def of(  # noqa: PLR0913 - a document has many parts; all but two are named
+    def of(
         cls,
         judges: Mapping[str, JudgeFound],
         settings: AuditSettings,
@@ -382,10 +419,9 @@ class AuditDocument(Document):
         comparisons: Sequence[JudgesCompared] = (),
         not_audited: Mapping[str, str] | None = None,
         covariates: Mapping[str, str] | None = None,
-        gates: Sequence[Gate] = (),
         choice: Mapping[str, ChoiceRecord] | None = None,
         annotators: Annotators | None = None,
-    ) -> AuditDocument:
+    ) -> Audit:
         """Return the document of one judge or of several.
 
         Parameters
@@ -394,11 +430,10 @@ class AuditDocument(Document):
         settings : AuditSettings
         comparisons : sequence of JudgesCompared
         not_audited, covariates : mapping of str to str, optional
-        gates : sequence of Gate
         choice : mapping of str to ChoiceRecord, optional
         annotators : Annotators, optional
         """
-        optional = given(covariates=dict(covariates or {}) or None, gates=list(gates) or None, annotators=annotators)
+        optional = given(covariates=dict(covariates or {}) or None, annotators=annotators)
         if len(judges) == 1 and not not_audited:
             ((name, found),) = judges.items()
             return cls(judge=name, **found.given_values(), settings=settings, **optional)
@@ -408,6 +443,10 @@ class AuditDocument(Document):
             "not_audited": dict(not_audited or {}),
         }
         return cls(**together, settings=settings, **optional, **given(choice=dict(choice or {}) or None))
+
+    def __repr__(self) -> str:
+        told = "".join(f"; {gate.sentence}" for gate in self.gates)
+        return f"<Audit of {', '.join(self.judges)} on {self.settings.source}{told}>"
 
     def __getitem__(self, key: str) -> Any:
         """Return a value by its JSON key, or a metric of the only judge."""
@@ -436,8 +475,23 @@ class AuditDocument(Document):
         return self.left_unaudited or {}
 
     @property
+    def choice(self) -> Mapping[str, ChoiceRecord]:
+        """The best by ``recovery`` and by ``gain``; empty where fewer than two are compared."""
+        return self.chosen or {}
+
+    @property
+    def gates(self) -> Sequence[Gate]:
+        """Those that were asked for, see `check`."""
+        return self.checked or ()
+
+    @property
+    def table(self) -> ScoreTable:
+        """The table that was audited."""
+        return self._parts("table").table
+
+    @property
     def several(self) -> bool:
-        """Whether it is the document of several judges, of whom one may be left."""
+        """Whether it is the audit of several judges, of whom one may be left."""
         return self.several_judges is not None
 
     @property
@@ -463,8 +517,94 @@ class AuditDocument(Document):
             )
         return next(iter(self.judges.values()))
 
+    def _parts(self, what: str) -> AuditParts:
+        parts: AuditParts = self.source_of(what)
+        return parts
+
+    def check(self, gates: Mapping[str, float]) -> Audit:
+        """Compare metrics of every judge with values.
+
+        Parameters
+        ----------
+        gates : mapping of str to float
+            Metric to the value it must exceed.
+
+        Returns
+        -------
+        Audit
+            With the outcomes as its `gates`.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A name that is not a metric.
+        """
+        if not gates:
+            return self
+        return self.model_copy(update={"checked": self._parts("check()").check(gates, self.not_audited)})
+
+    def per_prompt(self) -> pd.DataFrame:
+        """Return one row per prompt and judge: pick, best, gain lost, tie, margin; the worst first."""
+        from bonwise.auditing.per_prompt import per_prompt  # noqa: PLC0415 - a document is read without pandas
+
+        return per_prompt(tuple(self._parts("per_prompt()").judges.values()))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the metrics of all judges as a table, one row per judge and metric.
+
+        Columns: ``judge``, ``metric``, ``estimate``, ``low``, ``high``, ``se``, ``n`` prompts, ``interval`` and
+        ``method``; where some metric has it ``reason``: why something is missing, ``ess`` and ``labelled_only``.
+        """
+        return super().to_frame()
+
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per judge and metric."""
         for name, judge in self.judges.items():
             for metric, found in judge.metrics.items():
                 yield {"judge": name, "metric": metric, **found.to_dict()}
+
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        pools: str | Path | None = None,
+        gates: Mapping[str, float] | None = None,
+        also: Sequence[Document | DocumentedResult] = (),
+    ) -> None:
+        """Write the page of the audit: one file that a browser shows without asking anyone for anything.
+
+        Where there are more prompts than a page can hold, all of them go to a file beside it, ``NAME-prompts.csv``.
+        The page of an audit that was loaded shows what its JSON holds, and takes no more than a path.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+        pools : str or pathlib.Path, optional
+            Pools with the words of prompts and candidates, where the table does not hold them.
+        gates : mapping of str to float, optional
+            Metric to the value it must exceed, shown with the outcome.
+        also : sequence
+            Further results that the page shows as sections, such as that of `bonwise.route`, or of a study.
+
+        Raises
+        ------
+        bonwise.errors.InputError
+            The pools cannot be read, or hold none of the prompts.
+        bonwise.errors.FileError
+            The page cannot be written, or the file beside it is there already and holds something else.
+        """
+        if self._source is None and not (pools or gates or also):
+            super().to_html(path)
+            return
+        from bonwise.auditing.page import write_page  # noqa: PLC0415 - drawing loads matplotlib
+
+        write_page(self.check(gates or {}), path, pools=pools, also=also)
+
+    @property
+    def drawings(self) -> list[Drawing[FigureData]]:
+        """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
+        if self._source is None:
+            return super().drawings
+        from bonwise.auditing.page import page_drawings  # noqa: PLC0415 - loaded only to be shown
+
+        return page_drawings(self)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.result import IntervalKind
-from bonwise.auditing.verdict import TARGETS, Target, Thresholds
+from bonwise.auditing.result import IntervalKind, Thresholds
+from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
 from bonwise.stats.estimation import IntervalRule
@@ -47,7 +47,7 @@ class Settings:
     target: Target = "best-of-n"
     shape: Shape | None = None
     """Forced shape."""
-    thresholds: Thresholds = field(default_factory=Thresholds)
+    thresholds: Thresholds = field(default_factory=Thresholds.usual)
     outcome_model: Any = None
     """Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample."""
     keep_easy: tuple[str, ...] = ()

@@ -179,7 +179,7 @@ class Picked:
         )
 
 
-def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) -> tuple[Balance, ...]:
+def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) -> list[Balance]:
     """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals); of picks, the pools alone."""
     panel, labelled = labelling.panel, labelling.labelled
     tops = top_of_scores(panel.scores, panel.sizes)
@@ -190,11 +190,11 @@ def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) 
         "share tied at the top": (tops.tied > 1).astype(float),
         "candidates": panel.sizes.astype(float),
     }
-    return tuple(
+    return [
         _compare(name, values[labelled], values[~labelled], confidence)
         for name, values in features.items()
         if of_scores or name == "candidates"
-    )
+    ]
 
 
 def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Balance:

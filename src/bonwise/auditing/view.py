@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal
 
-from bonwise.auditing.result import AuditDocument, AuditSettings, JudgeFound
+from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.auditing.result_exhibits import Exhibits
 from bonwise.auditing.view_choice import best_of
 from bonwise.auditing.view_exhibits import drawn, what_would_change, worst_prompts
@@ -55,13 +55,13 @@ def title(settings: AuditSettings) -> str:
     return f"{what} {printable(settings.source)}, {against}"
 
 
-def facts(document: AuditDocument) -> Table:
+def facts(document: Audit) -> Table:
     """Return what was compared with what, what was left out, and how intervals were made."""
     settings = document.settings
     return Table.facts([*_matter(document), *_left_out(settings), *_picks(settings.picks), *_manner(settings)])
 
 
-def of_the_table(document: AuditDocument) -> Iterator[Said]:
+def of_the_table(document: Audit) -> Iterator[Said]:
     """Yield what is to be known of the table, and is not a judge's own."""
     settings = document.settings
     yield Said("note", "; ".join(_notes(settings)))
@@ -101,7 +101,7 @@ def _notes_of_columns(settings: AuditSettings) -> Iterator[str]:
         yield f"{role} read as {printable(reading)}"
 
 
-def _matter(document: AuditDocument) -> Iterator[tuple[str, str]]:
+def _matter(document: Audit) -> Iterator[tuple[str, str]]:
     settings = document.settings
     yield "scores", settings.source
     if document.judge is None:
@@ -200,7 +200,7 @@ _MOST_SAID = 3
 _REASONS = 5
 
 
-def in_short(document: AuditDocument) -> Iterator[Block]:
+def in_short(document: Audit) -> Iterator[Block]:
     """Yield the short form: counts, dropped prompts and warnings stay, in one line each."""
     settings = document.settings
     yield from of_the_table(document)
@@ -238,7 +238,7 @@ def _said(part: Part) -> list[Said]:
     return [one for one in part.blocks if isinstance(one, Said)]
 
 
-def _judges_in_short(document: AuditDocument) -> Iterator[Block]:
+def _judges_in_short(document: Audit) -> Iterator[Block]:
     judges, settings = document.judges, document.settings
     yield verdict_of_several(document, in_short=True)
     table = replace(summary(document), at_a_glance=_ROWS)
@@ -318,13 +318,13 @@ _IN_FULL = 4
 """Judges of which Markdown shows more than the summary."""
 
 
-def describe(document: AuditDocument) -> Part:
+def describe(document: Audit) -> Part:
     """Describe an audit by its document alone."""
     return describe_with(document)
 
 
 def describe_with(
-    document: AuditDocument,
+    document: Audit,
     exhibits: Exhibits | None = None,
     studies: Sequence[BesideAudit] = (),
     more: str | None = None,
@@ -334,7 +334,7 @@ def describe_with(
 
     Parameters
     ----------
-    document : AuditDocument
+    document : Audit
     exhibits : Exhibits, optional
         What is drawn, and the prompts where judges lost most.
     studies : sequence of BesideAudit
@@ -361,13 +361,13 @@ def describe_with(
     return Part(title(settings), blocks, in_short=list(in_short(document)))
 
 
-def _verdict_alone(document: AuditDocument, exhibits: Exhibits | None, then: Sequence[Said]) -> Part:
+def _verdict_alone(document: Audit, exhibits: Exhibits | None, then: Sequence[Said]) -> Part:
     ((name, judge),) = document.judges.items()
     shown = None if exhibits is None else exhibits.judges.get(name)
     return verdict(judge, document.settings, alone=True, shown=shown, then=then)
 
 
-def _alone(document: AuditDocument, exhibits: Exhibits | None, studies: Sequence[BesideAudit]) -> Iterator[Block]:
+def _alone(document: Audit, exhibits: Exhibits | None, studies: Sequence[BesideAudit]) -> Iterator[Block]:
     ((name, judge),) = document.judges.items()
     shown = None if exhibits is None else exhibits.judges.get(name)
     # Pictures before tables.
@@ -381,9 +381,7 @@ def _whole(studies: Sequence[BesideAudit]) -> Iterator[Part]:
     yield from (replace(part, role="detail") for study in studies for part in study.whole)
 
 
-def _judges_in_full(
-    document: AuditDocument, exhibits: Exhibits | None, studies: Sequence[BesideAudit]
-) -> Iterator[Block]:
+def _judges_in_full(document: Audit, exhibits: Exhibits | None, studies: Sequence[BesideAudit]) -> Iterator[Block]:
     judges, settings = document.judges, document.settings
     yield from side_by_side(document)
     yield from _whole(studies)

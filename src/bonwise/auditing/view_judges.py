@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bonwise.auditing.figures import judges_figures
-from bonwise.auditing.result import AuditDocument, AuditSettings, JudgeFound, JudgesCompared
+from bonwise.auditing.result import Audit, AuditSettings, JudgeFound, JudgesCompared
 from bonwise.auditing.view_choice import best_of, differences_from_best, has_intervals, held_together
 from bonwise.auditing.view_labels import dropped_of
 from bonwise.estimates import EstimateRecord
@@ -59,7 +59,7 @@ _PAIRS, _AT_A_GLANCE = 100, 15
 """Pairs of judges in a table, and rows that a terminal shows."""
 
 
-def side_by_side(document: AuditDocument) -> Iterator[Part]:
+def side_by_side(document: Audit) -> Iterator[Part]:
     """Yield what compares the judges."""
     judges = document.judges
     reference = document.settings.reference
@@ -85,7 +85,7 @@ def _on_a_page(blocks: Iterable[Block]) -> Iterator[Part]:
     yield Part("", list(blocks), "detail")
 
 
-def not_audited(document: AuditDocument) -> Iterator[Part]:
+def not_audited(document: Audit) -> Iterator[Part]:
     """Yield the judges that were not audited, and why; nothing where there are none."""
     if document.not_audited:
         columns = (Column("judge", "name"), Column("why", "words"))
@@ -115,7 +115,7 @@ def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
         yield Part("Dropped prompts", [Table(columns, rows, at_a_glance=_AT_A_GLANCE)], anchor="dropped")
 
 
-def summary(document: AuditDocument) -> Table:
+def summary(document: Audit) -> Table:
     """Return one row per judge, the largest recovery first."""
     first, *others = _SUMMARY
     judges, reference, choice = document.judges, document.settings.reference, document.choice

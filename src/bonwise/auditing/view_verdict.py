@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from bonwise.auditing.result import AuditDocument, AuditSettings, JudgeFound
+from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.auditing.result_exhibits import Exhibits, JudgeExhibits
 from bonwise.auditing.result_verdict import DECIDES, CheckState, Gate, GateState, Level, Verdict
 from bonwise.auditing.view_judges import by_recovery, first_figures
@@ -61,15 +61,15 @@ def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
     return [_bar(rows, settings)] if rows else []
 
 
-def bar_of_best(document: AuditDocument) -> Iterator[Bar]:
+def bar_of_best(document: Audit) -> Iterator[Bar]:
     """Yield the recovery of the best of several judges, with the interval that holds after it was chosen.
 
     Parameters
     ----------
-    document : AuditDocument
+    document : Audit
     """
     settings, metric = document.settings, DECIDES[document.settings.target]
-    choice = (document.choice or {}).get(metric)
+    choice = document.choice.get(metric)
     if choice is not None:
         name, after = choice.best[0], choice.after
         found: Bounded = Ends(choice.estimate, *(after or (None, None)))
@@ -103,12 +103,12 @@ def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeEx
         yield Said("finding", " ".join(_from_the_gate(found, gate, unit, shown)))
 
 
-def what_would_change_several(document: AuditDocument, exhibits: Exhibits | None) -> Iterator[Said]:
+def what_would_change_several(document: Audit, exhibits: Exhibits | None) -> Iterator[Said]:
     """Yield how many verdicts on several judges are not settled, and what would settle the nearest one.
 
     Parameters
     ----------
-    document : AuditDocument
+    document : Audit
     exhibits : Exhibits or None
         Says how many more labels would decide.
     """
@@ -129,9 +129,7 @@ def what_would_change_several(document: AuditDocument, exhibits: Exhibits | None
     yield Said("finding", told)
 
 
-def _to_be_useful(
-    document: AuditDocument, exhibits: Exhibits | None, unsettled: Sequence[str]
-) -> Iterator[tuple[int, str]]:
+def _to_be_useful(document: Audit, exhibits: Exhibits | None, unsettled: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield how many more labelled prompts would decide for judges whose estimate is above the gate."""
     if exhibits is None:
         return
@@ -371,7 +369,7 @@ def _levels(found: Verdict) -> Iterator[Part]:
 
 
 def verdict_of_several(
-    document: AuditDocument,
+    document: Audit,
     exhibits: Exhibits | None = None,
     then: Sequence[Said] = (),
     *,
@@ -381,7 +379,7 @@ def verdict_of_several(
 
     Parameters
     ----------
-    document : AuditDocument
+    document : Audit
     exhibits : Exhibits or None
         What a page shows beside the figures.
     then : sequence of Said
@@ -425,7 +423,7 @@ def in_a_line(judge: JudgeFound) -> str:
     return f"{judge.verdict.level}: {_recovery(judge)}"
 
 
-def _best(document: AuditDocument) -> str:
+def _best(document: Audit) -> str:
     name, judge = next(iter(by_recovery(document.judges).items()))
     gate = setting(document.settings.thresholds.recovery_useful, "share")
     found = judge.metrics.get(_RECOVERY)
@@ -435,9 +433,9 @@ def _best(document: AuditDocument) -> str:
     return f"The largest recovery is {figure}, of {printable(name, longest=40)}; the gate is {gate}."
 
 
-def gates(document: AuditDocument) -> Iterator[Part]:
+def gates(document: Audit) -> Iterator[Part]:
     """Yield the gates that were asked for, each with its state and why."""
-    if document.gates is None:
+    if not document.gates:
         return
     met = sum(gate.state == "met" for gate in document.gates)
     told = Said("finding", f"{count(met)} of {counted(len(document.gates), 'gate')} met.")
@@ -445,7 +443,7 @@ def gates(document: AuditDocument) -> Iterator[Part]:
     yield Part("Gates", [told, *outcomes], "outcomes", anchor="gates")
 
 
-def _outcome(gate: Gate, document: AuditDocument) -> str:
+def _outcome(gate: Gate, document: Audit) -> str:
     whose = f"{printable(gate.judge)}: " if document.several else ""
     return f"{whose}{named(gate.sentence, document.settings.reference)}"
 

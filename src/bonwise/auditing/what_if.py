@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -86,7 +86,7 @@ class VerdictElsewhere:
         metrics = self.judge.metrics
         said = VerdictSentences(
             metrics if recovery is None else {**metrics, RECOVERY: recovery},
-            thresholds if gate is None else replace(thresholds, recovery_useful=gate),
+            thresholds if gate is None else thresholds.model_copy(update={"recovery_useful": gate}),
             self.against,
             who=self.who,
         )
@@ -340,7 +340,7 @@ def _leading(judges: Mapping[str, JudgeAudit]) -> JudgeAudit | None:
     if not some:
         return None
     judge = max(some, key=lambda pair: pair[0])[1]
-    return None if judge.verdict.level == "random" else judge
+    return None if judge.record.verdict.level == "random" else judge
 
 
 def gate_steps(verdicts: VerdictElsewhere) -> GateSteps:

@@ -23,7 +23,7 @@ from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords
 
 if TYPE_CHECKING:
-    from bonwise.auditing.front import Audit
+    from bonwise.auditing.result import Audit
     from bonwise.auditing.result_verdict import Gate
     from bonwise.documented import DocumentedResult
     from bonwise.report.blocks import Said
@@ -33,13 +33,13 @@ __all__ = ["AuditCommand", "audit", "further_studies"]
 
 
 def further_studies(
-    found: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
+    audit: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
 ) -> list[Document | DocumentedResult]:
     """Return the results that the page shows beside the audit's own.
 
     Parameters
     ----------
-    found : Audit
+    audit : Audit
     calibration : bool
         Whether calibration was asked for.
     verdicts : pathlib.Path or None
@@ -52,11 +52,11 @@ def further_studies(
     bonwise.errors.UsageError
         Studies of scores were asked for, and picks were audited.
     """
-    table, settings = found.table, found.settings
+    table, settings = audit.table, audit.settings
     left_out = (*settings.exclude, *settings.control)
     asked: dict[str, Any] = {"exclude": left_out, "confidence": settings.confidence, "shape": settings.shape}
     studies: list[Document | DocumentedResult] = []
-    if found.picks is not None or table is None:
+    if settings.picks is not None:
         if calibration or verdicts is not None:
             raise UsageError("logged picks hold no scores to study", hint="leave --calibration and --verdicts out")
         return studies
@@ -71,7 +71,7 @@ def further_studies(
         mapped = partial(study_calibration, table, pools=pools, seed=settings.seed, **asked)
         studies.append(_or_why("Calibration", mapped))
     # What the scores alone tell of a prompt is not a signal that a judge gave, and bonwise route studies it.
-    if found.draws > 1 or {"ci_width", "low", "high"} & set(table.frame.columns):
+    if settings.draws > 1 or {"ci_width", "low", "high"} & set(table.frame.columns):
         from bonwise.routing.front import route
 
         studies.append(_or_why("Routing", partial(route, table, seed=settings.seed, **asked)))
@@ -177,7 +177,7 @@ def audit(
         given.refuse_lost((output.json, per_prompt, markdown, junit))
         from bonwise.auditing.front import audit as run
 
-        found = run(
+        audited = run(
             file,
             control=given.names(control),
             keep_easy=given.names(keep_easy),
@@ -192,9 +192,7 @@ def audit(
             pools=pools,
             judge_family=given.judge_families(judge_family),
             **reading.keywords(),
-        )
-        values = given.numbers(fail_under, "--fail-under")
-        gates = found.check(values)
+        ).check(given.numbers(fail_under, "--fail-under"))
         own: dict[str, object] = {
             "--control": control,
             "--keep-easy": keep_easy,
@@ -208,13 +206,13 @@ def audit(
         }
         from bonwise.auditing.next_steps import next_steps
 
-        command = AuditCommand(file, reading.as_flags(), own, gated=bool(values), shown=html is not None)
-        then = next_steps(found.document(gates), command)
+        command = AuditCommand(file, reading.as_flags(), own, gated=bool(audited.gates), shown=html is not None)
+        then = next_steps(audited, command)
         if html is not None:
-            also = further_studies(found, calibration=calibration, verdicts=verdicts, pools=pools)
-            _write_page(found, html, pools=pools, gates=values, also=also, then=then)
-        _deliver(found, gates, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then, full=full)
-    return _exit_code(gates)
+            also = further_studies(audited, calibration=calibration, verdicts=verdicts, pools=pools)
+            _write_page(audited, html, pools=pools, also=also, then=then)
+        _deliver(audited, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then, full=full)
+    return _exit_code(audited.gates)
 
 
 def _unusual(values: Mapping[str, tuple[object, object]]) -> dict[str, object]:
@@ -229,18 +227,17 @@ def _all_prompts_file(html: Path | None) -> Path | None:
 
 
 def _write_page(
-    found: Audit,
+    audit: Audit,
     html: Path,
     *,
     pools: Path | None,
-    gates: Mapping[str, float],
     also: Sequence[Document | DocumentedResult],
     then: Sequence[Said],
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
     from bonwise.auditing.page import write_page
 
-    all_prompts = write_page(found, html, pools=pools, gates=gates, also=also, then=then)
+    all_prompts = write_page(audit, html, pools=pools, also=also, then=then)
     if all_prompts is not None:
         given.say(f"{html} shows the prompts that lost most; all prompts are in {all_prompts}")
 
@@ -262,8 +259,7 @@ def _refuse_two_for_one(targets: Mapping[str, str | None]) -> None:
 
 
 def _deliver(
-    found: Audit,
-    gates: Sequence[Gate],
+    audit: Audit,
     output: Output,
     *,
     per_prompt: Path | None,
@@ -272,20 +268,19 @@ def _deliver(
     then: Sequence[Said],
     full: bool,
 ) -> None:
-    document = found.document(gates)
     if per_prompt is not None:
-        _write_per_prompt(found, per_prompt)
+        _write_per_prompt(audit, per_prompt)
     if junit is not None:
-        write_junit(document, junit)
+        write_junit(audit, junit)
     if markdown is not None:
-        write_markdown(document, markdown)
-    given.deliver(document, output.json, aside="-" in (markdown, junit), then=then, full=full)
+        write_markdown(audit, markdown)
+    given.deliver(audit, output.json, aside="-" in (markdown, junit), then=then, full=full)
 
 
-def _write_per_prompt(found: Audit, path: Path) -> None:
+def _write_per_prompt(audit: Audit, path: Path) -> None:
     from bonwise.table.writing import csv_frame, write_whole
 
-    rows = found.per_prompt()
+    rows = audit.per_prompt()
     write_whole(path, rows.to_json(orient="records", lines=True) if path.suffix == ".jsonl" else csv_frame(rows))
 
 

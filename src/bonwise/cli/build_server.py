@@ -19,7 +19,7 @@ from bonwise.cli.shared_flags import with_parameters
 from bonwise.errors import BonwiseError, FileError, UsageError
 
 if TYPE_CHECKING:
-    from bonwise.auditing.result import AuditDocument
+    from bonwise.auditing.result import Audit
 
 __all__ = ["errors_told", "over_several_files", "write_junit", "write_markdown"]
 
@@ -134,7 +134,7 @@ _MARKDOWN, _JUNIT = b"## Audit of ", b'<testsuites name="bonwise audit"'
 """What files begin with that were written here."""
 
 
-def write_markdown(document: AuditDocument, target: str | Path) -> None:
+def write_markdown(document: Audit, target: str | Path) -> None:
     """Write an audit's summary to a file, or to standard output for ``-``, and add it to the page of the build.
 
     That page is the build's own: where it cannot be added to that is said, and changes nothing about the gates.
@@ -149,7 +149,7 @@ def write_markdown(document: AuditDocument, target: str | Path) -> None:
     _add_to_the_build(target, text)
 
 
-def write_junit(document: AuditDocument, target: str | Path) -> None:
+def write_junit(document: Audit, target: str | Path) -> None:
     """Write an audit's gates to a file, or to standard output for ``-``.
 
     Raises

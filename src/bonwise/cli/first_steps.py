@@ -21,7 +21,7 @@ from bonwise.table.checks import SEED
 from bonwise.table.reading_options import LabelledKeywords, RowKeywords
 
 if TYPE_CHECKING:
-    from bonwise.auditing.front import Audit
+    from bonwise.auditing.result import Audit
     from bonwise.report.blocks import Said
 
 __all__ = ["convert", "demo", "doctor"]
@@ -90,21 +90,21 @@ def demo(
     from bonwise.demo.text import demo_in_short, demo_parts
     from bonwise.report.terminal import show
 
-    made = run_demo(folder, seed=seed, force=force, then=lambda found: _next(found, folder))
+    made = run_demo(folder, seed=seed, force=force, then=lambda audit: _next(audit, folder))
     given_flags = {"--out": None if folder == _FOLDER else folder, "--seed": None if seed == SEED else seed}
     everything = " ".join(["bonwise demo", *flags_of({**given_flags, "--full": True})])
     show(demo_parts(made) if full else demo_in_short(made, everything), sys.stdout)
     return 0
 
 
-def _next(found: Audit, folder: Path) -> Sequence[Said]:
+def _next(audit: Audit, folder: Path) -> Sequence[Said]:
     """Return what to type after the audit of the demo's files, as `bonwise audit` prints it."""
     from bonwise.auditing.next_steps import next_steps
     from bonwise.cli.audit import AuditCommand
 
     labels = flags_of({"--labels": folder / "labels.csv"})
     own = {"--pools": folder / "pools.jsonl"}
-    return next_steps(found.document(), AuditCommand(folder / "scores.csv", labels, own, shown=True))
+    return next_steps(audit, AuditCommand(folder / "scores.csv", labels, own, shown=True))
 
 
 @shared_flags()

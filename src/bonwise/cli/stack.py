@@ -135,8 +135,8 @@ def audit(
     output.refuse_overwriting(file, stack, *reading.paths())
     from bonwise.stacks.front import audit_stack
 
-    found = audit_stack(file, stack, name=name, design=design, confidence=confidence, seed=seed, **reading.keywords())
-    output.deliver(found.document())
+    keywords = reading.keywords()
+    output.deliver(audit_stack(file, stack, name=name, design=design, confidence=confidence, seed=seed, **keywords))
     return 0
 
 

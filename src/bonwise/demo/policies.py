@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bonwise.auditing.front import audit
 from bonwise.demo.tasks import Task, label
+from bonwise.estimates import EstimateRecord
 from bonwise.judges.local import Consensus
 from bonwise.routing.router import Router
 from bonwise.selection.front import select
@@ -18,7 +19,6 @@ from bonwise.selection.protocol import Strategy
 from bonwise.selection.selection import Selection
 from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
 from bonwise.selection.strategies.value_of_information import ValueOfInformation
-from bonwise.stats.estimate import Estimate
 from bonwise.table.pools import Candidate
 from bonwise.table.verdicts import Score, Verdict
 from bonwise.table.writing import write_whole
@@ -48,8 +48,8 @@ class Policy:
     """Scores of the weak judge a task."""
     strong: float
     """Part of the tasks that the stronger judge decided."""
-    value: Estimate
-    recovery: Estimate
+    value: EstimateRecord
+    recovery: EstimateRecord
     file: Path
     """The picks."""
 

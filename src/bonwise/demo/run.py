@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bonwise.auditing.front import Audit, audit
+from bonwise.auditing.front import audit
 from bonwise.auditing.page import write_page
 from bonwise.auditing.per_prompt import ROW_HEADER
+from bonwise.auditing.result import Audit
 from bonwise.demo.policies import Policy, json_lines, pick_lines, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.demo.two_judges import TwoJudges, two_judges

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.result import JudgeFound
 from bonwise.demo.policies import Policy
 from bonwise.demo.run import Demo
+from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable, shell_path
 from bonwise.report.fitted import FittedTable, command
-from bonwise.stats.estimate import Estimate
 
 __all__ = ["demo_in_short", "demo_parts"]
 
@@ -45,7 +45,7 @@ def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
     yield command(f"  {everything}")
 
 
-def _all_judges(judges: Mapping[str, JudgeAudit]) -> FittedTable:
+def _all_judges(judges: Mapping[str, JudgeFound]) -> FittedTable:
     """Return one row per judge, the largest recovery first."""
     ranked = sorted(judges.items(), key=lambda one: -(one[1].metrics["recovery"].estimate or 0.0))
     rows = [
@@ -97,7 +97,7 @@ def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     yield command(f"  bonwise compare {_file(demo.policies[0])} {_file(demo.policies[-1])} --labels {labels}")
 
 
-def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> FittedTable:
+def _local(judges: Mapping[str, JudgeFound], picked: Mapping[str, float]) -> FittedTable:
     rows = []
     for name, judge in judges.items():
         figures = [_figure(judge.metrics[key]) for key in ("global_r", "within_r", "recovery")]
@@ -110,7 +110,7 @@ def _local(judges: Mapping[str, JudgeAudit], picked: Mapping[str, float]) -> Fit
     return FittedTable(headers, rows, spare=("tie_rate", "global_r", "within_r"))
 
 
-def _paradox(judges: Mapping[str, JudgeAudit]) -> FittedTable:
+def _paradox(judges: Mapping[str, JudgeFound]) -> FittedTable:
     keys = ("global_r", "within_r", "recovery")
     rows = [
         [name, *(_figure(judge.metrics[key]) for key in keys), judge.verdict.level] for name, judge in judges.items()
@@ -131,14 +131,14 @@ def _file(policy: Policy) -> str:
     return shell_path(policy.file)
 
 
-def _figure(found: Estimate) -> str:
+def _figure(found: EstimateRecord) -> str:
     if found.estimate is None:
         return "-"
     interval = f" [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else ""
     return f"{found.estimate:.2f}{interval}"
 
 
-def _weak(judges: Mapping[str, JudgeAudit]) -> str:
+def _weak(judges: Mapping[str, JudgeFound]) -> str:
     """Say what the intervals say, and only of these judges on these tasks."""
     recoveries = {name: judge.metrics["recovery"] for name, judge in judges.items()}
     better = [name for name, found in recoveries.items() if (found.low or 0.0) > 0]

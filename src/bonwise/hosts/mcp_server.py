@@ -136,7 +136,7 @@ class AssistantTools:
             control=control or (),
             design=design if design in (None, "uniform", "cells", "cells-by-score") else self._inside(design),
         )
-        return found.document(found.check(gates or {})).to_markdown()
+        return found.check(gates or {}).to_markdown()
 
     async def compare(self, first: str, second: str, labels: str) -> str:
         """Compare the picks of two selections (files of bonwise select) on the same prompts, by oracle labels."""

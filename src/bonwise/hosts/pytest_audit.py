@@ -17,7 +17,7 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bonwise.auditing.front import Audit
+    from bonwise.auditing.result import Audit
     from bonwise.auditing.result_verdict import Gate
 
 __all__ = ["AuditCheck", "bonwise_audit", "pytest_configure", "pytest_runtest_call"]
@@ -81,19 +81,21 @@ class AuditCheck:
             A gate is not met or not settled, none is named, or the table cannot be audited.
         """
         try:
-            audit, checked = self._checked(file, keywords)
+            audit = self._checked(file, keywords)
         except bw.BonwiseError as error:
             refused = str(error)
         else:
             # These stand in the JUnit file of the suite.
-            self._item.user_properties += [(f"bonwise {one.judge} {one.metric}", one.sentence) for one in checked]
-            failed = [gate for gate in checked if gate.state != "met"]
+            self._item.user_properties += [
+                (f"bonwise {gate.judge} {gate.metric}", gate.sentence) for gate in audit.gates
+            ]
+            failed = [gate for gate in audit.gates if gate.state != "met"]
             if not failed:
                 return audit
             refused = _told(audit, failed)
         pytest.fail(refused, pytrace=False)
 
-    def _checked(self, file: Any, keywords: Mapping[str, Any]) -> tuple[Audit, Sequence[Gate]]:
+    def _checked(self, file: Any, keywords: Mapping[str, Any]) -> Audit:
         if file is None:
             raise UsageError("no file is named", hint='such as bonwise_audit("scores.csv", recovery=.2)')
         options = signature(bw.audit).parameters
@@ -109,8 +111,7 @@ class AuditCheck:
             )
         given = {name: value for name, value in keywords.items() if name not in gates}
         given |= {name: self._located(given[name]) for name in FILES if name in given}
-        audit = bw.audit(self._located(file), **given)
-        return audit, audit.check(gates)
+        return bw.audit(self._located(file), **given).check(gates)
 
     def _located(self, value: Any) -> Any:
         """Return a path relative to the folder of the test's file; a table, or the word of a design, as it is."""
@@ -121,9 +122,9 @@ class AuditCheck:
 
 def _told(audit: Audit, failed: Sequence[Gate]) -> str:
     """Say what each judge is worth, and which of its gates are not met."""
-    lines = [f"bonwise audit of {audit.source}"]
+    lines = [f"bonwise audit of {audit.settings.source}"]
     for judge in dict.fromkeys(gate.judge for gate in failed):
-        found = audit.judges.get(judge)
-        lines.append(judge if found is None else f"{judge}: {found.verdict.sentences[0]}")
+        record = audit.judges.get(judge)
+        lines.append(judge if record is None else f"{judge}: {record.verdict.sentences[0]}")
         lines += [f"  {gate.sentence}" for gate in failed if gate.judge == judge]
     return "\n".join(lines)

@@ -32,7 +32,7 @@ from bonwise.table.score_table import ScoreTable
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
-    from bonwise.auditing.front import Audit
+    from bonwise.auditing.result import Audit
 
 __all__ = ["AppliedStack", "StackFit", "StackSource", "apply_stack", "audit_stack", "fit_stack"]
 

@@ -266,7 +266,7 @@ def stack_document(fit: StackFit) -> StackDocument:
         fitted_prompts=int(laid.prompts.sum()),
         fitted_labels=int(laid.labelled.sum()),
         metrics=estimate_records(figures.metrics),
-        judges={name: estimate_records(one.metrics) for name, one in judges.items()},
+        judges={name: judge.metrics for name, judge in judges.items()},
         best_judge=choice["recovery"].best[0] if "recovery" in choice else None,
         best_out_of_fold=estimate_records(figures.best),
         difference=estimate_records(figures.difference),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import takewhile
 
-from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result import Audit
 from bonwise.auditing.result_labels import AuditData
 from bonwise.auditing.view_judges import MOST_DRAWN
 from bonwise.printable import printable
@@ -110,7 +110,7 @@ class BesideAudit:
     """Those that are no judge's own."""
 
 
-def beside_audit(study: StudyDocument, audit: AuditDocument) -> BesideAudit:
+def beside_audit(study: StudyDocument, audit: Audit) -> BesideAudit:
     """Describe a study beside an audit.
 
     Nothing is drawn of an audit of more than `MOST_DRAWN` judges. What the study rests on is told only where it
@@ -120,7 +120,7 @@ def beside_audit(study: StudyDocument, audit: AuditDocument) -> BesideAudit:
     ----------
     study : StudyDocument
         Of any study.
-    audit : AuditDocument
+    audit : Audit
         Of one judge or of several.
     """
     many = len(audit.judges) > MOST_DRAWN
@@ -136,7 +136,7 @@ def beside_audit(study: StudyDocument, audit: AuditDocument) -> BesideAudit:
     return BesideAudit(by_judge, left)
 
 
-def _is_by_judge(study: StudyDocument, audit: AuditDocument) -> bool:
+def _is_by_judge(study: StudyDocument, audit: Audit) -> bool:
     """Tell whether each judge of the study has a part of its own on the page."""
     same = isinstance(study.settings, StudySettings) and study.settings.source == audit.settings.source
     return audit.several and same and bool(study.judges) and set(study.judges) <= set(audit.judges)
@@ -158,7 +158,7 @@ def _in_place_of_all(part: Part, study: StudyDocument) -> Part:
     return replace(part, blocks=[*part.blocks, Said("note", told)])
 
 
-def _data_beside(study: StudyDocument, audit: AuditDocument) -> Iterator[Part]:
+def _data_beside(study: StudyDocument, audit: Audit) -> Iterator[Part]:
     """Yield the counts of a study that the page of the audit does not say already."""
     counts: dict[str, Mapping[str, int]] = {}
     losses: dict[str, Mapping[str, Mapping[str, int]]] = {}
@@ -176,7 +176,7 @@ def _data_beside(study: StudyDocument, audit: AuditDocument) -> Iterator[Part]:
         yield Part(f"Data of the study of {name}", [Said("note", said), *blocks], anchor=f"{name}-data")
 
 
-def _whose(study: StudyDocument, audit: AuditDocument) -> str:
+def _whose(study: StudyDocument, audit: Audit) -> str:
     settings = study.settings
     if not isinstance(settings, StudySettings) or settings.source == audit.settings.source:
         return ""

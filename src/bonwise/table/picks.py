@@ -50,6 +50,10 @@ class Picks:
     as_picked: bool = False
     """Whether a pick among equals is the drawn one, and not taken in expectation over the draw."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What only shows a mapping cannot be pickled.
+        return {**vars(self), "settings": dict(self.settings)}
+
     @property
     def name(self) -> str:
         """Who picked, as far as the file says so."""

@@ -226,6 +226,10 @@ class ScoreTable:
         _, counts = np.unique(self.cell_keys() * len(self.judges) + judge, return_counts=True)
         return int(counts.max())
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What only shows a mapping cannot be pickled.
+        return {**vars(self), "columns": dict(self.columns), "judge_scales": dict(self.judge_scales)}
+
     @property
     def declared_scales(self) -> dict[str, Any]:
         """What was declared, as documents hold it: ``judge_scale`` by judge, and ``label_scale``."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bonwise.auditing.result import AuditDocument, JudgeFound
+from bonwise.auditing.result import Audit, JudgeFound
 from bonwise.errors import FileError, UsageError
 from bonwise.extras import TABLES
 from bonwise.loading import read_document
@@ -88,7 +88,7 @@ def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -
     bonwise.errors.UsageError
         Several judges, and none is chosen.
     """
-    document = read_document(path, AuditDocument, hint=_HINT)
+    document = read_document(path, Audit, hint=_HINT)
     name = _judge_of(document, path, judge, picks)
     found = document.judges[name]
     levels = dict(_levels(found, str(path)))
@@ -98,7 +98,7 @@ def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -
     return AuditBaseline(str(path), name, levels, missing)
 
 
-def _judge_of(document: AuditDocument, path: Path, judge: str | None, picks: Sequence[LoggedPick]) -> str:
+def _judge_of(document: Audit, path: Path, judge: str | None, picks: Sequence[LoggedPick]) -> str:
     names = list(document.judges)
     if judge is not None and judge not in names:
         raise UsageError(f"{path}: no judge named {quoted(judge)}", hint=f"the judges are {listed(names)}")

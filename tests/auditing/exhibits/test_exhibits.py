@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from auditing.tables import cohort, table, two_judges
+from auditing.tables import cohort, parts, table, two_judges
 from bonwise.auditing.exhibits import exhibits
 from bonwise.auditing.front import audit
 from bonwise.labels.front import draw_labels
@@ -14,7 +14,7 @@ from bonwise.table.words import Words
 
 def shown(found):
     """Return the exhibits of an audit, held to strict JSON."""
-    out = exhibits(tuple(found.judges.values()), found.table, Words(found.table), seed=1)
+    out = exhibits(tuple(parts(found).judges.values()), found.table, Words(found.table), seed=1)
     return json.loads(json.dumps(out.to_dict(), allow_nan=False))
 
 
@@ -109,7 +109,9 @@ def test_more_labels_take_the_interval_off_the_gate():
     found = audit(cohort(60))
     recovery = found["recovery"]
     gate = recovery.estimate + 0.37 * (recovery.high - recovery.estimate)
-    shown_of = exhibits(tuple(found.judges.values()), None, None, seed=1, gate=("recovery", gate)).judges["judge"]
+    shown_of = exhibits(tuple(parts(found).judges.values()), None, None, seed=1, gate=("recovery", gate)).judges[
+        "judge"
+    ]
     more = shown_of.to_decide
     assert 4 * more.prompts - 4 < more.labels <= 4 * more.prompts
 
@@ -118,5 +120,5 @@ def test_more_labels_take_the_interval_off_the_gate():
 
     assert upper(60 + more.prompts) <= gate < upper(60 + more.prompts - 1)
     for beyond in (recovery.high + 0.01, recovery.low - 0.01):
-        none = exhibits(tuple(found.judges.values()), None, None, seed=1, gate=("recovery", beyond))
+        none = exhibits(tuple(parts(found).judges.values()), None, None, seed=1, gate=("recovery", beyond))
         assert none.judges["judge"].to_decide is None

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import bonwise as bw
-from auditing.tables import cohort, losing, two_judges
+from auditing.tables import cohort, losing, parts, two_judges
 from bonwise.auditing.exhibits import spread
 from bonwise.auditing.page import audit_page
 from bonwise.auditing.worst_prompts import MOST_ROWS
@@ -52,7 +52,7 @@ def test_points_of_a_scatter_are_drawn_with_the_seed_of_the_audit(tmp_path, monk
     for seed in (0, 5):
         found = bw.audit(frame, seed=seed)
         found.to_html(tmp_path / "audit.html")
-        panel = found.judges["judge"].labelling.panel
+        panel = parts(found).judges["judge"].labelling.panel
         by_seed.append(spread(panel.scores, panel.labels, panel.sizes, seed=seed))
     assert given == by_seed
     assert (given[0]["cells_shown"], given[0]["cells"]) == (2000, 2400)

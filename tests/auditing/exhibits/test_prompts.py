@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auditing.tables import cohort, losing, table, two_judges
+from auditing.tables import cohort, losing, parts, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.auditing.worst_prompts import MOST_BYTES, MOST_ROWS, prompt_rows
 from bonwise.report.page.environment import LONGEST_NAME, page_bytes
@@ -16,7 +16,7 @@ from bonwise.table.words import Words
 def rows_of(frame, *, words=True, **options):
     """Return the prompts that an audit of a frame would show."""
     found = audit(frame, **options)
-    return prompt_rows(tuple(found.judges.values()), Words(found.table) if words else None), found
+    return prompt_rows(tuple(parts(found).judges.values()), Words(found.table) if words else None), found
 
 
 def spoken(frame, length=10):
@@ -181,7 +181,7 @@ def test_logged_picks_have_no_scores(tmp_path):
         columns=["prompt_id", "candidate", "oracle_label"],
     )
     found = audit(path, labels=labels)
-    row = prompt_rows(tuple(found.judges.values()), None)["rows"][0]
+    row = prompt_rows(tuple(parts(found).judges.values()), None)["rows"][0]
     assert row["margin"] is None
     assert [(one["score"], one["picked"], one["best"]) for one in row["candidates"]] == [
         (None, False, True),

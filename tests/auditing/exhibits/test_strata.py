@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auditing.tables import cohort, two_judges
+from auditing.tables import cohort, parts, two_judges
 from bonwise.auditing.front import audit
 from bonwise.auditing.result_exhibits import ColumnLeftOut
 from bonwise.auditing.strata import METRICS, strata
@@ -14,7 +14,7 @@ from bonwise.table.score_table import ScoreTable
 def of(frame, **options):
     """Return the strata of a frame's only judge, by column, and the columns left out."""
     found = audit(frame, **options)
-    judge = next(iter(found.judges.values()))
+    judge = next(iter(parts(found).judges.values()))
     panel = judge.labelling.panel.keep(judge.labelling.labelled)
     shown, left_out = strata(found.table, panel, confidence=0.95)
     return {one["column"]: one["rows"] for one in shown}, {one["column"]: one["reason"] for one in left_out}
@@ -115,7 +115,10 @@ def test_candidates_that_are_left_out_do_not_speak():
     frame.loc[frame["candidate"] == "c3", "topic"] = "?"
     frame.loc[frame["judge"] == "second", "topic"] = frame["candidate"]
     found = audit(frame, exclude="c3")
-    shown = {name: strata(found.table, judge.labelling.panel, confidence=0.9) for name, judge in found.judges.items()}
+    shown = {
+        name: strata(found.table, judge.labelling.panel, confidence=0.9)
+        for name, judge in parts(found).judges.items()
+    }
     assert [row["value"] for row in shown["first"][0][0]["rows"]] == ["a", "b"]
     assert shown["second"] == ([], [ColumnLeftOut(column="topic", reason="it differs within prompts")])
 
@@ -125,7 +128,7 @@ def test_without_labelled_prompts_every_column_is_left_out():
     frame = cohort(12)
     frame["topic"] = by_prompt(frame, ["a", "b"] * 6)
     found = audit(frame)
-    panel = found.judges["judge"].labelling.panel
+    panel = parts(found).judges["judge"].labelling.panel
     none = panel.keep(np.zeros(12, dtype=bool))
     assert strata(found.table, none, confidence=0.95) == (
         [],

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from auditing.tables import cohort
+from auditing.tables import cohort, parts
 from bonwise.auditing.what_if import label_counts, what_if
 from routing.tables import weak_judge
 
@@ -16,7 +16,10 @@ GATES = [step / 20 for step in range(21)]
 
 def of(audit, also=()):
     """Return what would change the verdict of an audit."""
-    return what_if(audit.judges, audit.settings, source=audit.source, reference=audit.reference, also=also)
+    settings, rests_on = audit.settings, parts(audit)
+    return what_if(
+        rests_on.judges, rests_on.settings, source=settings.source, reference=settings.reference, also=also
+    )
 
 
 def easy(n):
@@ -60,10 +63,10 @@ def test_each_gate_has_the_verdict_of_an_audit_with_that_threshold(kind):
     assert len(steps) >= 21
     for step in steps:
         again = bw.audit(frame, **{**settings, "thresholds": {"recovery_useful": step.gate}})
-        (gate,) = again.check({"recovery": step.gate})
+        (gate,) = again.check({"recovery": step.gate}).gates
         assert (step.level, step.sentence) == (again.verdict.level, again.verdict.sentences[0])
         assert (step.state, step.gate_sentence) == (gate.state, gate.sentence)
-        found = again["recovery"]
+        found = next(iter(parts(again).judges.values())).metrics["recovery"]
         assert (step.recovery, step.low, step.high) == (found.estimate, found.low, found.high)
         assert (step.lower, step.upper) == pytest.approx(found.bounds(0.9), abs=1e-12)
 

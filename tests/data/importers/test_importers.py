@@ -227,7 +227,7 @@ def test_several_labels_are_not_chosen_between(tmp_path):
 def test_an_audit_says_how_the_file_was_read():
     """The reading stands in the document and in the words of an audit."""
     found = bw.audit(FILES / "judges.csv")
-    said = found.document().settings.readings["file"]
+    said = found.settings.readings["file"]
     assert said == "a column per judge; the columns gpt4_score, claude_score are judges"
     assert "file read as a column per judge" in " ".join(str(found).split())
 

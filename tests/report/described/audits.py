@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 import bonwise as bw
-from bonwise.auditing.result import AuditDocument
+from bonwise.auditing.result import Audit
 from bonwise.auditing.result_exhibits import Exhibits
 
 __all__ = ["audited", "changed", "exhibits", "several", "table"]
@@ -25,14 +25,14 @@ def table(prompts=30, judge=None, *, shift=0):
 def audited(gates=None, source=None, **given):
     """Return the document of an audit of one judge."""
     found = bw.audit(table() if source is None else source, **given)
-    return found.document(found.check(gates or {}))
+    return found.check(gates or {})
 
 
 def several(names, gates=None):
     """Return the document of an audit of several judges."""
     tables = [table(judge=name, shift=at) for at, name in enumerate(names)]
     found = bw.audit(pd.concat(tables, ignore_index=True))
-    return found.document(found.check(gates or {}))
+    return found.check(gates or {})
 
 
 def changed(document, **parts):
@@ -40,7 +40,7 @@ def changed(document, **parts):
     there = document.to_dict()
     for key, value in parts.items():
         there[key] = {**there[key], **value} if isinstance(value, dict) and key in {"settings", "data"} else value
-    return AuditDocument.model_validate(there)
+    return Audit.model_validate(there)
 
 
 def exhibits(judges, rows=3, text="hello"):

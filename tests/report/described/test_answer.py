@@ -102,7 +102,7 @@ def test_routing_is_green_where_its_interval_excludes_nothing_gained(folder, mon
 def test_an_audit_says_its_limits_in_full(folder, monkeypatch):
     """The short form leaves the limits out, the full one has them; a reference is not called labels."""
     monkeypatch.chdir(folder)
-    document = bw.audit("scores.csv").document()
+    document = bw.audit("scores.csv")
     assert "does not establish" not in text(document)
     assert "What this does not establish" in text(document, full=True)
     words = " ".join(one.text for one in limits("audit", reference="another judge").blocks)

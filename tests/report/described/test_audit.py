@@ -50,7 +50,7 @@ def lines_of(document):
 @pytest.mark.parametrize("width", [80, 104, 160])
 def test_each_metric_takes_one_line(width):
     """Whatever the width of the terminal, a metric and its interval stand on one line, once."""
-    document = bw.audit(cohort(60)).document()
+    document = bw.audit(cohort(60))
     lines = on_a_terminal(document, width)
     for metric in METRICS:
         (line,) = (line for line in lines if line.startswith(f"  {metric.name} "))
@@ -59,7 +59,7 @@ def test_each_metric_takes_one_line(width):
 
 def test_a_narrow_terminal_says_what_it_leaves_out():
     """Where meanings, counts or intervals give way they are named below the table, and at no other width."""
-    document = bw.audit(cohort(60)).document()
+    document = bw.audit(cohort(60))
     assert not any(line.startswith("left out for want of room") for line in on_a_terminal(document, 160))
     assert "columns hidden, the terminal is too narrow: what it says; --json has all" in on_a_terminal(document, 80)
     said = " ".join(on_a_terminal(document, 50))
@@ -69,7 +69,7 @@ def test_a_narrow_terminal_says_what_it_leaves_out():
 
 def test_a_narrow_terminal_keeps_the_reasons():
     """Where there is no room for meanings, why a metric has no estimate is still said."""
-    document = bw.audit(cohort(60).assign(judge_score=0.5)).document()
+    document = bw.audit(cohort(60).assign(judge_score=0.5))
     for width in (80, 140):
         said = " ".join(" ".join(on_a_terminal(document, width)).split())
         assert "needs scores and labels that vary" in said
@@ -79,7 +79,7 @@ def test_a_narrow_terminal_keeps_the_reasons():
 def test_several_judges_fit_eighty_columns():
     """On a narrow terminal columns give way whole: no name and no figure is cut short."""
     names = ("local:consensus", "local:length", "local:lexical")
-    document = bw.audit(pd.concat([cohort(60).assign(judge=name) for name in names])).document()
+    document = bw.audit(pd.concat([cohort(60).assign(judge=name) for name in names]))
     lines = on_a_terminal(document, 80)
     assert not any("…" in line for line in lines)
     assert sum("local:consensus" in line for line in lines) >= 3
@@ -214,7 +214,7 @@ def test_partial_labels_show_how_they_differ_and_the_worst_case():
 
 def test_balance_gives_way_to_its_difference():
     """Of labelled against unlabelled prompts the difference and its interval stay on a narrow terminal."""
-    said = "\n".join(on_a_terminal(bw.audit(cohort(100, unlabelled=30)).document(), 60))
+    said = "\n".join(on_a_terminal(bw.audit(cohort(100, unlabelled=30)), 60))
     below = said[said.index("Labelled against") :]
     assert "columns hidden, the terminal is too narrow: labelled, unlabelled;" in " ".join(below.split())
     assert "[" in next(line for line in below.splitlines() if line.startswith("margin of the top score"))
@@ -287,7 +287,7 @@ def test_sentences_of_the_levels_are_whole_at_any_width(width):
 def test_a_reference_is_never_called_an_oracle():
     """Where a judge stands in for the oracle every reader names it a reference throughout."""
     both = two_judges(30).drop(columns="oracle_label")
-    document = bw.audit(both, oracle="judge:second").document()
+    document = bw.audit(both, oracle="judge:second")
     for shown in (whole(document), markdown(document)):
         assert "oracle" not in shown
         assert "correlation with second" in shown
@@ -346,7 +346,7 @@ def test_many_judges_are_shown_in_short(judges, all_shown, drawn):
 def test_what_was_dropped_of_many_judges_is_one_table():
     """Where the parts of the judges are for pages alone the drops are in a table, fifteen of them on a terminal."""
     frame = pd.concat([table(12, judge=f"j{at:02}", shift=at) for at in range(17)], ignore_index=True)
-    document = bw.audit(frame.drop(index=range(0, len(frame), 36)), shape="rectangular").document()
+    document = bw.audit(frame.drop(index=range(0, len(frame), 36)), shape="rectangular")
     lines = lines_of(document)
     assert lines.count("Dropped prompts") == 1
     assert "j14 1 lacks a (1)" in lines
@@ -403,9 +403,9 @@ def test_names_stay_text():
     frame["candidate"] = frame["candidate"] + HOSTILE
     frame["prompt_id"] = HOSTILE + frame["prompt_id"]
     found = bw.audit(frame.drop(index=[0]), exclude=f"c{HOSTILE}")
-    harmless(found.document(found.check({"recovery": 0.1})))
+    harmless(found.check({"recovery": 0.1}))
     both = bw.audit(pd.concat([frame, frame.assign(judge="b")]))
-    harmless(both.document(both.check({"recovery": 0.1})))
+    harmless(both.check({"recovery": 0.1}))
 
 
 def test_picks_tell_what_made_them(tmp_path):
@@ -416,7 +416,7 @@ def test_picks_tell_what_made_them(tmp_path):
     lines = [f'{{"prompt_id": "{prompt}", "ids": {ids}, "best": "{ids[0]}"}}' for prompt, ids in pools.items()]
     log.write_text("\n".join(lines).replace("'", '"'), "utf-8")
     labels = frame[["prompt_id", "candidate", "oracle_label"]]
-    document = bw.audit(log, labels=labels).document()
+    document = bw.audit(log, labels=labels)
     said = whole(document)
     assert said.startswith("Verdict: ")
     assert "\n\nAudit of the picks of " in said
@@ -428,7 +428,7 @@ def test_picks_tell_what_made_them(tmp_path):
 @pytest.mark.shared
 def test_arena100_with_its_control(shared):
     """The figures of the paper's data are on the page, with and without the easy candidate."""
-    document = bw.audit(shared / "data" / "arena100" / "scores.csv", control="unhelpful").document()
+    document = bw.audit(shared / "data" / "arena100" / "scores.csv", control="unhelpful")
     said = words(page(document))
     assert "recovery share of the possible gain 21% [8%, 34%] 66% 99" in said
     assert re.search(r"global_r correlation over all cells 0\.65 \[0\.55, 0\.75\] 0\.869 99", said)
@@ -436,7 +436,7 @@ def test_arena100_with_its_control(shared):
 
 def test_an_undefined_metric_has_a_dash():
     """A metric without a figure has a dash in its row and its reason below."""
-    said = whole(bw.audit(table().assign(oracle_label=1.0)).document())
+    said = whole(bw.audit(table().assign(oracle_label=1.0)))
     assert re.search(r"^ {2}recovery +- +- +30 ", said, re.MULTILINE)
     assert "needs a prompt where labels differ" in " ".join(said.split())
 
@@ -445,10 +445,10 @@ def test_single_labels_are_not_counted_in_no_prompt():
     """Where no prompt is labelled whole the sentence says so; it does not count labels in 0 prompts."""
     frame = simulate("arena", n=60, seed=4).frame()
     some = frame.assign(oracle_label=frame["oracle_label"].where(frame.index % 4 == 0))
-    told = text(bw.audit(some, design="cells").document(), full=True)
+    told = text(bw.audit(some, design="cells"), full=True)
     assert "60 labels of 240 candidates, none of them in a prompt that is labelled whole." in " ".join(told.split())
     most = frame.assign(oracle_label=frame["oracle_label"].where(frame.index >= 30))
-    told = " ".join(text(bw.audit(most, design="cells").document(), full=True).split())
+    told = " ".join(text(bw.audit(most, design="cells"), full=True).split())
     assert re.search(
         r"Figures rest on 210 labels of 240 candidates, \d+ of them in 52 prompts labelled whole\.", told
     )

@@ -72,7 +72,7 @@ def documents():
 @pytest.fixture(scope="module")
 def found():
     """Return the documents, made once."""
-    return {name: audit.document() for name, audit in documents().items()}
+    return documents()
 
 
 def test_it_is_short_and_narrow(found):
@@ -118,7 +118,7 @@ def test_three_figures_stand_with_interval_and_gate():
 
 def test_a_metric_that_is_undefined_leaves_its_place():
     """Recovery stays in its row, with a dash, because the verdict says why; others leave their place to the next."""
-    alike = bw.audit(table(20).assign(oracle_label=1.0)).document()
+    alike = bw.audit(table(20).assign(oracle_label=1.0))
     rows = [line.split() for line in text(alike).splitlines()]
     assert alike["recovery"].estimate is None
     assert alike["within_r"].estimate is None
@@ -130,7 +130,7 @@ def test_a_metric_that_is_undefined_leaves_its_place():
 def test_counts_drops_and_warnings_stay(found):
     """What figures rest on and what limits them is in the short form too; tables and levels are not."""
     frame = pd.concat([table(12, judge=f"j{at:02}", shift=at) for at in range(5)], ignore_index=True)
-    dropped = bw.audit(frame.drop(index=range(0, len(frame), 36)), shape="rectangular").document()
+    dropped = bw.audit(frame.drop(index=range(0, len(frame), 36)), shape="rectangular")
     said = " ".join(text(dropped).split())
     assert "dropped 1 prompt of 5 judges, in all: lacks a (5)" in said
     assert "each judge: 11 prompts x 3 candidates, 33 rows" in said
@@ -145,10 +145,10 @@ def test_counts_drops_and_warnings_stay(found):
 def test_warnings_of_several_judges_are_told_once():
     """A warning that holds of all judges is one line that counts them; the drops of each are summed up."""
     partly = partly_labelled(many_judges(5))
-    said = " ".join(text(bw.audit(partly).document()).split())
+    said = " ".join(text(bw.audit(partly)).split())
     assert said.count("why the others lack labels is unknown") == 1
     assert "5 judges: Figures against labels describe the 60 of 120 prompts" in said
-    sampled = text(bw.audit(partly, design="uniform").document())
+    sampled = text(bw.audit(partly, design="uniform"))
     assert any(line.endswith("more remarks on single judges: add --full.") for line in sampled.splitlines())
 
 
@@ -173,7 +173,7 @@ def test_everything_is_one_flag_away(found):
             assert sum(line.startswith(f"  {metric} ") for line in whole) == len(document.judges), (name, metric)
         assert "All 21 metrics: add --full, or to_text(full=True) in Python." in text(document).splitlines()
     weak = bw.audit(simulated(0.1))
-    assert weak.to_text(full=True) == text(weak.document(), full=True)
+    assert weak.to_text(full=True) == text(weak, full=True)
     assert weak.to_text() == str(weak)
     assert (
         bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_text(full=True).startswith("Verdict: feasible")

@@ -36,7 +36,7 @@ def counted(document, **more):
 def alone():
     """Return an audit of one judge and a study of it."""
     frame = cohort(20)
-    return bw.audit(frame).document(), bw.study_requirements(frame)
+    return bw.audit(frame), bw.study_requirements(frame)
 
 
 def test_what_the_audit_says_is_not_said_again(alone):
@@ -58,7 +58,7 @@ def test_a_count_is_told_by_what_it_counts(alone):
 def test_labelled_prompts_are_told_by_the_audit():
     """What an audit of partial labels says of labelled prompts, and of those without, is not repeated."""
     frame = cohort(30, unlabelled=10)
-    (part,) = data(beside_audit(bw.study_requirements(frame), bw.audit(frame).document()))
+    (part,) = data(beside_audit(bw.study_requirements(frame), bw.audit(frame)))
     assert rows([part]) == [("rows", "80")]
 
 
@@ -67,14 +67,14 @@ def test_prompts_that_both_dropped_are_told_once():
     frame = cohort(20).drop(index=0)
     study = bw.study_requirements(frame)
     assert study.judges["judge"].data.dropped
-    assert data(beside_audit(study, bw.audit(frame).document())) == []
+    assert data(beside_audit(study, bw.audit(frame))) == []
 
 
 def test_each_judge_has_its_own_part():
     """Of two judges each has the part of its own, under the same heading; who was not studied stands apart."""
     frame = judged("ab")
     study = bw.study_requirements(frame).model_copy(update={"not_studied": {"c": "why"}})
-    found = beside_audit(study, bw.audit(frame).document())
+    found = beside_audit(study, bw.audit(frame))
     assert {name: [part.title for part in parts] for name, parts in found.by_judge.items()} == {
         "a": ["What a wanted recovery takes"],
         "b": ["What a wanted recovery takes"],
@@ -86,7 +86,7 @@ def test_each_judge_has_its_own_part():
 def test_what_is_nobodys_own_stands_apart(alone):
     """So does a study of another table, one that compares judges, and any beside an audit of one judge."""
     frame = judged("ab")
-    both = bw.audit(frame).document()
+    both = bw.audit(frame)
     study = bw.study_requirements(frame)
     other = study.model_copy(update={"settings": study.settings.model_copy(update={"source": "other.csv"})})
     for document, audit in ((other, both), (orders(), both), (alone[1], alone[0])):
@@ -101,7 +101,7 @@ def test_what_is_nobodys_own_stands_apart(alone):
 def test_nothing_is_drawn_beside_many_judges():
     """Of seven judges no study is drawn; that of requirements is one table, which says where the rest is."""
     frame = controlled(judged(SEVEN, prompts=10))
-    audit = bw.audit(frame, control="bad").document()
+    audit = bw.audit(frame, control="bad")
     mixed = beside_audit(bw.study_mix(frame, control="bad"), audit)
     assert list(mixed.by_judge) == SEVEN
     parts = [part for some in mixed.by_judge.values() for part in some]

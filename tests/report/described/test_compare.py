@@ -12,7 +12,7 @@ from report.figures.painted import svg
 @pytest.fixture
 def document(tmp_path):
     """Return a comparison of two files in one folder."""
-    return result(tmp_path).document()
+    return result(tmp_path)
 
 
 def findings(document):
@@ -131,7 +131,7 @@ def test_reasons_are_said_once(document):
 
 def test_partly_labelled_figures_have_a_star(tmp_path):
     """Where prompts lack labels every row says that its figures are of the others."""
-    said = text(result(tmp_path, prompts=20).document())
+    said = text(result(tmp_path, prompts=20))
     assert "gain *" in said
     assert "* from the completely labelled prompts alone\nNext:\n" in said
 

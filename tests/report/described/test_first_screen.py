@@ -52,7 +52,7 @@ def test_the_distance_from_the_gate_is_said():
 
 def test_without_a_recovery_there_is_no_line():
     """An undefined recovery is said by the verdict, and nothing is drawn."""
-    document = bw.audit(cohort(40).assign(oracle_label=0.5)).document()
+    document = bw.audit(cohort(40).assign(oracle_label=0.5))
     found = verdict_of(describe(document))
     assert not any(isinstance(one, Bar) for one in found.blocks)
     assert "undefined" in words(page(document))
@@ -68,7 +68,7 @@ def test_what_to_type_next_after_an_audit_is_given_for_its_page():
 
 def test_of_several_judges_the_best_is_on_the_line():
     """The line shows the best with the interval that holds after it was chosen."""
-    document = bw.audit(two_judges(60)).document()
+    document = bw.audit(two_judges(60))
     (bar,) = (one for one in verdict_of(describe(document)).blocks if isinstance(one, Bar))
     best = document.choice["recovery"]
     assert bar.rows[0].title == f"Best recovery: {best.best[0]}"

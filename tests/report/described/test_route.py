@@ -186,7 +186,7 @@ def test_what_was_left_out_is_counted():
 
 def test_a_study_stands_beside_an_audit():
     """The page of an audit takes it with its recommendation and its drawings."""
-    audit = bw.audit(weak_judge(100)).document()
+    audit = bw.audit(weak_judge(100))
     shown = words(whole_page(describe_with(audit, studies=[BesideAudit(whole=[describe(study())])])))
     assert "10% of the prompts sent on by" in shown
     assert "Captured by share sent on" in shown
@@ -216,7 +216,7 @@ def test_the_page_of_an_audit_says_what_routing_brings():
     """The answer leads the part on routing, where its verdict is not the page's."""
     document = study()
     taken = document.judges["weak"].recommendation
-    made = described_with(bw.audit(weak_judge(100)).document(), exhibits(["weak"]), [document])
+    made = described_with(bw.audit(weak_judge(100)), exhibits(["weak"]), [document])
     (part,) = (one for one in made.blocks if getattr(one, "title", "").startswith("Routing of "))
     assert part.blocks[0].role == "lead"
     assert f"capture {estimate(taken.captured, 'share')} of the possible lift" in part.blocks[0].text

@@ -17,9 +17,12 @@ def described(frame, routed=None, **settings):
     """Return the description of a page of an audit."""
     audit = bw.audit(frame, **settings)
     also = [] if routed is None else [routed]
-    found = what_if(audit.judges, audit.settings, source=audit.source, reference=audit.reference, also=also)
-    shown = exhibits(tuple(audit.judges.values()), audit.table, None, seed=0, what_if=found)
-    return describe_with(audit.document(), shown)
+    settings, rests_on = audit.settings, audit.source_of("this")
+    found = what_if(
+        rests_on.judges, rests_on.settings, source=settings.source, reference=settings.reference, also=also
+    )
+    shown = exhibits(tuple(rests_on.judges.values()), audit.table, None, seed=0, what_if=found)
+    return describe_with(audit, shown)
 
 
 def section(whole):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bonwise as bw
+from auditing.tables import parts
 from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift
 from bonwise.testing import simulate
 
@@ -90,6 +91,6 @@ def settled(n, gate, tables):
 @pytest.mark.parametrize(("n", "gate"), [(60, 0.5), (100, 0.45), (200, 0.1)])
 def test_simulated_audits_settle_as_often_as_is_said(n, gate, tables):
     """Over simulated tables: the chance by the true recovery and the true scatter is the share that is settled."""
-    large = bw.audit(simulate("arena", n=20_000, seed=99).frame())["recovery"]
+    large = parts(bw.audit(simulate("arena", n=20_000, seed=99).frame())).judges["judge"].metrics["recovery"]
     study = Settling(distance(large, gate), 20_000, 20_000, 0.95)
     assert settled(n, gate, tables) == pytest.approx(study.chance(n), abs=0.03 + 2.6 * math.sqrt(0.25 / tables))
