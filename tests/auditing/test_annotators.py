@@ -14,7 +14,7 @@ import bonwise as bw
 from bonwise.auditing.annotators import CellLabelsGiven, annotator_pools
 from bonwise.auditing.krippendorff import krippendorff_alpha
 from bonwise.cli.entry import run
-from bonwise.doctoring.front import columns_of
+from bonwise.doctoring.engine import columns_of
 from bonwise.table.annotators import aggregate
 
 METRICS = ("recovery", "within_r", "top1_accuracy")

@@ -15,10 +15,11 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.arguments import Force, Seed
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, flags_of, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, Call, JsonOutput, Reading, flags_of, shared_flags
+from bonwise.doctoring.front import doctor as look_over
 from bonwise.printable import printable
 from bonwise.table.checks import SEED
-from bonwise.table.reading_options import LabelledKeywords, RowKeywords
+from bonwise.table.reading_options import RowKeywords
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
@@ -107,26 +108,18 @@ def _next(audit: Audit, folder: Path) -> Sequence[Said]:
     return next_steps(audit, AuditCommand(folder / "scores.csv", labels, own, shown=True))
 
 
-@shared_flags()
-def doctor(
-    *,
-    file: Annotated[
-        Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder of responses.", show_default=False)
-    ],
-    output: JsonOutput,
-    reading: Reading[LabelledKeywords],
-) -> int:
+@shared_flags(of=look_over, before={"output": "reading"})
+def doctor(*, call: Call, output: JsonOutput) -> int:
     """Check a file before an audit, and say what to type next."""
-    output.refuse_overwriting(file, *reading.paths())
-    from bonwise.doctoring.front import doctor as look_over
+    output.refuse_overwriting(*call.paths())
     from bonwise.errors import InputError
 
     try:
-        document = look_over(file, **reading.keywords())
+        document = call.run()
     except InputError:
         # Standard output belongs to the error where it goes there as JSON.
         if output.json != "-":
-            _show_columns(file, reading.keywords().get("columns") or {})
+            _show_columns(call.values["source"], call.keywords().get("columns") or {})
         raise
     output.deliver(document)
     return 0
@@ -134,7 +127,7 @@ def doctor(
 
 def _show_columns(file: Path, columns: Mapping[str, str]) -> None:
     """Print what the columns hold of a file that cannot be read as a table of scores."""
-    from bonwise.doctoring.front import columns_of
+    from bonwise.doctoring.engine import columns_of
     from bonwise.doctoring.view import described_columns
     from bonwise.errors import BonwiseError
     from bonwise.report.blocks import Part

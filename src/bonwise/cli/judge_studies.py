@@ -10,10 +10,11 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.arguments import say
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Output, Reading, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, Call, JsonOutput, Output, Reading, shared_flags
 from bonwise.errors import UsageError
-from bonwise.table.checks import CONFIDENCE, SEED
-from bonwise.table.reading_options import ColumnKeywords, ReadingKeywords
+from bonwise.routing.front import route as study
+from bonwise.table.checks import SEED
+from bonwise.table.reading_options import ColumnKeywords
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
@@ -141,25 +142,12 @@ def _next(document: LearnDocument, save: Path | None, file: Path, flags: list[st
     return [Said("note", "Next:"), Said("command", command)]
 
 
-@shared_flags()
+@shared_flags(of=study, before={"reading": "first_pass_only", "save": "reading", "judge": "reading"})
 def route(
     *,
-    file: Annotated[
-        Path, typer.Argument(help="Scores and labels: CSV, JSONL, Parquet or a folder.", show_default=False)
-    ],
-    share: Annotated[float, typer.Option(help="Part of the prompts to send on, between 0 and 1.")] = 0.25,
+    call: Call,
     save: Annotated[Path | None, typer.Option(help="Write the recommended router here, for bonwise select.")] = None,
     judge: Annotated[str | None, typer.Option(help="Whose router to save, where there are several judges.")] = None,
-    reading: Reading[ReadingKeywords],
-    first_pass_only: Annotated[
-        bool, typer.Option("--first-pass-only", help="Leave repeated scores and other judges out of the signals.")
-    ] = False,
-    mean_calls: Annotated[
-        float | None, typer.Option(help="Split so many calls per prompt between further draws and routing.")
-    ] = None,
-    strong_cost: Annotated[float | None, typer.Option(help="Price of routing one prompt, in calls.")] = None,
-    confidence: given.Confidence = CONFIDENCE,
-    seed: given.Seed = SEED,
     output: Output,
 ) -> int:
     """Choose which prompts a stronger judge should decide.
@@ -168,19 +156,8 @@ def route(
     """
     if judge is not None and save is None:
         raise UsageError("--judge says whose router to save, and none is saved", hint="give --save FILE too")
-    output.refuse_overwriting(file, *reading.paths(), also=(save,))
-    from bonwise.routing.front import route as run
-
-    found = run(
-        file,
-        share=share,
-        first_pass_only=first_pass_only,
-        mean_calls=mean_calls,
-        strong_cost=strong_cost,
-        confidence=confidence,
-        seed=seed,
-        **reading.keywords(),
-    )
+    output.refuse_overwriting(*call.paths(), also=(save,))
+    found = call.run()
     if save is not None:
         router = found.router(judge)
         router.save(save)
