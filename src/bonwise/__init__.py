@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bonwise.judges.registry import judge_from_spec as judge_from_spec
     from bonwise.judges.wrappers import Quantized as Quantized
     from bonwise.judges.wrappers import Resampled as Resampled
-    from bonwise.labels.design_comparison import compare_designs as compare_designs
+    from bonwise.labels.front import compare_designs as compare_designs
     from bonwise.labels.front import draw_labels as draw_labels
     from bonwise.labels.result import DesignComparison as DesignComparison
     from bonwise.labels.result import LabelDraw as LabelDraw

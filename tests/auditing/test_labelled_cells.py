@@ -11,7 +11,7 @@ from bonwise.auditing.front import audit
 from bonwise.comparing.front import compare
 from bonwise.doctoring.front import doctor
 from bonwise.errors import InputError, UsageError
-from bonwise.labels.design_comparison import compare_designs
+from bonwise.labels.front import compare_designs
 from bonwise.monitoring.front import monitor
 from bonwise.planning.front import plan
 from bonwise.stats.catalog import METRICS

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, Call, JsonOutput, Reading, command_of, shared_flags
 from bonwise.errors import UsageError
+from bonwise.labels.front import COMPARE, draw_labels
 from bonwise.printable import printable, shell_path, shell_word
-from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import PoolKeywords
 
 if TYPE_CHECKING:
@@ -26,15 +26,16 @@ app = typer.Typer(name="labels", help="Choose which prompts to label.", rich_mar
 
 _EXAMPLE = "bonwise labels draw scores.csv --labels 100 --out design.csv"
 
-Scores = Annotated[Path, typer.Argument(help="Scores: CSV, JSONL, Parquet or a folder.", show_default=False)]
-JudgeName = Annotated[str | None, typer.Option("--judge", help="The audited judge, where the file holds several.")]
-LabelFile = Annotated[Path | None, typer.Option("--label-file", help="Labels, joined on prompt and candidate.")]
-
 
 @app.command("draw")
-@shared_flags(NO_PROPENSITY)
+@shared_flags(
+    NO_PROPENSITY,
+    of=draw_labels,
+    before={"reading": "output", "file": "design", "labels": "design", "out": "design", "sheet": "pools"},
+)
 def draw(
     *,
+    call: Call,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -53,12 +54,6 @@ def draw(
         Path | None,
         typer.Option(help="Write the design here (CSV), for bonwise audit; needed with scores.", show_default=False),
     ] = None,
-    design: Annotated[
-        str | None,
-        typer.Option(help="rule (the default), uniform, stratified, neyman; pick or pair for single candidates."),
-    ] = None,
-    judge: JudgeName = None,
-    seed: given.Seed = SEED,
     sheet: Annotated[
         Path | None,
         typer.Option(
@@ -66,104 +61,37 @@ def draw(
             ".json (Label Studio)."
         ),
     ] = None,
-    pools: Annotated[
-        Path | None,
-        typer.Option(help="Pools (JSONL) with the words of prompts and candidates; the sheet then shows no names."),
-    ] = None,
-    after: Annotated[Path | None, typer.Option(help="An earlier draw, to be topped up.")] = None,
-    label_file: LabelFile = None,
-    by: Annotated[
-        str | None, typer.Option("--by", help="prompt (the default), or cell: single candidates beside whole pools.")
-    ] = None,
-    for_: Annotated[
-        str | None,
-        typer.Option("--for", help="With --by cell: recovery (the default, from 8 candidates per prompt) or gain."),
-    ] = None,
-    reading: Reading[PoolKeywords],
     output: JsonOutput,
 ) -> int:
     """Draw what to label, with the probability of each.
 
     It looks at what labels say only where an earlier draw is continued.
     """
-    asked = {
-        "--design": design,
-        "--judge": judge,
-        "--after": after,
-        "--label-file": label_file,
-        "--by": by,
-        "--for": for_,
-    }
+    pools, after, label_file = (call.values[name] for name in ("pools", "after", "label_file"))
     if file is None:
-        _refuse_without_scores(pools, sheet, {"--out": out, **asked}, reading)
+        named = ("design", "judge", "after", "label_file", "by", "for_")
+        asked = {f"--{name.rstrip('_').replace('_', '-')}": call.values[name] for name in named}
+        _refuse_without_scores(pools, sheet, {"--out": out, **asked}, call.reading)
     _refuse_dash(out=out, sheet=sheet)
     _refuse_overwriting(output, (file, after, label_file, pools), out, sheet)
     if file is None:
-        return _draw_of_pools(cast("Path", pools), cast("Path", sheet), labels, seed, reading, output)
+        drawn_from, written = cast("Path", pools), cast("Path", sheet)
+        return _draw_of_pools(drawn_from, written, labels, call.values["seed"], call.reading, output)
     if labels is None or out is None:
         flag, why = ("--labels", "how many") if labels is None else ("--out", "where the design goes")
         raise UsageError(f"a draw from scores needs {flag}", hint=f"say {why}, such as {_EXAMPLE}")
-    from bonwise.labels.front import draw_labels
     from bonwise.table.reading_options import ReadingOptions
 
-    keywords = reading.keywords()
-    found = draw_labels(
-        file,
-        labels=labels,
-        design=design,
-        judge=judge,
-        seed=seed,
-        after=after,
-        label_file=label_file,
-        texts=sheet is not None,
-        by=by,
-        for_=for_,
-        pools=pools,
-        **keywords,
-    )
+    found = call.run(source=file, labels=labels, texts=sheet is not None)
     found.write(out, sheet=sheet)
-    options = ReadingOptions.of(draw_labels, keywords)
+    options = ReadingOptions.of(draw_labels, call.reading.keywords())
     if sheet is not None and not found.settings.labels_in_table:
         options = options.without_label_column()  # the sheet names its own column of labels
     output.deliver(found, then=_then(*_next(found, file, out, sheet, options.as_flags())))
     return 0
 
 
-@app.command("compare")
-@shared_flags(NO_PROPENSITY)
-def compare(
-    *,
-    file: Scores,
-    share: Annotated[
-        list[float] | None, typer.Option("--share", help="Part of the prompts to label (repeatable).")
-    ] = None,
-    judge: JudgeName = None,
-    draws: Annotated[int, typer.Option(help="Repeated draws of each design.")] = 200,
-    seed: given.Seed = SEED,
-    label_file: LabelFile = None,
-    reading: Reading[PoolKeywords],
-    confidence: given.Confidence = CONFIDENCE,
-    output: JsonOutput,
-) -> int:
-    """Compare label designs on a completely labelled file.
-
-    Prints how much recovery would vary under each design.
-    """
-    output.refuse_overwriting(file, label_file)
-    from bonwise.labels.design_comparison import SHARES, compare_designs
-
-    compared = compare_designs(
-        file,
-        shares=tuple(share) if share else SHARES,
-        judge=judge,
-        draws=draws,
-        seed=seed,
-        label_file=label_file,
-        confidence=confidence,
-        **reading.keywords(),
-    )
-    output.deliver(compared)
-    return 0
+app.command("compare", help=COMPARE.help)(command_of(COMPARE))
 
 
 def _draw_of_pools(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from keyword import iskeyword
 from pathlib import Path
 from sys import modules
 from types import MappingProxyType, NoneType, UnionType
@@ -449,6 +450,7 @@ def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _Option:
     else:
         option_name = flag.name or f"--{name.replace('_', '-')}"
         key = option_name.removeprefix("--").replace("-", "_")
+        key += "_" if iskeyword(key) else ""
         info = typer.Option(option_name, help=flag.help, show_default=usual not in (None, Parameter.empty))
     annotation: Any = Annotated[typed_as | None if usual is None else typed_as, info]
 

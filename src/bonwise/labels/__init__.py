@@ -7,7 +7,6 @@ DOCUMENTS = {
 }
 
 PUBLIC = {
-    "design_comparison": ("compare_designs",),
-    "front": ("draw_labels",),
+    "front": ("compare_designs", "draw_labels"),
     "result": ("DesignComparison", "LabelDraw"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -32,19 +32,16 @@ from bonwise.report.numbers import number, percent
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.partial.label_allocation import size_measure
-from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, check_share, checked_number, checked_whole
+from bonwise.table.checks import check_confidence, check_share, checked_number, checked_whole
 from bonwise.table.opening import refuse_clusters
-from bonwise.table.reading_options import PoolKeywords, ReadingOptions, opens_a_table
+from bonwise.table.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
-    from bonwise.table.reading import RowSource
 
-__all__ = ["compare_designs", "comparison_sentences"]
+__all__ = ["compared_designs", "comparison_sentences"]
 
 _Ints = npt.NDArray[np.int64]
-
-SHARES = (0.1, 0.25, 0.5)
 
 
 def _link(source: str, target: str, r: Estimate) -> ProxyLink:
@@ -66,61 +63,23 @@ def _squared(low: float, high: float) -> tuple[float, float]:
     return (0.0 if low <= 0 <= high else squares[0]), squares[1]
 
 
-@opens_a_table
-def compare_designs(
+def compared_designs(
     source: ScoreSource,
+    options: ReadingOptions,
     *,
-    shares: Sequence[float] = SHARES,
-    judge: str | None = None,
-    draws: int = 200,
-    seed: int = SEED,
-    label_file: RowSource | None = None,
-    confidence: float = CONFIDENCE,
-    **reading: Unpack[PoolKeywords],
+    shares: Sequence[float],
+    judge: str | None,
+    draws: int,
+    seed: int,
+    confidence: float,
 ) -> DesignComparison:
-    """Compare label designs on a completely labelled table.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-        Long table ``prompt_id, candidate, judge_score, oracle_label``.
-    shares : sequence of float
-        Parts of the prompts to label, each in (0, 1).
-    judge : str, optional
-        The audited judge; needed where the table holds several.
-    draws : int
-        Repeated draws behind the simulated column, 2 or more.
-    seed : int
-    label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Labels from elsewhere, joined on prompt and candidate.
-    confidence : float
-        Of the two-sided intervals, in [0.5, 1). They are those of the correlations.
-    **reading
-        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
-
-    Returns
-    -------
-    DesignComparison
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Labels are missing or leave recovery undefined; a share labels fewer than two prompts; several judges; an
-        argument of the wrong kind.
-
-    Examples
-    --------
-    >>> from bonwise.testing import simulate
-    >>> found = compare_designs(simulate("arena", n=400, seed=1).frame(), shares=[0.25], draws=20)
-    >>> found.designs["uniform"].shares[0].labels_only
-    1.0
-    """
+    """Compare label designs on a completely labelled table."""
     shares = _checked_shares(shares)
     draws, seed = checked_whole("draws", draws, 2, "200"), checked_whole("seed", seed, 0, "1")
     check_confidence(confidence)
     population = label_population(
         source,
-        ReadingOptions.of(compare_designs, reading, labels=label_file),
+        options,
         judge=judge,
         with_labels=True,
     )

@@ -1,54 +1,52 @@
-"""Drawing prompts, or candidates, for labelling: a table of scores in, a label design out."""
+"""Which candidates to label: a draw of some, and what ways of drawing them would have saved."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
-from bonwise.errors import InputError, UsageError
-from bonwise.labels.cells import CellPhase, DrawnBy, drawn_by, with_chances
-from bonwise.labels.phase import LabelPhase, share_out
-from bonwise.labels.population import LabelPopulation, label_population
-from bonwise.labels.result import DrawCounts, DrawnClusters, DrawnRows, DrawSettings, LabelDraw
-from bonwise.labels.rules import applied_rule, known_rule, units_asked
-from bonwise.labels.sheet import drawn_cells, label_sheet, with_texts, with_words
-from bonwise.printable import quoted
-from bonwise.release import release
-from bonwise.results import given
-from bonwise.table.checks import SEED, check_text, checked_whole
-from bonwise.table.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
-from bonwise.table.reading_options import PoolKeywords, ReadingOptions, opens_a_table
+from bonwise.flags import NO_FLAG, Command, Flag
+from bonwise.table.checks import CONFIDENCE, SEED
+from bonwise.table.reading_options import NO_PROPENSITY, PoolKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
+    from bonwise.labels.result import DesignComparison, LabelDraw
+    from bonwise.table.label_design import LabelDesign
     from bonwise.table.opening import ScoreSource
     from bonwise.table.reading import RowSource
-    from bonwise.table.score_table import ScoreTable
 
-__all__ = ["draw_labels"]
+__all__ = ["SHARES", "compare_designs", "draw_labels"]
 
-_Mask = npt.NDArray[np.bool_]
+SHARES = (0.1, 0.25, 0.5)
+
+_JUDGE = Flag("The audited judge, where the file holds several.")
+_LABEL_FILE = Flag("Labels, joined on prompt and candidate.", kind=Path)
 
 
 @opens_a_table
 def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named
-    source: ScoreSource,
+    source: Annotated[ScoreSource, NO_FLAG],
     *,
-    labels: int,
-    design: str | None = None,
-    judge: str | None = None,
+    labels: Annotated[int, NO_FLAG],
+    design: Annotated[
+        str | None,
+        Flag("rule (the default), uniform, stratified, neyman; pick or pair for single candidates."),
+    ] = None,
+    judge: Annotated[str | None, _JUDGE] = None,
     seed: int = SEED,
-    after: str | Path | LabelDesign | None = None,
-    label_file: RowSource | None = None,
-    texts: bool = False,
-    by: str | None = None,
-    for_: str | None = None,
-    pools: str | Path | None = None,
+    texts: Annotated[bool, NO_FLAG] = False,
+    pools: Annotated[
+        str | Path | None,
+        Flag("Pools (JSONL) with the words of prompts and candidates; the sheet then shows no names."),
+    ] = None,
+    after: Annotated[str | Path | LabelDesign | None, Flag("An earlier draw, to be topped up.", kind=Path)] = None,
+    label_file: Annotated[RowSource | None, _LABEL_FILE] = None,
+    by: Annotated[str | None, Flag("prompt (the default), or cell: single candidates beside whole pools.")] = None,
+    for_: Annotated[
+        str | None,
+        Flag("With --by cell: recovery (the default, from 8 candidates per prompt) or gain.", "--for"),
+    ] = None,
     **reading: Unpack[PoolKeywords],
 ) -> LabelDraw:
     """Draw what to label.
@@ -66,21 +64,21 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
         The audited judge; needed where the table holds several. The spread of the others helps to choose.
     seed : int
         0 or more.
+    texts : bool
+        Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.
+    pools : str or pathlib.Path, optional
+        Pools (JSONL) with the words of prompts and candidates. The sheet is then blind: it shows words under keys, in
+        random order.
     after : str, pathlib.Path or LabelDesign, optional
         An earlier phase: what it drew stays drawn.
     label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
         Labels of the earlier phases, where the table does not hold them; by cell also labels from before the first.
-    texts : bool
-        Whether the sheet holds the words of prompts and candidates too, where the source has columns of them.
     by : {"prompt", "cell"}, optional
         Whether prompts are drawn, or cells: the candidates of a prompt. That of `after`, or prompts, where nothing is
         said. Labels that drawn cells have already are used, and count among `labels`.
     for_ : {"recovery", "gain"}, optional
         What labels by cell are for. Recovery, the default, needs 8 candidates per prompt: some prompts are labelled
         whole, and of others one candidate with the highest score and one other. For gain all labels go to such pairs.
-    pools : str or pathlib.Path, optional
-        Pools (JSONL) with the words of prompts and candidates. The sheet is then blind: it shows words under keys, in
-        random order.
     **reading
         How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
 
@@ -100,161 +98,93 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     >>> draw_labels(simulate("arena", n=300, seed=1).frame(), labels=60, seed=1)
     <LabelDraw by rule: 60 of 300 prompts, phase 1>
     """
-    earlier = _earlier(after)
-    labels, seed = checked_whole("labels", labels, -math.inf, "100"), checked_whole("seed", seed, 0, "1")
-    _refuse(labels, design, earlier)
-    asked = drawn_by(by, for_, design, earlier)
-    _refuse_labels(asked, earlier, label_file)
-    population = label_population(
+    from bonwise.labels.engine import drawn_labels
+
+    return drawn_labels(
         source,
         ReadingOptions.of(draw_labels, reading, labels=label_file),
-        judge=judge or (earlier.judge if earlier is not None else None),
-        with_labels=earlier is not None or asked.by_cell,
-    )
-    before = None if earlier is None else _placed(earlier, population)
-    phase, said = _phase(asked, population, labels, before)
-    drawn, now = phase.draw(seed)
-    if asked.by_cell and drawn.cells is None:
-        drawn = with_chances(drawn, population)
-    sheet = label_sheet(population, drawn, now)
-    cells = drawn_cells(drawn, population.panel, now)
-    already = int((cells & ~np.isnan(population.panel.labels)).sum()) if asked.by_cell else None
-    counts = DrawCounts(
-        prompts=len(population.panel.sizes),
-        cells=len(population.panel.scores),
-        dropped=population.dropped,
-        drawn=int(drawn.drawn.sum()),
-        drawn_now=int(now.sum()),
-        candidate_labels_now=int(cells.sum()) - (already or 0),
-        **given(labelled_already=already, clusters=_clusters(population, drawn, now)),
-    )
-    settings = DrawSettings(
-        **population.settings.to_dict(),
-        design=asked.rule,
         labels=labels,
+        design=design,
+        judge=judge,
         seed=seed,
-        phase=phase.number,
-        texts=bool(texts),
-        after=None if earlier is None else earlier.source,
-        version=release(),
-        **given(drawn_for=asked.purpose, pools=None if pools is None else str(pools)),
+        after=after,
+        label_file=label_file,
+        texts=texts,
+        by=by,
+        for_=for_,
+        pools=pools,
     )
-    draw = LabelDraw(
-        settings=settings,
-        data=counts,
-        strata=phase.strata(),
-        ess=phase.ess,
-        width_ratio=phase.width(),
-        sentences=[*phase.said(counts, labels), *said, *_said_of_labels(already), *phase.said_of_the_next(labels)],
+
+
+@opens_a_table
+def compare_designs(
+    source: Annotated[ScoreSource, Flag("Scores: CSV, JSONL, Parquet or a folder.", "FILE", Path)],
+    *,
+    shares: Annotated[Sequence[float], Flag("Part of the prompts to label (repeatable).", "--share")] = SHARES,
+    judge: Annotated[str | None, _JUDGE] = None,
+    draws: Annotated[int, Flag("Repeated draws of each design.")] = 200,
+    seed: int = SEED,
+    label_file: Annotated[RowSource | None, _LABEL_FILE] = None,
+    confidence: float = CONFIDENCE,
+    **reading: Unpack[PoolKeywords],
+) -> DesignComparison:
+    """Compare label designs on a completely labelled table.
+
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
+        Long table ``prompt_id, candidate, judge_score, oracle_label``.
+    shares : sequence of float
+        Parts of the prompts to label, each in (0, 1).
+    judge : str, optional
+        The audited judge; needed where the table holds several.
+    draws : int
+        Repeated draws behind the simulated column, 2 or more.
+    seed : int
+    label_file : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Labels from elsewhere, joined on prompt and candidate.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1). They are those of the correlations.
+    **reading
+        How the table is opened, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Returns
+    -------
+    DesignComparison
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Labels are missing or leave recovery undefined; a share labels fewer than two prompts; several judges; an
+        argument of the wrong kind.
+
+    Examples
+    --------
+    >>> from bonwise.testing import simulate
+    >>> found = compare_designs(simulate("arena", n=400, seed=1).frame(), shares=[0.25], draws=20)
+    >>> found.designs["uniform"].shares[0].labels_only
+    1.0
+    """
+    from bonwise.labels.design_comparison import compared_designs
+
+    return compared_designs(
+        source,
+        ReadingOptions.of(compare_designs, reading, labels=label_file),
+        shares=shares,
+        judge=judge,
+        draws=draws,
+        seed=seed,
+        confidence=confidence,
     )
-    sheet = _with_words(sheet, source, population.table, texts=texts, pools=pools)
-    return draw.computed_from(DrawnRows(drawn, sheet))
 
 
-def _with_words(
-    sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable, *, texts: bool, pools: str | Path | None
-) -> pd.DataFrame:
-    if pools is not None:
-        return with_words(sheet, table, pools)
-    return with_texts(sheet, source, table) if texts else sheet
+COMPARE = Command(
+    compare_designs,
+    """Compare label designs on a completely labelled file.
 
-
-def _earlier(after: object) -> LabelDesign | None:
-    if after is None or isinstance(after, LabelDesign):
-        return after
-    if not isinstance(after, str | Path):
-        raise UsageError(f"after is an earlier draw, not {quoted(after)}", hint="give its file, or its LabelDesign")
-    return LabelDesign.read(after)
-
-
-def _refuse(labels: int, design: str | None, earlier: LabelDesign | None) -> None:
-    check_text("design", design, "design='rule'")
-    if design is not None:
-        known_rule(design)
-    if labels < 2:
-        raise UsageError(
-            f"{labels} labelled prompt{'' if labels == 1 else 's'} cannot show how much prompts differ",
-            hint="ask for at least 2, better 100 or more",
-        )
-    if design is not None and earlier is not None and earlier.rule != design:
-        raise UsageError(
-            f"{earlier.source} was drawn by {earlier.rule}, and {design} was asked for",
-            hint=f"continue with {earlier.rule}: a design has one rule",
-        )
-
-
-def _refuse_labels(asked: DrawnBy, earlier: LabelDesign | None, label_file: object | None) -> None:
-    if label_file is not None and earlier is None and not asked.by_cell:
-        raise UsageError(
-            "label_file was given, and a first draw looks at no label",
-            hint="leave it (--label-file) out, or name the earlier draw (--after)",
-        )
-
-
-def _phase(
-    asked: DrawnBy, population: LabelPopulation, labels: int, before: LabelDesign | None
-) -> tuple[LabelPhase | CellPhase, tuple[str, ...]]:
-    """Return the phase to draw, and what to say of the rule."""
-    if population.units.clustered and (asked.by_cell or asked.rule in BY_CANDIDATE):
-        raise UsageError(
-            f"{population.table.source}: prompts are in clusters, and candidates of single prompts were to be drawn",
-            hint="draw clusters, all their prompts with all candidates: design (--design) rule or uniform",
-        )
-    if asked.rule == WHOLE_AND_PAIR:
-        return CellPhase(population, labels, before), ()
-    taken = np.zeros(population.units.count, dtype=bool) if before is None else population.units.first(before.drawn)
-    wanted = units_asked(asked.rule, labels, population, 0 if before is None else int(before.drawn.sum()), taken)
-    rule, said = applied_rule(asked.rule, population, wanted, before)
-    counts = share_out(asked.rule, rule, wanted, taken, first=before is None)
-    return LabelPhase(asked.rule, population, rule, taken, counts, before), (*said, *rule.sentences)
-
-
-def _clusters(population: LabelPopulation, drawn: LabelDesign, now: _Mask) -> DrawnClusters | None:
-    units = population.units
-    if not units.clustered:
-        return None
-    taken, taken_now = (int(units.first(mask).sum()) for mask in (drawn.drawn, now))
-    return DrawnClusters(clusters=units.count, drawn=taken, drawn_now=taken_now)
-
-
-def _said_of_labels(already: int | None) -> tuple[str, ...]:
-    if not already:
-        return ()
-    have = "candidate drawn now has a label" if already == 1 else "candidates drawn now have labels"
-    return (f"{already:,} {have} already and need none.",)
-
-
-def _placed(earlier: LabelDesign, population: LabelPopulation) -> LabelDesign:
-    """Return an earlier design in the order of the panel, refusing one of other prompts or of another judge."""
-    panel = population.panel
-    if earlier.judge != panel.judge:
-        raise InputError(
-            f"{earlier.source} was drawn for the audit of {quoted(earlier.judge)}, not of {quoted(panel.judge)}",
-            hint="name the same judge",
-        )
-    at = earlier.prompt_ids.get_indexer(panel.prompt_ids)
-    strange, gone = int((at < 0).sum()), len(earlier.prompt_ids) - int((at >= 0).sum())
-    if strange or gone:
-        raise InputError(
-            f"{earlier.source} and {population.table.source} differ: {strange:,} of the prompts in the table alone "
-            f"and {gone:,} in the design alone",
-            hint="draw from the same table with the same exclude (--exclude) and shape",
-        )
-    _, stratum = np.unique(earlier.stratum[at], return_inverse=True)
-    earlier.refuse_other_clusters(at, panel.clusters)
-    picks, others, clusters = (
-        [side[x] for x in at.tolist()] if len(side) else ()
-        for side in (earlier.picks, earlier.others, earlier.clusters)
-    )
-    return replace(
-        earlier,
-        prompt_ids=panel.prompt_ids,
-        phase=earlier.phase[at],
-        seeds=earlier.seeds[at],
-        propensity=earlier.propensity[at],
-        stratum=stratum.astype(np.int64),
-        picks=picks,
-        others=others,
-        clusters=clusters,
-        cells=None if earlier.cells is None else earlier.cells.at(at),
-    )
+    Prints how much recovery would vary under each design.
+    """,
+    without=NO_PROPENSITY,
+    before={"reading": "confidence"},
+    page=False,
+)

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from bonwise.errors import InputError
-from bonwise.labels.design_comparison import compare_designs, comparison_sentences
+from bonwise.labels.design_comparison import comparison_sentences
 from bonwise.labels.design_variances import ShareOfLabels, labelled_pools
+from bonwise.labels.front import compare_designs
 from bonwise.labels.population import label_population
 from bonwise.table.scales import Scale
 from bonwise.testing import simulate
