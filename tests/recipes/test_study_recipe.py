@@ -85,11 +85,11 @@ def python(copy, text):
     return done.stdout
 
 
-def test_a_study_is_the_five_files_that_the_guide_names():
+def test_a_study_is_the_six_files_that_the_guide_names():
     """The table of CONTRIBUTING.md names each file of the study, and no other."""
     named = set(re.findall(r"^\| `(\S+)` \|", section("Add a study"), re.MULTILINE))
     assert {name.replace("NAME", "shortlist") for name in named} == files()
-    assert len(files()) == 5
+    assert len(files()) == 6
 
 
 def test_the_command(copy):
@@ -172,9 +172,10 @@ def test_the_schema(copy):
     ],
 )
 def test_a_study_is_imported_when_it_is_asked_for(copy, what, loaded):
-    """The help of bonwise, and that of the studies, import no study; a study imports no other one."""
+    """The help of bonwise, and that of the studies, import no study; that of one imports it alone, and no engine."""
     found = python(copy, LOADED.format(what=what))
     assert ("bonwise.studies.shortlist.front" in found) is loaded
-    assert ("pandas" in found) is loaded
+    assert "bonwise.studies.shortlist.engine" not in found
+    assert "pandas" not in found
     assert "bonwise.studies.mix.front" not in found
     assert "bonwise.studies.requirements.front" not in found
