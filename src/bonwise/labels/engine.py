@@ -63,7 +63,7 @@ def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the
         with_labels=earlier is not None or asked.by_cell,
     )
     before = None if earlier is None else _placed(earlier, population)
-    phase, said = _phase(asked, population, labels, before)
+    phase, of_rule = _phase(asked, population, labels, before)
     drawn, now = phase.draw(seed)
     if asked.by_cell and drawn.cells is None:
         drawn = with_chances(drawn, population)
@@ -96,7 +96,7 @@ def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the
         strata=phase.strata(),
         ess=phase.ess,
         width_ratio=phase.width(),
-        sentences=[*phase.said(counts, labels), *said, *_said_of_labels(already), *phase.said_of_the_next(labels)],
+        sentences=[*phase.said(counts, labels), *of_rule, *_said_of_labels(already), *phase.said_of_the_next(labels)],
     )
     sheet = _with_words(sheet, source, population.table, texts=texts, pools=pools)
     return draw.computed_from(DrawnRows(drawn, sheet))
@@ -155,9 +155,9 @@ def _phase(
         return CellPhase(population, labels, before), ()
     taken = np.zeros(population.units.count, dtype=bool) if before is None else population.units.first(before.drawn)
     wanted = units_asked(asked.rule, labels, population, 0 if before is None else int(before.drawn.sum()), taken)
-    rule, said = applied_rule(asked.rule, population, wanted, before)
+    rule, changes = applied_rule(asked.rule, population, wanted, before)
     counts = share_out(asked.rule, rule, wanted, taken, first=before is None)
-    return LabelPhase(asked.rule, population, rule, taken, counts, before), (*said, *rule.sentences)
+    return LabelPhase(asked.rule, population, rule, taken, counts, before), (*changes, *rule.sentences)
 
 
 def _clusters(population: LabelPopulation, drawn: LabelDesign, now: _Mask) -> DrawnClusters | None:

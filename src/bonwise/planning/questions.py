@@ -249,17 +249,17 @@ def _plan(request: PlanRequest, sizing: Sizing) -> Plan:
 
 def _settings(request: PlanRequest, sizing: Sizing) -> PlanSettings:
     """Return what the plan rests on: what was said, without what had no part in it, and what follows."""
-    said = request.in_order()
-    of_pilot = {name: said.pop(name) for name in (*OF_PILOT, "version") if name in said}
-    del said["question"]
+    asked = request.in_order()
+    of_pilot = {name: asked.pop(name) for name in (*OF_PILOT, "version") if name in asked}
+    del asked["question"]
     if sizing.design in {"votes", "discordant_preference"}:
-        said["tie_rate"] = sizing.tie_rate
+        asked["tie_rate"] = sizing.tie_rate
     else:
-        del said["method"]
+        del asked["method"]
     if sizing.redrawn is None or sizing.redrawn.found is None:
-        del said["seed"]
+        del asked["seed"]
     if sizing.shows == "half_width":
-        del said["power"]
+        del asked["power"]
     if request.question == "a-vs-b" and sizing.pilot is None:
-        said.setdefault("error_correlation", ERROR_CORRELATION)
-    return PlanSettings(**said, **of_pilot)
+        asked.setdefault("error_correlation", ERROR_CORRELATION)
+    return PlanSettings(**asked, **of_pilot)
