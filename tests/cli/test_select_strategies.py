@@ -167,7 +167,7 @@ def test_a_router_that_was_cut_off_goes_on(capsys, folder, monkeypatch):
 
 def test_a_saved_router_names_signal_and_share(capsys, folder, monkeypatch):
     """A file in the place of a signal brings the share, and is not trusted silently about another judge."""
-    router = SavedRouter("interval_width", 0.5, 0.3, np.linspace(0.1, 0.6, 50), judge="interval:openai/other")
+    router = SavedRouter.of("interval_width", 0.5, 0.3, np.linspace(0.1, 0.6, 50), judge="interval:openai/other")
     router.save(Path("router.json"))
     with served(monkeypatch, folder):
         done = selected(capsys, "interval:openai/m", "--strong", "pointwise:anthropic/s", "--route", "router.json")

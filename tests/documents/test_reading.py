@@ -16,7 +16,7 @@ from bonwise.confidence.result import ConfidenceAudit
 from bonwise.declared import words
 from bonwise.errors import FileError
 from bonwise.loading import read_document
-from bonwise.routing.result_router import RouterDocument
+from bonwise.routing.saved import SavedRouter
 from documents.samples import samples_of
 from processes import PATIENCE
 
@@ -206,7 +206,7 @@ def test_a_document_of_another_schema_is_not_what_was_asked_for(tmp_path):
     path = tmp_path / "document.json"
     path.write_text(TEXT)
     with pytest.raises(FileError, match=r"its schema is 'bonwise.confidence/1', not 'bonwise.router/1'"):
-        read_document(path, RouterDocument)
+        read_document(path, SavedRouter)
 
 
 WATCHED = """

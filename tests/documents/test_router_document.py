@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import bonwise as bw
-from bonwise.routing.gain_model import GainModel, fit_gain
-from bonwise.routing.result_router import FEATURES, RANGES, RouterDocument
+from bonwise.routing.gain_model import fit_gain
+from bonwise.routing.result_router import FEATURES, RANGES
 from bonwise.routing.router import Router
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS
@@ -19,7 +18,7 @@ from bonwise.testing import simulate
 def test_the_document_knows_the_signals():
     """Names, which of them are learnt, and from what, are those of the signals; the others have their range."""
     learnt = {name: one for name, one in SIGNALS.items() if one.learnt}
-    names = RouterDocument.model_json_schema()["properties"]["signal"]["enum"]
+    names = SavedRouter.model_json_schema()["properties"]["signal"]["enum"]
     assert set(names) == set(SIGNALS)
     assert {name: set(features) for name, features in FEATURES.items()} == {
         name: {*one.needs, *one.also} for name, one in learnt.items()
@@ -39,17 +38,34 @@ def test_routers_of_all_studies_are_documents(size, seed, tmp_path):
     weighted = frame.assign(propensity=frame["prompt_id"].map(propensity))
     for table in (frame, weighted):
         for share in (0.05, 0.25, 0.9):
-            router = bw.route(table, share=share, seed=seed).router()
-            router.save(tmp_path / "router.json")
+            saved = bw.route(table, share=share, seed=seed).router()
+            saved.save(tmp_path / "router.json")
             again = SavedRouter.load(tmp_path / "router.json")
-            assert again.to_dict() == router.to_dict()
+            assert again.to_dict() == saved.to_dict()
             assert Router(lambda _prompt, _text: 0.0, again).share == share
 
 
-ROUTER = SavedRouter("interval_width", 0.5, 0.2, np.array([0.1, 0.2, 0.3]))
-LEARNT = SavedRouter(
-    "margin_level", 0.5, 0.2, np.linspace(0, 1, 9), GainModel(("margin", "level"), (0, 0), (1, 1), (1, 1), 0.0, 1.0)
-)
+MODEL = {
+    "names": ["margin", "level"],
+    "means": [0.0, 0.0],
+    "scales": [1.0, 1.0],
+    "coefficients": [1.0, 1.0],
+    "intercept": 0.0,
+    "penalty": 1.0,
+    "fit": None,
+}
+
+
+def router(**changes):
+    """Return a router by the width of the interval, with some values changed."""
+    values = {"signal": "interval_width", "share": 0.5, "threshold": 0.2, "calibration": np.array([0.1, 0.2, 0.3])}
+    return SavedRouter.of(**{**values, **changes})
+
+
+def learnt(**changes):
+    """Return a router by a model, with some values of the model changed."""
+    return router(signal="margin_level", calibration=np.linspace(0, 1, 9), model={**MODEL, **changes})
+
 
 NO_ROUTER = {
     "share": ({"share": 0}, "share should be above 0, not 0"),
@@ -63,7 +79,7 @@ NO_ROUTER = {
     "order": ({"calibration": np.array([0.3, 0.1])}, "calibration should be in rising order"),
     "too many": ({"calibration": np.linspace(0, 1, 2001)}, "calibration should hold at most 2000"),
     "below": ({"calibration": np.array([-0.1, 0.3])}, "calibration outside of what interval_width can be, 0 or more"),
-    "model": ({"model": LEARNT.model}, "has a model, with the signal interval_width"),
+    "model": ({"model": MODEL}, "has a model, with the signal interval_width"),
     "first": ({"first": "draw_1"}, "first should be 'score' or 'draw_0'"),
     "scale": ({"scale": "5:1"}, "scale a scale needs LOW below HIGH"),
     "judge": ({"judge": " "}, "judge should not be empty"),
@@ -76,34 +92,36 @@ def test_a_router_made_in_python_is_held_to_the_same(name):
     """What no file may hold cannot be made either: a ValueError of one line."""
     changes, words = NO_ROUTER[name]
     with pytest.raises(ValueError, match=words) as caught:
-        replace(ROUTER, **changes)
+        router(**changes)
     assert "\n" not in str(caught.value)
 
 
 def test_a_model_is_of_features_in_their_order():
     """Lists of another length, features of another signal, twice, or in another order are refused."""
-    two = {"means": (0.0, 0.0), "scales": (1.0, 1.0), "coefficients": (1.0, 1.0)}
-    models = {
-        "3 means for 2 names": replace(LEARNT.model, means=(0.0, 0.0, 0.0)),
-        "names are not features of margin_level in their order": replace(LEARNT.model, names=("level", "margin")),
-        "names a feature twice": replace(LEARNT.model, names=("level", "level")),
-        r"names\[0\] should be": replace(LEARNT.model, names=("nothing", "level")),
-        "names are not": replace(LEARNT.model, names=("width", "disagreement"), **two),
-        r"coefficients\[0\] should be a finite number": replace(LEARNT.model, coefficients=(math.inf, 0.0)),
-        "names should not be empty": replace(LEARNT.model, names=(), means=(), scales=(), coefficients=()),
-        r"scales\[1\] should be above 0": replace(LEARNT.model, scales=(1.0, 0.0)),
+    changes = {
+        "3 means for 2 names": {"means": [0.0, 0.0, 0.0]},
+        "names are not features of margin_level in their order": {"names": ["level", "margin"]},
+        "names a feature twice": {"names": ["level", "level"]},
+        r"names\[0\] should be": {"names": ["nothing", "level"]},
+        "names are not": {"names": ["width", "disagreement"]},
+        r"coefficients\[0\] should be a finite number": {"coefficients": [math.inf, 0.0]},
+        "names should not be empty": {"names": [], "means": [], "scales": [], "coefficients": []},
+        r"scales\[1\] should be above 0": {"scales": [1.0, 0.0]},
     }
-    for words, model in models.items():
+    for words, changed in changes.items():
         with pytest.raises(ValueError, match=words):
-            replace(LEARNT, model=model)
+            learnt(**changed)
 
 
 def test_a_fit_report_comes_back():
     """A model that was cross-fitted is the same after its file, the law of its estimates left out."""
     chance = np.random.default_rng(0)
     features = {"margin": chance.random(80), "level": chance.random(80)}
-    router = replace(LEARNT, model=fit_gain(features, features["level"]))
-    again = SavedRouter.of(RouterDocument.model_validate(json.loads(router.document().to_json())))
-    assert again.model == router.model
+    made = router(
+        signal="margin_level", calibration=np.linspace(0, 1, 9), model=fit_gain(features, features["level"])
+    )
+    again = SavedRouter.model_validate(json.loads(made.to_json()))
+    assert again == made
+    assert again.model == made.model
     assert again.model.fit is not None
-    assert np.array_equal(again.model.predict(features), router.model.predict(features))
+    assert np.array_equal(again.model.predict(features), made.model.predict(features))

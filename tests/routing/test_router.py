@@ -219,7 +219,7 @@ def saved():
     features = {"margin": rng.random(200), "width": rng.random(200)}
     model = fit_gain(features, features["width"] - features["margin"])
     values = np.sort(model.predict(features))
-    return SavedRouter("expected_gain", 0.1, float(values[180]), values, model, judge="interval:m")
+    return SavedRouter.of("expected_gain", 0.1, float(values[180]), values, model, judge="interval:m")
 
 
 def test_a_saved_router_is_used_from_its_file_on_the_first_pool(saved, tmp_path):

@@ -79,7 +79,7 @@ def test_what_was_seen_stays_behind(way, seed, share, cap, before, widths):
 @settings(max_examples=30)
 def test_a_saved_router_comes_back(way, judge, values, share, widths):
     """The values of its study too, by which the very first pools are ranked; its file is needed no longer."""
-    saved = SavedRouter("interval_width", share, max(values), np.sort(np.array(values)), judge="weak")
+    saved = SavedRouter.of("interval_width", share, max(values), np.sort(np.array(values)), judge="weak")
     router = Router(judge, saved)
     again = way(router)
     assert again.share == share

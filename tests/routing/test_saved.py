@@ -16,7 +16,8 @@ def learnt():
     rng = np.random.default_rng(0)
     features = {"margin": rng.uniform(size=100), "level": rng.uniform(size=100)}
     model = fit_gain(features, features["level"] / 5)
-    return SavedRouter("margin_level", 0.25, 0.15, thinned(model.predict(features)), model, "j", "0:100"), features
+    values = thinned(model.predict(features))
+    return SavedRouter.of("margin_level", 0.25, 0.15, values, model, judge="j", scale="0:100"), features
 
 
 def test_a_router_survives_its_file_to_the_bit(tmp_path):
@@ -90,5 +91,5 @@ def test_an_absent_file_is_an_error(tmp_path):
 
 def test_the_calibration_cannot_be_changed():
     """A saved router is a value."""
-    with pytest.raises(ValueError, match="read-only"):
-        learnt()[0].calibration[0] = 1
+    with pytest.raises(ValueError, match="frozen"):
+        learnt()[0].calibration = [1.0]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -297,11 +296,11 @@ def test_a_pool_in_production_has_the_signal_that_the_study_gave_it(first):
     model = fit_signal("expected_gain", prompts.features, prompts.gain)
     values = model.value(prompts.features)
     edge = threshold(values, 0.25)
-    saved = replace(
-        study.router(), signal="expected_gain", model=model.model, threshold=edge, calibration=np.sort(values)
+    saved = SavedRouter.of(
+        "expected_gain", 0.25, edge, np.sort(values), model.model, judge="weak", first=study.router().first
     )
     assert (prompts.first, saved.first) == (first, first)
-    router = Router(lambda _prompt, _text: 0.0, signal=SavedRouter.of(saved.document()), cap=False)
+    router = Router(lambda _prompt, _text: 0.0, signal=SavedRouter.model_validate(saved.to_dict()), cap=False)
     selector = Selector(Resampled(frame), router=router)
     picks = [selector.select(one, ["c0", "c1", "c2"]) for one in prompts.panel.prompt_ids]
     live = [one.to_dict()["routed"]["signal"] for one in picks]

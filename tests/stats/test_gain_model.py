@@ -11,17 +11,17 @@ def sample(n, seed=0):
     """Draw two features and a gain that depends on the first."""
     rng = np.random.default_rng(seed)
     x, z = rng.normal(2, 0.5, n), rng.normal(0, 3, n)
-    return {"x": x, "z": z}, 0.3 + 0.2 * x + rng.normal(0, 0.2, n)
+    return {"top": x, "spread": z}, 0.3 + 0.2 * x + rng.normal(0, 0.2, n)
 
 
 def test_the_fit_solves_the_ridge_equations_by_hand():
     """One feature: b = sum z y / (sum z^2 + 1 + .001 n) on the standardised feature."""
     x, y = np.array([1.0, 2.0, 3.0, 6.0]), np.array([0.1, 0.0, 0.4, 0.3])
-    model = fit_gain({"x": x}, y)
+    model = fit_gain({"top": x}, y)
     z = (x - 3) / np.sqrt(3.5)
     assert model.coefficients[0] == pytest.approx(z @ (y - 0.2) / (4 + 1.004))
     assert model.intercept == pytest.approx(0.2)
-    assert model.predict({"x": x}) == pytest.approx(0.2 + model.coefficients[0] * z)
+    assert model.predict({"top": x}) == pytest.approx(0.2 + model.coefficients[0] * z)
 
 
 def test_whole_weights_equal_repeated_prompts_but_for_the_penalty():
@@ -77,7 +77,7 @@ def test_levels_of_the_parts_rank_prompts_against_their_gain():
 def test_a_prompt_without_labels_is_predicted_and_one_without_a_feature_is_not():
     """No label: predicted from all others; no feature: NaN."""
     features, gain = sample(50)
-    gain[3], features["x"][4] = np.nan, np.nan
+    gain[3], features["top"][4] = np.nan, np.nan
     found = cross_fitted(features, gain)
     assert found[3] == pytest.approx(fit_gain(features, gain).predict(features)[3])
     assert np.isnan(found[4])
@@ -95,7 +95,7 @@ def test_a_gain_that_no_feature_explains_is_reported_as_such():
 def test_a_constant_feature_changes_nothing():
     """A feature that does not vary gets no weight."""
     features, gain = sample(50)
-    model = fit_gain({**features, "same": np.full(50, 0.1)}, gain)
+    model = fit_gain({**features, "width": np.full(50, 0.1)}, gain)
     assert model.coefficients[2] == pytest.approx(0, abs=1e-12)
     assert model.coefficients[:2] == pytest.approx(fit_gain(features, gain).coefficients)
 
@@ -103,7 +103,7 @@ def test_a_constant_feature_changes_nothing():
 def test_one_label_is_not_enough():
     """A line through one point is refused."""
     with pytest.raises(ValueError, match="needs 2"):
-        fit_gain({"x": np.array([1.0, 2.0])}, np.array([0.3, np.nan]))
+        fit_gain({"top": np.array([1.0, 2.0])}, np.array([0.3, np.nan]))
 
 
 def test_the_standard_error_of_a_correlation_is_the_leave_one_out_one():

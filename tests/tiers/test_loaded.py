@@ -47,8 +47,8 @@ def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     features = {"margin": rng.uniform(size=100), "level": rng.uniform(size=100)}
     model = fit_gain(features, features["level"])
-    SavedRouter("margin", 0.5, -0.2, np.linspace(-1, 0, 50)).save(folder / "margin.json")
-    SavedRouter("margin_level", 0.5, 0.2, np.linspace(0, 1, 50), model).save(folder / "margin_level.json")
+    SavedRouter.of("margin", 0.5, -0.2, np.linspace(-1, 0, 50)).save(folder / "margin.json")
+    SavedRouter.of("margin_level", 0.5, 0.2, np.linspace(0, 1, 50), model).save(folder / "margin_level.json")
     with pytest.MonkeyPatch.context() as patched, served(patched, tmp_path_factory.mktemp("prices")):
         yield folder
 

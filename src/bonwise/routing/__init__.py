@@ -2,7 +2,7 @@
 
 DOCUMENTS = {
     "route": ("result:RouteStudy", "view:describe"),
-    "router": ("result_router:RouterDocument", ""),
+    "router": ("saved:SavedRouter", ""),
 }
 
 PUBLIC = {

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.estimates import EstimateRecord
+from bonwise.routing.result_router import FitReport, GainModel
 from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = ["FitReport", "GainModel", "bins_of", "cross_fitted", "cross_fitted_means", "fit_gain"]
+__all__ = ["bins_of", "cross_fitted", "cross_fitted_means", "fit_gain"]
 
 FOLDS = 5
 """Parts into which the labelled prompts are cut for the fit report."""
@@ -23,61 +25,19 @@ BINS = 10
 _LEAST = 2  # labelled prompts below which a line has nothing to go by
 
 
-@dataclass(frozen=True, slots=True)
-class FitReport:
-    """What a model of the gain is worth on prompts that it was not fitted to."""
+class _Line(NamedTuple):
+    """``intercept + sum_j b_j (x_j - mean_j) / scale_j``, the b_j in units of the gain a standard deviation."""
 
-    labelled: int
-    """Prompts it was fitted to."""
-    folds: int
-    """Parts of the cross-fit behind `correlation` and `r2`."""
-    weighted: bool
-    """Whether prompts were weighted, as by 1 / propensity."""
-    ess: float
-    """Effective sample size ``(sum w)^2 / sum w^2``; `labelled` where unweighted."""
-    correlation: Estimate
-    """Of the cross-fitted predictions, put on one level, with the gain."""
-    r2: Estimate
-    """``1 - sum w (gain - prediction)^2 / sum w (gain - mean)^2``, cross-fitted; below 0 where the mean gain would
-    predict better.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class GainModel:
-    """E[gain | features] as a straight line: ``intercept + sum_j b_j (feature_j - mean_j) / scale_j``."""
-
-    names: tuple[str, ...]
-    """Features, as `pool_features` names them."""
-    means: tuple[float, ...]
-    """By which each feature is standardised."""
-    scales: tuple[float, ...]
-    """By which each feature is standardised."""
-    coefficients: tuple[float, ...]
-    """In units of the gain a standard deviation."""
+    means: Floats
+    scales: Floats
+    coefficients: Floats
     intercept: float
-    """Mean gain."""
     penalty: float
     """Of the ridge, on the squared coefficients."""
-    fit: FitReport | None = None
-    """None for a model of a part of the prompts."""
 
-    def predict(self, features: Mapping[str, Floats]) -> Floats:
-        """Predict the gain of each prompt.
-
-        Parameters
-        ----------
-        features : mapping of str to ndarray, shape (prompts,)
-            Holds every name of `names`; more are ignored.
-
-        Returns
-        -------
-        ndarray, shape (prompts,)
-            NaN where a feature is NaN.
-        """
-        standard = (_matrix(features, self.names) - np.array(self.means)) / np.array(self.scales)
-        found: Floats = self.intercept + standard @ np.array(self.coefficients)
-        return found
+    def at(self, X: Floats) -> Floats:
+        predicted: Floats = self.intercept + ((X - self.means) / self.scales) @ self.coefficients
+        return predicted
 
 
 def fit_gain(
@@ -116,10 +76,17 @@ def fit_gain(
     X, y, w, rows = _complete(features, names, gain, weights)
     if len(rows) < _LEAST:
         raise ValueError(f"a model of the gain needs {_LEAST} labelled prompts with features, not {len(rows)}")
-    found = _solve(names, X, y, w)
-    report = _report(names, (X, y, w), weighted=weights is not None, seed=seed)
-    return GainModel(
-        found.names, found.means, found.scales, found.coefficients, found.intercept, found.penalty, report
+    line = _solve(X, y, w)
+    return GainModel.model_validate(
+        {
+            "names": list(names),
+            "means": line.means.tolist(),
+            "scales": line.scales.tolist(),
+            "coefficients": line.coefficients.tolist(),
+            "intercept": line.intercept,
+            "penalty": line.penalty,
+            "fit": _report((X, y, w), weighted=weights is not None, seed=seed),
+        }
     )
 
 
@@ -160,8 +127,8 @@ def cross_fitted(
     found = np.full(len(gain), np.nan)
     if len(rows) < 2 * _LEAST:
         return found
-    found[:] = _solve(names, X, y, w).predict(features)
-    found[rows] = _out_of_fold(names, (X, y, w), folds, seed, one_level=one_level)
+    found[:] = _solve(X, y, w).at(_matrix(features, names))
+    found[rows] = _out_of_fold((X, y, w), folds, seed, one_level=one_level)
     return found
 
 
@@ -245,7 +212,7 @@ def _matrix(features: Mapping[str, Floats], names: Sequence[str]) -> Floats:
     return np.stack([np.asarray(features[name], dtype=float) for name in names], axis=1)
 
 
-def _solve(names: tuple[str, ...], X: Floats, y: Floats, w: Floats) -> GainModel:
+def _solve(X: Floats, y: Floats, w: Floats) -> _Line:
     means = np.average(X, axis=0, weights=w)
     scales = np.sqrt(np.average((X - means) ** 2, axis=0, weights=w))
     # A feature that does not vary gets coefficient 0 at any scale; the scale must not be rounding error.
@@ -254,35 +221,39 @@ def _solve(names: tuple[str, ...], X: Floats, y: Floats, w: Floats) -> GainModel
     Z = (X - means) / scales
     penalty = 1 + 0.001 * len(y)
     coefficients = np.linalg.solve(Z.T @ (w[:, None] * Z) + penalty * np.eye(X.shape[1]), Z.T @ (w * (y - centre)))
-    return GainModel(
-        names, tuple(means.tolist()), tuple(scales.tolist()), tuple(coefficients.tolist()), centre, penalty
-    )
+    return _Line(means, scales, np.asarray(coefficients, dtype=np.float64), centre, penalty)
 
 
-def _out_of_fold(
-    names: tuple[str, ...], data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, one_level: bool
-) -> Floats:
+def _out_of_fold(data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, one_level: bool) -> Floats:
     X, y, w = data
     part, level = _parts(len(y), folds, seed), float(np.average(y, weights=w))
     found = np.empty(len(y))
     for fold in range(folds):
         held, kept = part == fold, part != fold
-        model = _solve(names, X[kept], y[kept], w[kept])
-        found[held] = model.predict(dict(zip(names, X[held].T, strict=True)))
+        line = _solve(X[kept], y[kept], w[kept])
+        found[held] = line.at(X[held])
         if one_level:
-            found[held] += level - model.intercept
+            found[held] += level - line.intercept
     return found
 
 
-def _report(names: tuple[str, ...], data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -> FitReport:
+def _report(data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -> FitReport:
     _, y, w = data
     n, ess = len(y), float(w.sum() ** 2 / np.sum(w**2))
     if n < 2 * _LEAST:
         unknown = Estimate.undefined("too few labelled prompts to hold some back", n)
-        return FitReport(n, FOLDS, weighted, ess, unknown, unknown)
-    blind = _out_of_fold(names, data, FOLDS, seed, one_level=False)
-    ranks = _out_of_fold(names, data, FOLDS, seed, one_level=True)
-    return FitReport(n, FOLDS, weighted, ess, correlation(ranks, y, w), _r2(blind, y, w))
+        together, r2 = unknown, unknown
+    else:
+        together = correlation(_out_of_fold(data, FOLDS, seed, one_level=True), y, w)
+        r2 = _r2(_out_of_fold(data, FOLDS, seed, one_level=False), y, w)
+    return FitReport(
+        labelled=n,
+        folds=FOLDS,
+        weighted=weighted,
+        ess=ess,
+        correlation=EstimateRecord.of(together),
+        r2=EstimateRecord.of(r2),
+    )
 
 
 def _r2(found: Floats, y: Floats, w: Floats) -> Estimate:

@@ -1,4 +1,4 @@
-"""A router as ``bonwise route --save`` writes it and ``bonwise select --route`` reads it: ``bonwise.router/1``."""
+"""What a saved router may hold: its signals, their features and ranges, and a model of the gain."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
+import numpy as np
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.results import Document, NotBlank, Number, Positive, PositiveShare, Record
-from bonwise.routing.gain_model import FitReport, GainModel
-from bonwise.stats.estimate import Estimate
-from bonwise.table.scales import parse_scale
+from bonwise.results import Number, Positive, Record
+from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEATURES",
     "LEARNT",
     "MOST_CALIBRATION",
     "RANGES",
-    "FitRecord",
-    "GainModelRecord",
+    "FitReport",
+    "GainModel",
     "Nothing",
-    "RouterDocument",
     "SignalName",
-    "plain_model",
+    "in_range",
+    "sound",
 ]
 
 MOST_CALIBRATION = 2000
@@ -70,16 +68,13 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 _ROUNDING = 1e-9
 
-_ROUNDED = 1e-8
-"""By how much a threshold may leave the values, which are rounded to nine decimals."""
-
 
 _INTERVALS = frozenset({None, "bootstrap", "clopper-pearson", "exact", "fieller", "jackknife", "logit"})
 
 _METHODS = frozenset({"complete", "labelled_only", "aipw", "weighted"})
 
 
-def _sound(lowest: float) -> Callable[[EstimateRecord], EstimateRecord]:
+def sound(lowest: float) -> Callable[[EstimateRecord], EstimateRecord]:
     """Return what refuses an estimate that no study makes, of a figure between `lowest` and 1."""
 
     def checked(found: EstimateRecord) -> EstimateRecord:
@@ -94,7 +89,7 @@ def _sound(lowest: float) -> Callable[[EstimateRecord], EstimateRecord]:
         if any(before > after + _ROUNDING for before, after in pairwise(ends)):
             raise ValueError("has low, estimate and high that do not follow one another")
         if any(not lowest - _ROUNDING <= one <= 1 + _ROUNDING for one in ends):
-            raise ValueError(f"has figures that are not {_range(lowest, 1.0)}")
+            raise ValueError(f"has figures that are not {in_range(lowest, 1.0)}")
         if found.estimate is not None and not found.n:
             raise ValueError("has an estimate from n = 0 prompts")
         if found.low is not None and not found.se:
@@ -110,7 +105,7 @@ class Nothing(Record):
     """No key at all: nothing is known."""
 
 
-class FitRecord(Record):
+class FitReport(Record):
     """How well a model of the gain does on prompts that it was not fitted to."""
 
     labelled: Annotated[int, Field(ge=2, le=2**53)]
@@ -121,19 +116,13 @@ class FitRecord(Record):
     """Whether prompts were weighted, such as by 1 / propensity."""
     ess: Positive
     """Effective sample size; `labelled` where prompts were not weighted."""
-    correlation: Annotated[EstimateRecord, AfterValidator(_sound(-1.0))]
+    correlation: Annotated[EstimateRecord, AfterValidator(sound(-1.0))]
     """Correlation of the cross-fitted predictions with the gain."""
-    r2: Annotated[EstimateRecord, AfterValidator(_sound(-math.inf))]
+    r2: Annotated[EstimateRecord, AfterValidator(sound(-math.inf))]
     """Share of the variance of the gain that they explain; below 0 where the mean gain would predict better."""
 
-    def report(self) -> FitReport:
-        """Return the fit report of the record."""
-        return FitReport(
-            self.labelled, self.folds, self.weighted, self.ess, _estimate(self.correlation), _estimate(self.r2)
-        )
-
     @model_validator(mode="after")
-    def _check_size(self) -> FitRecord:
+    def _check_size(self) -> FitReport:
         if self.ess > self.labelled * (1 + _ROUNDING):
             raise ValueError("has an ess above its number of labelled prompts")
         if not self.weighted and self.ess < self.labelled * (1 - _ROUNDING):
@@ -143,7 +132,7 @@ class FitRecord(Record):
         return self
 
 
-class GainModelRecord(Record):
+class GainModel(Record):
     """The expected gain of a prompt, as a straight line in its features.
 
     The gain is the intercept plus, for each feature, coefficient times (feature - mean) / scale.
@@ -161,20 +150,26 @@ class GainModelRecord(Record):
     """Mean gain."""
     penalty: Positive
     """Of the ridge, on the squared coefficients."""
-    fit: FitRecord | None
+    fit: FitReport | None
     """Null for a model that was not cross-fitted."""
 
-    def gain_model(self) -> GainModel:
-        """Return the model of the record."""
-        return GainModel(
-            names=tuple(self.names),
-            means=tuple(self.means),
-            scales=tuple(self.scales),
-            coefficients=tuple(self.coefficients),
-            intercept=float(self.intercept),
-            penalty=float(self.penalty),
-            fit=None if self.fit is None else self.fit.report(),
-        )
+    def predict(self, features: Mapping[str, Floats]) -> Floats:
+        """Predict the gain of each prompt.
+
+        Parameters
+        ----------
+        features : mapping of str to ndarray, shape (prompts,)
+            Holds every name of `names`; more are ignored.
+
+        Returns
+        -------
+        ndarray, shape (prompts,)
+            NaN where a feature is NaN.
+        """
+        values = np.stack([np.asarray(features[name], dtype=float) for name in self.names], axis=1)
+        standard = (values - np.array(self.means)) / np.array(self.scales)
+        gains: Floats = self.intercept + standard @ np.array(self.coefficients)
+        return gains
 
     @field_validator("names")
     @classmethod
@@ -184,7 +179,7 @@ class GainModelRecord(Record):
         return names
 
     @model_validator(mode="after")
-    def _check_lengths(self) -> GainModelRecord:
+    def _check_lengths(self) -> GainModel:
         for name in ("means", "scales", "coefficients"):
             held = len(getattr(self, name))
             if held != len(self.names):
@@ -192,117 +187,8 @@ class GainModelRecord(Record):
         return self
 
 
-class RouterDocument(Document):
-    """A saved router: which prompts to send to a stronger judge."""
-
-    schema_: Literal["bonwise.router/1"] = Field(default="bonwise.router/1", alias="schema")
-    signal: SignalName
-    """What prompts are ranked by; the higher, the sooner a prompt is sent."""
-    share: PositiveShare
-    """Part of the prompts to send."""
-    threshold: Number
-    """Value of the signal at or above which that share of the earlier prompts lies."""
-    judge: NotBlank
-    """The judge whose first pass the signal was computed from."""
-    scale: str
-    """The declared scale of its scores, such as `0:100`; empty where none was declared."""
-    first: Literal["score", "draw_0"]
-    """What stood for the first score of a candidate: its score, or the first of its draws."""
-    captured: Annotated[
-        Annotated[EstimateRecord, AfterValidator(_sound(-math.inf)), Tag("found")]
-        | Annotated[Nothing, Tag("nothing")],
-        Discriminator(lambda value: "nothing" if value == {} or isinstance(value, Nothing) else "found"),
-    ]
-    """Part of the gain of a perfect judge that this share captured in the study."""
-    model: GainModelRecord | None
-    """Of a signal that is learnt from labels; null of the others."""
-    calibration: Annotated[list[float], Field(min_length=1, max_length=MOST_CALIBRATION)]
-    """Values of the signal on earlier prompts, in rising order."""
-    version: NotBlank
-    """Version of bonwise that wrote the file."""
-
-    @field_validator("scale")
-    @classmethod
-    def _check_scale(cls, scale: str) -> str:
-        if scale:
-            try:
-                parse_scale(scale)
-            except UsageError as error:
-                raise ValueError(error.message) from None
-        return scale
-
-    @field_validator("calibration")
-    @classmethod
-    def _check_order(cls, calibration: list[float]) -> list[float]:
-        if any(before > after for before, after in pairwise(calibration)):
-            raise ValueError("should be in rising order")
-        return calibration
-
-    @model_validator(mode="after")
-    def _check_signal(self) -> RouterDocument:
-        if (self.signal in LEARNT) != (self.model is not None):
-            raise ValueError(f"has {'no' if self.model is None else 'a'} model, with the signal {self.signal}")
-        if self.model is not None:
-            looked_at = [name for name in FEATURES[self.signal] if name in self.model.names]
-            if looked_at != self.model.names:
-                raise ValueError(f"has a model whose names are not features of {self.signal} in their order")
-        low, high = RANGES.get(self.signal, (-math.inf, math.inf))
-        for name, ends in (("threshold", (self.threshold,) * 2), ("calibration", self.calibration)):
-            if ends[0] < low or ends[-1] > high:
-                raise ValueError(f"has a {name} outside of what {self.signal} can be, {_range(low, high)}")
-        return self
-
-    @model_validator(mode="after")
-    def _check_threshold(self) -> RouterDocument:
-        # A list of full length may be quantiles, without the ends.
-        whole = len(self.calibration) < MOST_CALIBRATION
-        slack = _ROUNDED * max(1.0, abs(self.threshold))
-        if whole and not self.calibration[0] - slack <= self.threshold <= self.calibration[-1] + slack:
-            raise ValueError("has a threshold beyond the values of its calibration")
-        return self
-
-
-def plain_model(model: GainModel) -> dict[str, Any]:
-    """Return what `GainModelRecord` makes a record of."""
-    return {
-        "names": list(model.names),
-        "means": list(model.means),
-        "scales": list(model.scales),
-        "coefficients": list(model.coefficients),
-        "intercept": model.intercept,
-        "penalty": model.penalty,
-        "fit": None if model.fit is None else _plain_fit(model.fit),
-    }
-
-
-def _plain_fit(found: FitReport) -> dict[str, Any]:
-    return {
-        "labelled": found.labelled,
-        "folds": found.folds,
-        "weighted": found.weighted,
-        "ess": found.ess,
-        "correlation": found.correlation.to_dict(),
-        "r2": found.r2.to_dict(),
-    }
-
-
-def _estimate(found: EstimateRecord) -> Estimate:
-    """Return the estimate of a record; no law is kept in a file."""
-    return Estimate(
-        found.estimate,
-        found.low,
-        found.high,
-        found.se,
-        found.n,
-        found.interval,
-        method=found.method,
-        reason=found.reason,
-        ess=found.ess,
-        labelled_only=None if found.labelled_only is None else _estimate(found.labelled_only),
-    )
-
-
-def _range(low: float, high: float) -> str:
+def in_range(low: float, high: float) -> str:
+    """Say between which values something lies."""
     if math.isinf(high):
         return f"{low:g} or more"
     return f"{high:g} or less" if math.isinf(low) else f"from {low:g} to {high:g}"

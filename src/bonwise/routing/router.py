@@ -365,14 +365,12 @@ def _found(signal: str | PathLike[str] | SavedRouter) -> Signal | SavedRouter:
 
 
 def _saved(document: Mapping[str, Any]) -> SavedRouter:
-    # A router without a document needs no pydantic.
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from bonwise.routing.result_router import RouterDocument  # noqa: PLC0415
     from bonwise.strict_json import refusal  # noqa: PLC0415
 
     try:
-        return SavedRouter.of(RouterDocument.model_validate(document))
+        return SavedRouter.model_validate(document)
     except ValidationError as error:
         hint = "take what bonwise route SCORES --save FILE has written"
         raise UsageError(f"router.signal is no saved router: {refusal(error, document)}", hint=hint) from None

@@ -1,80 +1,166 @@
-"""A router as it was learnt from scored and labelled prompts: what `bonwise route --save` writes."""
+"""A router as it was learnt from scored and labelled prompts: ``bonwise.router/1``.
+
+``bonwise route --save`` writes it, and ``bonwise select --route`` reads it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
+from bonwise.errors import UsageError
+from bonwise.estimates import EstimateRecord
 from bonwise.release import release
-from bonwise.routing.gain_model import GainModel
+from bonwise.results import Document, NotBlank, Number, PositiveShare
+from bonwise.routing.result_router import (
+    FEATURES,
+    LEARNT,
+    MOST_CALIBRATION,
+    RANGES,
+    GainModel,
+    Nothing,
+    SignalName,
+    in_range,
+    sound,
+)
 from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, Signal
 from bonwise.stats.sums import Floats
+from bonwise.strict_json import refusal
 from bonwise.table.cell_scores import First
+from bonwise.table.scales import parse_scale
 from bonwise.table.writing import write_whole
-
-if TYPE_CHECKING:
-    from bonwise.routing.result_router import RouterDocument
 
 __all__ = ["SavedRouter", "thinned"]
 
+_ROUNDED = 1e-8
+"""By how much a threshold may leave the values, which are rounded to nine decimals."""
 
-@dataclass(frozen=True, eq=False)
-class SavedRouter:
-    """A signal, what share of prompts it sends, and what its values look like.
 
-    Raises
-    ------
-    ValueError
-        Something of the above does not hold.
+class SavedRouter(Document):
+    """A saved router: which prompts to send to a stronger judge."""
 
-    Examples
-    --------
-    >>> SavedRouter("interval_width", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").learnt
-    False
-    """
-
-    signal: str
-    """A name of `bonwise.routing.signals.SIGNALS`."""
-    share: float
-    """Part of the prompts to send, in (0, 1]."""
-    threshold: float
-    """Value of the signal above which that share of the calibration lies; prompts at the threshold are sent with
-    whatever probability fills the share.
-    """
-    calibration: Floats = field(repr=False)
-    """Values of the signal on earlier prompts, in rising order, at most 2,000."""
-    model: GainModel | None = None
-    """Of a learnt signal, with its fit report."""
-    judge: str = "judge"
+    schema_: Literal["bonwise.router/1"] = Field(default="bonwise.router/1", alias="schema")
+    signal: SignalName
+    """What prompts are ranked by; the higher, the sooner a prompt is sent."""
+    share: PositiveShare
+    """Part of the prompts to send."""
+    threshold: Number
+    """Value of the signal at or above which that share of the earlier prompts lies."""
+    judge: NotBlank
     """The judge whose first pass the signal was computed from."""
-    scale: str = ""
-    """The declared scale of its scores, such as ``0:100``; empty where none was declared. The signal is in the unit
-    after that scale was applied.
-    """
-    captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What the study found at this share, as the keys of an estimate; empty where there was no study."""
-    version: str = field(default_factory=release)
-    """Of bonwise."""
-    first: First = "score"
-    """What stood for a candidate's first score in the study: its score, or the first of its draws."""
+    scale: str
+    """The declared scale of its scores, such as `0:100`; empty where none was declared."""
+    first: Literal["score", "draw_0"]
+    """What stood for the first score of a candidate: its score, or the first of its draws."""
+    captured: Annotated[
+        Annotated[EstimateRecord, AfterValidator(sound(-math.inf)), Tag("found")]
+        | Annotated[Nothing, Tag("nothing")],
+        Discriminator(lambda value: "nothing" if value == {} or isinstance(value, Nothing) else "found"),
+    ]
+    """Part of the gain of a perfect judge that this share captured in the study."""
+    model: GainModel | None
+    """Of a signal that is learnt from labels; null of the others."""
+    calibration: Annotated[list[float], Field(min_length=1, max_length=MOST_CALIBRATION)]
+    """Values of the signal on earlier prompts, in rising order."""
+    version: NotBlank
+    """Version of bonwise that wrote the file."""
 
-    def __post_init__(self) -> None:
-        # A router without a file needs neither documents nor pydantic.
-        from pydantic import ValidationError  # noqa: PLC0415
+    @field_validator("scale")
+    @classmethod
+    def _check_scale(cls, scale: str) -> str:
+        if scale:
+            try:
+                parse_scale(scale)
+            except UsageError as error:
+                raise ValueError(error.message) from None
+        return scale
 
-        from bonwise.strict_json import refusal  # noqa: PLC0415
+    @field_validator("calibration")
+    @classmethod
+    def _check_order(cls, calibration: list[float]) -> list[float]:
+        if any(before > after for before, after in pairwise(calibration)):
+            raise ValueError("should be in rising order")
+        return calibration
 
-        calibration = np.array(self.calibration, dtype=float)
-        calibration.setflags(write=False)
-        object.__setattr__(self, "calibration", calibration)
+    @model_validator(mode="after")
+    def _check_signal(self) -> SavedRouter:
+        if (self.signal in LEARNT) != (self.model is not None):
+            raise ValueError(f"has {'no' if self.model is None else 'a'} model, with the signal {self.signal}")
+        if self.model is not None:
+            looked_at = [name for name in FEATURES[self.signal] if name in self.model.names]
+            if looked_at != self.model.names:
+                raise ValueError(f"has a model whose names are not features of {self.signal} in their order")
+        low, high = RANGES.get(self.signal, (-math.inf, math.inf))
+        for name, ends in (("threshold", (self.threshold,) * 2), ("calibration", self.calibration)):
+            if ends[0] < low or ends[-1] > high:
+                raise ValueError(f"has a {name} outside of what {self.signal} can be, {in_range(low, high)}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_threshold(self) -> SavedRouter:
+        # A list of full length may be quantiles, without the ends.
+        whole = len(self.calibration) < MOST_CALIBRATION
+        slack = _ROUNDED * max(1.0, abs(self.threshold))
+        if whole and not self.calibration[0] - slack <= self.threshold <= self.calibration[-1] + slack:
+            raise ValueError("has a threshold beyond the values of its calibration")
+        return self
+
+    @classmethod
+    def of(  # noqa: PLR0913 - one argument a key
+        cls,
+        signal: str,
+        share: float,
+        threshold: float,
+        calibration: Floats,
+        model: GainModel | None = None,
+        *,
+        judge: str = "judge",
+        scale: str = "",
+        captured: Mapping[str, Any] | None = None,
+        version: str | None = None,
+        first: First = "score",
+    ) -> SavedRouter:
+        """Return a router that is made in Python; nothing is known of what it captures unless it is said.
+
+        Raises
+        ------
+        ValueError
+            What no file may hold, in one line.
+
+        Examples
+        --------
+        >>> SavedRouter.of("interval_width", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").learnt
+        False
+        """
+        values = {
+            "signal": signal,
+            "share": share,
+            "threshold": threshold,
+            "judge": judge,
+            "scale": scale,
+            "first": first,
+            "captured": dict(captured or {}),
+            "model": model,
+            "calibration": np.asarray(calibration, dtype=float).tolist(),
+            "version": version or release(),
+        }
         try:
-            self.document()
+            return cls.model_validate(values)
         except ValidationError as error:
-            raise ValueError(refusal(error, self._plain())) from None
+            raise ValueError(refusal(error, values)) from None
+
+    def __repr__(self) -> str:
+        shown = ("signal", "share", "threshold", "model", "judge", "scale", "version", "first")
+        return f"SavedRouter({', '.join(f'{key}={getattr(self, key)!r}' for key in shown)})"
+
+    def __str__(self) -> str:
+        return repr(self)
 
     @property
     def learnt(self) -> bool:
@@ -84,7 +170,7 @@ class SavedRouter:
     @property
     def needs(self) -> tuple[str, ...]:
         """Features that a prompt must have for the signal to have a value."""
-        return self.model.names if self.model is not None else self._signal.needs
+        return tuple(self.model.names) if self.model is not None else self._signal.needs
 
     @property
     def beyond_first_pass(self) -> tuple[str, ...]:
@@ -92,14 +178,14 @@ class SavedRouter:
 
         Examples
         --------
-        >>> SavedRouter("draw_sd", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").beyond_first_pass
+        >>> SavedRouter.of("draw_sd", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").beyond_first_pass
         ('several scores of each candidate',)
         """
         words = {
             "several scores of each candidate": {*DRAW_FEATURES, "p_best"},
             "the scores of a second judge": {"disagreement"},
         }
-        return tuple(one for one, features in words.items() if features.intersection(self.needs))
+        return tuple(what for what, features in words.items() if features.intersection(self.needs))
 
     def value(self, features: Mapping[str, Floats]) -> Floats:
         """Compute the signal of prompts, as `Signal.value`."""
@@ -113,7 +199,7 @@ class SavedRouter:
         bonwise.errors.FileError
             The folder is absent or not writable.
         """
-        write_whole(Path(path), self.document().to_json())
+        write_whole(Path(path), self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> SavedRouter:
@@ -124,58 +210,9 @@ class SavedRouter:
         bonwise.errors.FileError
             The file is absent, or holds no router of this version; the message names the key that is wrong.
         """
-        from bonwise.loading import read_document  # noqa: PLC0415 - as above
-        from bonwise.routing.result_router import RouterDocument  # noqa: PLC0415
+        from bonwise.loading import read_document  # noqa: PLC0415 - a router without a file reads none
 
-        return cls.of(read_document(path, RouterDocument, hint="make it with bonwise route SCORES --save FILE"))
-
-    def document(self) -> RouterDocument:
-        """Return the document of schema ``bonwise.router/1``.
-
-        Raises
-        ------
-        pydantic.ValidationError
-            A value that cannot be.
-        """
-        from bonwise.routing.result_router import RouterDocument  # noqa: PLC0415 - as above
-
-        return RouterDocument.model_validate(self._plain())
-
-    @classmethod
-    def of(cls, document: RouterDocument) -> SavedRouter:
-        """Return the router that a document holds."""
-        return cls(
-            document.signal,
-            document.share,
-            document.threshold,
-            np.array(document.calibration),
-            None if document.model is None else document.model.gain_model(),
-            document.judge,
-            document.scale,
-            document.captured.to_dict(),
-            document.version,
-            document.first,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document as it is saved; it holds no NaN."""
-        return self.document().to_dict()
-
-    def _plain(self) -> dict[str, Any]:
-        from bonwise.routing.result_router import plain_model  # noqa: PLC0415 - as above
-
-        return {
-            "signal": self.signal,
-            "share": self.share,
-            "threshold": self.threshold,
-            "judge": self.judge,
-            "scale": self.scale,
-            "first": self.first,
-            "captured": dict(self.captured),
-            "model": None if self.model is None else plain_model(self.model),
-            "calibration": self.calibration.tolist(),
-            "version": self.version,
-        }
+        return read_document(path, cls, hint="make it with bonwise route SCORES --save FILE")
 
     @property
     def _signal(self) -> Signal:
@@ -196,14 +233,12 @@ def thinned(values: Floats, weights: Floats | None = None) -> Floats:
     >>> thinned(np.array([0.3, np.nan, 0.1])).tolist()
     [0.1, 0.3]
     """
-    from bonwise.routing.result_router import MOST_CALIBRATION as MOST  # noqa: PLC0415 - as above
-
     if weights is not None:
-        return _quantiles(values, weights, MOST)
+        return _quantiles(values, weights, MOST_CALIBRATION)
     ordered: Floats = np.sort(values[~np.isnan(values)])
-    if len(ordered) <= MOST:
+    if len(ordered) <= MOST_CALIBRATION:
         return ordered
-    kept: Floats = ordered[np.linspace(0, len(ordered) - 1, MOST).round().astype(int)]
+    kept: Floats = ordered[np.linspace(0, len(ordered) - 1, MOST_CALIBRATION).round().astype(int)]
     return kept
 
 

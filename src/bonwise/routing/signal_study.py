@@ -254,15 +254,15 @@ class StudiedJudge:
         """Return the recommended router, a learnt signal fitted to all labelled prompts."""
         prompts = self.prompts
         fitted = fit_signal(recommended.signal, prompts.features, prompts.gain, prompts.weights, seed=seed)
-        return SavedRouter(
+        return SavedRouter.of(
             recommended.signal,
             recommended.share,
             recommended.threshold,
             thinned(np.round(fitted.value(prompts.features), TIE_DECIMALS), prompts.population),
             fitted.model,
-            prompts.panel.judge,
-            self.scale,
-            recommended.captured.to_dict(),
+            judge=prompts.panel.judge,
+            scale=self.scale,
+            captured=recommended.captured.to_dict(),
             first=prompts.first,
         )
 

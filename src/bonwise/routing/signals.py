@@ -14,9 +14,9 @@ import numpy as np
 
 from bonwise.errors import UsageError
 from bonwise.routing.control import FirstPass
-from bonwise.routing.gain_model import GainModel, fit_gain
+from bonwise.routing.gain_model import fit_gain
 from bonwise.routing.pool_features import disagreement, pool_features
-from bonwise.routing.result_router import SignalName
+from bonwise.routing.result_router import GainModel, SignalName
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
@@ -91,7 +91,7 @@ class Signal:
         >>> SIGNALS["margin"].value({"margin": np.array([0.0, 0.2])}).tolist()
         [-0.0, -0.2]
         """
-        wanted = model.names if self.learnt and model is not None else self.needs
+        wanted = tuple(model.names) if self.learnt and model is not None else self.needs
         if lacking := [name for name in wanted if name not in features]:
             raise UsageError(
                 f"the signal {self.name} needs {_WORDS[lacking[0]]}",
