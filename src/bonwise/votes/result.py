@@ -479,6 +479,13 @@ class PreferenceStudy(Document):
                 raise ValueError(f"data say {what} {told}, the pairs {found}")
         return self
 
+    def __repr__(self) -> str:
+        data = self.data
+        return (
+            f"PreferenceStudy(source={self.settings.source!r}, pairs_left_out={data.pairs_left_out}, rows={data.rows}, "
+            f"prompts={data.prompts or 0}, dropped=mappingproxy({data.dropped!r}))"
+        )
+
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per pair and metric.
 
