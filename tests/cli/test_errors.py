@@ -257,7 +257,7 @@ def test_an_internal_error_is_loud_and_strict(capsys, folder, monkeypatch):
     def fail(*arguments, **settings):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("bonwise.auditing.front.audit", fail)
+    monkeypatch.setattr("bonwise.auditing.engine.audited", fail)
     done = typed(capsys, "audit", "good.csv", "--json", "out.json")
     assert done.code == 70  # never 1, which says that a gate was not met
     assert "Traceback" in done.err
@@ -270,7 +270,7 @@ def test_an_interrupt_is_no_traceback(capsys, folder, monkeypatch):
     def interrupt(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bonwise.auditing.front.audit", interrupt)
+    monkeypatch.setattr("bonwise.auditing.engine.audited", interrupt)
     done = typed(capsys, "audit", "good.csv", "--json", "-")
     assert done.code == 130
     assert done.err.startswith("bonwise: interrupted")

@@ -30,13 +30,11 @@ __all__ = [
     "emit",
     "forced_shape",
     "names",
-    "numbers",
     "page_target",
     "refuse_lost",
     "refuse_overwriting",
     "say",
     "scales",
-    "texts",
 ]
 
 
@@ -81,59 +79,6 @@ def names(values: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(values or ())
 
 
-def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
-    """Read ``NAME=NUMBER`` pairs.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A pair that is none.
-
-    Examples
-    --------
-    >>> numbers(["recovery=0.2"], "--fail-under")
-    {'recovery': 0.2}
-    """
-    found: dict[str, float] = {}
-    for pair in pairs or ():
-        # The name of a judge may hold the sign too, as that of pairwise,orders=1:openai/m does.
-        name, _, text = pair.rpartition("=")
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not name or value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN
-            raise UsageError(f"{flag} takes NAME=NUMBER, not {pair!r}", hint=f"such as {flag} recovery=0.2")
-        if name in found:
-            raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
-        found[name] = value
-    return found
-
-
-def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
-    """Read ``NAME=TEXT`` pairs.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A pair that is none.
-
-    Examples
-    --------
-    >>> texts(["gpt=pairwise,orders=1:openai/m"], "--spec")
-    {'gpt': 'pairwise,orders=1:openai/m'}
-    """
-    found: dict[str, str] = {}
-    for pair in pairs or ():
-        name, _, text = pair.partition("=")
-        if not name or not text:
-            raise UsageError(f"{flag} takes NAME=TEXT, not {pair!r}", hint=f"such as {flag} gpt=pointwise:openai/m")
-        if name in found:
-            raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
-        found[name] = text
-    return found
-
-
 def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
     """Read ``LOW:HIGH`` and ``JUDGE=LOW:HIGH``; the key of the former is empty."""
     from bonwise.table.scales import parse_scale
@@ -144,29 +89,6 @@ def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
         if judge in found:
             raise UsageError(f"--judge-scale is given twice for {judge or 'all judges'}", hint="give it once")
         found[judge] = parse_scale(scale)
-    return found
-
-
-def judge_families(texts: Iterable[str] | None) -> Mapping[str, str]:
-    """Read ``NAME`` and ``JUDGE=NAME``; the key of the former is empty.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A judge that is named twice, or no name.
-
-    Examples
-    --------
-    >>> judge_families(["gpt", "strict=claude"])
-    {'': 'gpt', 'strict': 'claude'}
-    """
-    found: dict[str, str] = {}
-    for text in texts or ():
-        judge, _, family = text.rpartition("=")
-        if judge in found or not family.strip():
-            wrong = f"is given twice for {judge or 'all judges'}" if judge in found else f"{text!r} holds no name"
-            raise UsageError(f"--judge-family {wrong}", hint="give NAME, or JUDGE=NAME, once for each judge")
-        found[judge] = family.strip()
     return found
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bonwise.auditing.front import audit as run_audit
 from bonwise.cli import arguments as given
 from bonwise.cli.build_server import errors_told, over_several_files, write_junit, write_markdown
-from bonwise.cli.shared_flags import Output, Reading, flags_of, shared_flags
+from bonwise.cli.shared_flags import Call, Output, flags_of, shared_flags
 from bonwise.errors import InputError, UsageError
 from bonwise.extras import PAGES
+from bonwise.flags import numbers
 from bonwise.printable import shell_path, shell_word
-from bonwise.table.checks import CONFIDENCE, SEED
-from bonwise.table.reading_options import ReadingKeywords
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
@@ -92,49 +92,20 @@ def _or_why(title: str, study: Callable[[], Document | DocumentedResult]) -> Doc
 
 NOT_MET, INCONCLUSIVE = 1, 3
 
-TARGET, INTERVAL, RESAMPLES = "best-of-n", "default", 1000
+_NEXT_FIRST = (
+    *("--control", "--keep-easy", "--design", "--threshold", "--pools", "--judge-family", "--as-picked"),
+    *("--target", "--interval", "--seed"),
+)
+"""Flags in the order in which a next command has them; others follow."""
 
 
-@over_several_files("Scores (CSV, JSONL, Parquet, a folder of responses), or picks of bonwise select; one or more.")
-@shared_flags()
+@over_several_files
+@shared_flags(of=run_audit, before={"fail_under": "thresholds", "output": "pools"})
 def audit(
     *,
-    file: Path,
-    reading: Reading[ReadingKeywords],
-    control: Annotated[
-        list[str] | None, typer.Option(help="An easy candidate: report with and without (repeatable).")
-    ] = None,
-    keep_easy: Annotated[
-        list[str] | None, typer.Option(help="An easy candidate that counts like any other (repeatable).")
-    ] = None,
-    target: Annotated[str, typer.Option(help="The decision: best-of-n or system.")] = TARGET,
-    design: Annotated[
-        str | None,
-        typer.Option(
-            help="How labels were drawn: uniform (prompts), cells or cells-by-score (candidates), or the file of "
-            "bonwise labels draw."
-        ),
-    ] = None,
-    interval: Annotated[str, typer.Option(help="default (jackknife, Fieller) or bootstrap.")] = INTERVAL,
-    confidence: given.Confidence = CONFIDENCE,
-    resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = RESAMPLES,
-    seed: given.Seed = SEED,
+    call: Call,
     fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
-    threshold: Annotated[
-        list[str] | None, typer.Option(help="Replace a threshold of the verdict, NAME=VALUE.")
-    ] = None,
-    as_picked: Annotated[
-        bool, typer.Option("--as-picked", help="Of logged picks: what the seed drew, not its expectation.")
-    ] = False,
     output: Output,
-    pools: Annotated[
-        Path | None,
-        typer.Option(help="Pools (JSONL) with the texts of candidates: their lengths, and the words for --html."),
-    ] = None,
-    judge_family: Annotated[
-        list[str] | None,
-        typer.Option(help="Model family of the judge, NAME or JUDGE=NAME (repeatable), for its own against others."),
-    ] = None,
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Study on the page what calibrating the scores would change.")
     ] = False,
@@ -161,9 +132,10 @@ def audit(
     Exit codes: 0 every gate met, 1 a gate not met, 2 bad input, 3 inconclusive; of several files the gravest, in the
     order 2, 1, 3, 0.
     """
+    file, pools, design = (call.values[name] for name in ("source", "pools", "design"))
     record = None if design in (None, "uniform", "cells", "cells-by-score") else Path(design)
     html = output.html
-    read = (file, *reading.paths(), record, pools, verdicts)
+    read = (file, *call.reading.paths(), record, pools, verdicts)
     written, beside = (output.json, per_prompt, html), _all_prompts_file(html)
     with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
         _refuse_without("--html", output.html, {"--calibration": calibration, "--verdicts": verdicts})
@@ -175,49 +147,18 @@ def audit(
             (*read, beside), (*written, markdown, junit), headers=[ROW_HEADER], force=output.force
         )
         given.refuse_lost((output.json, per_prompt, markdown, junit))
-        from bonwise.auditing.front import audit as run
-
-        audited = run(
-            file,
-            control=given.names(control),
-            keep_easy=given.names(keep_easy),
-            target=target,  # type: ignore[arg-type]  # checked by the audit, with its own message
-            interval=interval,  # type: ignore[arg-type]
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            thresholds=given.numbers(threshold, "--threshold"),
-            as_picked=as_picked,
-            design=design,
-            pools=pools,
-            judge_family=given.judge_families(judge_family),
-            **reading.keywords(),
-        ).check(given.numbers(fail_under, "--fail-under"))
-        own: dict[str, object] = {
-            "--control": control,
-            "--keep-easy": keep_easy,
-            "--design": design,
-            "--threshold": threshold,
-            "--pools": pools,
-            "--judge-family": judge_family,
-            "--as-picked": as_picked,
-            **_unusual({"--target": (target, TARGET), "--interval": (interval, INTERVAL), "--seed": (seed, SEED)}),
-            **_unusual({"--confidence": (confidence, CONFIDENCE), "--resamples": (resamples, RESAMPLES)}),
-        }
+        audited = call.run().check(numbers(fail_under, "--fail-under"))
+        typed = call.unusual()
+        own = {flag: typed[flag] for flag in (*_NEXT_FIRST, *typed) if flag in typed}
         from bonwise.auditing.next_steps import next_steps
 
-        command = AuditCommand(file, reading.as_flags(), own, gated=bool(audited.gates), shown=html is not None)
+        command = AuditCommand(file, call.reading.as_flags(), own, gated=bool(audited.gates), shown=html is not None)
         then = next_steps(audited, command)
         if html is not None:
             also = further_studies(audited, calibration=calibration, verdicts=verdicts, pools=pools)
             _write_page(audited, html, pools=pools, also=also, then=then)
         _deliver(audited, output, per_prompt=per_prompt, markdown=markdown, junit=junit, then=then, full=full)
     return _exit_code(audited.gates)
-
-
-def _unusual(values: Mapping[str, tuple[object, object]]) -> dict[str, object]:
-    """Return the values of flags that are not their defaults."""
-    return {flag: value for flag, (value, usual) in values.items() if value != usual}
 
 
 def _all_prompts_file(html: Path | None) -> Path | None:

@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from bonwise.cli.shared_flags import with_parameters
 from bonwise.errors import BonwiseError, FileError, UsageError
@@ -33,35 +31,25 @@ _BAD_INPUT = 2
 _GRAVEST_FIRST = (_BAD_INPUT, 1, 3, 0)
 
 
-def over_several_files(help_of_file: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def over_several_files(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command that takes one ``file`` take several.
 
     Each is worked on by itself, and one that cannot be read keeps no other from its turn. The exit code is the
     gravest: 2, then 1, then 3, then 0.
-
-    Parameters
-    ----------
-    help_of_file : str
-        What the help says of the files.
     """
+    shown = {
+        name: (parameter.annotation, parameter.default) for name, parameter in signature(command).parameters.items()
+    }
+    annotation, default = shown["file"]
+    shown["file"] = (Annotated[list[Path], *get_args(annotation)[1:]], default)
 
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        shown = {
-            name: (parameter.annotation, parameter.default)
-            for name, parameter in signature(command).parameters.items()
-        }
-        argument = typer.Argument(help=help_of_file, show_default=False)
-        shown["file"] = (Annotated[list[Path], argument], shown["file"][1])
+    @wraps(command)
+    def run(**values: Any) -> int:
+        files: Sequence[Path] = values.pop("file")
+        return command(file=files[0], **values) if len(files) == 1 else _each(command, files, values)
 
-        @wraps(command)
-        def run(**values: Any) -> int:
-            files: Sequence[Path] = values.pop("file")
-            return command(file=files[0], **values) if len(files) == 1 else _each(command, files, values)
-
-        del run.__wrapped__  # Typer would read the signature of the command itself
-        return with_parameters(run, shown)
-
-    return decorate
+    del run.__wrapped__  # Typer would read the signature of the command itself
+    return with_parameters(run, shown)
 
 
 def _each(command: Callable[..., int], files: Sequence[Path], values: Mapping[str, Any]) -> int:

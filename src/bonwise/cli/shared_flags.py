@@ -209,7 +209,7 @@ class Call:
     """By parameter, as it was typed; None or an empty list where it was not."""
     reading: Reading[Any]
     """What was said about opening a table."""
-    _read: Mapping[str, Callable[[Any], Mapping[str, Any]]]
+    _options: Mapping[str, _Option]
 
     def paths(self) -> tuple[Path, ...]:
         """Return the files among the values."""
@@ -223,8 +223,17 @@ class Call:
         bonwise.errors.UsageError
             A value that cannot be read.
         """
-        own = {key: value for name, read in self._read.items() for key, value in read(self.values[name]).items()}
+        read = (option.read(self.values[name]) for name, option in self._options.items())
+        own = {name: value for keyword in read for name, value in keyword.items()}
         return own | cast("dict[str, Any]", self.reading.keywords())
+
+    def unusual(self) -> dict[str, Any]:
+        """Return the flags of the function's own that were typed with another value than their default."""
+        return {
+            f"--{option.name.rstrip('_').replace('_', '-')}": self.values[name]
+            for name, option in self._options.items()
+            if not option.positional and self.values[name] not in (option.shown[1], None, [], False)
+        }
 
     def run(self, **changed: Any) -> Any:
         """Call the function, with some keywords in the place of what was typed."""
@@ -389,7 +398,7 @@ def _call(function: Callable[..., Any], without: Mapping[str, str]) -> _FlagGrou
     def read(values: Mapping[str, Any]) -> object:
         typed = {name: values[option.name] for name, option in options.items()}
         reading = cast("Reading[Any]", table.read(values))
-        return Call(function, typed, reading, {name: option.read for name, option in options.items()})
+        return Call(function, typed, reading, options)
 
     return _FlagGroup({**arguments, **table.first, **flags}, table.last, read)
 

@@ -9,6 +9,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import Output, Reading, flags_of, shared_flags
+from bonwise.flags import numbers, texts
 from bonwise.printable import shell_path
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords
@@ -63,8 +64,8 @@ def fit(
     found = fit_stack(
         file,
         features=given.names(feature),  # type: ignore[arg-type]  # checked there, with its own message
-        prices=given.numbers(price, "--price"),
-        specs=given.texts(spec, "--spec"),
+        prices=numbers(price, "--price"),
+        specs=texts(spec, "--spec"),
         confidence=confidence,
         seed=seed,
         **reading.keywords(),

@@ -1,0 +1,198 @@
+"""The audit: a table of scores and labels in, figures with intervals and a verdict out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bonwise.auditing.candidate_attributes import check_judge_family
+from bonwise.auditing.comparison import JudgePairs, choice_of_judges, compare_judges
+from bonwise.auditing.judge_audit import AuditParts, FurtherPanels, JudgeAudit, audit_judge, of_candidates
+from bonwise.auditing.labelling import StatedDraw, stated_draw
+from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
+from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds
+from bonwise.auditing.result_labels import Annotators
+from bonwise.auditing.settings import IntervalKind, Settings
+from bonwise.auditing.verdict import ORACLE, Target
+from bonwise.errors import InputError, UsageError
+from bonwise.estimates import estimate_records
+from bonwise.printable import listed, quoted
+from bonwise.release import release
+from bonwise.results import given
+from bonwise.table.checks import names_of
+from bonwise.table.facts import labels_left_out
+from bonwise.table.label_design import LabelDesign, refuse_other_draw
+from bonwise.table.opening import ScoreSource, open_table
+from bonwise.table.panel import Panel, lay_out
+from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.score_table import ScoreTable
+
+__all__ = ["audited"]
+
+
+def audited(  # noqa: PLR0913 - the one front door of the audit; all but the source are named
+    source: ScoreSource,
+    options: ReadingOptions,
+    *,
+    control: str | Sequence[str],
+    keep_easy: str | Sequence[str],
+    target: Target,
+    interval: IntervalKind,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    thresholds: Mapping[str, float] | None,
+    as_picked: bool,
+    design: str | Path | LabelDesign | None,
+    outcome_model: Any,
+    pools: str | Path | None,
+    judge_family: str | Mapping[str, str] | None,
+) -> Audit:
+    """Audit one or several judges, or the picks that were made with one, against oracle labels."""
+    settings = Settings(
+        confidence=confidence,
+        interval=interval,
+        resamples=resamples,
+        seed=seed,
+        exclude=options.exclude,
+        control=names_of("control", control),
+        keep_easy=names_of("keep_easy", keep_easy),
+        target=target,
+        shape=options.shape,
+        thresholds=Thresholds.usual().override(thresholds or {}),
+        outcome_model=outcome_model,
+        pools=pools,
+        judge_family={"": judge_family} if isinstance(judge_family, str) else dict(judge_family or {}),
+    )
+    if isinstance(source, str | Path) and holds_picks(Path(source)):
+        picks = read_picks(source, as_picked=as_picked)
+        if options.oracle is not None or options.judge_scale or judge_family:
+            raise UsageError(
+                f"{picks.source}: logged picks hold no scores",
+                hint="leave --oracle, --judge-scale and --judge-family out",
+            )
+        judge, table = logged_judge(picks, settings, options, design)
+        _refuse_unknown(settings.keep_easy, table)
+        return _result(AuditParts({judge.judge: judge}, settings, table, picks))
+    if as_picked:
+        raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
+    table = open_table(source, options)
+    check_judge_family(table, settings)
+    refuse_other_draw(design, source if options.labels is None else options.labels, table)
+    return _audit(table, settings, stated_draw(design, table))
+
+
+def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> Audit:
+    table.check_scales(alike=False)
+    panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
+    _refuse_unknown(settings.keep_easy, table)
+    others = FurtherPanels(table, settings)
+    against = f"{table.reference}" if table.reference is not None else ORACLE
+    judges, refused, covariates = [], {}, _covariates(panels, stated)
+    for panel in panels:
+        if panel.judge in covariates:
+            continue
+        try:
+            judges.append(audit_judge(panel, others, settings, table=table, against=against, stated=stated))
+        except InputError as error:
+            if len(panels) == 1 + len(covariates):
+                raise
+            refused[panel.judge] = error.message
+    if not judges:
+        first, reason = next(iter(refused.items()))
+        raise InputError(f"{table.source}: no judge can be audited; {first!r}: {reason}", hint="see bonwise doctor")
+    by_name = {judge.judge: judge for judge in judges}
+    return _result(AuditParts(by_name, settings, table), not_audited=refused, covariates=covariates)
+
+
+def _result(
+    parts: AuditParts, *, not_audited: Mapping[str, str] | None = None, covariates: Mapping[str, str] | None = None
+) -> Audit:
+    judges = tuple(parts.judges.values())
+    pairs = compare_judges(judges, parts.settings)
+    return Audit.of(
+        {name: judge.record for name, judge in parts.judges.items()},
+        _settings(parts),
+        comparisons=_compared(pairs),
+        not_audited=not_audited,
+        covariates=covariates,
+        choice=choice_of_judges(judges, pairs, parts.settings),
+        annotators=_annotators(parts.table, judges, parts.settings),
+    ).computed_from(parts)
+
+
+def _settings(parts: AuditParts) -> AuditSettings:
+    """Return what was asked for, and what the table was taken for."""
+    asked, table = parts.settings, parts.table
+    labelling = next(iter(parts.judges.values())).labelling
+    of_picks = parts.picks is not None
+    return AuditSettings(
+        confidence=asked.confidence,
+        interval=asked.interval,
+        exclude=list(asked.exclude),
+        control=list(asked.control),
+        target=asked.target,
+        seed=asked.seed,
+        thresholds=asked.thresholds,
+        version=release(),
+        shape=labelling.panel.shape,
+        source=table.source,
+        columns={} if of_picks else dict(table.columns),
+        draws=1 if of_picks else table.draws,
+        **table.declared_scales,
+        **given(
+            resamples=asked.resamples if asked.interval == "bootstrap" else None,
+            outcome_model=None if asked.outcome_model is None else type(asked.outcome_model).__name__,
+            reference=None if of_picks else table.reference,
+            picks=None
+            if parts.picks is None
+            else picks_made(parts.picks, labelling.panel.prompt_ids[labelling.labelled]),
+            labels_left_out=labels_left_out(table.labels_left_out),
+            keep_easy=list(asked.keep_easy) or None,
+            pools=None if asked.pools is None else str(asked.pools),
+            judge_family=dict(asked.judge_family) or None,
+            label_words=dict(table.label_words) or None,
+            readings=dict(table.readings) or None,
+        ),
+    )
+
+
+def _compared(pairs: JudgePairs) -> tuple[JudgesCompared, ...]:
+    return tuple(
+        JudgesCompared(
+            first=first, second=second, prompts=pair.prompts, differences=estimate_records(pair.differences)
+        )
+        for (first, second), pair in pairs.items()
+    )
+
+
+def _annotators(table: ScoreTable, judges: Sequence[JudgeAudit], settings: Settings) -> Annotators | None:
+    if table.annotators is None:
+        return None
+    from bonwise.auditing.annotators import annotators_of  # noqa: PLC0415 - few tables have annotators
+
+    return annotators_of(table, table.annotators, judges, settings)
+
+
+def _refuse_unknown(keep_easy: Sequence[str], table: ScoreTable) -> None:
+    unknown = [name for name in keep_easy if name not in table.candidates]
+    if unknown:
+        raise UsageError(
+            f"{table.source}: no candidate named {quoted(unknown[0])} to keep",
+            hint=f"the candidates are {listed(table.candidates)}",
+        )
+
+
+def _covariates(panels: Sequence[Panel], stated: StatedDraw | None) -> dict[str, str]:
+    """Return the judges that a draw of single candidates was not made for: none of their picks were drawn."""
+    if stated is None or stated.design is None or not stated.design.judge:
+        return {}
+    drawn_for = stated.design.judge
+    if all(panel.judge != drawn_for for panel in panels):
+        return {}
+    return {
+        panel.judge: f"serves as covariate: the design was drawn for {drawn_for}"
+        for panel in panels
+        if panel.judge != drawn_for and of_candidates(stated, panel)
+    }
