@@ -214,3 +214,28 @@ def test_the_installed_command_runs():
         [SCRIPTS / "bonwise", "--version"], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout == f"bonwise {bw.__version__}\n"
+
+
+def test_a_folder_is_a_feature_by_what_it_declares(tmp_path):
+    """Its public names, its command with the flags of its function and its document are there; no list names it."""
+    folder = tmp_path / "surveying"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        'DOCUMENTS = {"survey": ("result:Survey", "")}\nPUBLIC = {"front": ("survey",)}\n'
+        'COMMANDS = {"survey": (135, "front:COMMAND")}\n'
+    )
+    (folder / "front.py").write_text(
+        "from __future__ import annotations\nfrom typing import Annotated\n"
+        "from bonwise.flags import Command, Flag\n\n"
+        'def survey(*, depth: Annotated[int, Flag("How deep.")] = 2) -> int:\n    return depth\n\n'
+        'COMMAND = Command(survey, "Survey the ground.", page=False)\n'
+    )
+    code = (
+        f"import bonwise as bw\nbw.__path__.append({str(tmp_path)!r})\n"
+        "from bonwise.cli.entry import run\nfrom bonwise.declared import words\n"
+        "assert bw.survey(depth=3) == 3 and 'survey' in bw.__all__ and 'survey' in words()\n"
+        "assert run(['--help']) == run(['survey', '--help']) == 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.search(r"watch .*\n *survey +Survey the ground\.\n", done.stdout)
+    assert re.search(r"--depth \S+ +How deep\. +\[default: 2\]", done.stdout)

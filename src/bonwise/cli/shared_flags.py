@@ -259,9 +259,7 @@ def command_of(declared: Command) -> Callable[..., int]:
         read = call.paths() if declared.inputs is None else tuple(declared.inputs(call.values))
         output.refuse_overwriting(*dict.fromkeys(read))
         result = call.run()
-        from bonwise.results import Document
-
-        output.deliver(result if isinstance(result, Document) else result.document())
+        output.deliver(result)
         return declared.code(result)
 
     command.__doc__ = declared.help
