@@ -28,7 +28,7 @@ def test_scores_and_labels_become_ratings():
     assert int(table.by_human.sum()) == 2
     assert len(table.rating) == 7 + 2
     assert table.categories == ("code", "math")
-    assert table.raters[1].labels == ("0.1", "0.4", "0.9")
+    assert table.raters[1].categories == ["0.1", "0.4", "0.9"]
 
 
 def test_draws_are_replicates():
@@ -98,7 +98,7 @@ def test_pair_verdicts_of_a_judge_are_read_in_both_orders():
         }
     )
     table = RatingTable.read(ratings_of_pairs(pairs), human="j")
-    assert table.human_scale.labels == ("-0.5", "0", "0.5")
+    assert table.human_scale.categories == ["-0.5", "0", "0.5"]
     assert table.rating.tolist() == [2, 1, 0]
     assert dict(table.left_out) == {"no rating": 1}
 
@@ -130,7 +130,7 @@ def test_biggen_bench_results():
     assert np.bincount(table.rater).tolist() == [1, 1, 9]
     assert table.categories == ("planning",)
     assert table.repeats == 0
-    assert table.raters[2].labels == ("1", "2", "3", "4", "5")
+    assert table.raters[2].categories == ["1", "2", "3", "4", "5"]
 
 
 def test_biggen_bench_results_from_a_csv(tmp_path):

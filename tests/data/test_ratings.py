@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.errors import BonwiseError, ColumnError, InputError, RowError, UsageError
-from bonwise.factors.rating_scales import CategoryRules
-from bonwise.factors.ratings import RatingTable
+from bonwise.factors.ratings import CategoryRules, RatingTable
 
 COLUMNS = ["prompt_id", "model", "opponent", "rater", "rating"]
 
@@ -32,11 +31,11 @@ def test_single_and_side_by_side_raters_stand_in_one_table():
     """Each rater has its own categories, and an opponent that is rated by nobody else is a model too."""
     table = ratings(MIXED)
     assert table.models == ("a", "b", "c")
-    assert [(one.rater, one.side_by_side, one.labels) for one in table.raters] == [
-        ("ann", True, ("opponent", "tie", "model")),
-        ("gpt", False, ("2", "3", "5")),
+    assert [(one.rater, one.side_by_side, one.categories) for one in table.raters] == [
+        ("ann", True, ["opponent", "tie", "model"]),
+        ("gpt", False, ["2", "3", "5"]),
     ]
-    assert table.human_scale.points == (-1.0, 0.0, 1.0)
+    assert table.points[table.human] == (-1.0, 0.0, 1.0)
     assert table.opponent.tolist() == [-1, -1, -1, 1, 0, 2]
     assert table.rating.tolist() == [2, 0, 1, 2, 1, 0]
     assert table.by_human.tolist() == [False] * 3 + [True] * 3
@@ -53,22 +52,22 @@ def test_a_table_goes_through_a_file_unchanged(tmp_path):
 def test_a_verdict_without_ties_has_two_categories():
     """A tie is a category only where somebody saw one."""
     table = ratings([("p", "a", "b", "ann", "1"), ("p", "a", "c", "ann", "2")])
-    assert table.human_scale.labels == ("opponent", "model")
+    assert table.human_scale.categories == ["opponent", "model"]
     assert table.rating.tolist() == [1, 0]
 
 
 def test_numbers_of_a_comparison_have_mirrored_categories():
     """A grade seen for one side alone is a category of the other side too."""
     table = ratings([("p", "a", "b", "ann", 2), ("p", "a", "c", "ann", 0), ("p", "b", "c", "ann", -1)])
-    assert table.human_scale.labels == ("-2", "-1", "0", "1", "2")
-    assert table.human_scale.points == (-2.0, -1.0, 0.0, 1.0, 2.0)
+    assert table.human_scale.categories == ["-2", "-1", "0", "1", "2"]
+    assert table.points[table.human] == (-2.0, -1.0, 0.0, 1.0, 2.0)
     assert table.rating.tolist() == [4, 2, 1]
 
 
 def test_numbers_without_a_middle_are_mirrored_too():
     """Without a 0 there is no middle category."""
     table = ratings([("p", "a", "b", "ann", 2), ("p", "b", "c", "ann", -1)])
-    assert table.human_scale.labels == ("-2", "-1", "1", "2")
+    assert table.human_scale.categories == ["-2", "-1", "1", "2"]
     assert table.rating.tolist() == [3, 1]
 
 
@@ -76,19 +75,19 @@ def test_many_graded_differences_are_binned_alike_on_both_sides():
     """The bins of a comparison mirror each other, and 0 stays alone."""
     numbers = np.round(np.linspace(-1, 1, 41), 2)
     table = ratings([(f"p{at}", "a", "b", "ann", x) for at, x in enumerate(numbers)])
-    scale = table.human_scale
+    scale, points = table.human_scale, np.array(table.points[table.human])
     assert scale.rule == "bins"
     assert scale.size == 11
-    assert np.allclose(scale.points, -np.array(scale.points[::-1]))
-    assert (np.sign(np.array(scale.points)[table.rating]) == np.sign(numbers)).all()
-    assert scale.labels[0] == "-(0.85 to 1)"
+    assert np.allclose(points, -points[::-1])
+    assert (np.sign(points[table.rating]) == np.sign(numbers)).all()
+    assert scale.categories[0] == "-(0.85 to 1)"
 
 
 def test_declared_words_are_ordered_as_declared():
     """Words have the order in which they were declared, and count their position."""
     rows = [("p1", "a", "", "gpt", "good"), ("p1", "b", "", "gpt", "poor"), ("p1", "a", "", "ann", 1)]
     table = ratings(rows, categories={"gpt": ["poor", "fair", "good"]})
-    assert table.raters[1].labels == ("poor", "fair", "good")
+    assert table.raters[1].categories == ["poor", "fair", "good"]
     assert table.rating.tolist() == [2, 0, 0]
 
 
@@ -105,7 +104,7 @@ def test_binning_twin(numbers, bins):
             for x in numbers
         ]
         expected = [sorted(set(raw)).index(one) for one in raw]
-        for at, points in enumerate(table.human_scale.points):
+        for at, points in enumerate(table.points[table.human]):
             assert points == pytest.approx(np.mean([x for x, g in zip(numbers, expected, strict=True) if g == at]))
     assert table.rating.tolist() == expected
     assert table.human_scale.size <= bins
@@ -115,7 +114,7 @@ def test_bins_of_equal_width():
     """Intervals of equal width; an empty one is no category."""
     numbers = [0, 1, 2, 3, 4, 40, 41, 42, 100, 99, 98]
     table = ratings([(f"p{at}", "a", "", "ann", x) for at, x in enumerate(numbers)], bins=4, binning="equal_width")
-    assert table.human_scale.labels == ("0 to 4", "40 to 42", "98 to 100")
+    assert table.human_scale.categories == ["0 to 4", "40 to 42", "98 to 100"]
     assert table.rating.tolist() == [0] * 5 + [1] * 3 + [2] * 3
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bonwise.factors.baselines import baseline_losses
 from bonwise.factors.difference_bands import band_of_draws
-from bonwise.factors.model_choice import StageOneSettings, choose_model
+from bonwise.factors.model_choice import choose_among, fit_stage_one
 from bonwise.factors.posterior_draws import PluggedIn, draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
@@ -32,7 +32,7 @@ def measured(seed, *, rank=3, intervals=True, **size):
     judges, held = data.without_human(), held_out(drawn)
     design = HumanDesign(data.models, VerdictColumns.of(judges))
     fitted = HumanRatings.of(data, seed=seed)
-    chosen = choose_model(judges, design, fitted, StageOneSettings(ranks=(rank,), priors=(1.0,)))
+    chosen = choose_among(fit_stage_one(judges, [rank], [1.0]), design, fitted)
     truth = drawn.true_cross_entropy()
     losses = {name: float(loss.mean()) for name, loss in baseline_losses(design, fitted, held, data.prompts).items()}
     skills = fit_human(chosen.human.design, fitted, ["skills"], 1e-3)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,16 +20,27 @@ from factors.tagged_models import measured, table_of, tagged
 PROMPTS = 30
 
 
-def known(gaps=None, categories=None):
+def known(gaps=None, categories=None, count=5):
     """Return a view of two models whose factors are known, so that figures can be worked by hand."""
     gaps = np.arange(PROMPTS, dtype=float) if gaps is None else np.asarray(gaps, dtype=float)
     draws = PosteriorDraws(
-        np.tile([[[1.0], [0.0]]], (5, 1, 1)), np.tile(gaps[None, :, None], (5, 1, 1)), np.zeros((5, 1))
+        np.tile([[[1.0], [0.0]]], (count, 1, 1)), np.tile(gaps[None, :, None], (count, 1, 1)), np.zeros((count, 1))
     )
-    return HumanView(
-        "ann", False, ("1", "2"), (1.0, 2.0), tuple(f"p{at:02d}" for at in range(len(gaps))), ("x", "y"),
-        tuple(categories or [""] * len(gaps)), (9, 9), draws, 0.95, 0, "table", "0",
-    )  # fmt: skip
+    return HumanView.of(
+        draws,
+        human="ann",
+        side_by_side=False,
+        categories=["1", "2"],
+        points=[1.0, 2.0],
+        prompts=[f"p{at:02d}" for at in range(len(gaps))],
+        models=["x", "y"],
+        prompt_categories=list(categories or [""] * len(gaps)),
+        human_ratings=[9, 9],
+        confidence=0.95,
+        seed=0,
+        source="table",
+        version="0",
+    )
 
 
 def table(**columns):
@@ -197,9 +206,7 @@ def test_groups_of_prompts():
     assert prompt_groups([]) == ([], [])
     with pytest.raises(InputError):
         PromptColumns.of([], PROMPTS)
-    single = known()
-    drawn = single.draws
-    single = replace(single, draws=PosteriorDraws(drawn.models[:1], drawn.prompts[:1], drawn.cutoffs[:1]))
+    single = known(count=1)
     with pytest.raises(InputError, match="too few draws for an interval: 1"):
         find_strengths(single, "x")
     with pytest.raises(InputError, match="4 prompts are too few"):

@@ -52,7 +52,7 @@ def of_pairs():
 
 def test_the_document_says_what_was_fitted_and_held_out(fit):
     """Rank, hold-out and baselines stand where the issue of a leaderboard looks for them."""
-    found = strict(fit.document().to_json())
+    found = strict(fit.to_json())
     assert found["schema"] == "bonwise.factor/1"
     assert found["rank"] == 1
     assert found["holdout"]["n"] == 60
@@ -89,7 +89,7 @@ def test_a_seed_gives_the_same_document(fit):
 
 def test_cross_validation_chooses_among_ranks_that_the_ratings_can_tell_apart():
     """The table of candidates is kept, and the smallest cross-entropy wins."""
-    document = bw.fit_factors(frame(prompts=40), human="human", interval=None, restarts=1).document()
+    document = bw.fit_factors(frame(prompts=40), human="human", interval=None, restarts=1)
     assert {one.rank for one in document.candidates} == {1, 2, 3, 5}
     best = min(document.candidates, key=lambda one: one.cross_entropy)
     assert (document.rank, document.prior, document.columns) == (best.rank, best.prior, best.columns)
@@ -99,7 +99,7 @@ def test_two_skills_are_chosen_over_one_where_there_are_three():
     """A rank that is too small predicts human ratings worse, and cross-validation notices."""
     drawn = simulate_ratings(0, prompts=300, judges=10, labelled=0.8)
     found = bw.fit_factors(drawn.frame(), human="human", prior=1.0, interval=None, restarts=1)
-    assert found.chosen.best.rank > 1
+    assert found.rank > 1
 
 
 def test_leaderboards_of_all_prompts_one_and_a_category(fit):
@@ -125,12 +125,12 @@ def test_a_category_of_one_skill_is_cohesive():
     fitted = bw.fit_factors(frame(), human="human", interval="fixed", prior=1.0, rank=2, restarts=1)
     view = fitted.view
     rows = view.prompts_of("even")
-    view.draws.prompts.flags.writeable or view.draws.prompts.setflags(write=True)
-    view.draws.prompts[:, rows] = np.abs(view.draws.prompts[:, rows, :1]) * np.array([-1.0, 0.5])
+    view.draws.by_prompt.flags.writeable or view.draws.by_prompt.setflags(write=True)
+    view.draws.by_prompt[:, rows] = np.abs(view.draws.by_prompt[:, rows, :1]) * np.array([-1.0, 0.5])
     models, cohesion = composites(view, rows)
     assert np.allclose(cohesion, 1)
     along = np.array([-1.0, 0.5]) / np.sqrt(1.25)
-    assert np.allclose(models, view.draws.models @ along)
+    assert np.allclose(models, view.draws.by_model @ along)
     assert fitted.leaderboard(category="even").cohesion.p < 0.05
 
 
@@ -183,7 +183,7 @@ def test_what_was_saved_is_read_back(fit, tmp_path):
     view = bw.load_factors(tmp_path / "fit.json")
     for name in ("models", "prompts", "human_ratings", "prompt_categories", "points"):
         assert getattr(view, name) == getattr(fit.view, name)
-    assert np.allclose(view.draws.prompts, fit.view.draws.prompts, atol=1e-6)
+    assert np.allclose(view.draws.by_prompt, fit.view.draws.by_prompt, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_what_was_saved_is_read_back(fit, tmp_path):
 )
 def test_an_edited_file_is_refused_in_one_sentence(fit, tmp_path, edit):
     """The message names what is wrong."""
-    found = fit.view.document().to_dict()
+    found = fit.view.to_dict()
     edit(found)
     (tmp_path / "fit.json").write_text(json.dumps(found), encoding="utf-8")
     with pytest.raises((FileError, InputError)) as refused:
@@ -271,13 +271,13 @@ def test_a_judge_with_one_category_is_left_out_and_said():
     """It says nothing, and the others are fitted."""
     ratings = frame()
     ratings.loc[ratings["rater"] == "judge01", "rating"] = 3
-    document = bw.fit_factors(ratings, human="human", interval=None, **QUICK).document()
+    document = bw.fit_factors(ratings, human="human", interval=None, **QUICK)
     assert any("Left out: judge01" in note for note in document.notes)
 
 
 def test_the_papers_normalisation_and_interval():
     """They can be had, and the document says what the interval covers."""
-    found = bw.fit_factors(frame(), human="human", rank=1, normalize=True, interval="fixed", restarts=1).document()
+    found = bw.fit_factors(frame(), human="human", rank=1, normalize=True, interval="fixed", restarts=1)
     assert found.prior == 0
     assert any("held 51%" in note for note in found.notes)
 
@@ -315,7 +315,7 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
 
 def test_every_result_is_shown(fit):
     """As text, Markdown, table, notebook and drawings."""
-    documents = [fit.document(), fit.leaderboard(category="odd"), fit.compare("m0", "m1"), fit.predict()]
+    documents = [fit, fit.leaderboard(category="odd"), fit.compare("m0", "m1"), fit.predict()]
     for document in documents:
         assert str(document)
         assert document.to_markdown().startswith("#")

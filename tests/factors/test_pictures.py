@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from bonwise.factors.figures import Places, prompt_map_figure
-from bonwise.factors.fitted import principal_places
-from bonwise.factors.judge_information import gap_variances, information_of_judges
+from bonwise.factors.pictures import gap_variances, information_of_judges, principal_places
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_one import CapabilityFactors, fit_capabilities
@@ -19,12 +18,11 @@ from report.figures.painted import svg
 
 
 @pytest.fixture(scope="module")
-def document():
-    """Return the document of a fit with two categories and two skills."""
+def fit():
+    """Return a fit with two categories and two skills."""
     found = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
     found = found.assign(category=np.where(found["prompt_id"].str[-1].isin(list("02468")), "even", "odd"))
-    fit = bw.fit_factors(found, human="human", rank=2, prior=1.0, restarts=1)
-    return fit, fit.document()
+    return bw.fit_factors(found, human="human", rank=2, prior=1.0, restarts=1)
 
 
 def test_principal_axes_worked_by_hand():
@@ -124,24 +122,22 @@ def test_judges_that_hardly_see_skills_add_less(seed):
     assert np.median(growth[:3]) < np.median(growth[3:])
 
 
-def test_the_document_holds_what_a_page_draws(document):
+def test_the_document_holds_what_a_page_draws(fit):
     """Cohesion is that of the leaderboards, every judge and every prompt has a row."""
-    fit, found = document
-    assert {one.category for one in found.cohesion} == {"even", "odd"}
-    for one in found.cohesion:
+    assert {one.category for one in fit.cohesion} == {"even", "odd"}
+    for one in fit.cohesion:
         assert one.cohesion == fit.leaderboard(category=one.category).cohesion
         assert 0 < one.random <= 1
-    assert {one.rater for one in found.information} == {f"judge{at:02d}" for at in range(4)}
-    growths = [one.growth.estimate for one in found.information]
+    assert {one.rater for one in fit.information} == {f"judge{at:02d}" for at in range(4)}
+    growths = [one.growth.estimate for one in fit.information]
     assert growths == sorted(growths, reverse=True)
-    assert len(found.prompt_map.prompts) == 60
-    assert found.prompt_map.x.share > found.prompt_map.y.share > 0
+    assert len(fit.prompt_map.prompts) == 60
+    assert fit.prompt_map.x.share > fit.prompt_map.y.share > 0
 
 
-def test_the_drawings_have_axes_words_and_numbers(document):
+def test_the_drawings_have_axes_words_and_numbers(fit):
     """Every figure says in words what it shows, names its axes, and holds its numbers."""
-    _, found = document
-    drawings = {one.key: one for one in drawings_of(describe(found).blocks)}
+    drawings = {one.key: one for one in drawings_of(describe(fit).blocks)}
     assert set(drawings) == {"factor-models", "factor-map", "factor-cohesion", "factor-judges"}
     for one in drawings.values():
         axes = one.plot()
@@ -155,7 +151,7 @@ def test_the_drawings_have_axes_words_and_numbers(document):
 def test_pictures_are_absent_where_they_say_nothing():
     """One skill makes no map, one judge adds everything, ratings without categories have no cohesion."""
     found = simulate_ratings(1, prompts=60, judges=1, labelled=0.5).frame()
-    document = bw.fit_factors(found, human="human", rank=1, prior=1.0, restarts=1, interval="fixed").document()
+    document = bw.fit_factors(found, human="human", rank=1, prior=1.0, restarts=1, interval="fixed")
     assert (document.cohesion, document.information, document.prompt_map) == (None, None, None)
     assert "prompt_map" not in document.to_dict()
 

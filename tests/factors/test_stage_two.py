@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bonwise.factors.baselines import BASELINES, baseline_losses
-from bonwise.factors.model_choice import StageOneSettings, choose_among, fit_stage_one
+from bonwise.factors.model_choice import choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.rating_sources import ratings_of_votes
 from bonwise.factors.ratings import RatingTable
@@ -58,7 +58,7 @@ def test_votes_of_mt_bench_are_predicted_better_than_by_bradley_terry_and_verdic
     """Ten splits by prompt and pair; rank, prior, columns and ridge are chosen without the held-out votes."""
     _, data = mt_bench(shared)
     design = HumanDesign(data.models, VerdictColumns.of(data.without_human()))
-    fits = fit_stage_one(data.without_human(), StageOneSettings())
+    fits = fit_stage_one(data.without_human())
     gains = []
     for seed in range(10):
         human = HumanRatings.of(data, seed=seed)

@@ -7,9 +7,8 @@ from scipy import stats
 
 import bonwise as bw
 from bonwise.errors import InputError, UsageError
-from bonwise.factors.baselines import BASELINES, baseline_losses
-from bonwise.factors.fitted import HeldOut
-from bonwise.factors.model_choice import StageOneSettings, choose_model
+from bonwise.factors.baselines import BASELINES, HeldOut, baseline_losses
+from bonwise.factors.model_choice import choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns
@@ -52,8 +51,7 @@ def twin(ratings, budget, share, largest, splits, seed):
         known = np.array([place[cell] < budget * len(cells) for cell in cells])
         held = np.array([place[cell] >= largest * len(cells) for cell in cells])
         design = HumanDesign(data.models, VerdictColumns.of(some))
-        settings = StageOneSettings([1], [1.0], restarts=1, seed=seed)
-        chosen = choose_model(some, design, whole.only(known), settings)
+        chosen = choose_among(fit_stage_one(some, [1], [1.0], restarts=1, seed=seed), design, whole.only(known))
         losses = baseline_losses(design, whole.only(known), whole.only(held), data.prompts)
         losses["factor_model"] = -chosen.human.log_probabilities(whole.only(held))
         for name, values in losses.items():
@@ -79,7 +77,7 @@ def summed(rows):
 @pytest.mark.parametrize(("part", "at"), [("by_labels", 0), ("by_labels", 1), ("by_judges", 0)])
 def test_a_plain_loop_gives_the_same_figures(study, part, at):
     """Splits, subsets of judges, losses of every method, means, standard errors and differences."""
-    record = getattr(study.document(), part)[at]
+    record = getattr(study, part)[at]
     budget, share = {"by_labels": ((0.2, 0.5)[at], 1.0), "by_judges": (0.2, 0.5)}[part]
     found = twin(frame(), budget, share, 0.5, 2, 3)
     assert set(found) == {"factor_model", *record.baselines}
@@ -102,7 +100,7 @@ def test_a_plain_loop_gives_the_same_figures(study, part, at):
 
 def test_every_share_predicts_the_same_ratings(study):
     """Larger shares hold what smaller ones have; all judges at a budget are one step of both parts."""
-    document = strict(study.document().to_json())
+    document = strict(study.to_json())
     assert document["schema"] == "bonwise.factor_study/1"
     first, last = document["by_labels"]
     assert document["data"]["held_out"] == [72, 72]
@@ -155,7 +153,7 @@ def test_more_human_ratings_and_more_judges_predict_better():
         rater_budget=0.4,
         splits=2,
         **QUICK,
-    ).document()
+    )
     for steps in (found.by_labels, found.by_judges):
         assert steps[0].more_than_largest.low > 0
 
@@ -164,7 +162,7 @@ def test_comparisons_are_studied_too():
     """A human who compares; all ratings of a pair are on one side of every split."""
     found = bw.study_factors(
         pd.concat([compared(), compared(1)]), human="people", budgets=[0.3], splits=1, rater_shares=[], **QUICK
-    ).document()
+    )
     assert found.by_labels[0].fitted % 2 == 0
     assert found.by_labels[0].between_splits is None
     assert found.by_judges == []
@@ -173,7 +171,7 @@ def test_comparisons_are_studied_too():
 
 def test_usual_budgets_that_are_too_small_are_left_out_and_said():
     """Who names none gets those that can be fitted."""
-    found = bw.study_factors(frame(), human="human", splits=1, rater_shares=[0.1, 0.25], **QUICK).document()
+    found = bw.study_factors(frame(), human="human", splits=1, rater_shares=[0.1, 0.25], **QUICK)
     assert found.settings.budgets == [0.2, 0.4]
     assert any("Not studied: 5%, 10% of the human ratings" in note for note in found.notes)
     assert any("the same number of judges" in note for note in found.notes)
@@ -231,9 +229,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 
 def test_it_is_shown(study):
     """As text, Markdown, table and drawings, and a document that is read back is the same."""
-    document = study.document()
     assert "factor model predicts" in str(study)
-    assert document.to_markdown().startswith("#")
-    assert len(document.to_frame()) == 4 * (1 + len(BASELINES))
+    assert study.to_markdown().startswith("#")
+    assert len(study.to_frame()) == 4 * (1 + len(BASELINES))
     assert len(study.drawings) == 2
-    assert type(document).model_validate(document.to_dict()) == document
+    assert type(study).model_validate(study.to_dict()) == study

@@ -52,23 +52,23 @@ def test_without_torch_the_line_to_type_is_said(without_torch, tmp_path, monkeyp
     ratings = simulate_ratings(1, prompts=40, judges=3, labelled=0.5).frame()
     asked = {"human": "human", "rank": 1, "prior": 1.0, "restarts": 1, "interval": None}
     found = bw.fit_factors(ratings, **asked, say=lines.append)
-    assert found.document().settings.backend == "numpy"
+    assert found.settings.backend == "numpy"
     assert sum("pip install 'bonwise[torch]'" in line for line in lines) == 1
 
 
 def test_the_backend_that_was_used_is_in_the_document(monkeypatch):
     """Whatever ``auto`` chose."""
     seen = []
-    real = fitting.choose_model
+    real = fitting.fit_stage_one
 
-    def chosen(judges, design, ratings, settings, **more):
-        seen.append(settings.backend)
-        return real(judges, design, ratings, settings, **more)
+    def fitted(judges, ranks, priors, **settings):
+        seen.append(settings["backend"])
+        return real(judges, ranks, priors, **settings)
 
-    monkeypatch.setattr(fitting, "choose_model", chosen)
+    monkeypatch.setattr(fitting, "fit_stage_one", fitted)
     ratings = simulate_ratings(1, prompts=40, judges=3, labelled=0.5).frame()
     found = bw.fit_factors(ratings, human="human", rank=1, prior=1.0, restarts=1, interval=None)
-    assert seen == [found.document().settings.backend] == ["numpy"]
+    assert seen == [found.settings.backend] == ["numpy"]
 
 
 @pytest.mark.torch
@@ -129,6 +129,6 @@ def test_a_fit_by_torch_predicts_like_one_by_numpy():
     """Held-out cross-entropy by the public function."""
     ratings = simulate_ratings(2, prompts=150, judges=8, labelled=0.5).frame()
     asked = {"human": "human", "rank": 2, "prior": 1.0, "holdout": 0.5, "interval": None}
-    one, other = (bw.fit_factors(ratings, backend=name, **asked).document() for name in ("numpy", "torch"))
+    one, other = (bw.fit_factors(ratings, backend=name, **asked) for name in ("numpy", "torch"))
     assert (one.settings.backend, other.settings.backend) == ("numpy", "torch")
     assert other.holdout.cross_entropy == pytest.approx(one.holdout.cross_entropy, abs=5e-3)

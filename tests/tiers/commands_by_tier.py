@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bonwise.factors.result_draws import DrawnArray, FactorDrawsDocument
+from bonwise.factors.human_view import DrawnArray, HumanView
 from bonwise.judges.prompt_loading import prompts_folder
 from cli.commands import pool_file, scored, written
 
@@ -174,7 +174,7 @@ def fill(folder):
 def fitted():
     """Return draws of two models on prompts of two categories, as a fit saves them."""
     rng = np.random.default_rng(0)
-    return FactorDrawsDocument(
+    return HumanView(
         human="ann",
         side_by_side=False,
         categories=["0", "1"],

@@ -103,9 +103,8 @@ def fit(
     )
     if save is not None and found.view is not None:
         found.view.save(save)
-    document = found.document()
-    then = after_fit(fit_answer(document), document, None if save is None else str(save))
-    output.deliver(document, then=_next(then))
+    then = after_fit(fit_answer(found), found, None if save is None else str(save))
+    output.deliver(found, then=_next(then))
     return 0
 
 
@@ -182,8 +181,7 @@ def study(
         binning=binning,  # type: ignore[arg-type]
         say=given.say,
     )
-    document = found.document()
-    output.deliver(document, then=_next(after_study(study_answer(document))))
+    output.deliver(found, then=_next(after_study(study_answer(found))))
     return 0
 
 

@@ -1,20 +1,20 @@
-"""Several raters and few human labels fused: factor models of ratings, and stacks of judges."""
+"""Ratings of models by several judges, fused with few human ratings: factor models."""
 
 DOCUMENTS = {
-    "factor": ("result:FactorDocument", "view:describe"),
-    "factor_comparison": ("result_models:FactorComparisonDocument", "view_models:describe_comparison"),
-    "factor_draws": ("result_draws:FactorDrawsDocument", ""),
-    "factor_explanation": ("result_models:FactorExplanationDocument", "view_models:describe_explanation"),
-    "factor_leaderboard": ("result_models:FactorLeaderboardDocument", "view_models:describe_leaderboard"),
-    "factor_prediction": ("result_models:FactorPredictionDocument", "view_models:describe_prediction"),
-    "factor_strengths": ("result_models:FactorStrengthsDocument", "view_models:describe_strengths"),
-    "factor_study": ("result:FactorStudyDocument", "view_study:describe"),
+    "factor": ("result:FactorFit", "view:describe"),
+    "factor_comparison": ("result_models:FactorComparison", "view_models:describe_comparison"),
+    "factor_draws": ("human_view:HumanView", ""),
+    "factor_explanation": ("result_models:FactorExplanation", "view_models:describe_explanation"),
+    "factor_leaderboard": ("result_models:FactorLeaderboard", "view_models:describe_leaderboard"),
+    "factor_prediction": ("result_models:FactorPrediction", "view_models:describe_prediction"),
+    "factor_strengths": ("result_models:FactorStrengths", "view_models:describe_strengths"),
+    "factor_study": ("result:FactorStudy", "view_study:describe"),
 }
 
 PUBLIC = {
-    "fitted": ("FactorFit",),
     "front": ("fit_factors",),
     "human_view": ("HumanView", "load_factors"),
     "ratings": ("RatingTable",),
-    "study": ("FactorStudy", "study_factors"),
+    "result": ("FactorFit", "FactorStudy"),
+    "study": ("study_factors",),
 }

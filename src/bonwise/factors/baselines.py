@@ -1,4 +1,7 @@
-"""What else could predict human ratings: every baseline is fitted to the same ratings as the factor model."""
+"""Held-out human ratings, and what else could predict them.
+
+Every baseline is fitted to the same ratings as the factor model.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
-from scipy import optimize, sparse
+import numpy.typing as npt
+from scipy import optimize, sparse, stats
 
+from bonwise.estimates import EstimateRecord
 from bonwise.factors.stage_two import Block, HumanDesign, HumanRatings, RatedCells, with_best_ridge
 from bonwise.stats.ordinal_ratings import CutoffLayout, log_probability, ordinal_terms
 from bonwise.stats.sums import Floats
 
-__all__ = ["BASELINES", "PromptSpecific", "baseline_losses", "fit_prompt_specific"]
+__all__ = ["BASELINES", "HeldOut", "PromptSpecific", "baseline_losses", "fit_prompt_specific"]
 
 _PRECISIONS = (0.5, 2.0, 8.0, 32.0)
 _OF_MODELS = 1.0
@@ -30,31 +35,32 @@ class PromptSpecific:
     coefficients: Floats = field(repr=False)
     """Of the models, then those of the prompts."""
     cutoffs: Floats = field(repr=False)
-    prompts: int
-    models: int
+    size: tuple[int, int]
+    """Prompts and models."""
     precision: float
     """Of the Gaussian prior of what a prompt adds."""
 
     def log_probabilities(self, ratings: HumanRatings) -> Floats:
         """Return the log-probability of each rating, shape (ratings,)."""
         upper, lower = np.append(self.cutoffs, np.inf), np.insert(self.cutoffs, 0, -np.inf)
-        eta = _columns(ratings.cells, self.prompts, self.models, pairs=ratings.symmetric) @ self.coefficients
+        eta = _columns(ratings.cells, self.size, pairs=ratings.symmetric) @ self.coefficients
         return log_probability(eta, upper[ratings.rating], lower[ratings.rating])
 
 
 def fit_prompt_specific(ratings: HumanRatings, prompts: int, models: int) -> PromptSpecific:
     """Fit with the prior that cross-validation prefers."""
+    size = prompts, models
     losses = []
     for precision in _PRECISIONS:
-        found = [
-            -_fit(fitted, prompts, models, precision).log_probabilities(held).sum()
-            for fitted, held in ratings.splits()
+        out_of_fold = [
+            -_fit(fitted, size, precision).log_probabilities(held).sum() for fitted, held in ratings.splits()
         ]
-        losses.append(float(np.sum(found)))
-    return _fit(ratings, prompts, models, _PRECISIONS[int(np.argmin(losses))])
+        losses.append(float(np.sum(out_of_fold)))
+    return _fit(ratings, size, _PRECISIONS[int(np.argmin(losses))])
 
 
-def _columns(cells: RatedCells, prompts: int, models: int, *, pairs: bool) -> sparse.csr_array:
+def _columns(cells: RatedCells, size: tuple[int, int], *, pairs: bool) -> sparse.csr_array:
+    prompts, models = size
     rows = np.arange(len(cells))
     width = models + (prompts * models if pairs else prompts)
     if not pairs:
@@ -66,8 +72,9 @@ def _columns(cells: RatedCells, prompts: int, models: int, *, pairs: bool) -> sp
     return sparse.csr_array((sign, (np.tile(rows, 4), place)), shape=(len(rows), width))
 
 
-def _fit(ratings: HumanRatings, prompts: int, models: int, precision: float) -> PromptSpecific:
-    x = _columns(ratings.cells, prompts, models, pairs=ratings.symmetric)
+def _fit(ratings: HumanRatings, size: tuple[int, int], precision: float) -> PromptSpecific:
+    models = size[1]
+    x = _columns(ratings.cells, size, pairs=ratings.symmetric)
     layout = CutoffLayout((ratings.categories,), (ratings.symmetric,))
     penalty = np.concatenate([np.full(models, _OF_MODELS), np.full(x.shape[1] - models, precision)])
     width = x.shape[1]
@@ -91,7 +98,7 @@ def _fit(ratings: HumanRatings, prompts: int, models: int, precision: float) -> 
     counts = np.bincount(ratings.rating, ratings.weight, ratings.categories) + 0.5
     start = np.concatenate([np.zeros(width), layout.raw(layout.even([counts / counts.sum()]))])
     found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300})
-    return PromptSpecific(found.x[:width], layout.cutoffs(found.x[width:]), prompts, models, precision)
+    return PromptSpecific(found.x[:width], layout.cutoffs(found.x[width:]), size, precision)
 
 
 _REGRESSIONS: Mapping[str, tuple[Block, ...]] = MappingProxyType(
@@ -146,3 +153,35 @@ def _frequencies(fitted: HumanRatings, held: HumanRatings) -> Floats:
     if fitted.symmetric:
         counts = counts + counts[::-1]
     return np.asarray(np.log(counts / counts.sum())[held.rating])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What predicting each held-out rating cost, in nats."""
+
+    own: Floats = field(repr=False)
+    baselines: Mapping[str, Floats] = field(repr=False)
+    prompt: npt.NDArray[np.int64] = field(repr=False)
+    """Cluster of each rating."""
+
+    def mean(self, losses: Floats, confidence: float) -> EstimateRecord:
+        """Return a mean over ratings with its interval, clustered by prompt."""
+        mean = float(losses.mean())
+        _, owner = np.unique(self.prompt, return_inverse=True)
+        off = np.bincount(owner, losses - mean)
+        count = len(off)
+        if count < 2:
+            reason = "one prompt alone"
+            ends = dict.fromkeys(("low", "high", "se", "interval"))
+            return EstimateRecord(estimate=mean, **ends, n=count, method="complete", reason=reason)
+        se = float(np.sqrt(count / (count - 1) * (off**2).sum()) / len(losses))
+        half = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * se
+        return EstimateRecord(
+            estimate=mean,
+            low=mean - half,
+            high=mean + half,
+            se=se,
+            n=count,
+            interval="cluster_t",
+            method="complete",
+        )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bonwise.errors import UsageError
-from bonwise.factors.difference_bands import band_of_covariance, band_of_draws
+from bonwise.factors.difference_bands import UNSEEN_TRAITS, band_of_covariance, band_of_draws
 from bonwise.factors.human_view import HumanView
 from bonwise.factors.leaderboards import unrated
 from bonwise.factors.prompt_columns import PromptColumns, properties_of_prompts
 from bonwise.factors.result_models import (
-    FactorComparisonDocument,
-    FactorExplanationDocument,
+    FactorComparison,
+    FactorExplanation,
     GapCoefficient,
     GapRecord,
     PromptDifference,
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_models", "explain_gaps"]
 
-_UNSEEN_TRAITS = "Intervals assume that no trait matters to people that every judge overlooks."
 
-
-def compare_models(view: HumanView, model: str, other: str) -> FactorComparisonDocument:
+def compare_models(view: HumanView, model: str, other: str) -> FactorComparison:
     """Compare two models on every prompt.
 
     Parameters
@@ -41,7 +39,7 @@ def compare_models(view: HumanView, model: str, other: str) -> FactorComparisonD
 
     Returns
     -------
-    FactorComparisonDocument
+    FactorComparison
         Per prompt the difference of capabilities ``t[m, p] - t[m', p]``, with a simultaneous interval, and the mean
         difference by category.
 
@@ -54,13 +52,13 @@ def compare_models(view: HumanView, model: str, other: str) -> FactorComparisonD
     if one == two:
         raise UsageError(f"{quoted(model)} is compared with itself", hint="name two models")
     draws = view.draws.differences(one, two)
-    return FactorComparisonDocument(
+    return FactorComparison(
         model=model,
         other=other,
         prompts=_prompts(view, draws),
         gaps=list(_gaps(view, draws)),
         confidence=view.confidence,
-        notes=[_UNSEEN_TRAITS, *unrated(view)],
+        notes=[UNSEEN_TRAITS, *unrated(view)],
         human=view.human,
         source=view.source,
         version=view.version,
@@ -93,14 +91,10 @@ def _gaps(view: HumanView, draws: Floats) -> Iterator[GapRecord]:
     for name in ("", *names):
         rows = np.ones(len(named), dtype=bool) if not name else named == name
         band = band_of_draws(draws[:, rows].mean(axis=1, keepdims=True), view.confidence)
-        low, high = band.interval
         yield GapRecord(
             category=name,
             prompts=int(rows.sum()),
-            estimate=float(band.estimate[0]),
-            se=float(band.se[0]),
-            low=float(low[0]),
-            high=float(high[0]),
+            **band.alone(0),
             **given(explained=None if name else explained),
         )
 
@@ -117,7 +111,7 @@ def explain_gaps(
     *,
     prompts: RowSource | None = None,
     tags: Sequence[str] | None = None,
-) -> FactorExplanationDocument:
+) -> FactorExplanation:
     """Regress the gap between two models on tags of the prompts, categories, numbers and the length of the text.
 
     Least squares over prompts, freed of the pull that the fit exerts on every prompt towards the mean of all. See
@@ -134,7 +128,7 @@ def explain_gaps(
 
     Returns
     -------
-    FactorExplanationDocument
+    FactorExplanation
 
     Raises
     ------
@@ -146,7 +140,7 @@ def explain_gaps(
         raise UsageError(f"{quoted(model)} is compared with itself", hint="name two models")
     properties, notes = properties_of_prompts(view, prompts, tags)
     columns = PromptColumns.of(properties, len(view.prompts))
-    factors = view.prompt_factors(view.draws.models[:, one] - view.draws.models[:, two]).only(columns.rows)
+    factors = view.prompt_factors(view.draws.by_model[:, one] - view.draws.by_model[:, two]).only(columns.rows)
     design = columns.design
     found = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]
@@ -156,7 +150,7 @@ def explain_gaps(
     band = band_of_covariance(found.estimate[1:], found.covariance[1:, 1:], view.confidence, degrees, view.seed)
     shares = found.explained
     ends = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
-    return FactorExplanationDocument(
+    return FactorExplanation(
         model=model,
         other=other,
         prompts=len(columns.rows),

@@ -7,7 +7,7 @@ that of stage 2. ``fixed`` is the paper's: it takes the features of stage 1 as k
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import special, stats
@@ -17,9 +17,8 @@ from bonwise.stats.sums import Floats
 __all__ = [
     "COVERS",
     "STAGE_ONE_ERRORS",
-    "AloneFigures",
+    "UNSEEN_TRAITS",
     "Band",
-    "BandFigures",
     "StageOneError",
     "band_of_covariance",
     "band_of_draws",
@@ -33,24 +32,9 @@ STAGE_ONE_ERRORS: tuple[StageOneError, ...] = get_args(StageOneError)
 COVERS: dict[StageOneError, float] = {"laplace_gibbs": 0.95, "propagated": 0.87, "fixed": 0.51}
 """Share of within-prompt differences in the 95 % interval: mean of 16 simulated sets of the size of BiGGen-Bench."""
 
+UNSEEN_TRAITS = "Intervals assume that no trait matters to people that every judge overlooks."
 
 _DRAWS = 20_000
-
-
-class AloneFigures(TypedDict):
-    """An item by itself."""
-
-    estimate: float
-    se: float
-    low: float
-    high: float
-
-
-class BandFigures(AloneFigures):
-    """An item among all of them."""
-
-    band_low: float
-    band_high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +58,13 @@ class Band:
         """Ends of the simultaneous intervals: all of them hold together with the stated confidence."""
         return self.estimate - self.simultaneous * self.se, self.estimate + self.simultaneous * self.se
 
-    def alone(self, at: int) -> AloneFigures:
+    def alone(self, at: int) -> dict[str, float]:
         """Return one item with its pointwise interval, as the fields of a record."""
         estimate, se = float(self.estimate[at]), float(self.se[at])
         half = self.pointwise * se
         return {"estimate": estimate, "se": se, "low": estimate - half, "high": estimate + half}
 
-    def figures(self, at: int) -> BandFigures:
+    def figures(self, at: int) -> dict[str, float]:
         """Return one item with both intervals, as the fields of a record."""
         half = self.simultaneous * float(self.se[at])
         centre = float(self.estimate[at])

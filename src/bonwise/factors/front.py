@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from bonwise.errors import InputError, UsageError
-from bonwise.factors.baselines import baseline_losses
-from bonwise.factors.difference_bands import STAGE_ONE_ERRORS, StageOneError
-from bonwise.factors.fitted import FactorFit, FitSettings, HeldOut
+from bonwise.estimates import EstimateRecord
+from bonwise.factors.baselines import HeldOut, baseline_losses
+from bonwise.factors.difference_bands import COVERS, STAGE_ONE_ERRORS, UNSEEN_TRAITS, StageOneError
 from bonwise.factors.human_view import HumanView
-from bonwise.factors.judge_information import gap_variances
-from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, StageOneSettings, choose_model
+from bonwise.factors.leaderboards import cohesion_of_categories, rank_models, unrated
+from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, choose_among, fit_stage_one
+from bonwise.factors.pictures import gap_variances, information_of_judges, map_of_prompts
 from bonwise.factors.posterior_draws import PluggedIn, PosteriorDraws, draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.rating_scales import MOST_CATEGORIES, Binning
-from bonwise.factors.ratings import RatingTable
+from bonwise.factors.ratings import MOST_CATEGORIES, Binning, RatingTable
+from bonwise.factors.result import (
+    BaselineRecord,
+    FactorData,
+    FactorFit,
+    FactorSettings,
+    FitParts,
+    HoldoutRecord,
+    ModelCapability,
+)
 from bonwise.factors.stage_one import Backend, backend_for, say_torch_is_faster
 from bonwise.factors.stage_two import HumanDesign, HumanModel, HumanRatings, RatedCells, VerdictColumns, fit_human
 from bonwise.printable import listed, quoted
 from bonwise.release import release
+from bonwise.results import given
 from bonwise.stats.sums import Floats
 from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, check_number, check_seed, check_whole
 from bonwise.table.reading import RowSource
@@ -53,7 +64,7 @@ def refuse_unfit(table: RatingTable, data: RatingArrays, rank: int | None) -> No
     human = table.human_scale.rater
     if table.human_scale.size < 2:
         raise InputError(
-            f"{table.source}: {quoted(human)} gives one rating alone, {quoted(table.human_scale.labels[0])}",
+            f"{table.source}: {quoted(human)} gives one rating alone, {quoted(table.human_scale.categories[0])}",
             hint="a human rater needs ratings in at least two categories",
         )
     if data.raters < 2:
@@ -184,53 +195,70 @@ def fit_factors(  # noqa: PLR0913 - every setting is named
     >>> fit_factors(ratings, human="human", rank=1, prior=1.0, holdout=0.5, interval=None)
     <FactorFit of 4 models by 5 raters: rank 1>
     """
-    used = backend_for(backend, 0)
-    settings = FitSettings(rank, prior, normalize, restarts, holdout, interval, confidence, seed, used)
-    _check(settings)
+    backend_for(backend, 0)
+    check_confidence(confidence)
+    check_seed(seed)
+    _check(rank, prior, normalize, restarts, holdout, interval)
     table = read_ratings(source, human, {"categories": categories, "bins": bins, "binning": binning})
     whole = RatingArrays.of(table)
     refuse_unfit(table, whole, rank)
-    known = _known(whole, settings)
+    known = _known(whole, holdout, seed)
     data = whole.only(~whole.human | known)
     refuse_unfit(table, data, rank)
     judges = data.without_human()
-    settings = replace(settings, backend=backend_for(backend, len(judges)))
+    settings = FactorSettings(
+        human=table.human_scale.rater,
+        rank=rank,
+        prior=prior,
+        normalize=normalize,
+        restarts=restarts,
+        holdout=holdout,
+        interval=interval,
+        confidence=confidence,
+        seed=int(seed),
+        backend=backend_for(backend, len(judges)),
+        source=table.source,
+        version=release(),
+    )
     if say is not None:
         say_torch_is_faster(backend, len(judges), say)
     design = HumanDesign(data.models, VerdictColumns.of(judges))
     ratings = HumanRatings.of(data, seed=seed)
     ranks = [one for one in RANKS if one <= largest_rank(judges)] if rank is None else [rank]
     priors = [0.0] if normalize else list(PRIORS) if prior is None else [prior]
-    stage_one = StageOneSettings(ranks, priors, normalize, restarts, seed, settings.backend)
-    chosen = choose_model(judges, design, ratings, stage_one, say=say)
+    how: dict[str, Any] = {"normalize": normalize, "restarts": restarts, "seed": seed, "backend": settings.backend}
+    chosen = choose_among(fit_stage_one(judges, ranks, priors, **how, say=say), design, ratings)
     held = None
     if holdout is not None:
         held = _held_out(HumanRatings.of(whole.only(whole.human & ~known)), chosen, design, ratings, data.prompts)
     if interval is None:
-        return FactorFit(table, settings, chosen, held, None, len(ratings))
+        return _fit(table, settings, chosen, held, None, len(ratings))
     skills = fit_human(chosen.human.design, ratings, ["skills"], _WEAK_RIDGE)
     view = _view(table, data, _draws(data, chosen, skills, settings, say), settings)
     variances = None
     if chosen.best.prior > 0 and judges.raters > 1:
         variances = gap_variances(judges, chosen.capabilities, _weights(skills), chosen.best.prior)
-    return FactorFit(table, settings, chosen, held, view, len(ratings), variances)
+    return _fit(table, settings, chosen, held, view, len(ratings), variances)
 
 
-def _check(settings: FitSettings) -> None:
-    check_confidence(settings.confidence)
-    check_seed(settings.seed)
-    check_whole("restarts", settings.restarts, least=1)
-    if settings.rank is not None:
-        check_whole("rank", settings.rank, least=1)
-    if settings.prior is not None:
-        check_number("prior", settings.prior, low=1e-6, high=1e6)
-    if settings.holdout is not None:
-        check_number("holdout", settings.holdout, low=0.01, high=0.99)
-    if settings.interval is not None and settings.interval not in STAGE_ONE_ERRORS:
-        raise UsageError(
-            f"there is no interval {quoted(settings.interval)}", hint=f"one of {', '.join(STAGE_ONE_ERRORS)}"
-        )
-    if settings.normalize and settings.prior is not None:
+def _check(
+    rank: int | None,
+    prior: float | None,
+    normalize: bool,
+    restarts: int,
+    holdout: float | None,
+    interval: StageOneError | None,
+) -> None:
+    check_whole("restarts", restarts, least=1)
+    if rank is not None:
+        check_whole("rank", rank, least=1)
+    if prior is not None:
+        check_number("prior", prior, low=1e-6, high=1e6)
+    if holdout is not None:
+        check_number("holdout", holdout, low=0.01, high=0.99)
+    if interval is not None and interval not in STAGE_ONE_ERRORS:
+        raise UsageError(f"there is no interval {quoted(interval)}", hint=f"one of {', '.join(STAGE_ONE_ERRORS)}")
+    if normalize and prior is not None:
         raise UsageError("normalised columns have no prior", hint="leave out normalize, or prior")
 
 
@@ -256,14 +284,14 @@ def read_ratings(source: RowSource | RatingTable, human: str | None, scales: Map
     return RatingTable.read(source, human=human, **scales)  # type: ignore[arg-type]
 
 
-def _known(data: RatingArrays, settings: FitSettings) -> npt.NDArray[np.bool_]:
+def _known(data: RatingArrays, holdout: float | None, seed: int) -> npt.NDArray[np.bool_]:
     """Tell which human ratings are fitted; all ratings of one cell are held out together."""
     known = data.human.copy()
-    if settings.holdout is None:
+    if holdout is None:
         return known
     rows = np.flatnonzero(data.human)
-    places = RatedCells.of(data.only(rows)).places(data.models, np.random.default_rng(settings.seed))
-    known[rows[places < settings.holdout * len(rows)]] = False
+    places = RatedCells.of(data.only(rows)).places(data.models, np.random.default_rng(seed))
+    known[rows[places < holdout * len(rows)]] = False
     return known
 
 
@@ -278,7 +306,7 @@ def _draws(
     data: RatingArrays,
     chosen: ChosenModel,
     skills: HumanModel,
-    settings: FitSettings,
+    settings: FactorSettings,
     say: Callable[[str], None] | None,
 ) -> PosteriorDraws:
     """Draw capabilities of the model on skills alone, because the interval is about these."""
@@ -297,23 +325,125 @@ def _weights(skills: HumanModel) -> Floats:
     return np.asarray(skills.regression.coefficients / (1.0 if scales is None else scales))
 
 
-def _view(table: RatingTable, data: RatingArrays, draws: PosteriorDraws, settings: FitSettings) -> HumanView:
+def _view(table: RatingTable, data: RatingArrays, draws: PosteriorDraws, settings: FactorSettings) -> HumanView:
     human = data.only(data.human)
     counts = np.bincount(human.model, minlength=data.models)
     counts = counts + np.bincount(human.opponent[human.side_by_side], minlength=data.models)
     named = [*table.categories, ""]
-    return HumanView(
-        table.human_scale.rater,
-        table.human_scale.side_by_side,
-        table.human_scale.labels,
-        table.human_scale.points,
-        table.prompts,
-        table.models,
-        tuple(named[at] for at in table.prompt_category),
-        tuple(counts.tolist()),
+    return HumanView.of(
         draws,
-        settings.confidence,
-        settings.seed,
-        table.source,
-        release(),
+        human=settings.human,
+        side_by_side=table.human_scale.side_by_side,
+        categories=table.human_scale.categories,
+        points=list(table.points[table.human]),
+        prompts=list(table.prompts),
+        models=list(table.models),
+        prompt_categories=[named[at] for at in table.prompt_category],
+        human_ratings=counts.tolist(),
+        confidence=settings.confidence,
+        seed=settings.seed,
+        source=table.source,
+        version=settings.version,
     )
+
+
+def _fit(
+    table: RatingTable,
+    settings: FactorSettings,
+    chosen: ChosenModel,
+    held: HeldOut | None,
+    view: HumanView | None,
+    fitted: int,
+    variances: tuple[Floats, Floats] | None = None,
+) -> FactorFit:
+    best = chosen.best
+    fit = FactorFit(
+        data=FactorData(
+            prompts=len(table.prompts),
+            models=len(table.models),
+            ratings=len(table.rating),
+            human_ratings=int(table.by_human.sum()),
+            repeats=table.repeats,
+            dropped=dict(table.left_out),
+        ),
+        settings=settings,
+        raters=[table.human_scale, *(one for at, one in enumerate(table.raters) if at != table.human)],
+        rank=best.rank,
+        prior=best.prior,
+        columns=best.columns,
+        ridge=best.ridge,
+        candidates=chosen.candidates,
+        holdout=None if held is None else _holdout(held, settings.confidence, fitted),
+        baselines={} if held is None else _baselines(held, settings.confidence),
+        leaderboard=[] if view is None else list(_leaderboard(view, settings)),
+        **({} if view is None else _pictures(table, view, variances)),
+        notes=list(_notes(table, settings, chosen, view)),
+    )
+    return fit.computed_from(FitParts(view, held))
+
+
+def _holdout(held: HeldOut, confidence: float, fitted: int) -> HoldoutRecord:
+    mean = held.mean(held.own, confidence)
+    cross_entropy = float(held.own.mean())
+    return HoldoutRecord(cross_entropy=cross_entropy, se=mean.se, n=len(held.own), prompts=mean.n, fitted=fitted)
+
+
+def _baselines(held: HeldOut, confidence: float) -> dict[str, BaselineRecord]:
+    return {
+        name: BaselineRecord(cross_entropy=float(losses.mean()), difference=held.mean(losses - held.own, confidence))
+        for name, losses in held.baselines.items()
+    }
+
+
+def _leaderboard(view: HumanView, settings: FactorSettings) -> Iterator[ModelCapability]:
+    leaderboard = rank_models(view)
+    for row in leaderboard.models:
+        yield ModelCapability(
+            model=row.model,
+            capability=EstimateRecord(
+                estimate=row.estimate,
+                low=row.low,
+                high=row.high,
+                se=row.se,
+                n=leaderboard.prompts,
+                interval=settings.interval,
+                method="complete",
+            ),
+            human_ratings=row.human_ratings,
+        )
+
+
+def _pictures(table: RatingTable, view: HumanView, variances: tuple[Floats, Floats] | None) -> dict[str, Any]:
+    """Return what a page draws; a key is absent where there is nothing."""
+    judges = [one.rater for at, one in enumerate(table.raters) if at != table.human and one.size > 1]
+    information = None
+    if variances is not None:
+        information = list(information_of_judges(judges, variances, view.confidence))
+    return given(
+        cohesion=cohesion_of_categories(view) or None,
+        information=information,
+        prompt_map=map_of_prompts(view),
+    )
+
+
+def _notes(
+    table: RatingTable, settings: FactorSettings, chosen: ChosenModel, view: HumanView | None
+) -> Iterator[str]:
+    silent = [one.rater for one in table.raters if one.size < 2]
+    if silent:
+        yield f"Left out: {', '.join(silent)}, because all their ratings are equal."
+    judges = RatingArrays.of(table).without_human()
+    missing = len(table.prompts) - len(np.unique(judges.prompt))
+    if missing:
+        yield f"No judge rates {missing} of the prompts: what is predicted there rests on the others."
+    if chosen.human.regression.smoothed:
+        yield "A category has no human rating to fit: half a rating was added to each."
+    if settings.interval is not None:
+        share = COVERS[settings.interval]
+        yield (
+            f"In simulations of BiGGen-Bench's size the 95% interval {settings.interval} held "
+            f"{share:.0%} of the true differences within prompts."
+        )
+        yield UNSEEN_TRAITS
+    if view is not None:
+        yield from unrated(view)

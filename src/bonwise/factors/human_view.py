@@ -2,67 +2,138 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, model_validator
 
 from bonwise.errors import UsageError
 from bonwise.factors.latent_regression import PromptFactors
 from bonwise.factors.posterior_draws import PosteriorDraws
-from bonwise.factors.result_draws import DrawnArray, FactorDrawsDocument
 from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
+from bonwise.results import Confidence, Count, Document, Number, Record
 from bonwise.stats.sums import Floats
 from bonwise.table.writing import write_whole
 
-__all__ = ["HumanView", "load_factors"]
+__all__ = ["DrawnArray", "HumanView", "load_factors"]
 
 _FEWEST_DRAWS = 3
 _HINT = "write it with bonwise factor fit RATINGS --human NAME --save FILE"
 
 
-@dataclass(frozen=True, eq=False)
-class HumanView:
-    """Draws of a human's capabilities, with the names of what they are about.
+class DrawnArray(Record):
+    """Numbers of several dimensions."""
 
+    shape: Annotated[list[Annotated[int, Field(ge=1, le=10_000_000)]], Field(min_length=1, max_length=3)]
+    float32: str
+    """The numbers in order, little-endian, in base64."""
+
+    @model_validator(mode="after")
+    def _numbers_fill_the_shape(self) -> DrawnArray:
+        try:
+            numbers = base64.b64decode(self.float32, validate=True)
+        except (ValueError, binascii.Error):
+            raise ValueError("should hold base64 in float32") from None
+        size = math.prod(self.shape)
+        if len(numbers) != 4 * size:
+            raise ValueError(f"should hold {size} numbers in float32, as its shape says")
+        if not np.isfinite(np.frombuffer(numbers, dtype="<f4")).all():
+            raise ValueError("should hold finite numbers")
+        return self
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.float64]) -> DrawnArray:
+        """Return the record of an array."""
+        return cls(shape=list(values.shape), float32=base64.b64encode(values.astype("<f4").tobytes()).decode("ascii"))
+
+    def values(self) -> npt.NDArray[np.float64]:
+        """Return the array."""
+        numbers = np.frombuffer(base64.b64decode(self.float32), dtype="<f4")
+        return numbers.reshape(self.shape).astype(np.float64)
+
+
+class HumanView(Document):
+    """Draws from the posterior of a human's capabilities, with the names of what they are about.
+
+    Notes
+    -----
     `bonwise.fit_factors` makes one, `save` writes it and `load_factors` reads it.
-
-    Parameters
-    ----------
-    human : str
-    side_by_side : bool
-        Whether the human compares two models.
-    labels : tuple of str
-        The human's categories, lowest first.
-    points : tuple of float
-        What each counts in an average.
-    prompts, models : tuple of str
-    prompt_categories : tuple of str
-        One per prompt, blank for none.
-    human_ratings : tuple of int
-        How many each model has.
-    draws : PosteriorDraws
-    confidence : float
-    seed : int
-    source, version : str
     """
 
+    schema_: Literal["bonwise.factor_draws/1"] = Field(default="bonwise.factor_draws/1", alias="schema")
     human: str
     side_by_side: bool
-    labels: tuple[str, ...]
-    points: tuple[float, ...]
-    prompts: tuple[str, ...] = field(repr=False)
-    models: tuple[str, ...]
-    prompt_categories: tuple[str, ...] = field(repr=False)
-    human_ratings: tuple[int, ...] = field(repr=False)
-    draws: PosteriorDraws = field(repr=False)
-    confidence: float
-    seed: int
+    """Whether the human compares two models."""
+    categories: Annotated[list[str], Field(min_length=2)]
+    """The human's categories, lowest first."""
+    points: list[Number]
+    """What each counts in an average."""
+    prompts: Annotated[list[str], Field(min_length=1)]
+    models: Annotated[list[str], Field(min_length=2)]
+    prompt_categories: list[str]
+    """One per prompt, blank for none."""
+    human_ratings: list[Count]
+    """How many each model has."""
+    of_models: DrawnArray
+    """Draws, models, skills: the human's weights times the models' skills."""
+    of_prompts: DrawnArray
+    """Draws, prompts, skills."""
+    cutoffs: DrawnArray
+    """Draws, cutoffs of the human."""
+    confidence: Confidence
+    seed: Count
     source: str
     version: str
+
+    @model_validator(mode="after")
+    def _sizes_agree(self) -> HumanView:
+        draws, skills = self.of_models.shape[0], self.of_models.shape[-1]
+        expected = {
+            "of_models": (self.of_models.shape, [draws, len(self.models), skills]),
+            "of_prompts": (self.of_prompts.shape, [draws, len(self.prompts), skills]),
+            "cutoffs": (self.cutoffs.shape, [draws, len(self.categories) - 1]),
+            "points": ([len(self.points)], [len(self.categories)]),
+            "prompt_categories": ([len(self.prompt_categories)], [len(self.prompts)]),
+            "human_ratings": ([len(self.human_ratings)], [len(self.models)]),
+        }
+        for name, (found, wanted) in expected.items():
+            if found != wanted:
+                raise ValueError(f"should have {name} of shape {wanted}, not {found}")
+        return self
+
+    def __repr__(self) -> str:
+        return f"<HumanView of {len(self.models)} models on {len(self.prompts)} prompts by {quoted(self.human)}>"
+
+    @classmethod
+    def of(cls, draws: PosteriorDraws, **names: Any) -> HumanView:
+        """Return the view of some draws.
+
+        Parameters
+        ----------
+        draws : PosteriorDraws
+            They stay as precise as they are; what is written has single precision.
+        **names
+            The other fields.
+        """
+        arrays = (draws.by_model, draws.by_prompt, draws.cutoffs)
+        of_models, of_prompts, cutoffs = map(DrawnArray.of, arrays)
+        made = cls(of_models=of_models, of_prompts=of_prompts, cutoffs=cutoffs, **names)
+        return made.computed_from(draws)
+
+    @cached_property
+    def draws(self) -> PosteriorDraws:
+        """The draws: those that it was made of, or those that were read."""
+        if isinstance(self._source, PosteriorDraws):
+            return self._source
+        return PosteriorDraws(*(array.values() for array in (self.of_models, self.of_prompts, self.cutoffs)))
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file that `load_factors` and ``bonwise factor`` read.
@@ -72,47 +143,7 @@ class HumanView:
         bonwise.errors.FileError
             It cannot be written.
         """
-        write_whole(Path(path), self.document().to_json())
-
-    def document(self) -> FactorDrawsDocument:
-        """Return the document of schema ``bonwise.factor_draws/1``."""
-        return FactorDrawsDocument(
-            human=self.human,
-            side_by_side=self.side_by_side,
-            categories=list(self.labels),
-            points=list(self.points),
-            prompts=list(self.prompts),
-            models=list(self.models),
-            prompt_categories=list(self.prompt_categories),
-            human_ratings=list(self.human_ratings),
-            of_models=DrawnArray.of(self.draws.models),
-            of_prompts=DrawnArray.of(self.draws.prompts),
-            cutoffs=DrawnArray.of(self.draws.cutoffs),
-            confidence=self.confidence,
-            seed=self.seed,
-            source=self.source,
-            version=self.version,
-        )
-
-    @classmethod
-    def of(cls, document: FactorDrawsDocument) -> HumanView:
-        """Return what a document holds."""
-        arrays = (document.of_models.values(), document.of_prompts.values(), document.cutoffs.values())
-        return cls(
-            document.human,
-            document.side_by_side,
-            tuple(document.categories),
-            tuple(map(float, document.points)),
-            tuple(document.prompts),
-            tuple(document.models),
-            tuple(document.prompt_categories),
-            tuple(document.human_ratings),
-            PosteriorDraws(*arrays),
-            document.confidence,
-            document.seed,
-            document.source,
-            document.version,
-        )
+        write_whole(Path(path), self.to_json())
 
     def model_at(self, name: str) -> int:
         """Return the position of a model.
@@ -134,11 +165,11 @@ class HumanView:
         bonwise.errors.UsageError
             No such category.
         """
-        names = [one for one in dict.fromkeys(self.prompt_categories) if one]
+        names = [name for name in dict.fromkeys(self.prompt_categories) if name]
         if category not in names:
             hint = f"the categories are {listed(names)}" if names else "give the ratings a column named category"
             raise UsageError(f"no category named {quoted(category)}", hint=hint)
-        return np.flatnonzero([one == category for one in self.prompt_categories]).astype(np.int64)
+        return np.flatnonzero([name == category for name in self.prompt_categories]).astype(np.int64)
 
     def prompt_factors(self, contrast: Floats) -> PromptFactors:
         """Return the prompts' factors with a contrast of models, for regressions on properties of prompts.
@@ -154,7 +185,7 @@ class HumanView:
         """
         if len(self.draws) < _FEWEST_DRAWS:
             raise UsageError(f"too few draws for an interval: {len(self.draws)}", hint=_HINT)
-        return PromptFactors.of(contrast, self.draws.prompts)
+        return PromptFactors.of(contrast, self.draws.by_prompt)
 
     def across_prompts(self, model: str) -> Iterator[tuple[str, float, float]]:
         """Yield each prompt with a model's capability on it and its standard deviation.
@@ -170,8 +201,9 @@ class HumanView:
                 f"{self.human} compares two models, so capabilities on different prompts have no common origin",
                 hint="compare two models on every prompt instead",
             )
-        found = self.draws.capabilities()[:, at]
-        yield from zip(self.prompts, found.mean(axis=0).tolist(), found.std(axis=0, ddof=1).tolist(), strict=True)
+        capabilities = self.draws.capabilities()[:, at]
+        mean, sd = capabilities.mean(axis=0), capabilities.std(axis=0, ddof=1)
+        yield from zip(self.prompts, mean.tolist(), sd.tolist(), strict=True)
 
 
 def load_factors(path: str | Path) -> HumanView:
@@ -186,4 +218,4 @@ def load_factors(path: str | Path) -> HumanView:
     bonwise.errors.InputError
         No such file, or one that holds something else; the message names the key that is wrong.
     """
-    return HumanView.of(read_document(path, FactorDrawsDocument, hint=_HINT))
+    return read_document(path, HumanView, hint=_HINT)

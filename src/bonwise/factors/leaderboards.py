@@ -14,8 +14,8 @@ from bonwise.factors.human_view import HumanView
 from bonwise.factors.result import CategoryCohesion
 from bonwise.factors.result_models import (
     CohesionRecord,
-    FactorLeaderboardDocument,
-    FactorPredictionDocument,
+    FactorLeaderboard,
+    FactorPrediction,
     LeaderboardRow,
     PredictedModel,
 )
@@ -35,9 +35,7 @@ _COMPOSITE = (
 _ONE = "One prompt: intervals assume that no trait matters to people that every judge overlooks."
 
 
-def rank_models(
-    view: HumanView, *, prompt: str | None = None, category: str | None = None
-) -> FactorLeaderboardDocument:
+def rank_models(view: HumanView, *, prompt: str | None = None, category: str | None = None) -> FactorLeaderboard:
     """Rank the models on all prompts, on one, or on those of a category.
 
     Parameters
@@ -50,7 +48,7 @@ def rank_models(
 
     Returns
     -------
-    FactorLeaderboardDocument
+    FactorLeaderboard
 
     Raises
     ------
@@ -74,9 +72,9 @@ def rank_models(
         notes.append(_ONE)
     else:
         rows = np.arange(len(view.prompts))
-        draws = view.draws.models @ view.draws.prompts.mean(axis=1)[:, :, None]
+        draws = view.draws.by_model @ view.draws.by_prompt.mean(axis=1)[:, :, None]
         draws = draws[:, :, 0]
-    return FactorLeaderboardDocument(
+    return FactorLeaderboard(
         scope="category" if category is not None else "prompt" if prompt is not None else "all",
         name=category if category is not None else prompt,
         prompts=len(rows),
@@ -111,12 +109,12 @@ def composites(view: HumanView, rows: npt.NDArray[np.int64]) -> tuple[Floats, Fl
     cohesion : ndarray of float64, shape (draws,)
         Largest eigenvalue over the sum of all.
     """
-    chosen = view.draws.prompts[:, rows]
+    chosen = view.draws.by_prompt[:, rows]
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
     leading = vectors[:, :, -1]
     along = np.einsum("dpk,dk->d", chosen, leading)
     leading = leading * np.where(along < 0, -1.0, 1.0)[:, None]
-    return np.einsum("dmk,dk->dm", view.draws.models, leading), values[:, -1] / values.sum(axis=1)
+    return np.einsum("dmk,dk->dm", view.draws.by_model, leading), values[:, -1] / values.sum(axis=1)
 
 
 def cohesion_of_categories(view: HumanView) -> list[CategoryCohesion]:
@@ -137,7 +135,7 @@ def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> t
     for at in range(PERMUTATIONS):
         # Each random set is compared in the coordinates of one draw.
         draw = at % len(shares)
-        chosen = view.draws.prompts[draw][rng.choice(len(view.prompts), len(rows), replace=False)]
+        chosen = view.draws.by_prompt[draw][rng.choice(len(view.prompts), len(rows), replace=False)]
         values = np.linalg.eigvalsh(chosen.T @ chosen)
         share = float(values[-1] / values.sum())
         total += share
@@ -166,7 +164,7 @@ def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
     ]
 
 
-def predict_averages(view: HumanView) -> FactorPredictionDocument:
+def predict_averages(view: HumanView) -> FactorPrediction:
     """Predict the average rating, or the net win rate, of every model over all prompts.
 
     Parameters
@@ -175,24 +173,20 @@ def predict_averages(view: HumanView) -> FactorPredictionDocument:
 
     Returns
     -------
-    FactorPredictionDocument
+    FactorPrediction
         Means over prompts of ``E[Y]``; of a human who compares, of ``P(win) - P(loss)`` against every other model.
     """
     draws = np.stack([_averages(view, at) for at in range(len(view.draws))])
     band = band_of_draws(draws, view.confidence)
-    low, high = band.interval
     models = [
         PredictedModel(
             model=view.models[at],
-            estimate=float(band.estimate[at]),
-            se=float(band.se[at]),
-            low=float(low[at]),
-            high=float(high[at]),
+            **band.alone(at),
             human_ratings=view.human_ratings[at],
         )
         for at in np.argsort(-band.estimate, kind="stable")
     ]
-    return FactorPredictionDocument(
+    return FactorPrediction(
         quantity="net_win_rate" if view.side_by_side else "mean_rating",
         prompts=len(view.prompts),
         models=models,
@@ -206,7 +200,7 @@ def predict_averages(view: HumanView) -> FactorPredictionDocument:
 
 def _averages(view: HumanView, draw: int) -> Floats:
     """Return the average of each model in one draw, shape (models,)."""
-    found = view.draws.models[draw] @ view.draws.prompts[draw].T
+    found = view.draws.by_model[draw] @ view.draws.by_prompt[draw].T
     cutoffs, points = view.draws.cutoffs[draw], np.array(view.points)
     models, prompts = found.shape
     if not view.side_by_side:

@@ -34,26 +34,27 @@ _LONGEST_STEP = 4.0
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Draws of what makes the human's capabilities, ``t[m, p] = sum_k models[m, k] prompts[p, k]``."""
+    """Draws of what makes the human's capabilities, ``t[m, p] = sum_k by_model[m, k] by_prompt[p, k]``."""
 
-    models: Floats = field(repr=False)
+    by_model: Floats = field(repr=False)
     """The human's row times the models' rows."""
-    prompts: Floats = field(repr=False)
+    by_prompt: Floats = field(repr=False)
     """Columns of mean square 1."""
     cutoffs: Floats = field(repr=False)
     """Of the human."""
 
     def __len__(self) -> int:
-        return len(self.models)
+        return len(self.by_model)
 
     def capabilities(self, prompts: npt.ArrayLike | None = None) -> Floats:
         """Return the human's capabilities, shape (draws, models, prompts)."""
-        chosen = self.prompts if prompts is None else self.prompts[:, np.asarray(prompts)]
-        return np.asarray(np.einsum("dmk,dpk->dmp", self.models, chosen))
+        chosen = self.by_prompt if prompts is None else self.by_prompt[:, np.asarray(prompts)]
+        return np.asarray(np.einsum("dmk,dpk->dmp", self.by_model, chosen))
 
     def differences(self, model: int, other: int) -> Floats:
         """Return by how much a model is better than another on each prompt, shape (draws, prompts)."""
-        return np.asarray(np.einsum("dk,dpk->dp", self.models[:, model] - self.models[:, other], self.prompts))
+        gap = self.by_model[:, model] - self.by_model[:, other]
+        return np.asarray(np.einsum("dk,dpk->dp", gap, self.by_prompt))
 
 
 def draw_posterior(

@@ -5,21 +5,68 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import InputError, RowError, UsageError
-from bonwise.factors.rating_scales import MOST_CATEGORIES, Binning, CategoryRules, RaterScale, scale_of_ratings
+from bonwise.factors.result import RaterRecord, RatingRule
 from bonwise.printable import listed, quoted
+from bonwise.table.checks import check_whole
 from bonwise.table.identifiers import as_categories, require_columns
-from bonwise.table.numbers import is_blank
+from bonwise.table.numbers import is_blank, parse_numbers
 from bonwise.table.reading import RowSource, open_rows
+from bonwise.table.verdict_words import Side
+from bonwise.table.vote_readings import verdicts_or_nothing
 
-__all__ = ["RATING_COLUMNS", "RatingTable"]
+__all__ = [
+    "BINNINGS",
+    "MOST_CATEGORIES",
+    "RATING_COLUMNS",
+    "Binning",
+    "CategoryRules",
+    "RatingTable",
+    "scale_of_ratings",
+]
 
+_Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
+
+Binning = Literal["equal_count", "equal_width"]
+"""How a rater's numbers are binned: into groups of about equal size, or into intervals of equal width."""
+
+BINNINGS: tuple[Binning, ...] = get_args(Binning)
+
+MOST_CATEGORIES = 10
+"""Distinct numbers beyond which a rater's numbers are binned, and the most bins: the ten of the paper."""
+
+_VERDICTS: Mapping[float, str] = {0.0: "opponent", 0.5: "tie", 1.0: "model"}
+_OWN_WORDS: Mapping[str, Side] = {"model": "first", "opponent": "second"}
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRules:
+    """How ratings become ordered categories."""
+
+    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The words of a rater, lowest first; a rating that is none of them is refused."""
+    bins: int = MOST_CATEGORIES
+    """Distinct numbers beyond which a rater's numbers are binned, and the most bins; at least 2."""
+    binning: Binning = "equal_count"
+
+    def __post_init__(self) -> None:
+        check_whole("bins", self.bins, least=2)
+        if self.binning not in BINNINGS:
+            raise UsageError(f"there is no binning {quoted(self.binning)}", hint=f"one of {', '.join(BINNINGS)}")
+        for rater, words in self.declared.items():
+            if isinstance(words, str) or len(words) < 2 or len({str(one) for one in words}) < len(words):
+                raise UsageError(
+                    f"the categories declared for {quoted(rater)} are not at least two different words",
+                    hint="list them from the lowest to the highest, such as ['poor', 'fair', 'good']",
+                )
+
 
 RATING_COLUMNS = ("prompt_id", "model", "rater", "rating")
 """Columns that a table of ratings needs; ``opponent``, ``category`` and ``replicate`` may be there too."""
@@ -37,8 +84,10 @@ class RatingTable:
         The file's name, or ``table``.
     prompts, models : tuple of str
         Sorted.
-    raters : tuple of RaterScale
+    raters : tuple of RaterRecord
         Sorted by name, each with its categories.
+    points : tuple of tuple of float
+        What each category of each rater counts in an average.
     human : int
         Position of the human rater in `raters`.
     prompt, model, rater, rating : ndarray of int64, shape (ratings,)
@@ -69,7 +118,8 @@ class RatingTable:
     source: str
     prompts: tuple[str, ...] = field(repr=False)
     models: tuple[str, ...] = field(repr=False)
-    raters: tuple[RaterScale, ...] = field(repr=False)
+    raters: tuple[RaterRecord, ...] = field(repr=False)
+    points: tuple[tuple[float, ...], ...] = field(repr=False)
     human: int
     prompt: _Ints = field(repr=False)
     model: _Ints = field(repr=False)
@@ -129,7 +179,7 @@ class RatingTable:
         if absent := [one for one in rules.declared if one not in names]:
             raise UsageError(f"{name}: no rater named {quoted(absent[0])}", hint=f"the raters are {listed(names)}")
         rater = raters.codes.astype(np.int64)
-        scales, rating = _scales(raw, names, rater, (model, opponent, models), rules, name)
+        scales, points, rating = _scales(raw, names, rater, (model, opponent, models), rules, name)
         prompt = prompts.codes.astype(np.int64)
         cells = pd.DataFrame({"rater": rater, "prompt": prompt, "model": model, "opponent": opponent})
         groups, of_prompt = _categories(raw, prompt, len(prompts.categories), name)
@@ -138,6 +188,7 @@ class RatingTable:
             tuple(str(one) for one in prompts.categories),
             models,
             scales,
+            points,
             names.index(human),
             prompt,
             model,
@@ -158,7 +209,7 @@ class RatingTable:
         )
 
     @property
-    def human_scale(self) -> RaterScale:
+    def human_scale(self) -> RaterRecord:
         """The human rater and its categories."""
         return self.raters[self.human]
 
@@ -173,8 +224,8 @@ class RatingTable:
         Columns: ``prompt_id``, ``model``, ``opponent`` (blank for none), ``rater``, ``rating`` (the label of the
         category), ``points`` (what it counts in an average) and ``category``.
         """
-        labels = [self.raters[r].labels[y] for r, y in zip(self.rater, self.rating, strict=True)]
-        points = [self.raters[r].points[y] for r, y in zip(self.rater, self.rating, strict=True)]
+        labels = [self.raters[r].categories[y] for r, y in zip(self.rater, self.rating, strict=True)]
+        points = [self.points[r][y] for r, y in zip(self.rater, self.rating, strict=True)]
         of_prompt = np.array([*self.categories, ""], dtype=object)[self.prompt_category]
         return pd.DataFrame(
             {
@@ -228,11 +279,11 @@ def _scales(
     sides: tuple[_Ints, _Ints, tuple[str, ...]],
     rules: CategoryRules,
     source: str,
-) -> tuple[tuple[RaterScale, ...], _Ints]:
-    """Return the categories of each rater, and the category of each rating."""
+) -> tuple[tuple[RaterRecord, ...], tuple[tuple[float, ...], ...], _Ints]:
+    """Return the categories of each rater, what they count, and the category of each rating."""
     model, opponent, models = sides
     index = np.array([*models, ""], dtype=object)
-    scales, rating = [], np.zeros(len(raw), dtype=np.int64)
+    scales, points, rating = [], [], np.zeros(len(raw), dtype=np.int64)
     for code, name in enumerate(names):
         mine = np.flatnonzero(rater == code)
         compares = opponent[mine] >= 0
@@ -243,7 +294,7 @@ def _scales(
                 hint=f"name them as two raters, such as {name[:20]}-pairs",
             )
         words = pd.DataFrame({"model": index[model[mine]], "opponent": index[opponent[mine]]})
-        scale, rating[mine] = scale_of_ratings(
+        scale, counted, rating[mine] = scale_of_ratings(
             raw["rating"].iloc[mine],
             name,
             side_by_side=bool(compares[0]),
@@ -252,7 +303,8 @@ def _scales(
             source=source,
         )
         scales.append(scale)
-    return tuple(scales), rating
+        points.append(counted)
+    return tuple(scales), tuple(points), rating
 
 
 def _categories(raw: pd.DataFrame, prompt: _Ints, count: int, source: str) -> tuple[tuple[str, ...], _Ints]:
@@ -291,3 +343,164 @@ def _repeats(raw: pd.DataFrame, cells: pd.DataFrame, source: str) -> int:
             hint="remove one of the rows, or number the replicates",
         )
     return 0
+
+
+def scale_of_ratings(
+    column: pd.Series, rater: str, *, side_by_side: bool, names: pd.DataFrame, rules: CategoryRules, source: str
+) -> tuple[RaterRecord, tuple[float, ...], _Ints]:
+    """Read the ratings of one rater.
+
+    Parameters
+    ----------
+    column : pandas.Series, shape (rows,)
+        Cells that are not blank; the index holds the row numbers.
+    rater : str
+    side_by_side : bool
+    names : pandas.DataFrame, shape (rows, 2)
+        ``model`` and ``opponent`` of each row, which may serve as verdicts.
+    rules : CategoryRules
+    source : str
+        How to name the file in an error.
+
+    Returns
+    -------
+    record : RaterRecord
+        The rater and its categories.
+    points : tuple of float
+        What each category counts in an average: the number itself, the mean of the numbers in a bin, the position of
+        a word counted from 0, or -1, 0 and 1 for a verdict.
+    rating : ndarray of int64, shape (rows,)
+        Positions in the categories.
+
+    Raises
+    ------
+    bonwise.errors.RowError
+        A rating that is neither a number nor a declared word, or numbers of a comparison that have no middle.
+
+    Examples
+    --------
+    >>> cells = pd.Series(["3", "1", "3"])
+    >>> none = pd.DataFrame({"model": ["a"] * 3, "opponent": [""] * 3})
+    >>> record, points, rating = scale_of_ratings(
+    ...     cells, "gpt", side_by_side=False, names=none, rules=CategoryRules(), source="table"
+    ... )
+    >>> record.categories, points, rating.tolist()
+    (['1', '3'], (1.0, 3.0), [1, 0, 1])
+    """
+    if rater in rules.declared:
+        words = [str(word) for word in rules.declared[rater]]
+        scale = _declared(column, rater, words, side_by_side, source)
+    elif not side_by_side:
+        scale = _of_numbers(parse_numbers(column, role=f"rating of {quoted(rater)}", source=source), rules)
+    else:
+        verdicts = _verdicts(column, names, source)
+        known = not np.isnan(verdicts).any()
+        scale = _of_verdicts(verdicts) if known else _of_differences(column, rater, rules, source)
+    record = RaterRecord(
+        rater=rater,
+        ratings=len(column),
+        side_by_side=side_by_side,
+        categories=scale.labels,
+        rule=scale.rule,
+        distinct=scale.distinct or len(scale.labels),
+    )
+    return record, tuple(scale.points), scale.rating
+
+
+class _Scale(NamedTuple):
+    labels: list[str]
+    points: list[float]
+    rule: RatingRule
+    rating: _Ints
+    distinct: int = 0
+    """Numbers; 0 where there are none."""
+
+
+def _declared(column: pd.Series, rater: str, labels: list[str], side_by_side: bool, source: str) -> _Scale:
+    at = pd.Index(labels).get_indexer(pd.Index([_word(cell) for cell in column]))
+    if (at < 0).any():
+        first = int(np.flatnonzero(at < 0)[0])
+        raise RowError(
+            f"{source}, row {column.index[first]}: {quoted(column.iloc[first])} is not a category of {quoted(rater)}",
+            hint=f"its categories are {listed(labels)}",
+        )
+    points = np.arange(len(labels)) - ((len(labels) - 1) / 2 if side_by_side else 0)
+    return _Scale(labels, points.tolist(), "words", at.astype(np.int64))
+
+
+def _word(cell: object) -> str:
+    text = str(cell).strip()
+    return text.removesuffix(".0") if isinstance(cell, float | np.floating) else text
+
+
+def _verdicts(column: pd.Series, names: pd.DataFrame, source: str) -> _Floats:
+    """Read verdicts: 1 for the model, 0 for the opponent, 1/2 for a tie, NaN for what is no verdict."""
+    return verdicts_or_nothing(column, source, sides=names[["model", "opponent"]], words=_OWN_WORDS)[0]
+
+
+def _of_verdicts(verdicts: _Floats) -> _Scale:
+    tied = bool((verdicts == 0.5).any())
+    kept = [value for value in _VERDICTS if tied or value != 0.5]
+    rating = np.searchsorted(kept, verdicts).astype(np.int64)
+    return _Scale([_VERDICTS[value] for value in kept], [2 * value - 1 for value in kept], "verdicts", rating)
+
+
+def _of_differences(column: pd.Series, rater: str, rules: CategoryRules, source: str) -> _Scale:
+    """Read numbers that say by how much the model is better: their sign says who wins."""
+    try:
+        numbers = parse_numbers(column, role=f"rating of {quoted(rater)}", source=source)
+    except RowError as error:
+        raise RowError(
+            error.message, hint="write model, opponent or tie, the name of the winner, or a number such as -2 to 2"
+        ) from None
+    if not (numbers < 0).any():
+        at = int(np.argmin(numbers))
+        raise RowError(
+            f"{source}, row {column.index[at]}: {quoted(rater)} compares two models, and none of its numbers is "
+            "negative, so which of them mean that the opponent wins is unknown",
+            hint="write model, opponent or tie, or numbers below 0 where the opponent wins",
+        )
+    sizes = np.abs(numbers)
+    # Bins of the sizes, mirrored, keep the two sides alike.
+    groups, means, edges, binned = _grouped(sizes, max(rules.bins // 2, 1), rules.binning, zero=True)
+    zero = bool((sizes == 0).any())
+    ups = len(means) - zero
+    signed = np.sign(numbers).astype(np.int64) * (groups + (0 if zero else 1))
+    rating = signed + ups if zero else np.where(signed < 0, signed + ups, signed + ups - 1)
+    top = list(zip(means[int(zero) :], edges[int(zero) :], strict=True))
+    downs = (f"-{label}" if " " not in label else f"-({label})" for _, label in reversed(top))
+    labels = [*downs, *(["0"] if zero else []), *(label for _, label in top)]
+    points = [*(-mean for mean, _ in reversed(top)), *([0.0] if zero else []), *(mean for mean, _ in top)]
+    return _Scale(labels, points, "bins" if binned else "numbers", rating, len(np.unique(numbers)))
+
+
+def _of_numbers(numbers: _Floats, rules: CategoryRules) -> _Scale:
+    groups, means, labels, binned = _grouped(numbers, rules.bins, rules.binning)
+    return _Scale(labels, means, "bins" if binned else "numbers", groups, len(np.unique(numbers)))
+
+
+def _grouped(
+    numbers: _Floats, most: int, binning: Binning, *, zero: bool = False
+) -> tuple[_Ints, list[float], list[str], bool]:
+    """Group numbers: each distinct one alone where there are few, else by the rule; 0 alone where `zero`.
+
+    Equal numbers are never divided. Returns the group of each number, the mean number of each group, its label, and
+    whether numbers were binned.
+    """
+    found, at, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    apart = bool(zero and found[0] == 0)
+    rest = len(found) - apart
+    if rest <= most:
+        return at.astype(np.int64), found.tolist(), [f"{value:g}" for value in found], False
+    values, weights = found[int(apart) :], counts[int(apart) :]
+    if binning == "equal_width":
+        places = (values - values[0]) / (values[-1] - values[0])
+    else:
+        places = (np.cumsum(weights) - weights / 2) / weights.sum()
+    _, group = np.unique(np.minimum((most * places).astype(np.int64), most - 1), return_inverse=True)
+    group = np.concatenate([[0], group + 1]) if apart else group
+    total = np.bincount(group, counts)
+    means = (np.bincount(group, counts * found) / total).tolist()
+    ends = [found[group == one][[0, -1]] for one in range(len(total))]
+    labels = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ends]
+    return group[at].astype(np.int64), means, labels, True

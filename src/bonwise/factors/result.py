@@ -1,24 +1,39 @@
-"""The documents of a factor model: the fit with what its page draws, and the study of label budgets."""
+"""What fitting a factor model, and studying label budgets, gives: the figures, and what their pages draw."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.factors.result_models import CohesionRecord
+from bonwise.factors.result_models import (
+    CohesionRecord,
+    FactorComparison,
+    FactorExplanation,
+    FactorLeaderboard,
+    FactorPrediction,
+    FactorStrengths,
+)
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share
+
+if TYPE_CHECKING:
+    from bonwise.factors.baselines import HeldOut
+    from bonwise.factors.human_view import HumanView
+    from bonwise.table.reading import RowSource
 
 __all__ = [
     "BaselineRecord",
     "CategoryCohesion",
     "FactorData",
-    "FactorDocument",
+    "FactorFit",
     "FactorSettings",
-    "FactorStudyDocument",
+    "FactorStudy",
     "FactorStudySettings",
+    "FitParts",
     "HoldoutRecord",
     "JudgeInformation",
     "MapAxis",
@@ -27,6 +42,7 @@ __all__ = [
     "PromptMap",
     "PromptPlace",
     "RaterRecord",
+    "RatingRule",
     "StudiedBaseline",
     "StudiedData",
     "StudiedShareRecord",
@@ -84,6 +100,7 @@ class PromptMap(Record):
     prompts: list[PromptPlace]
 
 
+RatingRule = Literal["numbers", "words", "verdicts", "bins"]
 StageOneErrorName = Literal["laplace_gibbs", "propagated", "fixed"]
 
 
@@ -96,10 +113,15 @@ class RaterRecord(Record):
     """Whether it compares two models."""
     categories: list[str]
     """Lowest first."""
-    rule: Literal["numbers", "words", "verdicts", "bins"]
+    rule: RatingRule
     """What its ratings are: ``numbers``, ``words``, ``verdicts``, or numbers in ``bins``."""
     distinct: Count
     """Distinct numbers before they were binned; otherwise the number of categories."""
+
+    @property
+    def size(self) -> int:
+        """How many categories there are."""
+        return len(self.categories)
 
 
 class FactorData(Record):
@@ -187,7 +209,17 @@ class ModelCapability(Record):
     """Ratings that a human gave it, those held out not counted."""
 
 
-class FactorDocument(Document):
+@dataclass(frozen=True, eq=False)
+class FitParts:
+    """What a fit answers questions from."""
+
+    view: HumanView | None
+    """None without an interval."""
+    held_out: HeldOut | None
+    """None where nothing was held out."""
+
+
+class FactorFit(Document):
     """A factor model of judges' ratings, aligned with few human ratings."""
 
     schema_: Literal["bonwise.factor/1"] = Field(default="bonwise.factor/1", alias="schema")
@@ -204,7 +236,7 @@ class FactorDocument(Document):
     holdout: HoldoutRecord | None
     baselines: dict[str, BaselineRecord]
     """Empty where nothing was held out."""
-    leaderboard: list[ModelCapability]
+    ranking: list[ModelCapability] = Field(alias="leaderboard")
     """Best first; empty where no interval was asked for."""
     cohesion: list[CategoryCohesion] | None = None
     """Of every category of prompts, the most cohesive first; where there is an interval."""
@@ -219,10 +251,66 @@ class FactorDocument(Document):
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per model."""
-        for one in self.leaderboard:
-            found = one.capability
-            ends = {"estimate": found.estimate, "low": found.low, "high": found.high, "se": found.se, "n": found.n}
-            yield {"model": one.model, **ends, "human_ratings": one.human_ratings}
+        for row in self.ranking:
+            figures = {key: getattr(row.capability, key) for key in ("estimate", "low", "high", "se", "n")}
+            yield {"model": row.model, **figures, "human_ratings": row.human_ratings}
+
+    def __repr__(self) -> str:
+        return f"<FactorFit of {self.data.models} models by {len(self.raters)} raters: rank {self.rank}>"
+
+    @property
+    def held_out(self) -> HeldOut | None:
+        """What predicting each held-out rating cost; None where nothing was held out."""
+        return self._parts("held_out").held_out
+
+    @property
+    def view(self) -> HumanView | None:
+        """What leaderboards, comparisons and predictions are made from; None without an interval."""
+        return self._parts("view").view
+
+    def _parts(self, what: str) -> FitParts:
+        parts: FitParts = self.source_of(what)
+        return parts
+
+    def _shown(self, what: str) -> HumanView:
+        view = self._parts(what).view
+        if view is None:
+            raise UsageError("the fit has no interval, so it ranks nothing", hint="fit with interval='laplace_gibbs'")
+        return view
+
+    def leaderboard(self, *, prompt: str | None = None, category: str | None = None) -> FactorLeaderboard:
+        """Rank the models on all prompts, one, or a category; see `bonwise.factors.leaderboards.rank_models`."""
+        from bonwise.factors.leaderboards import rank_models  # noqa: PLC0415 - a fit is loaded without scipy
+
+        return rank_models(self._shown("leaderboard()"), prompt=prompt, category=category)
+
+    def compare(self, model: str, other: str) -> FactorComparison:
+        """Compare two models on every prompt; see `bonwise.factors.comparisons.compare_models`."""
+        from bonwise.factors.comparisons import compare_models  # noqa: PLC0415 - as above
+
+        return compare_models(self._shown("compare()"), model, other)
+
+    def explain(
+        self, model: str, other: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
+    ) -> FactorExplanation:
+        """Explain the gap between two models; see `bonwise.factors.comparisons.explain_gaps`."""
+        from bonwise.factors.comparisons import explain_gaps  # noqa: PLC0415 - as above
+
+        return explain_gaps(self._shown("explain()"), model, other, prompts=prompts, tags=tags)
+
+    def strengths(
+        self, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
+    ) -> FactorStrengths:
+        """Find where a model is strong and weak; see `bonwise.factors.strengths.find_strengths`."""
+        from bonwise.factors.strengths import find_strengths  # noqa: PLC0415 - as above
+
+        return find_strengths(self._shown("strengths()"), model, prompts=prompts, tags=tags)
+
+    def predict(self) -> FactorPrediction:
+        """Predict the average of every model; see `bonwise.factors.leaderboards.predict_averages`."""
+        from bonwise.factors.leaderboards import predict_averages  # noqa: PLC0415 - as above
+
+        return predict_averages(self._shown("predict()"))
 
 
 class StudiedData(Record):
@@ -296,7 +384,7 @@ class StudiedShareRecord(Record):
     """Rank of the factor model per split."""
 
 
-class FactorStudyDocument(Document):
+class FactorStudy(Document):
     """How well human ratings are predicted from fewer of them, and from fewer judges."""
 
     schema_: Literal["bonwise.factor_study/1"] = Field(default="bonwise.factor_study/1", alias="schema")
@@ -308,6 +396,13 @@ class FactorStudyDocument(Document):
     """One budget of human ratings, by share of the judges; empty where none was asked for."""
     notes: list[str]
     """What a reader should know."""
+
+    def __repr__(self) -> str:
+        splits = self.settings.splits
+        return (
+            f"<FactorStudy of {self.data.judges + 1} raters: {len(self.by_labels)} budgets, "
+            f"{len(self.by_judges)} shares of judges, {splits} split{'s' if splits != 1 else ''}>"
+        )
 
     frame_columns = ("part", "share", "fitted", "judges", "method", "estimate", "low", "high", "se", "n")
 

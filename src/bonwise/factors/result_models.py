@@ -12,11 +12,11 @@ from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, 
 __all__ = [
     "AdvantageRecord",
     "CohesionRecord",
-    "FactorComparisonDocument",
-    "FactorExplanationDocument",
-    "FactorLeaderboardDocument",
-    "FactorPredictionDocument",
-    "FactorStrengthsDocument",
+    "FactorComparison",
+    "FactorExplanation",
+    "FactorLeaderboard",
+    "FactorPrediction",
+    "FactorStrengths",
     "GapCoefficient",
     "GapRecord",
     "GroupAdvantage",
@@ -61,7 +61,7 @@ class GapRecord(Record):
     """Of all prompts: the share of the variance between prompts that categories explain, by least squares."""
 
 
-class FactorComparisonDocument(Document):
+class FactorComparison(Document):
     """A model beside another on every prompt, as the human rater would say."""
 
     schema_: Literal["bonwise.factor_comparison/1"] = Field(default="bonwise.factor_comparison/1", alias="schema")
@@ -109,7 +109,7 @@ class GapCoefficient(Record):
     """Ends of the simultaneous interval: those of all coefficients hold together."""
 
 
-class FactorExplanationDocument(Document):
+class FactorExplanation(Document):
     """Gaps between two models, regressed on properties of the prompts by least squares."""
 
     schema_: Literal["bonwise.factor_explanation/1"] = Field(default="bonwise.factor_explanation/1", alias="schema")
@@ -173,7 +173,7 @@ class CohesionRecord(Record):
     permutations: Count
 
 
-class FactorLeaderboardDocument(Document):
+class FactorLeaderboard(Document):
     """Models ranked by what the human rater would say."""
 
     schema_: Literal["bonwise.factor_leaderboard/1"] = Field(default="bonwise.factor_leaderboard/1", alias="schema")
@@ -216,7 +216,7 @@ class PredictedModel(Record):
     """0 for a model of which only judges have rated answers."""
 
 
-class FactorPredictionDocument(Document):
+class FactorPrediction(Document):
     """Predicted average ratings, or win rates, of all models."""
 
     schema_: Literal["bonwise.factor_prediction/1"] = Field(default="bonwise.factor_prediction/1", alias="schema")
@@ -300,7 +300,7 @@ class PromptAdvantage(Record):
     """By the simultaneous interval."""
 
 
-class FactorStrengthsDocument(Document):
+class FactorStrengths(Document):
     """The groups of prompts, and the prompts, on which a model's advantage is largest and smallest."""
 
     schema_: Literal["bonwise.factor_strengths/1"] = Field(default="bonwise.factor_strengths/1", alias="schema")

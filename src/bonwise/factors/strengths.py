@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bonwise.errors import UsageError
-from bonwise.factors.difference_bands import AloneFigures, Band, band_of_covariance, band_of_draws
+from bonwise.factors.difference_bands import UNSEEN_TRAITS, Band, band_of_covariance, band_of_draws
 from bonwise.factors.human_view import HumanView
 from bonwise.factors.latent_regression import PromptFactors, joined_coefficients
 from bonwise.factors.leaderboards import unrated
 from bonwise.factors.prompt_columns import FEWEST, prompt_groups, properties_of_prompts
-from bonwise.factors.result_models import AdvantageRecord, FactorStrengthsDocument, GroupAdvantage, PromptAdvantage
+from bonwise.factors.result_models import AdvantageRecord, FactorStrengths, GroupAdvantage, PromptAdvantage
 from bonwise.stats.sums import Floats
 
 if TYPE_CHECKING:
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["find_strengths"]
 
-_LIMIT = "Intervals assume that no trait matters to people that every judge overlooks."
-
 
 def find_strengths(
     view: HumanView, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
-) -> FactorStrengthsDocument:
+) -> FactorStrengths:
     """Find the groups of prompts, and the prompts, on which a model's advantage is largest and smallest.
 
     The advantage is the model's capability less the mean of the other models. A strength is a group or a prompt on
@@ -43,7 +41,7 @@ def find_strengths(
 
     Returns
     -------
-    FactorStrengthsDocument
+    FactorStrengths
 
     Raises
     ------
@@ -57,7 +55,7 @@ def find_strengths(
             hint=f"fit ratings of at least {FEWEST} prompts",
         )
     others = [place for place in range(len(view.models)) if place != at]
-    contrast = view.draws.models[:, at] - view.draws.models[:, others].mean(axis=1)
+    contrast = view.draws.by_model[:, at] - view.draws.by_model[:, others].mean(axis=1)
     factors = view.prompt_factors(contrast)
     groups: list[GroupAdvantage] = []
     notes: list[str] = []
@@ -68,20 +66,14 @@ def find_strengths(
         groups = _groups(view, factors, inside)
     whole = factors.regression(np.ones((len(view.prompts), 1)))
     mean = band_of_covariance(whole.estimate, whole.covariance, view.confidence, len(view.prompts) - 1, view.seed)
-    return FactorStrengthsDocument(
+    return FactorStrengths(
         model=model,
         models=len(view.models),
-        advantage=AdvantageRecord(
-            estimate=float(mean.estimate[0]),
-            se=float(mean.se[0]),
-            low=float(mean.interval[0][0]),
-            high=float(mean.interval[1][0]),
-            prompts=len(view.prompts),
-        ),
+        advantage=AdvantageRecord(**mean.alone(0), prompts=len(view.prompts)),
         groups=groups,
         prompts=_prompts(view, factors.gaps),
         confidence=view.confidence,
-        notes=[*notes, _LIMIT, *unrated(view)],
+        notes=[*notes, UNSEEN_TRAITS, *unrated(view)],
         human=view.human,
         source=view.source,
         version=view.version,
@@ -139,20 +131,13 @@ def _prompts(view: HumanView, draws: Floats) -> list[PromptAdvantage]:
     ]
 
 
-class _Advantage(AloneFigures):
-    difference: float
-    band_low: float
-    band_high: float
-    verdict: Literal["strength", "weakness", "open"]
-
-
-def _advantage(level: Band, apart: Band, at: int) -> _Advantage:
+def _advantage(level: Band, apart: Band, at: int) -> dict[str, Any]:
     """Return the advantage on one item, and by how much it is more than the mean, as the fields of a record."""
-    found = apart.figures(at)
-    low, high = found["band_low"], found["band_high"]
+    difference = apart.figures(at)
+    low, high = difference["band_low"], difference["band_high"]
     return {
         **level.alone(at),
-        "difference": found["estimate"],
+        "difference": difference["estimate"],
         "band_low": low,
         "band_high": high,
         "verdict": "strength" if low > 0 else "weakness" if high < 0 else "open",

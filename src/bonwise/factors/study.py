@@ -1,4 +1,4 @@
-"""How well human ratings are predicted from fewer of them and from fewer judges, and the document of that."""
+"""How well human ratings are predicted from fewer of them and from fewer judges."""
 
 from __future__ import annotations
 
@@ -7,174 +7,93 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
-from bonwise.factors.baselines import baseline_losses
-from bonwise.factors.fitted import HeldOut
+from bonwise.factors.baselines import HeldOut, baseline_losses
 from bonwise.factors.front import FEWEST_HUMAN, largest_rank, read_ratings, refuse_unfit
-from bonwise.factors.model_choice import PRIORS, RANKS, StageOneFit, StageOneSettings, choose_among, fit_stage_one
+from bonwise.factors.model_choice import PRIORS, RANKS, StageOneFit, choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.rating_scales import MOST_CATEGORIES, Binning
-from bonwise.factors.ratings import RatingTable
+from bonwise.factors.ratings import MOST_CATEGORIES, Binning, RatingTable
 from bonwise.factors.result import (
-    FactorStudyDocument,
+    FactorStudy,
     FactorStudySettings,
     StudiedBaseline,
     StudiedData,
     StudiedShareRecord,
 )
-from bonwise.factors.stage_one import Backend, UsedBackend, backend_for
+from bonwise.factors.stage_one import Backend, backend_for
 from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns
 from bonwise.release import release
 from bonwise.stats.sums import Floats
 from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, check_number, check_seed, check_whole
 from bonwise.table.reading import RowSource
 
-__all__ = ["BUDGETS", "RATER_SHARES", "BudgetStudySettings", "FactorStudy", "StudiedShare", "study_factors"]
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetStudySettings:
-    """What was asked for."""
-
-    budgets: tuple[float, ...]
-    """Shares of the human ratings that are fitted, smallest first."""
-    rater_shares: tuple[float, ...]
-    """Shares of the judges, smallest first."""
-    rater_budget: float
-    """The budget at which shares of judges are compared."""
-    splits: int
-    rank: int | None
-    """None where cross-validation chooses."""
-    prior: float | None
-    """None where cross-validation chooses."""
-    restarts: int
-    confidence: float
-    seed: int
-    backend: UsedBackend
+__all__ = ["BUDGETS", "RATER_SHARES", "study_factors"]
 
 
 @dataclass(eq=False)
-class StudiedShare:
-    """Losses of one share, split by split."""
+class _ShareLosses:
+    """What one share cost, split by split."""
 
     share: float
     """Of the human ratings, or of the judges."""
     judges: int
     """That were fitted."""
-    splits: int
-    fitted: list[int] = field(default_factory=list, repr=False)
-    own: list[Floats] = field(default_factory=list, repr=False)
-    baselines: list[Mapping[str, Floats]] = field(default_factory=list, repr=False)
-    prompts: list[npt.NDArray[np.int64]] = field(default_factory=list, repr=False)
+    parts: list[HeldOut] = field(default_factory=list, repr=False)
     ranks: list[int] = field(default_factory=list, repr=False)
+    fitted: list[int] = field(default_factory=list, repr=False)
+    """Human ratings."""
 
-    def add(
-        self, losses: tuple[Floats, Mapping[str, Floats], int], fitted: int, prompts: npt.NDArray[np.int64]
-    ) -> None:
-        """Add what a split found: losses of the model and of the baselines per rating, and the rank."""
-        own, baselines, rank = losses
-        self.own.append(own)
-        self.baselines.append(baselines)
+    def add(self, held: HeldOut, rank: int, fitted: int) -> None:
+        """Add what a split found."""
+        self.parts.append(held)
         self.ranks.append(rank)
         self.fitted.append(fitted)
-        self.prompts.append(prompts)
 
     def held_out(self) -> HeldOut:
         """Return the losses of all splits together; a prompt is one cluster over all of them."""
-        baselines = {name: np.concatenate([one[name] for one in self.baselines]) for name in self.baselines[0]}
-        return HeldOut(np.concatenate(self.own), baselines, np.concatenate(self.prompts))
+        baselines = {
+            name: np.concatenate([part.baselines[name] for part in self.parts]) for name in self.parts[0].baselines
+        }
+        own, prompts = (np.concatenate([getattr(part, of) for part in self.parts]) for of in ("own", "prompt"))
+        return HeldOut(own, baselines, prompts)
 
-    def record(self, largest: StudiedShare, confidence: float) -> StudiedShareRecord:
+    def record(self, largest: _ShareLosses, confidence: float) -> StudiedShareRecord:
         """Return the record; the model is compared with itself at the largest share."""
         held, most = self.held_out(), largest.held_out()
+        means = [part.own.mean() for part in self.parts]
         return StudiedShareRecord(
             share=self.share,
             judges=self.judges,
             fitted=float(np.mean(self.fitted)),
             cross_entropy=held.mean(held.own, confidence),
-            between_splits=_between([one.mean() for one in self.own]),
+            between_splits=_between(means),
             more_than_largest=held.mean(held.own - most.own, confidence),
             baselines={
                 name: StudiedBaseline(
                     cross_entropy=held.mean(losses, confidence),
-                    between_splits=_between([one[name].mean() for one in self.baselines]),
+                    between_splits=_between([part.baselines[name].mean() for part in self.parts]),
                     difference=held.mean(losses - held.own, confidence),
                 )
                 for name, losses in held.baselines.items()
             },
-            splits=[float(one.mean()) for one in self.own],
-            ranks=list(self.ranks),
+            splits=[float(mean) for mean in means],
+            ranks=self.ranks,
         )
 
 
-@dataclass(frozen=True, eq=False)
-class FactorStudy(DocumentedResult):
-    """Held-out cross-entropy by the share of human ratings, and by the share of judges."""
-
-    table: RatingTable = field(repr=False)
-    settings: BudgetStudySettings = field(repr=False)
-    by_labels: Sequence[StudiedShare] = field(repr=False)
-    by_judges: Sequence[StudiedShare] = field(repr=False)
-    held_out: Sequence[int] = field(repr=False)
-    """Ratings that each split predicts."""
-    left_out: Sequence[float] = field(repr=False)
-    """Usual budgets with too few ratings."""
-
-    def __repr__(self) -> str:
-        splits = self.settings.splits
-        return (
-            f"<FactorStudy of {len(self.table.raters)} raters: {len(self.by_labels)} budgets, "
-            f"{len(self.by_judges)} shares of judges, {splits} split{'s' if splits != 1 else ''}>"
-        )
-
-    def document(self) -> FactorStudyDocument:
-        """Return the document of schema ``bonwise.factor_study/1``."""
-        asked, table = self.settings, self.table
-        return FactorStudyDocument(
-            data=StudiedData(
-                prompts=len(table.prompts),
-                models=len(table.models),
-                ratings=len(table.rating),
-                human_ratings=int(table.by_human.sum()),
-                judges=sum(one.size > 1 for one in table.raters) - 1,
-                dropped=dict(table.left_out),
-                held_out=list(self.held_out),
-            ),
-            settings=FactorStudySettings(
-                human=table.human_scale.rater,
-                budgets=list(asked.budgets),
-                rater_shares=list(asked.rater_shares),
-                rater_budget=asked.rater_budget,
-                splits=asked.splits,
-                rank=asked.rank,
-                prior=asked.prior,
-                restarts=asked.restarts,
-                confidence=asked.confidence,
-                seed=asked.seed,
-                backend=asked.backend,
-                source=table.source,
-                version=release(),
-            ),
-            by_labels=[one.record(self.by_labels[-1], asked.confidence) for one in self.by_labels],
-            by_judges=[one.record(self.by_judges[-1], asked.confidence) for one in self.by_judges],
-            notes=list(self._notes()),
-        )
-
-    def _notes(self) -> Iterator[str]:
-        if self.left_out:
-            shares = ", ".join(f"{one:.0%}" for one in self.left_out)
-            yield f"Not studied: {shares} of the human ratings, which is fewer than {FEWEST_HUMAN}."
-        counts = [one.judges for one in self.by_judges]
-        if len(set(counts)) < len(counts):
-            yield "Some shares of the judges are the same number of judges."
-        yield "The best baseline is chosen on the held-out ratings, which favours it."
-        yield (
-            "Intervals are clustered by prompt. They do not count which ratings and judges were drawn: the spread "
-            "between splits shows that."
-        )
+def _notes(by_judges: Sequence[_ShareLosses], left_out: Sequence[float]) -> Iterator[str]:
+    if left_out:
+        shares = ", ".join(f"{share:.0%}" for share in left_out)
+        yield f"Not studied: {shares} of the human ratings, which is fewer than {FEWEST_HUMAN}."
+    counts = [losses.judges for losses in by_judges]
+    if len(set(counts)) < len(counts):
+        yield "Some shares of the judges are the same number of judges."
+    yield "The best baseline is chosen on the held-out ratings, which favours it."
+    yield (
+        "Intervals are clustered by prompt. They do not count which ratings and judges were drawn: the spread "
+        "between splits shows that."
+    )
 
 
 def _between(means: Sequence[float]) -> float | None:
@@ -277,14 +196,38 @@ def study_factors(  # noqa: PLR0913 - every setting is named
     whole = RatingArrays.of(table)
     refuse_unfit(table, whole, rank)
     taken, left_out = _budgets(table, int(whole.human.sum()), budgets)
-    shares = tuple(sorted(set(rater_shares)))
-    settings = BudgetStudySettings(
-        taken, shares, _at_budget(taken, rater_budget), splits, rank, prior, restarts, confidence, seed,
-        backend_for(backend, int((~whole.human).sum())),
-    )  # fmt: skip
-    held_out, found = _StudiedSplits(whole, settings, say).studied()
-    by_labels, by_judges = found[: len(taken)], found[len(taken) :]
-    return FactorStudy(table, settings, by_labels, by_judges, held_out, left_out)
+    settings = FactorStudySettings(
+        human=table.human_scale.rater,
+        budgets=list(taken),
+        rater_shares=sorted(set(rater_shares)),
+        rater_budget=_at_budget(taken, rater_budget),
+        splits=splits,
+        rank=rank,
+        prior=prior,
+        restarts=restarts,
+        confidence=confidence,
+        seed=int(seed),
+        backend=backend_for(backend, int((~whole.human).sum())),
+        source=table.source,
+        version=release(),
+    )
+    held_out, studied = _StudiedSplits(whole, settings, say).studied()
+    by_labels, by_judges = studied[: len(taken)], studied[len(taken) :]
+    return FactorStudy(
+        data=StudiedData(
+            prompts=len(table.prompts),
+            models=len(table.models),
+            ratings=len(table.rating),
+            human_ratings=int(table.by_human.sum()),
+            judges=sum(one.size > 1 for one in table.raters) - 1,
+            dropped=dict(table.left_out),
+            held_out=held_out,
+        ),
+        settings=settings,
+        by_labels=[losses.record(by_labels[-1], confidence) for losses in by_labels],
+        by_judges=[losses.record(by_judges[-1], confidence) for losses in by_judges],
+        notes=list(_notes(by_judges, left_out)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,18 +236,18 @@ class _StudiedSplits:
 
     data: RatingArrays
     """All ratings."""
-    settings: BudgetStudySettings
+    settings: FactorStudySettings
     say: Callable[[str], None] | None
 
-    def studied(self) -> tuple[list[int], list[StudiedShare]]:
+    def studied(self) -> tuple[list[int], list[_ShareLosses]]:
         """Return how many ratings each split holds out, and the losses by budget and then by share of judges."""
         asked = self.settings
         steps = [(budget, 1.0) for budget in asked.budgets]
         steps += [(asked.rater_budget, share) for share in asked.rater_shares]
         judges = self.data.raters - 1
         counts = [max(1, round(share * judges)) for _, share in steps]
-        found = [
-            StudiedShare(share if at >= len(asked.budgets) else budget, count, asked.splits)
+        studied = [
+            _ShareLosses(share if at >= len(asked.budgets) else budget, count)
             for at, ((budget, share), count) in enumerate(zip(steps, counts, strict=True))
         ]
         held_out = []
@@ -314,17 +257,17 @@ class _StudiedSplits:
             held = ratings.only(places >= max(asked.budgets) * len(ratings))
             held_out.append(len(held))
             fits: dict[int, tuple[list[StageOneFit], HumanDesign]] = {judges: self._all_judges}
-            losses: dict[tuple[float, int], tuple[Floats, dict[str, Floats], int]] = {}
-            for (budget, _), count, into in zip(steps, counts, found, strict=True):
+            losses: dict[tuple[float, int], tuple[HeldOut, int]] = {}
+            for (budget, _), count, into in zip(steps, counts, studied, strict=True):
                 fitted = ratings.only(places < budget * len(ratings))
                 if count not in fits:
                     fits[count] = self._stage_one(sorted(order[:count].tolist()))
                 if (budget, count) not in losses:
                     losses[budget, count] = self._losses(*fits[count], fitted, held)
-                into.add(losses[budget, count], len(fitted), held.cells.prompt)
+                into.add(*losses[budget, count], len(fitted))
             if self.say is not None:
                 self.say(f"split {number + 1} of {asked.splits}: {len(steps)} shares fitted")
-        return held_out, found
+        return held_out, studied
 
     def _in_order(self, rng: np.random.Generator) -> tuple[HumanRatings, Floats]:
         human = self.data.only(self.data.human)
@@ -339,15 +282,15 @@ class _StudiedSplits:
         judges, asked = self.data.of_raters(raters), self.settings
         ranks = [one for one in RANKS if one <= largest_rank(judges)] if asked.rank is None else [asked.rank]
         priors = list(PRIORS) if asked.prior is None else [asked.prior]
-        settings = StageOneSettings(ranks, priors, restarts=asked.restarts, seed=asked.seed, backend=asked.backend)
-        return fit_stage_one(judges, settings), HumanDesign(judges.models, VerdictColumns.of(judges))
+        fits = fit_stage_one(judges, ranks, priors, restarts=asked.restarts, seed=asked.seed, backend=asked.backend)
+        return fits, HumanDesign(judges.models, VerdictColumns.of(judges))
 
     def _losses(
         self, fits: list[StageOneFit], design: HumanDesign, fitted: HumanRatings, held: HumanRatings
-    ) -> tuple[Floats, dict[str, Floats], int]:
+    ) -> tuple[HeldOut, int]:
         chosen = choose_among(fits, design, fitted)
         baselines = baseline_losses(design, fitted, held, self.data.prompts)
-        return -chosen.human.log_probabilities(held), baselines, chosen.best.rank
+        return HeldOut(-chosen.human.log_probabilities(held), baselines, held.cells.prompt), chosen.best.rank
 
 
 def _check(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from bonwise.factors.figures import Places, axis_words, prompt_map_figure
 from bonwise.factors.result import (
     CategoryCohesion,
-    FactorDocument,
+    FactorFit,
     JudgeInformation,
     ModelCandidateRecord,
     PromptMap,
@@ -168,12 +168,12 @@ def _ends(found: PromptMap) -> str:
     return f"To the right {right} is better and {left} worse; upwards {up} is better and {down} worse."
 
 
-def describe(document: FactorDocument) -> Part:
+def describe(document: FactorFit) -> Part:
     """Describe the fit: first how well it predicts, then the models, then how it was chosen."""
     return Part(f"Factor model of {printable(document.settings.source)}", list(_blocks(document)))
 
 
-def _blocks(document: FactorDocument) -> Iterator[Block]:
+def _blocks(document: FactorFit) -> Iterator[Block]:
     data, settings = document.data, document.settings
     yield Table.facts(
         [
@@ -197,7 +197,7 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
         yield Said("caveat", f"Rows left out: {left_out}.")
     if data.repeats:
         yield Said("note", f"{counted(data.repeats, 'rating')} repeat an earlier one and count as replicates.")
-    if document.leaderboard:
+    if document.ranking:
         yield from _drawn(document)
         yield _leaderboard(document)
     if document.holdout is not None:
@@ -215,7 +215,7 @@ def _blocks(document: FactorDocument) -> Iterator[Block]:
     yield limits("factor")
 
 
-def _leaderboard(document: FactorDocument) -> Table:
+def _leaderboard(document: FactorFit) -> Table:
     columns = (
         Column("model", "name"),
         Column("capability", sorted=True),
@@ -229,13 +229,13 @@ def _leaderboard(document: FactorDocument) -> Table:
             interval(one.capability),
             count(one.human_ratings),
         )
-        for one in document.leaderboard
+        for one in document.ranking
     ]
     return Table.of(columns, rows, "Mean capability over prompts, less the mean of all models")
 
 
-def _drawn(document: FactorDocument) -> list[Drawing[Forest]]:
-    found = [(one.model, one.capability) for one in document.leaderboard]
+def _drawn(document: FactorFit) -> list[Drawing[Forest]]:
+    found = [(one.model, one.capability) for one in document.ranking]
     best, capability = found[0]
     return forest_figure(
         [(model, one.estimate, one.low, one.high) for model, one in found],
@@ -247,7 +247,7 @@ def _drawn(document: FactorDocument) -> list[Drawing[Forest]]:
     )
 
 
-def _held_out(document: FactorDocument) -> Iterator[Block]:
+def _held_out(document: FactorFit) -> Iterator[Block]:
     held = document.holdout
     if held is None:
         return
@@ -270,7 +270,7 @@ def _held_out(document: FactorDocument) -> Iterator[Block]:
     yield Table.of(columns, rows, "Baselines on the same held-out ratings")
 
 
-def _chosen(document: FactorDocument) -> Part:
+def _chosen(document: FactorFit) -> Part:
     said = Said(
         "note",
         f"Rank {document.rank}, prior precision {setting(document.prior)}, columns {', '.join(document.columns)}, "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.estimates import EstimateRecord
-from bonwise.factors.result import BaselineRecord, FactorDocument, FactorSettings, FactorStudyDocument
+from bonwise.factors.result import BaselineRecord, FactorFit, FactorSettings, FactorStudy
 from bonwise.factors.result_models import (
-    FactorComparisonDocument,
-    FactorExplanationDocument,
-    FactorLeaderboardDocument,
-    FactorStrengthsDocument,
+    FactorComparison,
+    FactorExplanation,
+    FactorLeaderboard,
+    FactorStrengths,
     GapCoefficient,
     GroupAdvantage,
     LeaderboardRow,
@@ -71,14 +71,14 @@ _LONGEST = 32
 _MOST_NAMES = 3
 
 
-def fit_answer(document: FactorDocument) -> StatedVerdict:
+def fit_answer(document: FactorFit) -> StatedVerdict:
     """Return whether judges improve the prediction of human ratings that were held out.
 
     The factor model is compared with the best baseline that uses no judge, which is chosen on the same ratings.
 
     Parameters
     ----------
-    document : FactorDocument
+    document : FactorFit
     """
     alone = {name: document.baselines[name] for name in WITHOUT_JUDGES if name in document.baselines}
     if document.holdout is None or not alone:
@@ -106,14 +106,14 @@ def _loss(named: tuple[str, BaselineRecord]) -> float:
     return named[1].cross_entropy
 
 
-def study_answer(document: FactorStudyDocument) -> StatedVerdict:
+def study_answer(document: FactorStudy) -> StatedVerdict:
     """Return whether more human ratings, or more judges, predict human ratings better.
 
     The smallest share is compared with the largest one.
 
     Parameters
     ----------
-    document : FactorStudyDocument
+    document : FactorStudy
     """
     gains = {what: (told, found) for what, told, found in _gains(document)}
     if not gains:
@@ -137,7 +137,7 @@ def _both_or(verb: str, found: Sequence[str]) -> str:
     return f"both {verb}" if len(found) == 2 else f"more {found[0]} {verb}"
 
 
-def _gains(document: FactorStudyDocument) -> Iterator[tuple[str, str, EstimateRecord]]:
+def _gains(document: FactorStudy) -> Iterator[tuple[str, str, EstimateRecord]]:
     """Yield what there is more of, how much, and by how much the factor model then loses less."""
     ratings, judges = document.by_labels, document.by_judges
     fitted = [(round(one.fitted), one) for one in (ratings[0], ratings[-1])]
@@ -150,12 +150,12 @@ def _gains(document: FactorStudyDocument) -> Iterator[tuple[str, str, EstimateRe
             yield what, f"{count(most)} {noun} instead of {count(fewest)}", first.more_than_largest
 
 
-def leaderboard_answer(document: FactorLeaderboardDocument) -> StatedVerdict:
+def leaderboard_answer(document: FactorLeaderboard) -> StatedVerdict:
     """Return whether the simultaneous interval of the first model lies above those of all others.
 
     Parameters
     ----------
-    document : FactorLeaderboardDocument
+    document : FactorLeaderboard
     """
     first, *others = document.models
     name, figure = _name(first.model), with_interval(_band(first), sign=True)
@@ -173,12 +173,12 @@ def leaderboard_answer(document: FactorLeaderboardDocument) -> StatedVerdict:
     )
 
 
-def comparison_answer(document: FactorComparisonDocument) -> StatedVerdict:
+def comparison_answer(document: FactorComparison) -> StatedVerdict:
     """Return which of two models is better on average over all prompts.
 
     Parameters
     ----------
-    document : FactorComparisonDocument
+    document : FactorComparison
     """
     first, second = _name(document.model), _name(document.other)
     whole = document.gaps[0]
@@ -191,12 +191,12 @@ def comparison_answer(document: FactorComparisonDocument) -> StatedVerdict:
     }[outcome_of(found)]
 
 
-def explanation_answer(document: FactorExplanationDocument) -> StatedVerdict:
+def explanation_answer(document: FactorExplanation) -> StatedVerdict:
     """Return whether a property of the prompts goes with the gap, by intervals that hold together.
 
     Parameters
     ----------
-    document : FactorExplanationDocument
+    document : FactorExplanation
     """
     explained = Ends(document.explained, document.explained_low, document.explained_high)
     share = f"together they explain {with_interval(explained, 'share')} of its variance"
@@ -210,19 +210,19 @@ def explanation_answer(document: FactorExplanationDocument) -> StatedVerdict:
     return StatedVerdict("association shown", "good", told)
 
 
-def clear_coefficients(document: FactorExplanationDocument) -> list[GapCoefficient]:
+def clear_coefficients(document: FactorExplanation) -> list[GapCoefficient]:
     """Return the coefficients whose simultaneous interval excludes 0."""
     return [
         one for one in document.coefficients if outcome_of(Ends(one.estimate, one.band_low, one.band_high)) != "open"
     ]
 
 
-def strengths_answer(document: FactorStrengthsDocument) -> StatedVerdict:
+def strengths_answer(document: FactorStrengths) -> StatedVerdict:
     """Return which groups of prompts are strengths and weaknesses of a model; without groups, which prompts.
 
     Parameters
     ----------
-    document : FactorStrengthsDocument
+    document : FactorStrengths
     """
     rows: Sequence[GroupAdvantage | PromptAdvantage] = document.groups or document.prompts
     what = f"{counted(len(rows), 'group')} of prompts" if document.groups else counted(len(rows), "prompt")
@@ -291,7 +291,7 @@ _SUFFIXES = (".csv", ".jsonl", ".parquet", ".gz")
 """How the source of ratings ends where it is a file."""
 
 
-def after_fit(answer: StatedVerdict, document: FactorDocument, fit: str | None = None) -> Sequence[Said]:
+def after_fit(answer: StatedVerdict, document: FactorFit, fit: str | None = None) -> Sequence[Said]:
     """Hold out ratings where none were, rank the models where judges add, otherwise study what would help."""
     if answer.word == "not tested":
         return _then("Hold out human ratings to see what the judges add:", f"fit {_again(document)} --holdout 0.5")
@@ -301,7 +301,7 @@ def after_fit(answer: StatedVerdict, document: FactorDocument, fit: str | None =
     return _then("Study whether more human ratings or more judges would help:", f"study {_again(document)}")
 
 
-def _again(document: FactorDocument) -> str:
+def _again(document: FactorFit) -> str:
     """Return the arguments that read the same ratings and choose the same model."""
     settings = document.settings
     ratings = settings.source if settings.source.endswith(_SUFFIXES) else "RATINGS.csv"

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.factors.result_models import (
     CohesionRecord,
-    FactorComparisonDocument,
-    FactorExplanationDocument,
-    FactorLeaderboardDocument,
-    FactorPredictionDocument,
-    FactorStrengthsDocument,
+    FactorComparison,
+    FactorExplanation,
+    FactorLeaderboard,
+    FactorPrediction,
+    FactorStrengths,
     GapCoefficient,
     GapRecord,
     GroupAdvantage,
@@ -52,13 +52,13 @@ _PROMPTS_AT_A_GLANCE = 12
 """Prompts that a terminal shows."""
 
 
-def describe_comparison(document: FactorComparisonDocument) -> Part:
+def describe_comparison(document: FactorComparison) -> Part:
     """Describe where each of two models is better."""
     first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
     return Part(f"{first} against {second}", list(_blocks_of_comparison(document, first, second)))
 
 
-def _blocks_of_comparison(document: FactorComparisonDocument, first: str, second: str) -> Iterator[Block]:
+def _blocks_of_comparison(document: FactorComparison, first: str, second: str) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),
@@ -129,7 +129,7 @@ def _prompt_row(one: PromptDifference) -> tuple[str, ...]:
     )
 
 
-def describe_explanation(document: FactorExplanationDocument) -> Part:
+def describe_explanation(document: FactorExplanation) -> Part:
     """Describe what goes with the gaps between two models."""
     first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
     return Part(
@@ -137,7 +137,7 @@ def describe_explanation(document: FactorExplanationDocument) -> Part:
     )
 
 
-def _blocks_of_explanation(document: FactorExplanationDocument, first: str, second: str) -> Iterator[Block]:
+def _blocks_of_explanation(document: FactorExplanation, first: str, second: str) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),
@@ -202,14 +202,14 @@ def _coefficient_row(one: GapCoefficient) -> tuple[str, ...]:
     )
 
 
-def describe_leaderboard(document: FactorLeaderboardDocument) -> Part:
+def describe_leaderboard(document: FactorLeaderboard) -> Part:
     """Describe the ranking."""
     scope = {"all": "all prompts", "category": "category", "prompt": "prompt"}[document.scope]
     name = "" if document.name is None else f" {printable(document.name, longest=60)}"
     return Part(f"Leaderboard on {scope}{name}", list(_blocks_of_leaderboard(document)))
 
 
-def _blocks_of_leaderboard(document: FactorLeaderboardDocument) -> Iterator[Block]:
+def _blocks_of_leaderboard(document: FactorLeaderboard) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),
@@ -266,12 +266,12 @@ def _cohesion(found: CohesionRecord) -> str:
 _WORDS_OF_PREDICTION = {"mean_rating": "mean rating", "net_win_rate": "wins less losses per comparison"}
 
 
-def describe_prediction(document: FactorPredictionDocument) -> Part:
+def describe_prediction(document: FactorPrediction) -> Part:
     """Describe the averages."""
     return Part("Predicted averages", list(_blocks_of_prediction(document)))
 
 
-def _blocks_of_prediction(document: FactorPredictionDocument) -> Iterator[Block]:
+def _blocks_of_prediction(document: FactorPrediction) -> Iterator[Block]:
     words = _WORDS_OF_PREDICTION[document.quantity]
     yield Table.facts(
         [
@@ -315,7 +315,7 @@ _ENDS = 10
 _ENDS_AT_A_GLANCE = 5
 
 
-def describe_strengths(document: FactorStrengthsDocument) -> Part:
+def describe_strengths(document: FactorStrengths) -> Part:
     """Describe where the advantage of a model is largest and smallest."""
     return Part(
         f"Strengths and weaknesses of {printable(document.model, longest=_LONGEST)}",
@@ -323,7 +323,7 @@ def describe_strengths(document: FactorStrengthsDocument) -> Part:
     )
 
 
-def _blocks_of_strengths(document: FactorStrengthsDocument) -> Iterator[Block]:
+def _blocks_of_strengths(document: FactorStrengths) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),

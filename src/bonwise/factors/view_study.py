@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bonwise.factors.result import FactorStudyDocument, StudiedBaseline, StudiedShareRecord
+from bonwise.factors.result import FactorStudy, StudiedBaseline, StudiedShareRecord
 from bonwise.factors.view_answers import after_study, baseline_name, study_answer
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
@@ -29,12 +29,12 @@ _LONGEST = 32
 _OWN = "factor model"
 
 
-def describe(document: FactorStudyDocument) -> Part:
+def describe(document: FactorStudy) -> Part:
     """Describe the study: by human ratings, by judges, then every method."""
     return Part(f"Human ratings and judges of {printable(document.settings.source)}", list(_blocks(document)))
 
 
-def _blocks(document: FactorStudyDocument) -> Iterator[Block]:
+def _blocks(document: FactorStudy) -> Iterator[Block]:
     data, settings = document.data, document.settings
     yield Table.facts(
         [
@@ -62,7 +62,7 @@ def _blocks(document: FactorStudyDocument) -> Iterator[Block]:
     yield limits("factor")
 
 
-def _finding(document: FactorStudyDocument) -> str:
+def _finding(document: FactorStudy) -> str:
     first, last = document.by_labels[0], document.by_labels[-1]
     name, best = _best(first)
     held = document.data.held_out
@@ -86,7 +86,7 @@ def _best(step: StudiedShareRecord) -> tuple[str, StudiedBaseline]:
     return baseline_name(name), step.baselines[name]
 
 
-def _summary(steps: Sequence[StudiedShareRecord], document: FactorStudyDocument, of: str) -> Table:
+def _summary(steps: Sequence[StudiedShareRecord], document: FactorStudy, of: str) -> Table:
     settings = document.settings
     ends = interval_title(settings.confidence)
     first = Column("human ratings" if of == "labels" else "judges")
@@ -163,7 +163,7 @@ def _drawn(steps: Sequence[StudiedShareRecord], of: str) -> list[Drawing[Curves]
     )
 
 
-def _every(document: FactorStudyDocument) -> Part:
+def _every(document: FactorStudy) -> Part:
     ends = interval_title(document.settings.confidence)
     columns = (
         Column("fitted", "words"),
@@ -179,7 +179,7 @@ def _every(document: FactorStudyDocument) -> Part:
     return Part("Every method", [Table.of(columns, rows)], "detail", folded=folded)
 
 
-def _rows(document: FactorStudyDocument) -> Iterator[tuple[str, ...]]:
+def _rows(document: FactorStudy) -> Iterator[tuple[str, ...]]:
     for of, steps in (("labels", document.by_labels), ("judges", document.by_judges)):
         for one in steps:
             fitted = counted(round(one.fitted), "rating") if of == "labels" else counted(one.judges, "judge")

@@ -47,8 +47,8 @@ def documents(fit, ratings, prompts):
     """Return a document of each kind."""
     view = fit.view
     return {
-        "fit": fit.document(),
-        "study": bw.study_factors(ratings, budgets=[0.25, 0.5], splits=2, **MODEL).document(),
+        "fit": fit,
+        "study": bw.study_factors(ratings, budgets=[0.25, 0.5], splits=2, **MODEL),
         "leaderboard": rank_models(view),
         "comparison": compare_models(view, "m0", "m1"),
         "explanation": explain_gaps(view, "m0", "m1", prompts=prompts),

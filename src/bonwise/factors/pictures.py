@@ -1,6 +1,7 @@
-"""What each judge adds: how much less would be known of the human's gaps on a prompt without its ratings.
+"""What the page of a fit draws: how much each judge adds, and the map of the prompts.
 
-The ratings of a judge add ``sum h z z'`` to the precision of the factors of a prompt, with ``z = U_r * (M_m - M_m')``
+What a judge adds is how much less would be known of the human's gaps on a prompt without its ratings.
+Its ratings add ``sum h z z'`` to the precision of the factors of a prompt, with ``z = U_r * (M_m - M_m')``
 (or ``U_r * M_m``) and ``h`` the curvature of the log-probability. The variance of the human's gap between two models
 on the prompt is ``c' Sigma_p c`` with ``c = U_0 * (M_m - M_m')``; here its mean over all pairs of models.
 """
@@ -13,13 +14,14 @@ import numpy as np
 from scipy import stats
 
 from bonwise.estimates import EstimateRecord
+from bonwise.factors.human_view import HumanView
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.result import JudgeInformation
+from bonwise.factors.result import JudgeInformation, MapAxis, PromptMap, PromptPlace
 from bonwise.factors.stage_one import CapabilityFactors
 from bonwise.stats.ordinal_ratings import slope_and_curvature
 from bonwise.stats.sums import Floats
 
-__all__ = ["gap_variances", "information_of_judges"]
+__all__ = ["gap_variances", "information_of_judges", "map_of_prompts", "principal_places"]
 
 
 def gap_variances(
@@ -95,3 +97,76 @@ def information_of_judges(
                 method="complete",
             ),
         )
+
+
+_FLAT = 1e-6
+"""Share of the variance below which a second axis says nothing: the model has one skill."""
+
+
+def principal_places(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return rows along the principal axes of their columns.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (rows, columns)
+
+    Returns
+    -------
+    places : ndarray of float64, shape (rows, axes)
+    axes : ndarray of float64, shape (axes, columns)
+        Unit vectors; the largest entry of each is positive, because the sign is otherwise open.
+    shares : ndarray of float64, shape (axes,)
+        Of the variance.
+
+    Examples
+    --------
+    >>> places, axes, shares = principal_places(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]))
+    >>> places[:, 0].round(6).tolist(), axes[0].round(6).tolist(), float(shares[0])
+    ([1.0, -1.0, 0.0], [1.0, 0.0], 1.0)
+    """
+    off = values - values.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(off, full_matrices=False)
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    axes = axes * np.where(largest < 0, -1.0, 1.0) + 0.0
+    squares = sizes**2
+    return off @ axes.T + 0.0, axes, squares / max(float(squares.sum()), 1e-300)
+
+
+def map_of_prompts(view: HumanView) -> PromptMap | None:
+    """Return the map of prompts, None where all of them stand on a line.
+
+    Parameters
+    ----------
+    view : HumanView
+    """
+    capabilities = _capabilities(view)
+    if min(capabilities.shape) < 2:
+        return None
+    places, axes, shares = principal_places(capabilities)
+    if shares[1] < _FLAT:
+        return None
+    x, y = (
+        MapAxis(
+            share=float(min(shares[at], 1.0)),
+            high=view.models[int(axes[at].argmax())],
+            low=view.models[int(axes[at].argmin())],
+        )
+        for at in range(2)
+    )
+    return PromptMap(
+        x=x,
+        y=y,
+        prompts=[
+            PromptPlace(prompt_id=name, category=category, x=float(place[0]), y=float(place[1]))
+            for name, category, place in zip(view.prompts, view.prompt_categories, places, strict=True)
+        ],
+    )
+
+
+def _capabilities(view: HumanView) -> Floats:
+    """Return mean capabilities over draws, less their mean on the prompt, shape (prompts, models)."""
+    mean = np.zeros((len(view.prompts), len(view.models)))
+    for models, prompts in zip(view.draws.by_model, view.draws.by_prompt, strict=True):
+        mean += prompts @ models.T
+    mean /= len(view.draws)
+    return np.asarray(mean - mean.mean(axis=1, keepdims=True))
