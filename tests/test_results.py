@@ -10,7 +10,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.labels.pool_sheet import sheet_of_pools
-from bonwise.testing import simulate
+from bonwise.testing import simulate, simulate_ratings
 from documents.studied import RESULTS as STUDIES
 
 SETTINGS = {"DrawModel", "Router", "Selector"}
@@ -83,6 +83,17 @@ def voted(_folder):
     return bw.study_preferences(votes, **settings, resamples=50, permutations=50, repetitions=50)
 
 
+def stacked(_folder):
+    """Fit a stack of two judges."""
+    rng = np.random.default_rng(1)
+    label = rng.normal(size=90)
+    cells = pd.DataFrame({"prompt_id": np.repeat(np.arange(30), 3), "candidate": list("abc") * 30})
+    scores = {name: label + rng.normal(size=90) for name in ("first", "second")}
+    return bw.fit_stack(
+        pd.concat([cells.assign(judge=name, judge_score=score, oracle_label=label) for name, score in scores.items()])
+    )
+
+
 def sheet(folder):
     """Make a sheet of two pools."""
     pools = [{"prompt_id": str(at), "prompt": "Say hi", "candidates": ["hi", "hello"]} for at in range(2)]
@@ -90,10 +101,27 @@ def sheet(folder):
     return sheet_of_pools(folder / "pools.jsonl")
 
 
+def fitted(**settings):
+    """Fit a factor model of one skill to simulated ratings."""
+    ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
+    return bw.fit_factors(ratings, human="human", rank=1, prior=1.0, restarts=1, interval="fixed", **settings)
+
+
+def studied(_folder):
+    """Study one budget of human ratings."""
+    ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
+    asked = {"budgets": [0.4], "rater_shares": [], "splits": 1, "rank": 1, "prior": 1.0, "restarts": 1}
+    return bw.study_factors(ratings, human="human", **asked)
+
+
 RESULTS = {
     "audit": lambda _: bw.audit(arena()).check({"recovery": 0.1}),
     "compare": compared_picks,
     "confidence": stated,
+    "factor": lambda _: fitted(holdout=0.5),
+    "factor_draws": lambda _: fitted().view,
+    "factor_leaderboard": lambda _: fitted().leaderboard(),
+    "factor_study": studied,
     "doctor": lambda _: bw.doctor(arena(12)),
     "label_designs": lambda _: bw.compare_designs(arena(), shares=[0.25], draws=5),
     "label_sheet": sheet,

@@ -8,7 +8,7 @@ DOCUMENTS = {
     "factor_leaderboard": ("result_models:FactorLeaderboard", "view_models:describe_leaderboard"),
     "factor_prediction": ("result_models:FactorPrediction", "view_models:describe_prediction"),
     "factor_strengths": ("result_models:FactorStrengths", "view_models:describe_strengths"),
-    "factor_study": ("result:FactorStudy", "view_study:describe"),
+    "factor_study": ("result:FactorStudy", "view:describe_study"),
 }
 
 PUBLIC = {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
 from bonwise.factors.human_view import HumanView
-from bonwise.factors.prompt_properties import PromptProperty, PropertyKind
+from bonwise.factors.prompt_properties import PromptProperty, PropertyKind, read_prompt_properties
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
 
@@ -58,9 +58,6 @@ def properties_of_prompts(
     if prompts is not None:
         named = tags if tags is None or not rated else [one for one in tags if one != CATEGORY] or None
         if tags is None or named is not None:
-            # pandas reads the table; without one it is not needed.
-            from bonwise.factors.prompt_properties import read_prompt_properties  # noqa: PLC0415
-
             found = read_prompt_properties(prompts, view.prompts, named)
     elif tags is not None and (absent := [one for one in tags if one != CATEGORY]):
         raise UsageError(
