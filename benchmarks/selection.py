@@ -128,7 +128,7 @@ def stack_of_ten() -> bw.Stack:
         tuple(StackFeature(name, "score") for name in names), np.full(JUDGES, 50.0), np.eye(JUDGES)
     )
     return bw.Stack(
-        JudgeStack(scaling, np.linspace(-1, 1, JUDGES), 0.01 * np.eye(JUDGES)), judges=dict.fromkeys(names, judge)
+        JudgeStack.of(scaling, np.linspace(-1, 1, JUDGES), 0.01 * np.eye(JUDGES)), judges=dict.fromkeys(names, judge)
     )
 
 

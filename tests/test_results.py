@@ -127,6 +127,7 @@ RESULTS = {
     "label_sheet": sheet,
     "labels": lambda _: bw.draw_labels(arena(), labels=20, seed=1),
     "monitor": lambda _: bw.monitor(arena(), question="precision", half_width=0.4),
+    "stack": stacked,
     "plan": lambda _: bw.plan(question="recovery>0", pilot=arena(), seed=3),
     "preferences": preferred,
     "route": lambda _: bw.route(arena(80)),

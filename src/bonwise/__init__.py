@@ -76,11 +76,11 @@ if TYPE_CHECKING:
     from bonwise.selection.strategies.scores import Resample as Resample
     from bonwise.selection.strategies.value_of_information import ValueOfInformation as ValueOfInformation
     from bonwise.stacks.front import AppliedStack as AppliedStack
-    from bonwise.stacks.front import StackFit as StackFit
     from bonwise.stacks.front import apply_stack as apply_stack
     from bonwise.stacks.front import audit_stack as audit_stack
     from bonwise.stacks.front import fit_stack as fit_stack
     from bonwise.stacks.judge import Stack as Stack
+    from bonwise.stacks.result import StackFit as StackFit
     from bonwise.studies.calibration.front import study_calibration as study_calibration
     from bonwise.studies.calibration.result import CalibrationStudy as CalibrationStudy
     from bonwise.studies.label_strategy.front import study_label_strategy as study_label_strategy

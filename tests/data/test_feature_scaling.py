@@ -68,12 +68,12 @@ def test_chances_are_means_over_draws_of_the_coefficients():
     """Without any uncertainty they are a softmax; with much of it they come closer to each other."""
     scaling = FeatureScaling(TWO, np.ones(2), np.eye(2))
     pool = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
-    sure = JudgeStack(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)), temperature=0.5, unit=3.0)
+    sure = JudgeStack.of(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)), temperature=0.5, unit=3.0)
     utilities, chances, regrets = sure.judged(pool)
     powers = np.exp(utilities / 0.5)
     assert chances == pytest.approx(powers / powers.sum())
     assert regrets == pytest.approx(3 * (np.log(powers.sum()) - utilities / 0.5))
-    unsure = JudgeStack(scaling, np.array([2.0, 1.0]), 4 * np.eye(2), temperature=0.5)
+    unsure = JudgeStack.of(scaling, np.array([2.0, 1.0]), 4 * np.eye(2), temperature=0.5)
     assert unsure.p_best(pool).max() < chances.max()
     assert unsure.p_best(pool).sum() == pytest.approx(1)
 
@@ -81,7 +81,7 @@ def test_chances_are_means_over_draws_of_the_coefficients():
 def test_a_candidate_that_no_judge_scored_has_no_utility():
     """It is not among those that may be the best."""
     scaling = FeatureScaling(TWO, np.ones(2), np.eye(2))
-    stack = JudgeStack(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
+    stack = JudgeStack.of(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
     utilities, chances, regrets = stack.judged(np.array([[1.0, 0.0], [np.nan, np.nan], [0.0, np.nan]]))
     assert np.isnan([utilities[1], chances[1], regrets[1]]).all()
     assert chances[[0, 2]].sum() == pytest.approx(1)
@@ -96,6 +96,6 @@ def test_a_stack_at_a_table_is_the_stack_at_each_prompt():
     values[rng.random((9, 2)) < 0.3] = np.nan
     sizes = np.array([4, 5])
     scaling = FeatureScaling.of(TWO, rng.normal(size=(20, 2)), np.full(5, 4))
-    stack = JudgeStack(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
+    stack = JudgeStack.of(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
     apart = [stack.utilities(values[:4]), stack.utilities(values[4:])]
     assert np.allclose(stack.utilities(values, sizes), np.concatenate(apart), equal_nan=True)

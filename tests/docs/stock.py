@@ -17,7 +17,7 @@ from bonwise.factors.front import fit_factors
 from bonwise.judges.scoring import PAIR_HEADER
 from bonwise.labels.front import draw_labels
 from bonwise.stacks.front import fit_stack
-from bonwise.stacks.stack_scores import score_file
+from bonwise.stacks.stack_table import score_file
 from bonwise.testing import simulate, simulate_ratings
 
 PROMPTS = 120

@@ -20,11 +20,10 @@ def fit():
 
 def test_the_stack_recovers_more_than_its_best_judge(fit):
     """Two judges with errors of their own; the one of noise gets next to no weight."""
-    document = fit.document()
-    assert document.difference["recovery"].estimate > 0.05
-    assert document.fallback is None
-    assert document.best_judge == "good"
-    weights = {one.judge: one.coefficient for one in document.model.features}
+    assert fit.difference["recovery"].estimate > 0.05
+    assert fit.fallback is None
+    assert fit.best_judge == "good"
+    weights = {one.judge: one.coefficient for one in fit.model.features}
     assert abs(weights["noise"]) < 0.4 < min(weights["good"], weights["fair"])
 
 
@@ -52,7 +51,7 @@ def test_scores_out_of_fold_are_audited_to_the_figures_of_the_report(fit):
     """Those of one partition; the report's figure is the mean of three."""
     audit = bw.audit(fit.scores())
     assert audit.judges["stack"].metrics["recovery"].estimate == pytest.approx(fit["recovery"].estimate, abs=0.03)
-    assert audit.judges["good"].metrics["recovery"].estimate == fit.audit.judges["good"].metrics["recovery"].estimate
+    assert audit.judges["good"].metrics["recovery"].estimate == fit.judges["good"]["recovery"].estimate
 
 
 def test_a_saved_stack_comes_back(fit, tmp_path):
@@ -118,7 +117,7 @@ def test_constant_and_duplicated_judges_are_left_out_by_name():
     table = judged()
     constant = table[table["judge"] == "good"].assign(judge="constant", judge_score=3.0)
     double = table[table["judge"] == "good"].assign(judge="twice", judge_score=lambda rows: 2 * rows["judge_score"])
-    document = bw.fit_stack(pd.concat([table, constant, double])).document()
+    document = bw.fit_stack(pd.concat([table, constant, double]))
     assert document.left_out == {
         "constant": "gives all candidates of each prompt the same score",
         "twice": "says the same as 'good'",
@@ -129,11 +128,11 @@ def test_constant_and_duplicated_judges_are_left_out_by_name():
 def test_one_judge_among_noise_falls_back_to_it():
     """The stack then takes that judge alone, and asks no other."""
     falls = [bw.fit_stack(judged(seed=seed, judges={"good": 0.7, "x": 0.0, "y": 0.0})) for seed in range(4)]
-    alone = [one for one in falls if one.stack.fallback]
+    alone = [one for one in falls if one.fallback]
     assert alone
     for one in alone:
-        assert one.stack.judges == ("good",) == (one.stack.fallback,)
-        assert one.document().worth == {}
+        assert one.model.judges == ("good",) == (one.model.fallback,)
+        assert one.worth == {}
         assert "falls back to good" in str(one)
 
 
@@ -142,7 +141,7 @@ def test_scores_that_are_missing_are_filled_and_counted():
     table = judged(prompts=150)
     skipped = (table["judge"] == "good") & (np.random.default_rng(1).random(len(table)) < 0.3)
     found = bw.fit_stack(table.assign(judge_score=table["judge_score"].where(~skipped)))
-    assert found.document().missing == {"fair": 0, "good": int(skipped.sum()), "noise": 0}
+    assert found.missing == {"fair": 0, "good": int(skipped.sum()), "noise": 0}
     assert found["recovery"].n == 150
     assert found["recovery"].estimate > 0.5
 
@@ -152,10 +151,9 @@ def test_labelled_cells_are_enough():
     table = judged(prompts=200)
     labels = table["oracle_label"].where(table["candidate"].isin(["c0", "c2"]))
     found = bw.fit_stack(table.assign(oracle_label=labels))
-    document = found.document()
-    assert (document.fitted_prompts, document.fitted_labels, document.prompts) == (200, 400, 0)
-    assert document.metrics["recovery"].estimate is None
-    assert "--design cells" in document.metrics["recovery"].reason
+    assert (found.fitted_prompts, found.fitted_labels, found.prompts) == (200, 400, 0)
+    assert found.metrics["recovery"].estimate is None
+    assert "--design cells" in found.metrics["recovery"].reason
     audit = bw.audit(found.scores(), design="cells")
     assert audit.judges["stack"].metrics["recovery"].method == "cells"
     whole = bw.audit(bw.apply_stack(judged(prompts=300, seed=9), found).table)
@@ -171,7 +169,7 @@ def test_clusters_stay_together():
     assert "clusters" in few["recovery"].reason
     many = bw.fit_stack(table.assign(cluster=table["prompt_id"].str[1:3]))
     assert many["recovery"].low is not None
-    assert many.deal.count == 8
+    assert many.settings.groups == 8
 
 
 def test_features_beside_the_scores():
@@ -182,7 +180,7 @@ def test_features_beside_the_scores():
     biased = table.assign(length=length, judge_score=table["judge_score"] + np.log(length))
     plain, better = bw.fit_stack(biased), bw.fit_stack(biased, features="length")
     assert better["recovery"].estimate > plain["recovery"].estimate + 0.1
-    assert better.document().settings.further_features == ["length"]
+    assert better.settings.further_features == ["length"]
     with pytest.raises(UsageError, match="spread says nothing there"):
         bw.fit_stack(biased, features="spread")
     with pytest.raises(UsageError, match="no feature is called 'width of it'"):
@@ -196,14 +194,14 @@ def test_draws_and_intervals_are_features():
     draws = table["judge_score"].to_numpy()[:, None] + rng.normal(0, 0.2, size=(len(table), 3))
     wide = table.assign(**{f"draw_{at}": draws[:, at] for at in range(3)}, ci_width=rng.random(len(table)))
     found = bw.fit_stack(wide, features=["spread", "width"])
-    kinds = [(one.judge, one.kind) for one in found.document().model.features]
+    kinds = [(one.judge, one.kind) for one in found.model.features]
     assert ("good", "spread") in kinds
     assert ("noise", "width") in kinds
 
 
 def test_prices_and_specs_are_of_judges_of_the_table():
     """For every judge or for none; a stranger is refused by name."""
-    found = bw.fit_stack(judged(), prices={"good": 8.0, "fair": 1.0, "noise": 1.0}).document()
+    found = bw.fit_stack(judged(), prices={"good": 8.0, "fair": 1.0, "noise": 1.0})
     assert found.worth["good"].cost == pytest.approx(0.8)
     assert found.worth["good"].calls == pytest.approx(1 / 3)
     with pytest.raises(UsageError, match="no price is given for 'fair'"):
@@ -223,18 +221,18 @@ def test_a_stack_at_new_prompts():
     best = audit.choice["recovery"]
     assert best.best == ["stack"]
     assert bw.route(applied.table).schema_ == "bonwise.route/1"
-    assert bw.audit_stack(new, fit.document()).judges["stack"].metrics == audit.judges["stack"].metrics
+    assert bw.audit_stack(new, fit).judges["stack"].metrics == audit.judges["stack"].metrics
 
 
 def test_prompts_that_it_was_fitted_to_are_told():
     """Applied: said. Audited: refused, with the file that may be."""
     fit = bw.fit_stack(judged())
-    applied = bw.apply_stack(judged(), fit.document())
+    applied = bw.apply_stack(judged(), fit)
     assert applied.seen == 60
     assert "60 prompts of 60 are those that the stack was fitted to" in applied.caveats[0]
     with pytest.raises(InputError, match="60 prompts of 60"):
-        bw.audit_stack(judged(), fit.document())
-    assert prompt_digest("p000") in fit.document().fitted_to
+        bw.audit_stack(judged(), fit)
+    assert prompt_digest("p000") in fit.fitted_to
 
 
 def test_a_table_that_lacks_a_judge_is_scored_by_the_others():

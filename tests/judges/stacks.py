@@ -14,4 +14,4 @@ def stack_of(*names, kinds=(), weights=None, correlation=0.5, doubt=0.01, **sett
     covariance = np.full((count, count), correlation) + (1 - correlation) * np.eye(count)
     scaling = FeatureScaling(features, np.full(count, 0.25), covariance)
     coefficients = np.array(weights or [1.0] * count)
-    return JudgeStack(scaling, coefficients, doubt * np.eye(count), **settings)
+    return JudgeStack.of(scaling, coefficients, doubt * np.eye(count), **settings)

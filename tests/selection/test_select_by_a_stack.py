@@ -119,7 +119,7 @@ def test_the_command_selects_by_a_file(tmp_path, monkeypatch, capsys):
 def test_a_fallback_asks_its_judge_alone():
     """The others of the table are not asked, and need not be made."""
     fits = (bw.fit_stack(judged(seed=seed, judges={"good": 0.7, "x": 0.0, "y": 0.0})) for seed in range(4))
-    fit = next(one for one in fits if one.stack.fallback)
+    fit = next(one for one in fits if one.fallback)
     judge = bw.Stack(fit, judges={"good": length})
     pick = bw.select("Say it", POOL, judge=judge)
     assert pick.text == max(POOL, key=len)

@@ -16,7 +16,7 @@ from bonwise.table.reading_options import ReadingKeywords
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
-    from bonwise.stacks.result import StackDocument
+    from bonwise.stacks.result import StackFit
 
 __all__ = ["app"]
 
@@ -58,10 +58,10 @@ def fit(
     """
     output.refuse_overwriting(file, *reading.paths(), also=(out, scores))
     from bonwise.stacks.front import fit_stack
-    from bonwise.stacks.stack_scores import score_file
+    from bonwise.stacks.stack_table import score_file
     from bonwise.table.writing import write_whole
 
-    found = fit_stack(
+    fitted = fit_stack(
         file,
         features=given.names(feature),  # type: ignore[arg-type]  # checked there, with its own message
         prices=numbers(price, "--price"),
@@ -70,16 +70,15 @@ def fit(
         seed=seed,
         **reading.keywords(),
     )
-    document = found.document()
     if scores is not None:
-        write_whole(scores, score_file(found.scores()))
+        write_whole(scores, score_file(fitted.scores()))
     if out is not None:
-        write_whole(out, document.to_json())
+        fitted.save(out)
     again = {
         **reading.values, "--feature": feature, "--price": price, "--spec": spec,
         "--confidence": None if confidence == CONFIDENCE else confidence, "--seed": None if seed == SEED else seed,
     }  # fmt: skip
-    output.deliver(document, then=_next(document, " ".join([shell_path(file), *flags_of(again)]), out))
+    output.deliver(fitted, then=_next(fitted, " ".join([shell_path(file), *flags_of(again)]), out))
     return 0
 
 
@@ -100,7 +99,7 @@ def apply(
     """
     given.refuse_overwriting((file, stack, *reading.paths()), (out,), force=force)
     from bonwise.stacks.front import apply_stack
-    from bonwise.stacks.stack_scores import score_file
+    from bonwise.stacks.stack_table import score_file
     from bonwise.table.writing import write_whole
 
     found = apply_stack(file, stack, name=name, **reading.keywords())
@@ -141,12 +140,12 @@ def audit(
     return 0
 
 
-def _next(document: StackDocument, arguments: str, out: Path | None) -> list[Said]:
+def _next(fitted: StackFit, arguments: str, out: Path | None) -> list[Said]:
     """Say how to save a stack and to pick by it; nothing where the document itself says something else."""
     from bonwise.report.blocks import Said
     from bonwise.stacks.view import is_better
 
-    if not is_better(document):
+    if not is_better(fitted):
         return []
     if out is None:
         again = f"bonwise stack fit {arguments} --out stack.json"

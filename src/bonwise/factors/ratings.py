@@ -407,7 +407,7 @@ def scale_of_ratings(
     return record, tuple(scale.points), scale.rating
 
 
-class _Scale(NamedTuple):
+class _ReadRatings(NamedTuple):
     labels: list[str]
     points: list[float]
     rule: RatingRule
@@ -416,7 +416,7 @@ class _Scale(NamedTuple):
     """Numbers; 0 where there are none."""
 
 
-def _declared(column: pd.Series, rater: str, labels: list[str], side_by_side: bool, source: str) -> _Scale:
+def _declared(column: pd.Series, rater: str, labels: list[str], side_by_side: bool, source: str) -> _ReadRatings:
     at = pd.Index(labels).get_indexer(pd.Index([_word(cell) for cell in column]))
     if (at < 0).any():
         first = int(np.flatnonzero(at < 0)[0])
@@ -425,7 +425,7 @@ def _declared(column: pd.Series, rater: str, labels: list[str], side_by_side: bo
             hint=f"its categories are {listed(labels)}",
         )
     points = np.arange(len(labels)) - ((len(labels) - 1) / 2 if side_by_side else 0)
-    return _Scale(labels, points.tolist(), "words", at.astype(np.int64))
+    return _ReadRatings(labels, points.tolist(), "words", at.astype(np.int64))
 
 
 def _word(cell: object) -> str:
@@ -438,14 +438,14 @@ def _verdicts(column: pd.Series, names: pd.DataFrame, source: str) -> _Floats:
     return verdicts_or_nothing(column, source, sides=names[["model", "opponent"]], words=_OWN_WORDS)[0]
 
 
-def _of_verdicts(verdicts: _Floats) -> _Scale:
+def _of_verdicts(verdicts: _Floats) -> _ReadRatings:
     tied = bool((verdicts == 0.5).any())
     kept = [value for value in _VERDICTS if tied or value != 0.5]
     rating = np.searchsorted(kept, verdicts).astype(np.int64)
-    return _Scale([_VERDICTS[value] for value in kept], [2 * value - 1 for value in kept], "verdicts", rating)
+    return _ReadRatings([_VERDICTS[value] for value in kept], [2 * value - 1 for value in kept], "verdicts", rating)
 
 
-def _of_differences(column: pd.Series, rater: str, rules: CategoryRules, source: str) -> _Scale:
+def _of_differences(column: pd.Series, rater: str, rules: CategoryRules, source: str) -> _ReadRatings:
     """Read numbers that say by how much the model is better: their sign says who wins."""
     try:
         numbers = parse_numbers(column, role=f"rating of {quoted(rater)}", source=source)
@@ -471,12 +471,12 @@ def _of_differences(column: pd.Series, rater: str, rules: CategoryRules, source:
     downs = (f"-{label}" if " " not in label else f"-({label})" for _, label in reversed(top))
     labels = [*downs, *(["0"] if zero else []), *(label for _, label in top)]
     points = [*(-mean for mean, _ in reversed(top)), *([0.0] if zero else []), *(mean for mean, _ in top)]
-    return _Scale(labels, points, "bins" if binned else "numbers", rating, len(np.unique(numbers)))
+    return _ReadRatings(labels, points, "bins" if binned else "numbers", rating, len(np.unique(numbers)))
 
 
-def _of_numbers(numbers: _Floats, rules: CategoryRules) -> _Scale:
+def _of_numbers(numbers: _Floats, rules: CategoryRules) -> _ReadRatings:
     groups, means, labels, binned = _grouped(numbers, rules.bins, rules.binning)
-    return _Scale(labels, means, "bins" if binned else "numbers", groups, len(np.unique(numbers)))
+    return _ReadRatings(labels, means, "bins" if binned else "numbers", groups, len(np.unique(numbers)))
 
 
 def _grouped(

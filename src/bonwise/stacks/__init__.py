@@ -1,8 +1,9 @@
 """Several judges stacked into one."""
 
-DOCUMENTS = {"stack": ("result:StackDocument", "view:describe")}
+DOCUMENTS = {"stack": ("result:StackFit", "view:describe")}
 
 PUBLIC = {
-    "front": ("AppliedStack", "StackFit", "apply_stack", "audit_stack", "fit_stack"),
+    "front": ("AppliedStack", "apply_stack", "audit_stack", "fit_stack"),
     "judge": ("Stack",),
+    "result": ("StackFit",),
 }

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from bonwise.stacks.procedure import Deal, Paths, StackPools, Trained
+from bonwise.stacks.result import CalibrationTenth
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
-    "CalibrationBin",
     "ChanceCalibration",
     "calibrated",
     "chances_and_regrets",
@@ -20,25 +20,9 @@ __all__ = [
     "quality_out_of_fold",
 ]
 
-_BINS = 10
 _WIDEST = 6.0
 
 _Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationBin:
-    """Candidates whose P(best) lies in one tenth of the range."""
-
-    low: float
-    """Ends of the tenth."""
-    high: float
-    """Ends of the tenth."""
-    predicted: float
-    """Mean P(best)."""
-    observed: float
-    """Share of them that have the highest label; of k that share it each counts 1 / k."""
-    candidates: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +33,13 @@ class ChanceCalibration:
     """Utilities are divided by it."""
     unit: float
     """Labels per unit of regret."""
-    bins: tuple[CalibrationBin, ...] = field(repr=False)
-    """Out of fold, empty tenths left out."""
+    tenths: list[CalibrationTenth] = field(repr=False)
+    """Out of fold, empty ones left out."""
 
     @property
     def largest_gap(self) -> float:
         """The largest distance of predicted and observed among tenths with 50 candidates or more; NaN without one."""
-        gaps = [abs(one.predicted - one.observed) for one in self.bins if one.candidates >= 50]
+        gaps = [abs(one.predicted - one.observed) for one in self.tenths if one.candidates >= 50]
         return max(gaps, default=float("nan"))
 
 
@@ -157,7 +141,7 @@ def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibrati
     found = minimize_scalar(loss, bounds=(-_WIDEST, _WIDEST), method="bounded", options={"xatol": 1e-3})
     temperature = float(np.exp(found.x))
     chances, regrets = chances_and_regrets(quality, sizes, temperature)
-    return ChanceCalibration(temperature, _unit(chances, regrets, labels, sizes), tuple(_bins(chances, best)))
+    return ChanceCalibration(temperature, _unit(chances, regrets, labels, sizes), _tenths(chances, best))
 
 
 def _shares(labels: Floats, sizes: _Ints) -> Floats:
@@ -176,11 +160,16 @@ def _unit(chances: Floats, regrets: Floats, labels: Floats, sizes: _Ints) -> flo
     return lost / expected if expected > 0 else 0.0
 
 
-def _bins(chances: Floats, best: Floats) -> list[CalibrationBin]:
-    at = np.minimum((chances * _BINS).astype(np.int64), _BINS - 1)
-    found = []
-    for number in np.unique(at).tolist():
-        mine = at == number
-        predicted, observed = float(chances[mine].mean()), float(best[mine].mean())
-        found.append(CalibrationBin(number / _BINS, (number + 1) / _BINS, predicted, observed, int(mine.sum())))
-    return found
+def _tenths(chances: Floats, best: Floats) -> list[CalibrationTenth]:
+    """Return the tenths of the range; of k candidates that share the highest label each counts 1 / k."""
+    at = np.minimum((chances * 10).astype(np.int64), 9)
+    return [
+        CalibrationTenth(
+            low=number / 10,
+            high=(number + 1) / 10,
+            predicted=float(chances[at == number].mean()),
+            observed=float(best[at == number].mean()),
+            candidates=int((at == number).sum()),
+        )
+        for number in np.unique(at).tolist()
+    ]

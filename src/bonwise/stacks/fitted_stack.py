@@ -5,16 +5,20 @@ Scores of several judges on one scale in, how good each candidate is and which i
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, model_validator
 
+from bonwise.results import Count, NonNegative, Number, Positive, Record
 from bonwise.table.verdicts import TIE_DECIMALS
 
-__all__ = ["DRAWS", "FeatureKind", "FeatureScaling", "JudgeStack", "StackFeature"]
+__all__ = ["DRAWS", "FeatureKind", "FeatureRecord", "FeatureScaling", "JudgeStack", "StackFeature"]
 
 FeatureKind = Literal["score", "spread", "width", "length"]
 """A judge's score, the standard deviation of its draws, the width of its stated interval; the length of the text."""
@@ -24,6 +28,7 @@ _LEAST_VARIANCE = 1e-3
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
+_Numbers = Annotated[list[Number], Field(min_length=1)]
 
 
 class StackFeature(NamedTuple):
@@ -161,12 +166,29 @@ DRAWS = 200
 """Draws of the coefficients behind chances."""
 
 
-@dataclass(frozen=True, eq=False)
-class JudgeStack:
-    """Weights of several judges, as they were fitted to labelled candidates.
+class FeatureRecord(Record):
+    """A column of features."""
 
-    The utility of candidate i is ``u_i = x_i' b`` with features x, see `FeatureScaling`. It is on the scale of a
-    logit, and compares candidates of one prompt only. With draws b_s of the coefficients and the temperature t::
+    judge: str
+    """Empty for a length, which is of no judge."""
+    kind: FeatureKind
+    """The score, the standard deviation of the draws, the width of the stated interval, or the logarithm of the
+    length of the text.
+    """
+    scale: NonNegative
+    """What differences within a prompt are divided by, in the unit of the feature."""
+    coefficient: Number
+    """Weight of the feature on that scale."""
+
+
+class JudgeStack(Record):
+    """A fitted stack.
+
+    Notes
+    -----
+    Weights of several judges, as they were fitted to labelled candidates. The utility of candidate i is
+    ``u_i = x_i' b`` with features x, see `FeatureScaling`. It is on the scale of a logit, and compares candidates of
+    one prompt only. With draws b_s of the coefficients and the temperature t::
 
         P(i is best) = mean_s exp(x_i' b_s / t) / sum_k exp(x_k' b_s / t)
 
@@ -176,29 +198,91 @@ class JudgeStack:
     Examples
     --------
     >>> scaling = FeatureScaling((StackFeature("a", "score"), StackFeature("b", "score")), np.ones(2), np.eye(2))
-    >>> stack = JudgeStack(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
+    >>> stack = JudgeStack.of(scaling, np.array([2.0, 1.0]), np.zeros((2, 2)))
     >>> pool = np.array([[.9, .2], [.4, .3]])
     >>> stack.utilities(pool).tolist(), stack.p_best(pool).round(3).tolist()
     ([0.45, -0.45], [0.711, 0.289])
     """
 
-    scaling: FeatureScaling
-    coefficients: _Floats = field(repr=False)
-    covariance: _Floats = field(repr=False)
-    """Of the coefficients, clustered by prompt."""
-    temperature: float = 1.0
-    """Above 0: calibrates P(best), out of fold."""
-    unit: float = 1.0
-    """Labels per unit of regret."""
-    seed: int = 0
-    """Of the draws."""
-    fallback: str | None = None
+    features: Annotated[list[FeatureRecord], Field(min_length=1)]
+    covariance: Annotated[list[_Numbers], Field(min_length=1)]
+    """Of the features within prompts, on their scales: what gaps are filled by."""
+    coefficient_covariance: Annotated[list[_Numbers], Field(min_length=1)]
+    """Clustered by prompt."""
+    temperature: Positive
+    """Utilities are divided by it before they become chances."""
+    unit: NonNegative
+    """Labels per unit of expected regret."""
+    seed: Count
+    """Of the draws of the coefficients."""
+    fallback: str | None
     """The judge that is taken alone, because cross-validation showed no gain of a stack."""
+    digest: str
+    """Of all of the above: a changed file is refused."""
 
-    @property
-    def features(self) -> tuple[StackFeature, ...]:
-        """What the columns of features are."""
-        return self.scaling.features
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        count = len(self.features)
+        for name in ("covariance", "coefficient_covariance"):
+            rows = getattr(self, name)
+            if len(rows) != count or any(len(row) != count for row in rows):
+                raise ValueError(f"{name} is not {count} by {count}, one row a feature")
+        columns = [(one.judge, one.kind) for one in self.features]
+        if len(set(columns)) < len(columns):
+            raise ValueError("a feature occurs twice")
+        if not any(one.kind == "score" for one in self.features):
+            raise ValueError("no feature is the score of a judge")
+        if self.digest != _digest(self.to_dict()):
+            raise ValueError("the model does not fit its digest: the file was changed after it was written")
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        scaling: FeatureScaling,
+        coefficients: _Floats,
+        covariance: _Floats,
+        *,
+        temperature: float = 1.0,
+        unit: float = 1.0,
+        seed: int = 0,
+        fallback: str | None = None,
+    ) -> JudgeStack:
+        """Return a stack with these coefficients, and their covariance."""
+        columns = zip(scaling.features, scaling.scales.tolist(), coefficients.tolist(), strict=True)
+        values: dict[str, Any] = {
+            "features": [
+                FeatureRecord(judge=feature.judge, kind=feature.kind, scale=scale, coefficient=coefficient)
+                for feature, scale, coefficient in columns
+            ],
+            "covariance": scaling.covariance.tolist(),
+            "coefficient_covariance": covariance.tolist(),
+            "temperature": temperature,
+            "unit": unit,
+            "seed": seed,
+            "fallback": fallback,
+        }
+        plain = {**values, "features": [feature.to_dict() for feature in values["features"]]}
+        return cls(**values, digest=_digest(plain))
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def to_stack(self) -> JudgeStack:
+        """Return itself, as whatever holds a stack returns it."""
+        return self
+
+    @cached_property
+    def scaling(self) -> FeatureScaling:
+        """How features are put on one scale."""
+        features = tuple(StackFeature(feature.judge, feature.kind) for feature in self.features)
+        scales = np.array([feature.scale for feature in self.features], dtype=np.float64)
+        return FeatureScaling(features, scales, np.array(self.covariance, dtype=np.float64))
+
+    @cached_property
+    def coefficients(self) -> _Floats:
+        """Weights of the features."""
+        return np.array([feature.coefficient for feature in self.features], dtype=np.float64)
 
     @cached_property
     def judges(self) -> tuple[str, ...]:
@@ -266,9 +350,25 @@ class JudgeStack:
     def _draws(self) -> _Floats:
         """Coefficients divided by the temperature, shape (features, draws): each draw and its mirror image."""
         rng = np.random.default_rng(self.seed)
-        values, vectors = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
+        covariance = np.array(self.coefficient_covariance, dtype=np.float64)
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         noise = root @ rng.standard_normal((len(self.coefficients), DRAWS // 2))
         both = np.concatenate([noise, -noise], axis=1)
         found: _Floats = (self.coefficients[:, None] + both) / self.temperature
         return found
+
+
+def _digest(values: dict[str, Any]) -> str:
+    digested = {key: value for key, value in values.items() if key != "digest"}
+    # A whole number and the float that equals it are one number, whichever way a reader writes it.
+    text = json.dumps(_plain(digested), sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_plain(held) for held in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

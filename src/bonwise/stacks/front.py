@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
@@ -11,109 +11,27 @@ import numpy as np
 
 from bonwise.auditing.front import audit
 from bonwise.auditing.settings import Settings
-from bonwise.documented import DocumentedResult
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.report.numbers import count, counted
-from bonwise.stacks.chances import ChanceCalibration
 from bonwise.stacks.fitted_stack import FeatureKind, JudgeStack
-from bonwise.stacks.measures import Baseline, StackMeasures
-from bonwise.stacks.out_of_fold import JudgeWorth, Smaller, StackFigures
-from bonwise.stacks.procedure import Deal, Paths, Trained, deal, train
-from bonwise.stacks.result import StackDocument, read_stack
-from bonwise.stacks.stack_scores import STACK, with_judge, with_stack
-from bonwise.stacks.stack_table import StackTable, stack_table
-from bonwise.stats.estimate import Estimate
+from bonwise.stacks.measures import StackMeasures
+from bonwise.stacks.procedure import Paths, deal, train
+from bonwise.stacks.result import STACK, StackFit, read_stack
+from bonwise.stacks.stack_table import StackTable, stack_table, with_stack
 from bonwise.table.checks import CONFIDENCE, SEED, check_number, names_of
 from bonwise.table.label_design import LabelDesign
 from bonwise.table.opening import ScoreSource, open_scores, open_table
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
 
-__all__ = ["AppliedStack", "StackFit", "StackSource", "apply_stack", "audit_stack", "fit_stack"]
+__all__ = ["AppliedStack", "StackSource", "apply_stack", "audit_stack", "fit_stack"]
 
 _MOST = 1e12
 """The highest price of a call, in any currency."""
-
-
-@dataclass(frozen=True, eq=False)
-class StackFit(DocumentedResult):
-    """A fitted stack and its report."""
-
-    stack: JudgeStack
-    """What applies it."""
-    laid: StackTable = field(repr=False)
-    """What it was fitted to."""
-    audit: Audit | None = field(repr=False)
-    """Of each judge on the same labels; None where too few prompts are labelled whole."""
-    figures: StackFigures = field(repr=False)
-    """Of the stack and of the best judge, out of fold."""
-    worth: Mapping[str, JudgeWorth] = field(repr=False)
-    """What is lost without each judge; empty where the stack falls back."""
-    smaller: tuple[Smaller, ...] = field(repr=False)
-    """Stacks of fewer and fewer judges."""
-    baselines: Mapping[str, Baseline] = field(repr=False)
-    calibration: ChanceCalibration = field(repr=False)
-    trained: Trained = field(repr=False)
-    """On all labelled prompts."""
-    deal: Deal = field(repr=False)
-    ridge: float = field(repr=False)
-    """That was chosen."""
-    prices: Mapping[str, float] = field(default_factory=dict, repr=False)
-    """Of a call, by judge; empty where none were given."""
-    specs: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The texts that make judges whose names do not."""
-    exclude: tuple[str, ...] = ()
-    """Candidates left out."""
-    confidence: float = CONFIDENCE
-    seed: int = SEED
-
-    def __repr__(self) -> str:
-        what = f"falls back to {self.stack.fallback!r}" if self.stack.fallback else f"{len(self.stack.judges)} judges"
-        return f"<StackFit: {what}, {len(self.figures.whole.utilities[0])} labels>"
-
-    def __getitem__(self, metric: str) -> Estimate:
-        """Return a metric of the stack, out of fold."""
-        return self.figures.metrics[metric]
-
-    def document(self) -> StackDocument:
-        """Return the document of schema ``bonwise.stack/1``, which also applies the stack."""
-        from bonwise.stacks.measures import stack_document
-
-        return stack_document(self)
-
-    def to_stack(self) -> JudgeStack:
-        """Return what applies the stack."""
-        return self.stack
-
-    def save(self, path: str | Path) -> None:
-        """Write the document, which ``bonwise.Stack`` and ``--judge stack:FILE`` read."""
-        write_whole(Path(path), self.document().to_json())
-
-    def scores(self, name: str = STACK) -> ScoreTable:
-        """Return the table with the stack as a further judge.
-
-        A prompt that the stack was fitted to is scored by the fit to the other folds; any other prompt by the stack
-        itself. So the scores can be audited on the labels that the stack was fitted to.
-
-        Parameters
-        ----------
-        name : str
-            What the stack is called as a judge.
-        """
-        laid = self.laid
-        own = np.zeros(laid.standardised.shape[1])
-        for one, coefficient in zip(self.stack.features, self.stack.coefficients, strict=True):
-            own[laid.scaling.features.index(one)] = coefficient
-        by_prompt = np.tile(own, (len(laid.panel.sizes), 1))
-        by_prompt[laid.prompts] = self.figures.whole.trained.coefficients[self.deal.folds[0][self.deal.parts]]
-        utilities = np.einsum("cf,cf->c", laid.standardised, np.repeat(by_prompt, laid.panel.sizes, axis=0))
-        scored = (~np.isnan(laid.values[:, list(laid.own)])).any(axis=1)
-        return with_judge(laid.table, laid.panel, np.where(scored, utilities, np.nan), name)
 
 
 @opens_a_table
@@ -169,7 +87,7 @@ def fit_stack(
     >>> judges = [cells.assign(judge=name, judge_score=label + rng.normal(size=240), oracle_label=label)
     ...           for name in ("first", "second")]
     >>> found = bw.fit_stack(pd.concat(judges))
-    >>> found["recovery"].n, found.stack.judges
+    >>> found["recovery"].n, found.model.judges
     (80, ('first', 'second'))
     """
     options = ReadingOptions.of(fit_stack, reading)
@@ -181,26 +99,8 @@ def fit_stack(
     dealt = deal(len(pools.sizes), pools.clusters, seed=seed)
     paths = Paths.of(pools, dealt, seed=seed)
     trained = train(pools, paths, dealt, np.ones((1, dealt.count), dtype=bool))
-    measured = StackMeasures(laid, pools, paths, dealt, trained, settings)
-    worth, smaller = measured.worth()
-    return StackFit(
-        measured.stack(),
-        laid,
-        None if measured.too_few else _audited(table, settings),
-        measured.figures,
-        worth,
-        smaller,
-        measured.baselines(),
-        measured.calibration,
-        trained,
-        dealt,
-        paths.stack.ridges[trained.ridges[0, 0]],
-        checked,
-        _specs(specs or {}, laid),
-        options.exclude,
-        confidence,
-        seed,
-    )
+    measured = StackMeasures(laid, pools, paths, dealt, trained, settings, checked)
+    return measured.fit(None if measured.too_few else _audited(table, settings), _specs(specs or {}, laid))
 
 
 def _audited(table: ScoreTable, settings: Settings) -> Audit:
@@ -241,15 +141,15 @@ def _refuse_strangers(what: str, given: Mapping[str, object], laid: StackTable) 
 
 
 class HoldsStack(Protocol):
-    """Something that applies a stack, such as a fit or its document."""
+    """Something that applies a stack, such as a fit."""
 
     def to_stack(self) -> JudgeStack:
         """Return what applies the stack."""
         ...
 
 
-StackSource = str | Path | HoldsStack | JudgeStack
-"""A stack: the path of a file that ``bonwise stack fit --out`` wrote, a fit, its document, or a `JudgeStack`."""
+StackSource = str | Path | HoldsStack
+"""A stack: the path of a file that ``bonwise stack fit --out`` wrote, a fit, or a `JudgeStack`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +196,7 @@ def apply_stack(
     ----------
     source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Scores of the judges of the stack; labels are not needed.
-    stack : str, pathlib.Path, StackFit, StackDocument or JudgeStack
+    stack : str, pathlib.Path, StackFit or JudgeStack
     name : str
         What the stack is called as a judge.
     **reading
@@ -314,10 +214,10 @@ def apply_stack(
     options = ReadingOptions.of(apply_stack, reading)
     labelled = options.labels is not None or options.oracle is not None
     table = open_table(source, options) if labelled else open_scores(source, options)
-    document = _opened(stack)
-    found, lacking = with_stack(table, document.to_stack(), name=name, exclude=options.exclude, shape=options.shape)
-    seen = document.fitted([str(one) for one in table.prompts]) if isinstance(document, StackDocument) else 0
-    return AppliedStack(found, lacking, seen)
+    held = read_stack(stack) if isinstance(stack, str | Path) else stack
+    scored, lacking = with_stack(table, held.to_stack(), name=name, exclude=options.exclude, shape=options.shape)
+    seen = held.fitted([str(prompt) for prompt in table.prompts]) if isinstance(held, StackFit) else 0
+    return AppliedStack(scored, lacking, seen)
 
 
 @opens_a_table
@@ -337,7 +237,7 @@ def audit_stack(
     ----------
     source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
         Scores of the judges of the stack, with labels.
-    stack : str, pathlib.Path, StackFit, StackDocument or JudgeStack
+    stack : str, pathlib.Path, StackFit or JudgeStack
     name : str
         What the stack is called as a judge.
     design : str, pathlib.Path or LabelDesign, optional
@@ -368,17 +268,3 @@ def audit_stack(
         )
     kept: dict[str, Any] = {"exclude": options.exclude, "shape": options.shape}
     return audit(found.table, design=design, confidence=confidence, seed=seed, **kept)
-
-
-def _opened(stack: StackSource) -> HoldsStack:
-    if isinstance(stack, str | Path):
-        return read_stack(stack)
-    return _BareStack(stack) if isinstance(stack, JudgeStack) else stack
-
-
-@dataclass(frozen=True, eq=False)
-class _BareStack:
-    stack: JudgeStack
-
-    def to_stack(self) -> JudgeStack:
-        return self.stack

@@ -27,7 +27,7 @@ from bonwise.judges.calling import as_judge, asked, calls_of, checked, concluded
 from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
 from bonwise.judges.registry import Spec, judge_from_spec, read_spec
 from bonwise.printable import listed, quoted
-from bonwise.stacks.fitted_stack import JudgeStack, StackFeature
+from bonwise.stacks.fitted_stack import FeatureRecord, JudgeStack
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
     bonwise.errors.UsageError
         Nothing that holds a stack.
     """
-    if isinstance(source, JudgeStack):
-        return source, {}
     if isinstance(source, str | Path) and str(source):
         # A stack that was made in Python needs no documents.
         from bonwise.stacks.result import read_stack_model  # noqa: PLC0415
@@ -278,7 +276,7 @@ class Stack:
 
     Parameters
     ----------
-    stack : str, pathlib.Path, StackFit, StackDocument or JudgeStack
+    stack : str, pathlib.Path, StackFit or JudgeStack
         The file that ``bonwise stack fit --out`` wrote, or what holds a stack.
     judges : mapping of str to Judge, str, callable or None, optional
         The judges by their names in the stack; None leaves one out. Of a name that is not given here, the text that
@@ -297,10 +295,10 @@ class Stack:
 
     Examples
     --------
-    >>> from bonwise.stacks.fitted_stack import FeatureScaling
+    >>> from bonwise.stacks.fitted_stack import FeatureScaling, StackFeature
     >>> features = StackFeature("longer", "score"), StackFeature("local:length", "score")
     >>> judge = Stack(
-    ...     JudgeStack(FeatureScaling(features, np.ones(2), np.eye(2)), np.array([1.0, 0.0]), np.zeros((2, 2))),
+    ...     JudgeStack.of(FeatureScaling(features, np.ones(2), np.eye(2)), np.array([1.0, 0.0]), np.zeros((2, 2))),
     ...     judges={"longer": lambda prompt, text: len(text)})
     >>> [round(one.value, 3) for one in judge.judge("Say hi", ["hi", "hello"])]
     [-1.5, 1.5]
@@ -353,13 +351,12 @@ class Stack:
     def version(self) -> str:
         """The weights, and the versions of all judges."""
         stack = self.weights
-        said = hashlib.blake2b(digest_size=8)
-        for values in (stack.coefficients, stack.scaling.scales, stack.scaling.covariance, stack.covariance):
-            said.update(np.ascontiguousarray(values, dtype=np.float64).tobytes())
-        said.update(
-            repr((stack.features, stack.temperature, stack.unit, stack.seed)).encode("utf-8", "backslashreplace")
-        )
-        return f"stack{VERSION} {said.hexdigest()} " + " ".join(one.version for one in self.parts)
+        scaling, digest = stack.scaling, hashlib.blake2b(digest_size=8)
+        for values in (stack.coefficients, scaling.scales, scaling.covariance, stack.coefficient_covariance):
+            digest.update(np.ascontiguousarray(values, dtype=np.float64).tobytes())
+        settings = scaling.features, float(stack.temperature), float(stack.unit), stack.seed
+        digest.update(repr(settings).encode("utf-8", "backslashreplace"))
+        return f"stack{VERSION} {digest.hexdigest()} " + " ".join(one.version for one in self.parts)
 
     @property
     def parts(self) -> tuple[Judge, ...]:
@@ -458,7 +455,7 @@ class Stack:
         return [_verdict(names, left_out, its, *figures) for *figures, its in rows]
 
 
-def _value(feature: StackFeature, text: str, verdict: Verdict | None) -> float:
+def _value(feature: FeatureRecord, text: str, verdict: Verdict | None) -> float:
     """Return a feature of one candidate, NaN where there is none."""
     if feature.kind == "length":
         return math.log(max(len(text), 1))

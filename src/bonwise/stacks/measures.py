@@ -1,18 +1,16 @@
-"""What is measured of a stack.
-
-Figures out of fold, calibration, what each judge is worth, other rules; and its document.
-"""
+"""What is measured of a stack: figures out of fold, calibration, what each judge is worth, other rules."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.auditing.front import Audit
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
@@ -23,21 +21,18 @@ from bonwise.stacks.out_of_fold import (
     COMPARED,
     KEEPS,
     METRICS,
-    JudgeWorth,
-    Smaller,
     StackFigures,
     stack_figures,
     worth_of_judges,
 )
 from bonwise.stacks.procedure import FOLDS, Deal, Paths, StackPools, Trained
 from bonwise.stacks.result import (
-    CalibrationTenth,
     JudgeWorthRecord,
+    ScoredTable,
     SmallerStack,
     StackBaseline,
     StackCalibration,
-    StackDocument,
-    StackModelRecord,
+    StackFit,
     StackSettings,
     prompt_digest,
 )
@@ -49,22 +44,9 @@ from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
 from bonwise.table.cell_scores import cell_repeats
 from bonwise.table.panel import lay_out
 
-if TYPE_CHECKING:
-    from bonwise.stacks.front import StackFit
-
-__all__ = ["BASELINES", "Baseline", "StackMeasures", "baselines", "stack_document"]
+__all__ = ["BASELINES", "StackMeasures", "baselines"]
 
 _MOST_CLASSES, _CLASSES = 10, 5
-
-
-@dataclass(frozen=True, eq=False)
-class Baseline:
-    """Picks by another rule."""
-
-    metrics: Mapping[str, Estimate] = field(repr=False)
-    """Gain and recovery, out of fold where the rule is fitted."""
-    difference: Mapping[str, Estimate] = field(repr=False)
-    """Of gain and recovery: the stack less this rule, paired by prompt."""
 
 
 def mean_of_z_scores(pools: StackPools, _: Deal) -> Floats:
@@ -122,7 +104,7 @@ BASELINES: Mapping[str, Callable[[StackPools, Deal], Floats]] = {
 """Rules by name."""
 
 
-def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) -> dict[str, Baseline]:
+def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) -> dict[str, StackBaseline]:
     """Compare the stack with every rule, on the same prompts.
 
     Parameters
@@ -134,11 +116,14 @@ def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) 
         Sums of the stack, out of fold.
     rule : IntervalRule
     """
-    compared = [one for one in METRICS if one.name in COMPARED]
+    compared = [metric for metric in METRICS if metric.name in COMPARED]
     found = {}
     for name, scores_of in BASELINES.items():
         sums = prompt_sums(scores_of(pools, deal), pools.labels, pools.sizes)
-        found[name] = Baseline(estimate(compared, sums, rule), difference(compared, whole, sums, rule))
+        found[name] = StackBaseline(
+            metrics=estimate_records(estimate(compared, sums, rule)),
+            difference=estimate_records(difference(compared, whole, sums, rule)),
+        )
     return found
 
 
@@ -158,13 +143,22 @@ class StackMeasures:
     trained : Trained
         On all labelled prompts.
     settings : Settings
+    prices : mapping of str to float
+        Of a call, by judge; empty where none were given.
     """
 
     def __init__(
-        self, laid: StackTable, pools: StackPools, paths: Paths, deal: Deal, trained: Trained, settings: Settings
+        self,
+        laid: StackTable,
+        pools: StackPools,
+        paths: Paths,
+        deal: Deal,
+        trained: Trained,
+        settings: Settings,
+        prices: Mapping[str, float],
     ) -> None:
         self._laid, self._pools, self._paths, self._deal = laid, pools, paths, deal
-        self._trained, self._settings = trained, settings
+        self._trained, self._settings, self._prices = trained, settings, prices
         self.figures = stack_figures(pools, paths, deal, self._counted, self._rule)
         if self.too_few:
             self.figures = _without_figures(self.figures, self.too_few)
@@ -202,7 +196,7 @@ class StackMeasures:
         quality = quality_out_of_fold(pools, self._paths, deal, trained, draws=DRAWS, seed=self._settings.seed)
         return calibrated(quality, pools.labels, pools.sizes)
 
-    def baselines(self) -> dict[str, Baseline]:
+    def baselines(self) -> dict[str, StackBaseline]:
         """Compare the stack with other rules, on the prompts that are labelled whole."""
         if self.too_few:
             return {}
@@ -210,10 +204,10 @@ class StackMeasures:
         deal = replace(self._deal, parts=self._deal.parts[self._counted])
         return baselines(pools, deal, self.figures.whole.sums(self._pools)[:, self._counted], self._rule)
 
-    def worth(self) -> tuple[dict[str, JudgeWorth], tuple[Smaller, ...]]:
+    def worth(self) -> tuple[dict[str, JudgeWorthRecord], list[SmallerStack]]:
         """Leave judges out; nothing where the stack takes one judge alone anyway."""
         if self.too_few or self._trained.falls_back[0]:
-            return {}, ()
+            return {}, []
         singles, smaller = worth_of_judges(
             self._pools,
             self._paths,
@@ -223,7 +217,37 @@ class StackMeasures:
             self._rule,
             self._laid.owners,
         )
-        return dict(zip(self._laid.judges, singles, strict=True)), tuple(smaller)
+        names = self._laid.judges
+        worth = {
+            judge: JudgeWorthRecord(
+                loss=EstimateRecord.of(single.loss), recovery=_number(single.recovery), **self._shares([judge])
+            )
+            for judge, single in zip(names, singles, strict=True)
+        }
+        return worth, [self._smaller([names[at] for at in stack.judges], stack.recovery) for stack in smaller]
+
+    def _smaller(self, judges: list[str], recovery: float) -> SmallerStack:
+        return SmallerStack(judges=judges, recovery=_number(recovery), **self._shares(judges))
+
+    def _shares(self, judges: Sequence[str]) -> dict[str, float]:
+        """Return which part of the calls, and of the cost where prices are known, some judges take."""
+        calls, prices = self._calls, self._prices
+        shares = {"calls": sum(calls[judge] for judge in judges) / sum(calls.values())}
+        costs = {judge: calls[judge] * prices[judge] for judge in calls} if prices else {}
+        if sum(costs.values()) > 0:
+            shares["cost"] = sum(costs[judge] for judge in judges) / sum(costs.values())
+        return {name: min(value, 1.0) for name, value in shares.items()}
+
+    @cached_property
+    def _calls(self) -> dict[str, float]:
+        """How many scores each judge gave a candidate on average: several where it was asked again."""
+        table = self._laid.table
+        panels = {panel.judge: panel for panel in lay_out(table, complete=False)}
+        repeats = {judge: cell_repeats(table, panels[judge]).draws for judge in self._laid.judges}
+        return {
+            judge: 1.0 if draws is None else float(np.mean((~np.isnan(draws)).sum(axis=1)))
+            for judge, draws in repeats.items()
+        }
 
     def stack(self) -> JudgeStack:
         """Return what applies the fit to all labelled prompts."""
@@ -238,10 +262,84 @@ class StackMeasures:
                 (scaling.features[own[0]],), scaling.scales[own], scaling.covariance[np.ix_(own, own)]
             )
             coefficients, covariance = coefficients[own], covariance[np.ix_(own, own)]
-        found = self.calibration
-        return JudgeStack(
-            scaling, coefficients, covariance, found.temperature, found.unit, self._settings.seed, fallback
+        return JudgeStack.of(
+            scaling,
+            coefficients,
+            covariance,
+            temperature=self.calibration.temperature,
+            unit=self.calibration.unit,
+            seed=int(self._settings.seed),
+            fallback=fallback,
         )
+
+    def fit(self, audit: Audit | None, specs: Mapping[str, str]) -> StackFit:
+        """Return the fit.
+
+        Parameters
+        ----------
+        audit : Audit, optional
+            Of each judge on the same labels; None where too few prompts are labelled whole.
+        specs : mapping of str to str
+            The texts that make judges whose names do not.
+        """
+        laid, figures = self._laid, self.figures
+        worth, smaller = self.worth()
+        judges = {} if audit is None else audit.judges
+        not_audited = {} if audit is None else audit.not_audited
+        choice = {} if audit is None else dict(audit.choice)
+        model = self.stack()
+        gap = self.calibration.largest_gap
+        return StackFit(
+            source=laid.table.source,
+            prompts=int(laid.whole.sum()),
+            fitted_prompts=int(laid.prompts.sum()),
+            fitted_labels=int(laid.labelled.sum()),
+            metrics=estimate_records(figures.metrics),
+            judges={name: judge.metrics for name, judge in judges.items()},
+            best_judge=choice["recovery"].best[0] if "recovery" in choice else None,
+            best_out_of_fold=estimate_records(figures.best),
+            difference=estimate_records(figures.difference),
+            fallback=model.fallback,
+            baselines=self.baselines(),
+            worth=worth,
+            smaller=smaller,
+            smallest=_smallest(smaller),
+            left_out={**laid.left_out, **not_audited},
+            missing=dict(laid.missing),
+            calibration=StackCalibration(tenths=self.calibration.tenths, largest_gap=_number(gap)),
+            fitted_to=sorted(prompt_digest(str(prompt)) for prompt in laid.panel.prompt_ids[laid.prompts]),
+            model=model,
+            settings=self._stated(),
+            **given(choice=choice or None, specs=dict(specs) or None),
+        ).computed_from(ScoredTable(laid.table, laid.panel, self._utilities(model)))
+
+    def _stated(self) -> StackSettings:
+        laid, deal, settings = self._laid, self._deal, self._settings
+        kinds = dict.fromkeys(feature.kind for feature in laid.scaling.features if feature.kind != "score")
+        return StackSettings(
+            confidence=settings.confidence,
+            seed=int(settings.seed),
+            further_features=list(kinds),
+            folds=min(FOLDS, deal.count),
+            partitions=len(deal.folds),
+            groups=int(deal.groups.max()) + 1,
+            ridge=float(self._paths.stack.ridges[self._trained.ridges[0, 0]]),
+            exclude=list(settings.exclude),
+            shape=laid.panel.shape,
+            version=release(),
+        )
+
+    def _utilities(self, stack: JudgeStack) -> Floats:
+        """Return the utility of each cell, out of fold where the stack was fitted to the prompt."""
+        laid = self._laid
+        own = np.zeros(laid.standardised.shape[1])
+        for feature, coefficient in zip(stack.scaling.features, stack.coefficients, strict=True):
+            own[laid.scaling.features.index(feature)] = coefficient
+        by_prompt = np.tile(own, (len(laid.panel.sizes), 1))
+        by_prompt[laid.prompts] = self.figures.whole.trained.coefficients[self._deal.folds[0][self._deal.parts]]
+        utilities = np.einsum("cf,cf->c", laid.standardised, np.repeat(by_prompt, laid.panel.sizes, axis=0))
+        scored = (~np.isnan(laid.values[:, list(laid.own)])).any(axis=1)
+        return np.where(scored, utilities, np.nan)
 
 
 def _without_figures(figures: StackFigures, reason: str) -> StackFigures:
@@ -253,108 +351,13 @@ def _without_figures(figures: StackFigures, reason: str) -> StackFigures:
     return StackFigures(none_of(figures.metrics), none_of(figures.best), none_of(figures.difference), figures.whole)
 
 
-def stack_document(fit: StackFit) -> StackDocument:
-    """Return the document of schema ``bonwise.stack/1``."""
-    laid, figures, calls = fit.laid, fit.figures, _calls(fit)
-    smaller = [_smaller(fit, calls, one) for one in fit.smaller]
-    judges = {} if fit.audit is None else fit.audit.judges
-    not_audited = {} if fit.audit is None else fit.audit.not_audited
-    choice = {} if fit.audit is None else dict(fit.audit.choice)
-    return StackDocument(
-        source=laid.table.source,
-        prompts=int(laid.whole.sum()),
-        fitted_prompts=int(laid.prompts.sum()),
-        fitted_labels=int(laid.labelled.sum()),
-        metrics=estimate_records(figures.metrics),
-        judges={name: judge.metrics for name, judge in judges.items()},
-        best_judge=choice["recovery"].best[0] if "recovery" in choice else None,
-        best_out_of_fold=estimate_records(figures.best),
-        difference=estimate_records(figures.difference),
-        fallback=fit.stack.fallback,
-        baselines={
-            name: StackBaseline(metrics=estimate_records(one.metrics), difference=estimate_records(one.difference))
-            for name, one in fit.baselines.items()
-        },
-        worth=_worth(fit, calls),
-        smaller=smaller,
-        smallest=_smallest(smaller),
-        left_out={**laid.left_out, **not_audited},
-        missing=dict(laid.missing),
-        calibration=_calibration(fit),
-        fitted_to=sorted(prompt_digest(str(one)) for one in laid.panel.prompt_ids[laid.prompts]),
-        model=StackModelRecord.of(fit.stack),
-        settings=_settings(fit),
-        **given(choice=choice or None, specs=dict(fit.specs) or None),
-    )
-
-
-def _settings(fit: StackFit) -> StackSettings:
-    laid = fit.laid
-    return StackSettings(
-        confidence=fit.confidence,
-        seed=fit.seed,
-        further_features=list(dict.fromkeys(one.kind for one in laid.scaling.features if one.kind != "score")),
-        folds=min(FOLDS, fit.deal.count),
-        partitions=len(fit.deal.folds),
-        groups=int(fit.deal.groups.max()) + 1,
-        ridge=float(fit.ridge),
-        exclude=list(fit.exclude),
-        shape=laid.panel.shape,
-        version=release(),
-    )
-
-
-def _calibration(fit: StackFit) -> StackCalibration:
-    gap = fit.calibration.largest_gap
-    tenths = [
-        CalibrationTenth(
-            low=one.low, high=one.high, predicted=one.predicted, observed=one.observed, candidates=one.candidates
-        )
-        for one in fit.calibration.bins
-    ]
-    return StackCalibration(tenths=tenths, largest_gap=gap if math.isfinite(gap) else None)
-
-
-def _calls(fit: StackFit) -> dict[str, float]:
-    """Return how many scores each judge gave a candidate on average: several where it was asked again."""
-    laid, table = fit.laid, fit.laid.table
-    panels = {one.judge: one for one in lay_out(table, complete=False)}
-    found = {}
-    for judge in laid.judges:
-        draws = cell_repeats(table, panels[judge]).draws
-        found[judge] = 1.0 if draws is None else float(np.mean((~np.isnan(draws)).sum(axis=1)))
-    return found
-
-
-def _shares(fit: StackFit, calls: Mapping[str, float], judges: Sequence[str]) -> dict[str, float]:
-    """Return which part of the calls, and of the cost where prices are known, some judges take."""
-    found = {"calls": sum(calls[one] for one in judges) / sum(calls.values())}
-    costs = {judge: calls[judge] * fit.prices[judge] for judge in calls} if fit.prices else {}
-    if sum(costs.values()) > 0:
-        found["cost"] = sum(costs[one] for one in judges) / sum(costs.values())
-    return {name: min(value, 1.0) for name, value in found.items()}
-
-
-def _worth(fit: StackFit, calls: Mapping[str, float]) -> dict[str, JudgeWorthRecord]:
-    return {
-        judge: JudgeWorthRecord(
-            loss=EstimateRecord.of(one.loss), recovery=_number(one.recovery), **_shares(fit, calls, [judge])
-        )
-        for judge, one in fit.worth.items()
-    }
-
-
-def _smaller(fit: StackFit, calls: Mapping[str, float], one: Smaller) -> SmallerStack:
-    names = [fit.laid.judges[at] for at in one.judges]
-    return SmallerStack(judges=names, recovery=_number(one.recovery), **_shares(fit, calls, names))
-
-
 def _smallest(smaller: Sequence[SmallerStack]) -> SmallerStack | None:
     """Return the stack of the fewest judges that keeps most of the recovery of all of them."""
     if not smaller or smaller[0].recovery is None or smaller[0].recovery <= 0:
         return None
-    enough = [one for one in smaller if one.recovery is not None and one.recovery >= KEEPS * smaller[0].recovery]
-    return min(enough, key=lambda one: len(one.judges))
+    least = KEEPS * smaller[0].recovery
+    enough = [stack for stack in smaller if stack.recovery is not None and stack.recovery >= least]
+    return min(enough, key=lambda stack: len(stack.judges))
 
 
 def _number(value: float) -> float | None:

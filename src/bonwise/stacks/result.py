@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
 from bonwise.auditing.result import ChoiceRecord
 from bonwise.errors import FileError
@@ -20,26 +19,31 @@ from bonwise.results import (
     Count,
     Document,
     FrameRow,
-    NonNegative,
     NotBlank,
     Number,
     Positive,
     Record,
     Share,
 )
-from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
+from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal
+from bonwise.table.writing import write_whole
+
+if TYPE_CHECKING:
+    from bonwise.stats.sums import Floats
+    from bonwise.table.panel import Panel
+    from bonwise.table.score_table import ScoreTable
 
 __all__ = [
+    "STACK",
     "STACK_HINT",
     "CalibrationTenth",
-    "FeatureRecord",
     "JudgeWorthRecord",
+    "ScoredTable",
     "SmallerStack",
     "StackBaseline",
     "StackCalibration",
-    "StackDocument",
-    "StackModelRecord",
+    "StackFit",
     "StackSettings",
     "prompt_digest",
     "read_stack",
@@ -48,102 +52,16 @@ __all__ = [
 
 SCHEMA = "bonwise.stack/1"
 
+STACK = "stack"
+"""What a stack is called as a judge of a table."""
+
 STACK_HINT = "make one with bonwise stack fit SCORES --out stack.json"
-
-_Numbers = Annotated[list[Number], Field(min_length=1)]
-
-
-class FeatureRecord(Record):
-    """A column of features."""
-
-    judge: str
-    """Empty for a length, which is of no judge."""
-    kind: Literal["score", "spread", "width", "length"]
-    """The score, the standard deviation of the draws, the width of the stated interval, or the logarithm of the
-    length of the text.
-    """
-    scale: NonNegative
-    """What differences within a prompt are divided by, in the unit of the feature."""
-    coefficient: Number
-    """Weight of the feature on that scale."""
-
-
-class StackModelRecord(Record):
-    """A fitted stack."""
-
-    features: Annotated[list[FeatureRecord], Field(min_length=1)]
-    covariance: Annotated[list[_Numbers], Field(min_length=1)]
-    """Of the features within prompts, on their scales: what gaps are filled by."""
-    coefficient_covariance: Annotated[list[_Numbers], Field(min_length=1)]
-    """Clustered by prompt."""
-    temperature: Positive
-    """Utilities are divided by it before they become chances."""
-    unit: NonNegative
-    """Labels per unit of expected regret."""
-    seed: Count
-    """Of the draws of the coefficients."""
-    fallback: str | None
-    """The judge that is taken alone, because cross-validation showed no gain of a stack."""
-    digest: str
-    """Of all of the above: a changed file is refused."""
-
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
-        count = len(self.features)
-        for name in ("covariance", "coefficient_covariance"):
-            rows = getattr(self, name)
-            if len(rows) != count or any(len(row) != count for row in rows):
-                raise ValueError(f"{name} is not {count} by {count}, one row a feature")
-        columns = [(one.judge, one.kind) for one in self.features]
-        if len(set(columns)) < len(columns):
-            raise ValueError("a feature occurs twice")
-        if not any(one.kind == "score" for one in self.features):
-            raise ValueError("no feature is the score of a judge")
-        if self.digest != _digest(self.to_dict()):
-            raise ValueError("the model does not fit its digest: the file was changed after it was written")
-        return self
-
-    @classmethod
-    def of(cls, stack: JudgeStack) -> StackModelRecord:
-        """Return the record of a stack."""
-        features = [
-            FeatureRecord(judge=one.judge, kind=one.kind, scale=float(scale), coefficient=float(coefficient))
-            for one, scale, coefficient in zip(stack.features, stack.scaling.scales, stack.coefficients, strict=True)
-        ]
-        values: dict[str, Any] = {
-            "features": features,
-            "covariance": stack.scaling.covariance.tolist(),
-            "coefficient_covariance": stack.covariance.tolist(),
-            "temperature": stack.temperature,
-            "unit": stack.unit,
-            "seed": stack.seed,
-            "fallback": stack.fallback,
-        }
-        plain = {**values, "features": [one.to_dict() for one in features]}
-        return cls(**values, digest=_digest(plain))
-
-    def to_stack(self) -> JudgeStack:
-        """Return the stack."""
-        scaling = FeatureScaling(
-            tuple(StackFeature(one.judge, one.kind) for one in self.features),
-            np.array([one.scale for one in self.features], dtype=np.float64),
-            np.array(self.covariance, dtype=np.float64),
-        )
-        return JudgeStack(
-            scaling,
-            np.array([one.coefficient for one in self.features], dtype=np.float64),
-            np.array(self.coefficient_covariance, dtype=np.float64),
-            float(self.temperature),
-            float(self.unit),
-            self.seed,
-            self.fallback,
-        )
 
 
 class _StackFile(Record):
     """The part of a document that applies the stack."""
 
-    model: StackModelRecord
+    model: JudgeStack
     specs: dict[str, str] | None = None
 
 
@@ -166,30 +84,15 @@ def read_stack_model(path: str | Path) -> tuple[JudgeStack, Mapping[str, str]]:
         The file cannot be read, is another document, or its model was changed after it was written.
     """
     file = Path(path)
-    found = json_object(file, STACK_HINT)
-    if found.get("schema") != SCHEMA:
+    whole = json_object(file, STACK_HINT)
+    if whole.get("schema") != SCHEMA:
         raise FileError(f"{file}: not a document of schema {SCHEMA}", hint=STACK_HINT)
-    told: dict[str, Any] = {key: found[key] for key in ("model", "specs") if key in found}
+    part: dict[str, Any] = {key: whole[key] for key in ("model", "specs") if key in whole}
     try:
-        read = _StackFile.model_validate(told)
+        read = _StackFile.model_validate(part)
     except ValidationError as error:
-        raise FileError(f"{file}: {refusal(error, told)}", hint=STACK_HINT) from None
-    return read.model.to_stack(), read.specs or {}
-
-
-def _digest(values: dict[str, Any]) -> str:
-    told = {key: value for key, value in values.items() if key != "digest"}
-    # A whole number and the float that equals it are one number, whichever way a reader writes it.
-    text = json.dumps(_plain(told), sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        raise FileError(f"{file}: {refusal(error, part)}", hint=STACK_HINT) from None
+    return read.model, read.specs or {}
 
 
 Metrics = dict[str, EstimateRecord]
@@ -277,7 +180,20 @@ class StackSettings(Record):
     """Of bonwise."""
 
 
-class StackDocument(Document):
+@dataclass(frozen=True, eq=False)
+class ScoredTable:
+    """The table that a stack was fitted to, with its scores there."""
+
+    table: ScoreTable
+    panel: Panel
+    """The cells of the table."""
+    utilities: Floats
+    """Of a prompt that the stack was fitted to by the fit to the other folds, of any other prompt by the stack
+    itself; NaN of a cell without a score.
+    """
+
+
+class StackFit(Document):
     """A stack of judges, fitted to labelled candidates, and what it is worth on prompts it was not fitted to."""
 
     schema_: Literal["bonwise.stack/1"] = Field(default="bonwise.stack/1", alias="schema")
@@ -319,15 +235,43 @@ class StackDocument(Document):
     """Digests of the ids of the prompts that the stack was fitted to."""
     specs: dict[str, str] | None = None
     """The texts that make judges whose names do not, such as ``pointwise:openai/gpt-5-mini``."""
-    model: StackModelRecord
+    model: JudgeStack
     """What applies the stack."""
     settings: StackSettings
 
     frame_columns = ("who", "metric", "estimate", "low", "high", "se", "n")
 
+    def __repr__(self) -> str:
+        what = f"falls back to {self.fallback!r}" if self.fallback else f"{len(self.model.judges)} judges"
+        return f"<StackFit: {what}, {self.fitted_labels} labels>"
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a metric of the stack, out of fold; of any other name the value of the JSON key."""
+        return self.metrics[key] if key in self.metrics else super().__getitem__(key)
+
     def to_stack(self) -> JudgeStack:
         """Return what applies the stack."""
-        return self.model.to_stack()
+        return self.model
+
+    def save(self, path: str | Path) -> None:
+        """Write the document, which ``bonwise.Stack`` and ``--judge stack:FILE`` read."""
+        write_whole(Path(path), self.to_json())
+
+    def scores(self, name: str = STACK) -> ScoreTable:
+        """Return the table with the stack as a further judge.
+
+        A prompt that the stack was fitted to is scored by the fit to the other folds; any other prompt by the stack
+        itself. So the scores can be audited on the labels that the stack was fitted to.
+
+        Parameters
+        ----------
+        name : str
+            What the stack is called as a judge.
+        """
+        from bonwise.stacks.stack_table import with_judge  # noqa: PLC0415 - a stack is loaded without pandas
+
+        scored: ScoredTable = self.source_of("scores()")
+        return with_judge(scored.table, scored.panel, scored.utilities, name)
 
     def fitted(self, prompt_ids: list[str]) -> int:
         """Count the prompts that the stack was fitted to.
@@ -337,7 +281,7 @@ class StackDocument(Document):
         prompt_ids : list of str
         """
         known = set(self.fitted_to)
-        return sum(prompt_digest(one) in known for one in prompt_ids)
+        return sum(prompt_digest(prompt) in known for prompt in prompt_ids)
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield a row for each metric of the stack, of each judge and of each baseline."""
@@ -345,11 +289,11 @@ class StackDocument(Document):
             "stack": self.metrics,
             "best judge": self.best_out_of_fold,
             **self.judges,
-            **{name: one.metrics for name, one in self.baselines.items()},
+            **{name: rule.metrics for name, rule in self.baselines.items()},
         }
         for who, metrics in everyone.items():
-            for name, found in metrics.items():
-                figures = {key: getattr(found, key) for key in ("estimate", "low", "high", "se", "n")}
+            for name, metric in metrics.items():
+                figures = {key: getattr(metric, key) for key in ("estimate", "low", "high", "se", "n")}
                 yield {"who": who, "metric": name, **figures}
 
 
@@ -364,7 +308,7 @@ def prompt_digest(prompt_id: str) -> str:
     return hashlib.blake2b(prompt_id.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def read_stack(path: str | Path) -> StackDocument:
+def read_stack(path: str | Path) -> StackFit:
     """Read a stack that ``bonwise stack fit --out`` wrote.
 
     Parameters
@@ -376,4 +320,4 @@ def read_stack(path: str | Path) -> StackDocument:
     bonwise.errors.FileError
         The file cannot be read, is another document, or was changed after it was written.
     """
-    return read_document(path, StackDocument, hint=STACK_HINT)
+    return read_document(path, StackFit, hint=STACK_HINT)

@@ -24,7 +24,7 @@ from bonwise.report.numbers import (
     with_any_interval,
     with_interval,
 )
-from bonwise.stacks.result import SmallerStack, StackDocument
+from bonwise.stacks.result import SmallerStack, StackFit
 
 __all__ = ["describe", "is_better"]
 
@@ -39,12 +39,12 @@ _TOO_FAR = 0.05
 """A gap between P(best) and what was observed that is worth a caveat."""
 
 
-def describe(document: StackDocument) -> Part:
+def describe(document: StackFit) -> Part:
     """Describe a fitted stack."""
     return Part(f"Stack of the judges of {printable(document.source)}", list(_blocks(document)))
 
 
-def _blocks(document: StackDocument) -> Iterator[Block]:
+def _blocks(document: StackFit) -> Iterator[Block]:
     settings = document.settings
     yield verdict(_answer(document), _next(document))
     yield Table.facts(
@@ -64,7 +64,7 @@ def _blocks(document: StackDocument) -> Iterator[Block]:
     yield limits("stack")
 
 
-def _answer(document: StackDocument) -> StatedVerdict:
+def _answer(document: StackFit) -> StatedVerdict:
     says = _lead(document)
     if document.metrics[_RECOVERY].estimate is None:
         return StatedVerdict("undefined", "open", says)
@@ -77,12 +77,12 @@ def _answer(document: StackDocument) -> StatedVerdict:
     }[outcome_of(document.difference[_RECOVERY])]
 
 
-def is_better(document: StackDocument) -> bool:
+def is_better(document: StackFit) -> bool:
     """Tell whether the stack is shown to recover more than the best judge alone."""
     return document.fallback is None and outcome_of(document.difference[_RECOVERY]) == "above"
 
 
-def _next(document: StackDocument) -> list[Said]:
+def _next(document: StackFit) -> list[Said]:
     if document.metrics[_RECOVERY].estimate is None:
         return [Said("finding", "Label more prompts completely, then fit the stack again.")]
     if not is_better(document):
@@ -95,7 +95,7 @@ def _next(document: StackDocument) -> list[Said]:
     ]
 
 
-def _lead(document: StackDocument) -> str:
+def _lead(document: StackFit) -> str:
     stack, apart = document.metrics[_RECOVERY], document.difference[_RECOVERY]
     if stack.estimate is None:
         return f"Nothing can be said of the stack's picks: {printable(stack.reason, longest=300)}."
@@ -122,7 +122,7 @@ def _difference(apart: EstimateRecord) -> str:
     return f"{words}, and the interval {interval(apart, 'points')} {'excludes' if outside else 'includes'} 0"
 
 
-def _caveats(document: StackDocument) -> Iterator[Said]:
+def _caveats(document: StackFit) -> Iterator[Said]:
     for judge, reason in document.left_out.items():
         yield Said(
             "caveat", f"{printable(judge, longest=_LONGEST)} is no part of it: {printable(reason, longest=200)}"
@@ -133,7 +133,7 @@ def _caveats(document: StackDocument) -> Iterator[Said]:
         yield Said("caveat", f"candidates without a score, filled by what the other judges let expect: {some}")
 
 
-def _compared(document: StackDocument) -> Iterator[Block]:
+def _compared(document: StackFit) -> Iterator[Block]:
     everyone = _everyone(document)
     rows = [
         Row(
@@ -172,7 +172,7 @@ def _values(of: Mapping[str, EstimateRecord]) -> tuple[float | None, ...]:
     return tuple(found)
 
 
-def _everyone(document: StackDocument) -> dict[str, Mapping[str, EstimateRecord]]:
+def _everyone(document: StackFit) -> dict[str, Mapping[str, EstimateRecord]]:
     """Return the figures of all rules, the highest recovery first."""
     found: dict[str, Mapping[str, EstimateRecord]] = {_STACK: document.metrics, _BEST: document.best_out_of_fold}
     found |= {name: one.metrics for name, one in document.baselines.items()}
@@ -199,7 +199,7 @@ def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawin
     )
 
 
-def _added(document: StackDocument) -> Iterator[Block]:
+def _added(document: StackFit) -> Iterator[Block]:
     weights = {one.judge: one.coefficient for one in document.model.features if one.kind == "score"}
     priced = any(one.cost is not None for one in document.worth.values())
     ends = interval_title(document.settings.confidence)
@@ -235,7 +235,7 @@ def _smallest(one: SmallerStack) -> str:
     return f"The fewest judges that keep 95% of the recovery: {names} (recovery {recovery}); they save {saved}."
 
 
-def _calibrated(document: StackDocument) -> Iterator[Block]:
+def _calibrated(document: StackFit) -> Iterator[Block]:
     found = document.calibration
     if found.largest_gap is not None:
         role: Role = "caveat" if found.largest_gap > _TOO_FAR else "finding"

@@ -108,7 +108,7 @@ def calibration_of(sets):
         pools, paths, dealt, _, _ = fitted(*LAWS["law A"](np.random.default_rng(seed), LABELS_OF), seed)
         (whole,) = out_of_fold(pools, paths, dealt)
         quality = quality_out_of_fold(pools, paths, dealt, whole.trained, draws=200, seed=seed)
-        for one in calibrated(quality, pools.labels, pools.sizes).bins:
+        for one in calibrated(quality, pools.labels, pools.sizes).tenths:
             at = round(one.low * 10)
             sums[at] += one.candidates, one.predicted * one.candidates, one.observed * one.candidates
     return sums
