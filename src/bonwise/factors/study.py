@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,15 @@ from bonwise.table.reading import RowSource
 __all__ = ["BUDGETS", "RATER_SHARES", "study_factors"]
 
 
+class _SplitLosses(NamedTuple):
+    """What one split cost."""
+
+    held: HeldOut
+    rank: int
+    fitted: int
+    """Human ratings."""
+
+
 @dataclass(eq=False)
 class _ShareLosses:
     """What one share cost, split by split."""
@@ -39,46 +49,36 @@ class _ShareLosses:
     """Of the human ratings, or of the judges."""
     judges: int
     """That were fitted."""
-    parts: list[HeldOut] = field(default_factory=list, repr=False)
-    ranks: list[int] = field(default_factory=list, repr=False)
-    fitted: list[int] = field(default_factory=list, repr=False)
-    """Human ratings."""
-
-    def add(self, held: HeldOut, rank: int, fitted: int) -> None:
-        """Add what a split found."""
-        self.parts.append(held)
-        self.ranks.append(rank)
-        self.fitted.append(fitted)
+    by_split: list[_SplitLosses] = field(default_factory=list, repr=False)
 
     def held_out(self) -> HeldOut:
         """Return the losses of all splits together; a prompt is one cluster over all of them."""
-        baselines = {
-            name: np.concatenate([part.baselines[name] for part in self.parts]) for name in self.parts[0].baselines
-        }
-        own, prompts = (np.concatenate([getattr(part, of) for part in self.parts]) for of in ("own", "prompt"))
+        parts = [split.held for split in self.by_split]
+        baselines = {name: np.concatenate([part.baselines[name] for part in parts]) for name in parts[0].baselines}
+        own, prompts = (np.concatenate([getattr(part, of) for part in parts]) for of in ("own", "prompt"))
         return HeldOut(own, baselines, prompts)
 
     def record(self, largest: _ShareLosses, confidence: float) -> StudiedShareRecord:
         """Return the record; the model is compared with itself at the largest share."""
         held, most = self.held_out(), largest.held_out()
-        means = [part.own.mean() for part in self.parts]
+        means = [split.held.own.mean() for split in self.by_split]
         return StudiedShareRecord(
             share=self.share,
             judges=self.judges,
-            fitted=float(np.mean(self.fitted)),
+            fitted=float(np.mean([split.fitted for split in self.by_split])),
             cross_entropy=held.mean(held.own, confidence),
             between_splits=_between(means),
             more_than_largest=held.mean(held.own - most.own, confidence),
             baselines={
                 name: StudiedBaseline(
                     cross_entropy=held.mean(losses, confidence),
-                    between_splits=_between([part.baselines[name].mean() for part in self.parts]),
+                    between_splits=_between([split.held.baselines[name].mean() for split in self.by_split]),
                     difference=held.mean(losses - held.own, confidence),
                 )
                 for name, losses in held.baselines.items()
             },
             splits=[float(mean) for mean in means],
-            ranks=self.ranks,
+            ranks=[split.rank for split in self.by_split],
         )
 
 
@@ -264,7 +264,7 @@ class _StudiedSplits:
                     fits[count] = self._stage_one(sorted(order[:count].tolist()))
                 if (budget, count) not in losses:
                     losses[budget, count] = self._losses(*fits[count], fitted, held)
-                into.add(*losses[budget, count], len(fitted))
+                into.by_split.append(_SplitLosses(*losses[budget, count], len(fitted)))
             if self.say is not None:
                 self.say(f"split {number + 1} of {asked.splits}: {len(steps)} shares fitted")
         return held_out, studied
