@@ -275,7 +275,8 @@ def judge_record(
     picked : Picked, optional
         Of logged picks: how many of the pools have one.
     bounds : mapping of str to tuple of float
-        Worst case over missing labels; written where there are some, or where prompts without labels are left out.
+        Worst case over missing labels; written where there are some that are finite, or where prompts without labels
+        are left out.
     suspected : sequence of Suspected
     **further
         Fields of `JudgeFound` as they are; those that are None are left out.
@@ -286,7 +287,9 @@ def judge_record(
         metrics=estimate_records(metrics),
         verdict=verdict,
         **given(
-            bounds={name: list(ends) for name, ends in bounds.items()} if written else None,
+            bounds={name: list(ends) for name, ends in bounds.items() if np.isfinite(ends).all()}
+            if written
+            else None,
             suspicions=[one.record() for one in suspected] or None,
             **further,
         ),
