@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from bonwise.auditing.cell_gains import gain_contributions, gain_refused, random_contributions, random_refused
-from bonwise.auditing.cell_intervals import CellCounts, ContributedIntervals, LabelledCellFigures, limits_of
+from bonwise.auditing.cell_intervals import ContributedIntervals, LabelledCellFigures, limits_of
 from bonwise.auditing.cell_maxima import OUTCOMES, complete_weights, maxima, maxima_refused
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
 from bonwise.auditing.cell_pairs import (
@@ -21,6 +21,7 @@ from bonwise.auditing.cell_pairs import (
     tau_influence,
 )
 from bonwise.auditing.cell_table import CellTable, Ints, PoolBlock
+from bonwise.auditing.result_labels import CellCounts
 from bonwise.stats.catalog import ESTIMANDS, METRICS
 from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import IntervalRule, estimate
@@ -100,29 +101,35 @@ def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, CellCounts]:
     whole_pairs = sum(int(block.complete.sum()) * block.K * (block.K - 1) // 2 for block in blocks)
     found = {metric.name: of_pairs for metric in METRICS}
     for name in _CELLS:
-        found[name] = CellCounts(cells, some, 0)
+        found[name] = CellCounts(cells=cells, pools=some, pairs=0)
     found["gain"] = of_gain
-    found["value_judge"] = CellCounts(cells, some, of_gain.pairs)
+    found["value_judge"] = CellCounts(cells=cells, pools=some, pairs=of_gain.pairs)
     for name in _FROM_COMPLETE_POOLS:
-        found[name] = CellCounts(cells, complete, of_gain.pairs if name in _GAIN else 0)
-    found["kendall_tau"] = CellCounts(whole, complete, whole_pairs)
+        found[name] = CellCounts(cells=cells, pools=complete, pairs=of_gain.pairs if name in _GAIN else 0)
+    found["kendall_tau"] = CellCounts(cells=whole, pools=complete, pairs=whole_pairs)
     return found
 
 
 def _sum(counts: list[CellCounts]) -> CellCounts:
-    return CellCounts(*(int(sum(column)) for column in zip(CellCounts(0, 0, 0), *counts, strict=True)))
+    return CellCounts(
+        cells=sum(one.cells for one in counts),
+        pools=sum(one.pools for one in counts),
+        pairs=sum(one.pairs for one in counts),
+    )
 
 
 def _gain(block: PoolBlock) -> CellCounts:
     tops, others = (block.L & block.A).sum(axis=1), (block.L & ~block.A).sum(axis=1)
     usable = (tops > 0) & (others > 0)
     cells, pairs = int(block.labelled[usable].sum()), int(np.sum(tops * others))
-    return CellCounts(cells, int(np.count_nonzero(usable)), pairs)
+    return CellCounts(cells=cells, pools=int(np.count_nonzero(usable)), pairs=pairs)
 
 
 def _pairs(block: PoolBlock) -> CellCounts:
     l = block.labelled
-    return CellCounts(int(l[l > 1].sum()), int(np.count_nonzero(l > 1)), int(np.sum(l * (l - 1)) // 2))
+    return CellCounts(
+        cells=int(l[l > 1].sum()), pools=int(np.count_nonzero(l > 1)), pairs=int(np.sum(l * (l - 1)) // 2)
+    )
 
 
 LEAST_ESS = 30.0

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from bonwise.auditing.cell_table import Ints
+from bonwise.auditing.result_labels import CellCounts
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.clusters import FEWEST
 from bonwise.stats.estimand import Estimand, Metric
@@ -22,7 +22,7 @@ from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Rec
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.sums import Floats
 
-__all__ = ["CellCounts", "ContributedIntervals", "LabelledCellFigures", "compare_cells", "limits_of"]
+__all__ = ["ContributedIntervals", "LabelledCellFigures", "compare_cells", "limits_of"]
 
 _SAME = 1e-12
 _ANYWHERE = (-np.inf, np.inf)
@@ -144,14 +144,6 @@ class ContributedIntervals:
         if count < FEWEST:
             return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
         return ""
-
-
-class CellCounts(NamedTuple):
-    """Labelled cells, pools and pairs of cells that a figure rests on."""
-
-    cells: int
-    pools: int
-    pairs: int
 
 
 @dataclass(frozen=True, eq=False)

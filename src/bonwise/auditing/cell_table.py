@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.auditing.result_labels import LabelledShare
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
@@ -21,7 +23,6 @@ __all__ = [
     "CellTable",
     "Ints",
     "LabelDiagnostics",
-    "LabelledShare",
     "PoolBlock",
     "PoolsByLabels",
     "label_diagnostics",
@@ -150,22 +151,7 @@ CONTRADICTS = 3.0
 
 _ROUNDING = 1e-12
 
-
-@dataclass(frozen=True)
-class LabelledShare:
-    """How large a share of some cells is labelled, compared with the other cells."""
-
-    group: str
-    """Which cells, in words."""
-    cells: int
-    share: float
-    """Labelled share of them."""
-    difference: float
-    """Their share less that of the others, and its standard error by prompt or cluster."""
-    se: float
-    """Their share less that of the others, and its standard error by prompt or cluster."""
-    t: float
-    """The difference in standard errors; infinite where it is the same in every prompt."""
+_By = Literal["name", "top", "score"]
 
 
 @dataclass(frozen=True)
@@ -194,8 +180,16 @@ class LabelDiagnostics:
     """By thirds of the scores, the lowest first; cells of one score stand in one third."""
     counts: tuple[PoolsByLabels, ...]
     """Labels that come in bunches depart from what is expected and contradict nothing."""
-    contradicts: tuple[str, ...]
-    """The groups whose share differs beyond chance, ``|t| > 3``, in words."""
+
+    @property
+    def shares(self) -> list[LabelledShare]:
+        """Of all these groups."""
+        return [one for one in (*self.by_name, self.tops, *self.terciles) if one is not None]
+
+    @property
+    def contradicts(self) -> tuple[str, ...]:
+        """The groups whose share differs beyond chance, ``|t| > 3``, in words."""
+        return tuple(one.group for one in self.shares if one.t is None or abs(one.t) > CONTRADICTS)
 
 
 def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None) -> LabelDiagnostics:
@@ -219,17 +213,13 @@ def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None)
     if table.names is not None:
         for code in np.unique(table.names).tolist():
             word = str(code) if candidates is None else candidates[code]
-            by_name.append(_share(table, f"candidate {word}", table.names == code, every))
-    tops = _tops(table)
-    terciles = _terciles(table, every)
-    shares = [one for one in (*by_name, tops, *terciles) if one is not None]
+            by_name.append(_share(table, "name", f"candidate {word}", table.names == code, every))
     return LabelDiagnostics(
         share=float(table.labelled.mean()) if len(table.labels) else 0.0,
         by_name=tuple(one for one in by_name if one is not None),
-        tops=tops,
-        terciles=terciles,
+        tops=_tops(table),
+        terciles=_terciles(table, every),
         counts=_counts(table),
-        contradicts=tuple(one.group for one in shares if abs(one.t) > CONTRADICTS),
     )
 
 
@@ -238,7 +228,7 @@ def _tops(table: CellTable) -> LabelledShare | None:
     for block in table.blocks:
         top[block.cells] = block.A
         among[block.cells] = (block.tops < block.K)[:, None]
-    return _share(table, "top-scored candidates", top & among, among)
+    return _share(table, "top", "top-scored candidates", top & among, among)
 
 
 def _terciles(table: CellTable, every: Bools) -> tuple[LabelledShare, ...]:
@@ -251,11 +241,11 @@ def _terciles(table: CellTable, every: Bools) -> tuple[LabelledShare, ...]:
         ("the middle third of scores", (scores > lower) & (scores <= upper)),
         ("the highest third of scores", scores > upper),
     )
-    found = (_share(table, word, some, every) for word, some in groups)
+    found = (_share(table, "score", word, some, every) for word, some in groups)
     return tuple(one for one in found if one is not None)
 
 
-def _share(table: CellTable, group: str, some: Bools, among: Bools) -> LabelledShare | None:
+def _share(table: CellTable, by: _By, group: str, some: Bools, among: Bools) -> LabelledShare | None:
     """Compare the labelled share of some cells with that of the others among which they are."""
     rest = among & ~some
     inside, outside = int(some.sum()), int(rest.sum())
@@ -270,13 +260,22 @@ def _share(table: CellTable, group: str, some: Bools, among: Bools) -> LabelledS
     units = len(by_unit)
     se = float(np.sqrt(units / (units - 1) * np.sum(by_unit**2))) if units > 1 else 0.0
     difference = share - other
-    return LabelledShare(group, inside, share, difference, se, _in_errors(difference, se))
+    return LabelledShare(
+        by=by,
+        group=group,
+        cells=inside,
+        share=share,
+        difference=difference,
+        se=se,
+        t=_in_errors(difference, se),
+    )
 
 
-def _in_errors(difference: float, se: float) -> float:
+def _in_errors(difference: float, se: float) -> float | None:
+    """Return a difference in standard errors; None where it is the same in every prompt."""
     if abs(difference) <= _ROUNDING:
         return 0.0
-    return difference / se if se > _ROUNDING else float(np.copysign(np.inf, difference))
+    return difference / se if se > _ROUNDING else None
 
 
 def _counts(table: CellTable) -> tuple[PoolsByLabels, ...]:

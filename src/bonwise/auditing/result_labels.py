@@ -18,10 +18,10 @@ __all__ = [
     "AnnotatorRecord",
     "Annotators",
     "AuditData",
-    "CellCountsRecord",
+    "CellCounts",
     "JudgeAgainstOthers",
     "LabelledCells",
-    "LabelledShareRecord",
+    "LabelledShare",
     "OutcomeModelUsed",
     "PoolsByLabelsRecord",
     "PromptClusters",
@@ -102,7 +102,7 @@ class Annotators(Record):
     """The annotators with the most labels."""
 
 
-class CellCountsRecord(Record):
+class CellCounts(Record):
     """What a figure rests on."""
 
     cells: Count
@@ -113,7 +113,7 @@ class CellCountsRecord(Record):
     """Labelled candidates, prompts, and pairs of labelled candidates of a prompt."""
 
 
-class LabelledShareRecord(Record):
+class LabelledShare(Record):
     """How many of a group of candidates are labelled."""
 
     by: Literal["name", "top", "score"]
@@ -159,9 +159,9 @@ class LabelledCells(Record):
     """Labels in prompts that are labelled whole, and those prompts."""
     effective_prompts: NonNegative
     """What the prompts labelled whole are worth, in prompts drawn alike."""
-    counts: dict[str, CellCountsRecord]
+    counts: dict[str, CellCounts]
     """What each metric rests on."""
-    shares: list[LabelledShareRecord]
+    shares: list[LabelledShare]
     """How many are labelled of each group of candidates; at random these are alike."""
     pools: list[PoolsByLabelsRecord]
     """Prompts by their number of labels."""

@@ -5,9 +5,8 @@ How many candidates, how the labelled ones differ, and what the gaps could hide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from bonwise.auditing.cell_table import CellTable
 from bonwise.auditing.gates import Labelled
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result import Balance
-from bonwise.auditing.result_labels import CellCountsRecord, LabelledCells, LabelledShareRecord, PoolsByLabelsRecord
+from bonwise.auditing.result_labels import LabelledCells, PoolsByLabelsRecord
 from bonwise.auditing.settings import label_range
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools
 from bonwise.report.numbers import number
@@ -29,7 +28,7 @@ from bonwise.table.panel import MAY_LACK, LabelsInPart, Panel
 
 if TYPE_CHECKING:
     from bonwise.auditing.cell_intervals import LabelledCellFigures
-    from bonwise.auditing.cell_table import LabelDiagnostics, LabelledShare
+    from bonwise.auditing.cell_table import LabelDiagnostics
 
 __all__ = ["Balance", "CellLabels", "Picked", "balance", "worst_case"]
 
@@ -37,8 +36,6 @@ _WHOLE = frozenset({"value_oracle", "recovery", "hit_rate", "top1_accuracy", "ke
 """Metrics that need prompts labelled whole."""
 
 _WITHOUT_LABELS = frozenset(e.name for e in ESTIMANDS if not e.on_labels)
-
-_By = Literal["name", "top", "score"]
 
 _STATEMENTS: Mapping[str, Literal["at random", "propensities", "model"]] = {
     "cells": "at random",
@@ -87,35 +84,12 @@ class CellLabels:
             labels_of_whole_prompts=in_part.of - in_part.labels,
             whole_prompts=int(labelling.labelled.sum()),
             effective_prompts=float(self.figures.ess),
-            counts={
-                name: CellCountsRecord(cells=one.cells, pools=one.pools, pairs=one.pairs)
-                for name, one in self.figures.counts.items()
-                if name not in _WITHOUT_LABELS
-            },
-            shares=list(_shares(self.diagnostics)),
+            counts={name: one for name, one in self.figures.counts.items() if name not in _WITHOUT_LABELS},
+            shares=self.diagnostics.shares,
             pools=list(_pools(self.diagnostics)),
             contradictions=list(_contradictions(self.diagnostics)),
             notes=list(self.notes),
         )
-
-
-def _shares(found: LabelDiagnostics) -> Iterator[LabelledShareRecord]:
-    by: tuple[tuple[_By, Sequence[LabelledShare]], ...] = (
-        ("name", found.by_name),
-        ("top", () if found.tops is None else (found.tops,)),
-        ("score", found.terciles),
-    )
-    for what, shares in by:
-        for one in shares:
-            yield LabelledShareRecord(
-                by=what,
-                group=one.group,
-                cells=one.cells,
-                share=one.share,
-                difference=one.difference,
-                se=one.se,
-                t=one.t if isfinite(one.t) else None,
-            )
 
 
 def _pools(found: LabelDiagnostics) -> Iterator[PoolsByLabelsRecord]:
@@ -126,8 +100,7 @@ def _pools(found: LabelDiagnostics) -> Iterator[PoolsByLabelsRecord]:
 
 def _contradictions(found: LabelDiagnostics) -> Iterator[str]:
     """Say of each group whose labelled share differs beyond chance by how much."""
-    tops = () if found.tops is None else (found.tops,)
-    for one in (*found.by_name, *tops, *found.terciles):
+    for one in found.shares:
         if one.group in found.contradicts:
             apart = (
                 f"{number(abs(one.difference), 'points')} {'more' if one.difference > 0 else 'fewer'} than of others"

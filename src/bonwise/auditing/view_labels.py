@@ -15,7 +15,7 @@ from bonwise.auditing.result_labels import (
     AuditData,
     JudgeAgainstOthers,
     LabelledCells,
-    LabelledShareRecord,
+    LabelledShare,
     OutcomeModelUsed,
     PoolsByLabelsRecord,
     Sampling,
@@ -269,7 +269,7 @@ def _used(found: LabelledCells) -> str:
     return f"Figures rest on {counted(found.labels, 'label')} of {count(found.cells)} candidates, {before}."
 
 
-def _shares(shares: Sequence[LabelledShareRecord]) -> Table:
+def _shares(shares: Sequence[LabelledShare]) -> Table:
     columns = (
         Column("candidates", "name"),
         Column("labelled"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,14 +57,11 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     shown = lost.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
     pools = {judge.judge: _PoolsOfAJudge(judge) for judge in judges}
-    seen = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
-    room = MOST_BYTES
-    for one in seen:
-        room = one.fit_names(room)
-    for one in seen:
-        room = one.fit_words(room)
+    rows = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
+    rows, room = _fitted(rows, MOST_BYTES, _with_names_that_fit)
+    rows, _ = _fitted(rows, room, _with_words_that_fit)
     return WorstPrompts(
-        rows=[one.record() for one in seen],
+        rows=rows,
         of=len(lost),
         without_loss=len(table) - len(lost) - unknown,
         unknown_loss=unknown,
@@ -84,23 +80,34 @@ class _PoolsOfAJudge:
         self.best = at_top(self.panel.labels, self.panel.sizes)
         self.ends = np.cumsum(self.panel.sizes)
 
-    def seen(self, line: Mapping[Any, Any], spoken: Mapping[str, PromptWords]) -> _Seen:
-        """Return what may be shown of one line of `per_prompt`, whole."""
+    def seen(self, line: Mapping[Any, Any], spoken: Mapping[str, PromptWords]) -> PromptSeen:
+        """Return what may be shown of one line of `per_prompt`, as if there were room for all of it."""
         at = self.panel.prompt_ids.get_loc(line["prompt_id"])
         end = int(self.ends[at])
         pool = np.arange(end - int(self.panel.sizes[at]), end)
         cells = self._most_telling(pool)
         prompt_id, judge = str(line["prompt_id"]), str(line["judge"])
         words = spoken.get(prompt_id, PromptWords())
-        return _Seen(
-            line=line,
+        pick, pick_more = self._named(pool[self.picked[pool]])
+        best, best_more = self._named(pool[self.best[pool]])
+        prompt, prompt_left_out = _cut(words.prompt, LONGEST_TEXT)
+        return PromptSeen(
+            prompt_id=printable(prompt_id, longest=LONGEST_NAME),
             judge=judge,
-            prompt_id=prompt_id,
-            pick=self._named(pool[self.picked[pool]]),
-            best=self._named(pool[self.best[pool]]),
-            prompt=_CutText(words.prompt),
+            pick=pick,
+            pick_more=pick_more,
+            best=best,
+            best_more=best_more,
+            value_pick=_known(line["value_pick"]),
+            value_best=_known(line["value_best"]),
+            gain_lost=_known(line["gain_lost"]),
+            margin=_known(line["margin"]),
+            tied=int(line["tied"]),
+            prompt=prompt,
+            prompt_left_out=prompt_left_out,
             candidates=[self._candidate(cell, judge, words) for cell in cells.tolist()],
             candidates_left_out=len(pool) - len(cells),
+            words_left_out=False,
         )
 
     def _most_telling(self, pool: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -118,124 +125,64 @@ class _PoolsOfAJudge:
         told = " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names)
         return told, max(0, len(cells) - NAMED)
 
-    def _candidate(self, cell: int, judge: str, words: PromptWords) -> _CandidateShown:
+    def _candidate(self, cell: int, judge: str, words: PromptWords) -> CandidateSeen:
         name = str(self.names[self.panel.names[cell]])
-        return _CandidateShown(
-            name=name,
+        picked, best = bool(self.picked[cell]), bool(self.best[cell])
+        longest = LONGEST_TEXT if picked or best else LONGEST_OF_OTHERS
+        text, text_left_out = _cut(words.texts.get(name), longest)
+        raw, raw_left_out = _cut(words.raw.get((judge, name)), longest)
+        return CandidateSeen(
+            id=printable(name, longest=LONGEST_NAME),
             score=None if self.logged else float(self.panel.scores[cell]),
             label=_known(self.panel.labels[cell]),
-            text=_CutText(words.texts.get(name)),
-            raw=_CutText(words.raw.get((judge, name))),
-            picked=bool(self.picked[cell]),
-            best=bool(self.best[cell]),
-        )
-
-
-@dataclass(slots=True)
-class _CutText:
-    """Words, and how many characters of them were cut."""
-
-    words: str | None
-    left_out: int = 0
-
-    def cut(self, longest: int) -> None:
-        if self.words is not None:
-            self.left_out = max(0, len(self.words) - longest)
-            self.words = self.words[:longest]
-
-
-@dataclass(slots=True)
-class _CandidateShown:
-    name: str
-    score: float | None
-    label: float | None
-    text: _CutText
-    raw: _CutText
-    picked: bool
-    best: bool
-
-    def record(self) -> CandidateSeen:
-        return CandidateSeen(
-            id=self.name,
-            score=self.score,
-            label=self.label,
-            text=self.text.words,
-            text_left_out=self.text.left_out,
-            raw=self.raw.words,
-            raw_left_out=self.raw.left_out,
-            picked=self.picked,
-            best=self.best,
-        )
-
-
-@dataclass(slots=True)
-class _Seen:
-    """A prompt while it is found out what of it has room on a page."""
-
-    line: Mapping[Any, Any]
-    judge: str
-    prompt_id: str
-    pick: tuple[str, int]
-    best: tuple[str, int]
-    prompt: _CutText
-    candidates: list[_CandidateShown]
-    candidates_left_out: int
-    words_left_out: bool = False
-
-    def fit_names(self, room: int) -> int:
-        """Cut the names, leave out the candidates whose names do not fit, and return the bytes that are left."""
-        self.prompt_id = printable(self.prompt_id, longest=LONGEST_NAME)
-        for one in self.candidates:
-            one.name = printable(one.name, longest=LONGEST_NAME)
-        # The name of the prompt stands there twice.
-        room -= sum(page_bytes(name) for name in (self.prompt_id, self.prompt_id, self.pick[0], self.best[0]))
-        taken = sum(page_bytes(one.name) + MARKUP for one in self.candidates)
-        if taken > room:
-            self.candidates_left_out += len(self.candidates)
-            self.candidates, taken = [], 0
-        return room - taken
-
-    def fit_words(self, room: int) -> int:
-        """Cut the texts and return the bytes that are left; below 0 there is no room, and none for later rows."""
-        self.prompt.cut(LONGEST_TEXT)
-        for candidate in self.candidates:
-            longest = LONGEST_TEXT if candidate.picked or candidate.best else LONGEST_OF_OTHERS
-            candidate.text.cut(longest)
-            candidate.raw.cut(longest)
-        texts = [one for one in self._texts() if one.words is not None]
-        if room >= 0:
-            room -= sum(page_bytes(one.words) for one in texts if one.words is not None)
-        self.words_left_out = room < 0 and bool(texts)
-        if room < 0:
-            for one in texts:
-                one.words, one.left_out = None, 0
-        return room
-
-    def _texts(self) -> Iterator[_CutText]:
-        yield self.prompt
-        for one in self.candidates:
-            yield from (one.text, one.raw)
-
-    def record(self) -> PromptSeen:
-        (pick, pick_more), (best, best_more) = self.pick, self.best
-        return PromptSeen(
-            prompt_id=self.prompt_id,
-            judge=self.judge,
-            pick=pick,
-            pick_more=pick_more,
+            text=text,
+            text_left_out=text_left_out,
+            raw=raw,
+            raw_left_out=raw_left_out,
+            picked=picked,
             best=best,
-            best_more=best_more,
-            value_pick=_known(self.line["value_pick"]),
-            value_best=_known(self.line["value_best"]),
-            gain_lost=_known(self.line["gain_lost"]),
-            margin=_known(self.line["margin"]),
-            tied=int(self.line["tied"]),
-            prompt=self.prompt.words,
-            prompt_left_out=self.prompt.left_out,
-            candidates=[one.record() for one in self.candidates],
-            candidates_left_out=self.candidates_left_out,
-            words_left_out=self.words_left_out,
         )
+
+
+def _cut(words: str | None, longest: int) -> tuple[str | None, int]:
+    """Return words, and how many characters of them were cut."""
+    return (None, 0) if words is None else (words[:longest], max(0, len(words) - longest))
+
+
+def _fitted(
+    rows: Sequence[PromptSeen], room: int, fit: Callable[[PromptSeen, int], tuple[PromptSeen, int]]
+) -> tuple[list[PromptSeen], int]:
+    """Return the rows with what of each has room, one after the other, and the bytes that are left."""
+    fitted = []
+    for row in rows:
+        fitting, room = fit(row, room)
+        fitted.append(fitting)
+    return fitted, room
+
+
+def _with_names_that_fit(row: PromptSeen, room: int) -> tuple[PromptSeen, int]:
+    """Leave out the candidates if their names do not fit."""
+    # The name of the prompt stands there twice.
+    room -= sum(page_bytes(name) for name in (row.prompt_id, row.prompt_id, row.pick, row.best))
+    taken = sum(page_bytes(candidate.id) + MARKUP for candidate in row.candidates)
+    if taken <= room:
+        return row, room - taken
+    left_out = row.candidates_left_out + len(row.candidates)
+    return row.model_copy(update={"candidates": [], "candidates_left_out": left_out}), room
+
+
+def _with_words_that_fit(row: PromptSeen, room: int) -> tuple[PromptSeen, int]:
+    """Leave out the words if they do not fit; below 0 there is no room, and none for later rows."""
+    texts = [row.prompt, *(text for candidate in row.candidates for text in (candidate.text, candidate.raw))]
+    there = [text for text in texts if text is not None]
+    if room >= 0:
+        room -= sum(map(page_bytes, there))
+    if room >= 0 or not there:
+        return row, room
+    wordless = {"text": None, "text_left_out": 0, "raw": None, "raw_left_out": 0}
+    candidates = [candidate.model_copy(update=wordless) for candidate in row.candidates]
+    without = {"prompt": None, "prompt_left_out": 0, "candidates": candidates, "words_left_out": True}
+    return row.model_copy(update=without), room
 
 
 def _known(value: float) -> float | None:
