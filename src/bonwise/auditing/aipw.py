@@ -29,11 +29,23 @@ from bonwise.stats.partial.outcome_model import (
 )
 from bonwise.stats.sums import Floats
 
-__all__ = ["PartialEstimates", "partial_estimates"]
+__all__ = ["ModelFit", "PartialEstimates", "partial_estimates"]
 
 _UNBOUNDED = f"unbounded: {NOT_DISTINGUISHABLE}"
 _ESTIMANDS = tuple(e for e in ESTIMANDS if e.outcomes is not None)
 _RECOVERY = next(e for e in _ESTIMANDS if e.name == "recovery")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelFit:
+    """Means, their covariance, and how the model fared."""
+
+    influence: Influence
+    choice: ModelChoice
+    tuning: float
+    """Weight in [0, 1] that the model has in recovery, 0 where labels are used alone."""
+    share_explained: float | None
+    """Cross-fitted R^2 of what recovery rests on (Y1 - rho Y2), at least 0; None where it does not vary."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,11 +56,7 @@ class PartialEstimates:
     """Those that are made of outcomes (`Estimand.outcomes`), each with the estimate from the labelled prompts alone
     beside it.
     """
-    model: ModelChoice
-    share_explained: float | None
-    """Cross-fitted R^2 of what recovery rests on (Y1 - rho Y2), at least 0; None where it does not vary."""
-    tuning: float
-    """Weight in [0, 1] that the model has in recovery, 0 where labels are used alone."""
+    fit: ModelFit
     narrowed: float | None
     """1 - width of recovery's interval / its width without the further judges; None where there are none, where
     either interval does not exist, or where all prompts are labelled.
@@ -67,16 +75,6 @@ class _LabelledOutcomes:
     draw: ScaledSample
     alone: dict[str, Estimate]
     clusters: npt.NDArray[np.int64] | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
-    """Means, their covariance, and how the model fared."""
-
-    influence: Influence
-    choice: ModelChoice
-    tuning: float
-    share_explained: float | None
 
 
 def partial_estimates(
@@ -156,7 +154,7 @@ def partial_estimates(
     metrics = {name: _beside(found, problem.alone[name], ess) for name, found in metrics.items()}
     notes = _notes(sample, rule, features)
     moved = _influences(fit.influence)
-    return PartialEstimates(metrics, fit.choice, fit.share_explained, fit.tuning, narrowed, notes, moved)
+    return PartialEstimates(metrics, fit, narrowed, notes, moved)
 
 
 def _influences(found: Influence) -> dict[str, Floats]:
@@ -176,7 +174,7 @@ def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
 
 def _fit(
     problem: _LabelledOutcomes, features: LabelFeatures, folds: npt.NDArray[np.int64], model: OutcomeModel | None
-) -> _Fit:
+) -> ModelFit:
     """Predict, shrink the predictions towards the labels' mean, and combine them with the labels."""
     Y, draw = problem.Y, problem.draw
     choice = choose_model(features, len(Y), model)
@@ -189,7 +187,7 @@ def _fit(
         tuning = power_tuning(predicted, Y, draw, rho)
         m = tuning * predicted + (1 - tuning) * centre
     explained = share_explained(m[draw.rows], Y, draw, np.array([0.0, 1.0, -rho, 0.0, 0.0]))
-    return _Fit(influence(m, Y, draw, problem.clusters), choice, float(tuning[1]), explained)
+    return ModelFit(influence(m, Y, draw, problem.clusters), choice, float(tuning[1]), explained)
 
 
 def _metric(

@@ -183,12 +183,12 @@ def sampled_metrics(
 
 
 def _with_model(ess: float, partial: PartialEstimates, further: list[str]) -> SampleUse:
-    model = partial.model
+    fit, model = partial.fit, partial.fit.choice
     return SampleUse(
         ess=ess,
         model=OutcomeModelUsed(name=model.name, covariates=list(model.covariates), reason=model.reason),
-        share_explained=partial.share_explained,
-        tuning=partial.tuning,
+        share_explained=fit.share_explained,
+        tuning=fit.tuning,
         further_judges=further,
         narrowed=partial.narrowed,
         notes=list(partial.notes),

@@ -39,7 +39,8 @@ _Ints = npt.NDArray[np.int64]
 class _ColumnValue:
     value: str
     kind: Literal["value", "range", "blank", "other"]
-    prompts: npt.NDArray[np.bool_]
+    mask: npt.NDArray[np.bool_]
+    """Which prompts."""
 
 
 class _LeftOut(Exception):  # noqa: N818 - no error: a column that says nothing here
@@ -101,7 +102,7 @@ def strata(
             left_out.append(ColumnLeftOut(column=str(column), reason=str(why)))
             continue
         figures = [
-            _figures(row, estimate(_ESTIMANDS, sums[:, row.prompts], rule.keep(row.prompts)), method, logged)
+            _figures(row, estimate(_ESTIMANDS, sums[:, row.mask], rule.keep(row.mask)), method, logged)
             for row in rows
         ]
         shown.append(Stratum(column=str(column), rows=figures))
@@ -157,12 +158,12 @@ def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
         rows = [_ColumnValue(_written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
     if len(rows) + bool(blank.any()) < 2:
         raise _LeftOut("it is blank" if not len(found) else "it has the same value for every prompt")
-    rare = [row for row in rows if row.prompts.sum() < _FEWEST_PROMPTS]
-    yield from (row for row in rows if row.prompts.sum() >= _FEWEST_PROMPTS)
+    rare = [row for row in rows if row.mask.sum() < _FEWEST_PROMPTS]
+    yield from (row for row in rows if row.mask.sum() >= _FEWEST_PROMPTS)
     if len(rare) == 1:
         yield rare[0]
     elif rare:
-        yield _ColumnValue(f"(other {len(rare)} values)", "other", np.any([row.prompts for row in rare], axis=0))
+        yield _ColumnValue(f"(other {len(rare)} values)", "other", np.any([row.mask for row in rare], axis=0))
     if blank.any():
         yield _ColumnValue("(blank)", "blank", blank)
 
@@ -188,7 +189,7 @@ def _figures(row: _ColumnValue, found: Mapping[str, Estimate], method: str, logg
     return StratumRow(
         value=row.value,
         kind=row.kind,
-        prompts=int(row.prompts.sum()),
+        prompts=int(row.mask.sum()),
         metrics={name: EstimateRecord.of(found[name].with_method(method)) for name in METRICS},
     )
 

@@ -101,7 +101,7 @@ def assert_twin(drawn):
     further = None if table.further is None else np.split(table.further, np.cumsum(table.sizes)[:-1])
     strata = [0] * len(prompts) if sample.strata is None else sample.strata.tolist()
     means, C, pulls, lam = estimates(prompts, further, sample.labelled.tolist(), sample.propensity.tolist(), strata)
-    assert found.tuning == pytest.approx(lam, abs=1e-6)
+    assert found.fit.tuning == pytest.approx(lam, abs=1e-6)
     for name, contrast in LINEAR.items():
         one, variance = found.metrics[name], contrast @ C @ contrast
         low, high = (-1.0, 1.0) if name == "gain" else (0.0, 1.0)
@@ -215,7 +215,7 @@ def test_a_second_judge_narrows_the_interval():
     width, wider = (one.metrics["recovery"].high - one.metrics["recovery"].low for one in (with_it, without))
     assert with_it.narrowed == pytest.approx(1 - width / wider, abs=0.03)  # their folds differ
     assert with_it.narrowed > 0.08
-    assert with_it.share_explained > without.share_explained
+    assert with_it.fit.share_explained > without.fit.share_explained
     assert without.narrowed is None
 
 
@@ -224,7 +224,7 @@ def test_a_regressor_of_scikit_learn_may_be_given(model):
     """Any regressor takes the place of the ridge, is copied and never fitted itself, and comes to like estimates."""
     table, sample = ragged(400, 6), uniform(400, 120, 6)
     found, usual = table.audit(sample, model=model), table.audit(sample)
-    assert found.model.name == type(model).__name__
+    assert found.fit.choice.name == type(model).__name__
     assert not hasattr(model, "n_features_in_")
     for name, one in found.metrics.items():
         assert one.estimate == pytest.approx(usual.metrics[name].estimate, abs=3 * usual.metrics[name].se)
@@ -235,7 +235,7 @@ def test_scores_that_are_missing_are_counted():
     table, sample = ragged(300, 7), uniform(300, 120, 7)
     table.further[np.repeat(np.arange(300) < 40, table.sizes)] = np.nan
     found = table.audit(sample)
-    assert "further_missing" in found.model.covariates
+    assert "further_missing" in found.fit.choice.covariates
     assert any("40 prompts" in note for note in found.notes)
     assert found.narrowed > 0
 

@@ -39,7 +39,7 @@ def found():
         partial_estimates(sums, label_features(scores, sizes, others), sample, rule) for others in ((), (further,))
     )
     chosen = [e for e in ESTIMANDS if e.name in ("within_r", "kendall_tau")]
-    assert (alone.model.name, judged.model.name) == ("labels only", "stand-in")
+    assert (alone.fit.choice.name, judged.fit.choice.name) == ("labels only", "stand-in")
     return {
         "alone": alone.metrics,
         "further": judged.metrics,
