@@ -72,12 +72,12 @@ def _answer(judge: CalibrationJudge) -> StatedVerdict:
         for metric, change in method.changes.items()
         if metric == "recovery"
     }
-    shown = {name: outcome_of(one) for name, one in changes.items()}
-    told = "; ".join(f"{name} {change_words(one, 'recovery')}" for name, one in changes.items())
-    says = f"Change of recovery by calibration: {told}."
-    if "above" in shown.values():
+    outcomes = [outcome_of(change) for change in changes.values()]
+    each = "; ".join(f"{name} {change_words(change, 'recovery')}" for name, change in changes.items())
+    says = f"Change of recovery by calibration: {each}."
+    if "above" in outcomes:
         return StatedVerdict("better picks", "good", says)
-    if shown and all(one == "below" for one in shown.values()):
+    if set(outcomes) == {"below"}:
         return StatedVerdict("worse picks", "bad", says)
     return StatedVerdict("no change shown", "open", says)
 

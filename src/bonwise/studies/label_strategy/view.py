@@ -367,9 +367,9 @@ def _minus_scores(judge: StrategiesJudge, document: StrategiesStudy) -> dict[str
 def _answer(judge: StrategiesJudge, document: StrategiesStudy) -> StatedVerdict:
     """Return whether a way of asking recovers more than scores."""
     apart = _minus_scores(judge, document)
-    better = [name for name, one in apart.items() if outcome_of(one) == "above"]
-    worse = [name for name, one in apart.items() if outcome_of(one) == "below"]
-    name, best = max(apart.items(), key=lambda one: float("-inf") if one[1].estimate is None else one[1].estimate)
+    better = [name for name, less in apart.items() if outcome_of(less) == "above"]
+    worse = [name for name, less in apart.items() if outcome_of(less) == "below"]
+    name, best = max(apart.items(), key=lambda way: float("-inf") if way[1].estimate is None else way[1].estimate)
     pairs = "" if judge.strategies else f", on {counted(judge.matched_pairs.pairs, 'pair')} judged both ways"
     says = f"The way furthest above scores is {name}: recovery {change_words(best, RECOVERY)}{pairs}."
     if better:

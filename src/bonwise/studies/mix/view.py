@@ -73,10 +73,10 @@ def described(document: MixStudy) -> DescribedStudy:
 
 def _answer(judge: MixJudge) -> StatedVerdict:
     """Return whether the easy candidates change the figures."""
-    there = [name for name in ("recovery", "global_r") if name in judge.change]
-    told = "; ".join(f"{name} {change_words(judge.change[name], name)}" for name in there)
-    says = f"With the easy candidates in every pool: {told}."
-    moved = [name for name in there if outcome_of(judge.change[name]) != "open"]
+    known = [name for name in ("recovery", "global_r") if name in judge.change]
+    each = "; ".join(f"{name} {change_words(judge.change[name], name)}" for name in known)
+    says = f"With the easy candidates in every pool: {each}."
+    moved = [name for name in known if outcome_of(judge.change[name]) != "open"]
     if moved:
         return StatedVerdict(f"{' and '.join(moved)} changed", "bad", says)
     return StatedVerdict("no change shown", "open", says)

@@ -149,14 +149,14 @@ def _why_not(own: OwnFigures, least: Target) -> str:
     if needed.estimate is None or has.estimate is None:
         return f"The within_r that {wanted} takes is undefined here, or this judge's is."
     takes = f"{with_interval(needed)} is enough for {wanted} where errors are plain noise"
-    told = f"Its within_r is {with_interval(has)}; {takes}."
+    sentence = f"Its within_r is {with_interval(has)}; {takes}."
     if outcome_of(has, needed.estimate) == "below":
-        told = f"Its within_r of {with_interval(has)} is too low: {wanted} takes {with_interval(needed)}."
+        sentence = f"Its within_r of {with_interval(has)} is too low: {wanted} takes {with_interval(needed)}."
     elif outcome_of(has, needed.estimate) == "above":
-        told = f"Its within_r of {with_interval(has)} is not what it lacks: {takes}."
+        sentence = f"Its within_r of {with_interval(has)} is not what it lacks: {takes}."
     if own.difference.high is not None and own.difference.high < 0:
-        told += " Its errors cost more than plain noise would, as ties, coarse scores and uneven errors can."
-    return told
+        sentence += " Its errors cost more than plain noise would, as ties, coarse scores and uneven errors can."
+    return sentence
 
 
 def _with_ends(recovery: EstimateRecord) -> str:
