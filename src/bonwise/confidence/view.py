@@ -126,8 +126,8 @@ def _drawn(bins: Sequence[BinRecord], key: str) -> list[Drawing[Curves]]:
 
 def _summary(judge: JudgeConfidence, ends: str) -> Table:
     rows = [
-        (metric.replace("_", " "), estimate(found, unit), interval(found, unit), _note(found))
-        for metric, found in judge.metrics.items()
+        (metric.replace("_", " "), estimate(figure, unit), interval(figure, unit), _note(figure))
+        for metric, figure in judge.metrics.items()
         for unit in [_UNITS.get(metric, "number")]
     ]
     if judge.data.mean_width is not None:
@@ -152,15 +152,15 @@ def _bins(bins: Sequence[BinRecord], ends: str) -> Table:
     )
     rows = [
         (
-            f"P in [{setting(one.low)}, {setting(one.high)}{']' if one is bins[-1] else ')'}",
-            count(one.statements),
-            number(one.stated),
-            estimate(one.observed),
-            interval(one.observed),
-            estimate(one.error),
-            interval(one.error),
+            f"P in [{setting(each.low)}, {setting(each.high)}{']' if each is bins[-1] else ')'}",
+            count(each.statements),
+            number(each.stated),
+            estimate(each.observed),
+            interval(each.observed),
+            estimate(each.error),
+            interval(each.error),
         )
-        for one in bins
+        for each in bins
     ]
     return Table.of(columns, rows, "Outcomes by stated probability")
 
@@ -168,7 +168,12 @@ def _bins(bins: Sequence[BinRecord], ends: str) -> Table:
 def _levels(levels: Sequence[Level], ends: str) -> Table:
     columns = (Column("confidence", "name"), Column("statements"), Column("accuracy"), Column(ends))
     rows = [
-        (str(one.level), count(one.statements), estimate(one.accuracy, "share"), interval(one.accuracy, "share"))
-        for one in levels
+        (
+            str(level.level),
+            count(level.statements),
+            estimate(level.accuracy, "share"),
+            interval(level.accuracy, "share"),
+        )
+        for level in levels
     ]
     return Table.of(columns, rows, "Accuracy by stated level")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +24,10 @@ BINS = 10
 _LEAST = 2  # labelled prompts below which a line has nothing to go by
 
 
-class _Line(NamedTuple):
-    """``intercept + sum_j b_j (x_j - mean_j) / scale_j``, the b_j in units of the gain a standard deviation."""
-
-    means: Floats
-    scales: Floats
-    coefficients: Floats
-    intercept: float
-    penalty: float
-    """Of the ridge, on the squared coefficients."""
-
-    def at(self, X: Floats) -> Floats:
-        predicted: Floats = self.intercept + ((X - self.means) / self.scales) @ self.coefficients
-        return predicted
+_Line = tuple[Floats, Floats, Floats, float]
+"""``intercept + sum_j b_j (x_j - mean_j) / scale_j``: means, scales, the b_j, which are units of the gain a standard
+deviation, and the intercept.
+"""
 
 
 def fit_gain(
@@ -76,15 +66,15 @@ def fit_gain(
     X, y, w, rows = _complete(features, names, gain, weights)
     if len(rows) < _LEAST:
         raise ValueError(f"a model of the gain needs {_LEAST} labelled prompts with features, not {len(rows)}")
-    line = _solve(X, y, w)
+    means, scales, coefficients, intercept = _solve(X, y, w)
     return GainModel.model_validate(
         {
             "names": list(names),
-            "means": line.means.tolist(),
-            "scales": line.scales.tolist(),
-            "coefficients": line.coefficients.tolist(),
-            "intercept": line.intercept,
-            "penalty": line.penalty,
+            "means": means.tolist(),
+            "scales": scales.tolist(),
+            "coefficients": coefficients.tolist(),
+            "intercept": intercept,
+            "penalty": _penalty(len(y)),
             "fit": _report((X, y, w), weighted=weights is not None, seed=seed),
         }
     )
@@ -127,7 +117,7 @@ def cross_fitted(
     found = np.full(len(gain), np.nan)
     if len(rows) < 2 * _LEAST:
         return found
-    found[:] = _solve(X, y, w).at(_matrix(features, names))
+    found[:] = _along(_solve(X, y, w), _matrix(features, names))
     found[rows] = _out_of_fold((X, y, w), folds, seed, one_level=one_level)
     return found
 
@@ -219,9 +209,21 @@ def _solve(X: Floats, y: Floats, w: Floats) -> _Line:
     scales = np.where(scales > 1e-9 * np.maximum(np.abs(means), 1e-3), scales, 1.0)
     centre = float(np.average(y, weights=w))
     Z = (X - means) / scales
-    penalty = 1 + 0.001 * len(y)
-    coefficients = np.linalg.solve(Z.T @ (w[:, None] * Z) + penalty * np.eye(X.shape[1]), Z.T @ (w * (y - centre)))
-    return _Line(means, scales, np.asarray(coefficients, dtype=np.float64), centre, penalty)
+    coefficients = np.linalg.solve(
+        Z.T @ (w[:, None] * Z) + _penalty(len(y)) * np.eye(X.shape[1]), Z.T @ (w * (y - centre))
+    )
+    return means, scales, np.asarray(coefficients, dtype=np.float64), centre
+
+
+def _penalty(labelled: int) -> float:
+    """Return the weight of the squared coefficients."""
+    return 1 + 0.001 * labelled
+
+
+def _along(line: _Line, X: Floats) -> Floats:
+    means, scales, coefficients, intercept = line
+    predicted: Floats = intercept + ((X - means) / scales) @ coefficients
+    return predicted
 
 
 def _out_of_fold(data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, one_level: bool) -> Floats:
@@ -231,9 +233,9 @@ def _out_of_fold(data: tuple[Floats, Floats, Floats], folds: int, seed: int, *, 
     for fold in range(folds):
         held, kept = part == fold, part != fold
         line = _solve(X[kept], y[kept], w[kept])
-        found[held] = line.at(X[held])
+        found[held] = _along(line, X[held])
         if one_level:
-            found[held] += level - line.intercept
+            found[held] += level - line[3]
     return found
 
 

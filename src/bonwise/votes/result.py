@@ -482,8 +482,8 @@ class PreferenceStudy(Document):
     def __repr__(self) -> str:
         data = self.data
         return (
-            f"PreferenceStudy(source={self.settings.source!r}, pairs_left_out={data.pairs_left_out}, rows={data.rows}, "
-            f"prompts={data.prompts or 0}, dropped=mappingproxy({data.dropped!r}))"
+            f"PreferenceStudy(source={self.settings.source!r}, pairs_left_out={data.pairs_left_out}, "
+            f"rows={data.rows}, prompts={data.prompts or 0}, dropped=mappingproxy({data.dropped!r}))"
         )
 
     def frame_rows(self) -> Iterator[FrameRow]:

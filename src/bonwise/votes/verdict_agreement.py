@@ -59,14 +59,6 @@ class _PairSums(NamedTuple):
     several: Floats
 
 
-class _Parts(NamedTuple):
-    """A covariance and its two parts."""
-
-    total: Floats
-    between: Floats
-    within: Floats
-
-
 def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) -> Jackknife:
     """Estimate the decomposition and its standard errors, one prompt left out at a time.
 
@@ -128,18 +120,18 @@ def _metrics(t: _PairSums) -> Floats:
             _over(products / t.pairs, _reach(squares_J / t.pairs, squares_O / t.pairs)),
             _over(t.inside_JO / t.pairs, _reach(t.inside_JJ / t.pairs, t.inside_OO / t.pairs)),
             *cov,
-            _over(cov.between, cov.total),
+            _over(cov[1], cov[0]),
             *var_O,
-            _over(var_O.between, var_O.total),
+            _over(var_O[1], var_O[0]),
         ]
     )
 
 
-def _parts(t: _PairSums, about_the_mean: Floats, spread: Floats) -> _Parts:
-    """Split a covariance; undefined parts where no context has two pairs."""
+def _parts(t: _PairSums, about_the_mean: Floats, spread: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return a covariance and its parts between and within contexts, undefined where no context has two pairs."""
     total = about_the_mean / t.pairs + spread / t.pairs**2
     within = _over(spread, t.several)
-    return _Parts(total, total - within, within)
+    return total, total - within, within
 
 
 def _reach(var_J: Floats, var_O: Floats) -> Floats:

@@ -83,7 +83,7 @@ def vote_pairs(document: PreferenceStudy) -> Iterator[Block]:
             Column("spread", spare=3),
             Column("screened", spare=4),
         ),
-        [(*_names(one), *_told(one)) for one in shown],
+        [(*_names(one), *_information_row(one)) for one in shown],
         "What a vote tells, and the prompts behind it",
     )
     least = pairs[0].information.least_votes
@@ -154,30 +154,30 @@ def _simulated(pairs: Sequence[PairVotes], settings: VotesSettings) -> Iterator[
         )
 
 
-def _names(one: PairVotes) -> tuple[str, str]:
-    return printable(one.first, longest=_LONGEST), printable(one.second, longest=_LONGEST)
+def _names(pair: PairVotes) -> tuple[str, str]:
+    return printable(pair.first, longest=_LONGEST), printable(pair.second, longest=_LONGEST)
 
 
-def _margin_row(one: PairVotes) -> tuple[str, ...]:
+def _margin_row(pair: PairVotes) -> tuple[str, ...]:
     return (
-        count(one.votes),
-        count(one.prompts),
-        estimate(_margin_of(one), sign=True),
-        interval(_margin_of(one), sign=True),
-        votes_or_none(one.votes_needed.at_05.whole),
-        number(one.cluster_ratio.estimate),
+        count(pair.votes),
+        count(pair.prompts),
+        estimate(_margin_of(pair), sign=True),
+        interval(_margin_of(pair), sign=True),
+        votes_or_none(pair.votes_needed.at_05.whole),
+        number(pair.cluster_ratio.estimate),
     )
 
 
-def _margin_of(one: PairVotes) -> Ends:
-    rate = one.win_rate
-    return Ends(one.margin, *(None if end is None else end - 0.5 for end in (rate.low, rate.high)))
+def _margin_of(pair: PairVotes) -> Ends:
+    rate = pair.win_rate
+    return Ends(pair.margin, *(None if end is None else end - 0.5 for end in (rate.low, rate.high)))
 
 
-def _told(one: PairVotes) -> tuple[str, ...]:
-    bound, power, kappa = one.information.least_votes.estimate, one.screening.simulated, one.concentration
+def _information_row(pair: PairVotes) -> tuple[str, ...]:
+    bound, power, kappa = pair.information.least_votes.estimate, pair.screening.simulated, pair.concentration
     return (
-        number(one.information.per_vote.estimate),
+        number(pair.information.per_vote.estimate),
         NOTHING if bound is None else f">= {count(ceil(bound))}",
         number(kappa.kappa),
         number(kappa.null_quantile),

@@ -154,13 +154,13 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
     audited : AuditedLevel
     """
     totals = signal.totals(len(rule.names))
-    told = np.flatnonzero(totals.picks > 0)
-    told = told[told >= rule.baseline]
-    if not told.size:
+    seen = np.flatnonzero(totals.picks > 0)
+    seen = seen[seen >= rule.baseline]
+    if not seen.size:
         return not_watched(signal, "it waits for the first pick that tells it", early=True)
-    u, v, chance = totals.u[told] / totals.picks[told], totals.v[told] / totals.picks[told], rule.share / 2
+    u, v, chance = totals.u[seen] / totals.picks[seen], totals.v[seen] / totals.picks[seen], rule.share / 2
     evidence = (_below if signal.name == RECOVERY else _either_side)(u, v, audited, chance, rule.settings.year)
-    course = _RunningSignal(signal, rule, totals, evidence, told, told, chance)
+    course = _RunningSignal(signal, rule, totals, evidence, seen, seen, chance)
     alarm = course.alarm(audited.estimate)
     return WatchedSignal(
         unit=signal.unit,

@@ -158,5 +158,5 @@ def neighbour_correlation(values: Floats) -> float | None:
     total = float(apart @ apart)
     if len(values) < _ENOUGH or total <= 0:
         return None
-    found = float(apart[1:] @ apart[:-1]) / total
-    return found if found > _STRIKING / np.sqrt(len(values)) else None
+    correlation = float(apart[1:] @ apart[:-1]) / total
+    return correlation if correlation > _STRIKING / np.sqrt(len(values)) else None

@@ -48,7 +48,7 @@ def plain_unit(unit: WatchUnit) -> Unit:
     return "share" if unit == "share" else "number"
 
 
-def level_figure(found: Bounded | None, unit: WatchUnit) -> str:
+def level_figure(level: Bounded | None, unit: WatchUnit) -> str:
     """Write a level; a dash where there is none.
 
     Examples
@@ -57,19 +57,19 @@ def level_figure(found: Bounded | None, unit: WatchUnit) -> str:
     >>> level_figure(Ends(0.0123, 0.0101, 0.0152), "dollars"), level_figure(Ends(0.12, 0.09, 0.15), "share")
     ('$0.0123', '12.0%')
     """
-    if found is None or found.estimate is None:
+    if level is None or level.estimate is None:
         return NOTHING
-    whole = found.low is None or found.high is None
-    written = number(found.estimate, plain_unit(unit)) if whole else estimate(found, plain_unit(unit))
+    whole = level.low is None or level.high is None
+    written = number(level.estimate, plain_unit(unit)) if whole else estimate(level, plain_unit(unit))
     return f"${written}" if unit == "dollars" else written
 
 
-def level_ends(found: Bounded | None, unit: WatchUnit) -> str:
+def level_ends(level: Bounded | None, unit: WatchUnit) -> str:
     """Write the interval of a level; a dash where there is none."""
-    return interval(found, plain_unit(unit))
+    return interval(level, plain_unit(unit))
 
 
-def level_words(found: Bounded | None, unit: WatchUnit) -> str:
+def level_words(level: Bounded | None, unit: WatchUnit) -> str:
     """Write a level and its interval, for a sentence.
 
     Examples
@@ -78,9 +78,9 @@ def level_words(found: Bounded | None, unit: WatchUnit) -> str:
     >>> level_words(Ends(812.0, 780.0, 841.0), "characters"), level_words(Ends(0.0, None, None), "share")
     ('812 [780, 841] characters', '0% (no interval)')
     """
-    ends = level_ends(found, unit)
+    ends = level_ends(level, unit)
     after = " characters" if unit == "characters" else ""
-    return f"{level_figure(found, unit)} {'(no interval)' if ends == NOTHING else ends}{after}"
+    return f"{level_figure(level, unit)} {'(no interval)' if ends == NOTHING else ends}{after}"
 
 
 _NAME = 60
@@ -89,10 +89,10 @@ _NAME = 60
 
 def verdict_of(signals: Mapping[str, WatchedSignal]) -> WatchVerdict:
     """Return what all signals come to."""
-    found = {signal.status for signal in signals.values()}
-    if "moved" in found:
+    statuses = {signal.status for signal in signals.values()}
+    if "moved" in statuses:
         return "moved"
-    return "nothing moved" if "not moved" in found else "too early"
+    return "nothing moved" if "not moved" in statuses else "too early"
 
 
 def sentences(signals: Mapping[str, WatchedSignal], data: WatchData, settings: WatchSettings) -> Iterator[str]:

@@ -58,8 +58,8 @@ class PeriodTotals:
 
     def between(self, start: int, end: int) -> PeriodTotals:
         """Return the periods from `start` to before `end` that have a pick."""
-        told = self.picks[start:end] > 0
-        return PeriodTotals(*(values[start:end][told] for values in (self.u, self.v, self.picks)))
+        seen = self.picks[start:end] > 0
+        return PeriodTotals(*(values[start:end][seen] for values in (self.u, self.v, self.picks)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +99,11 @@ def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.in
     lines : sequence of WatchedLine
     period : ndarray of int64, shape (lines,)
     """
-    found = [_READERS[name](line) for line in lines]
-    told = np.array([not isinstance(one, str) for one in found], dtype=bool)
-    values = np.array([one for one in found if not isinstance(one, str)], dtype=np.float64).reshape(-1, 2)
-    undefined = dict(Counter(one for one in found if isinstance(one, str)).most_common())
-    return LoggedSignal(name, values[:, 0], values[:, 1], period[told], undefined)
+    read = [_READERS[name](line) for line in lines]
+    known = np.array([not isinstance(value, str) for value in read], dtype=bool)
+    values = np.array([value for value in read if not isinstance(value, str)], dtype=np.float64).reshape(-1, 2)
+    undefined = dict(Counter(value for value in read if isinstance(value, str)).most_common())
+    return LoggedSignal(name, values[:, 0], values[:, 1], period[known], undefined)
 
 
 def _scored(line: WatchedLine) -> list[float] | str:

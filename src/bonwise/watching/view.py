@@ -204,15 +204,15 @@ def _facts(document: Watch) -> Iterator[tuple[str, str]]:
 
 
 def _span(periods: list[str]) -> str:
-    ends = " to ".join(dict.fromkeys(printable(one, longest=_NAME) for one in (periods[0], periods[-1])))
+    ends = " to ".join(dict.fromkeys(printable(period, longest=_NAME) for period in (periods[0], periods[-1])))
     return f"{counted(len(periods), 'period')}, {ends}"
 
 
 def _verdict(document: Watch) -> Part:
     moved = sum(signal.alarm is not None for signal in document.signals.values())
     leading = max(moved, 1)
-    said = [Said("lead" if at < leading else "finding", text) for at, text in enumerate(document.sentences)]
-    return Part(document.verdict, said, "verdict", _STATES[document.verdict])  # type: ignore[arg-type]
+    words = [Said("lead" if at < leading else "finding", text) for at, text in enumerate(document.sentences)]
+    return Part(document.verdict, words, "verdict", _STATES[document.verdict])  # type: ignore[arg-type]
 
 
 def _table(document: Watch) -> Table:
@@ -241,10 +241,12 @@ def _picks(level: LevelRecord | None) -> str:
 
 def _evidence(signal: WatchedSignal) -> str:
     """Write the largest evidence so far as a part of what an alarm takes."""
-    told = [look.log10_e for look in signal.looks if look.log10_e is not None]
-    if not told or signal.threshold is None:
+    evidence = [look.log10_e for look in signal.looks if look.log10_e is not None]
+    if not evidence or signal.threshold is None:
         return NOTHING
-    return "alarm" if signal.alarm is not None else percent(round(min(10 ** (max(told) - signal.threshold), 1), 2))
+    return (
+        "alarm" if signal.alarm is not None else percent(round(min(10 ** (max(evidence) - signal.threshold), 1), 2))
+    )
 
 
 def _outcome(signal: WatchedSignal) -> str:
