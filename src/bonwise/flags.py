@@ -27,6 +27,8 @@ class Flag:
     """What is typed, such as ``Path`` or ``list[str]``, where it is not the first type of the parameter."""
     read: Callable[[Any, str], Any] | None = None
     """Makes the value of the parameter from what was typed and the name of the flag; else it is taken as it is."""
+    least: int | None = None
+    """The least value that can be typed."""
 
 
 @dataclass(frozen=True)

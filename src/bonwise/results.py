@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -19,6 +16,7 @@ from pydantic_core import CoreSchema
 
 from bonwise.errors import UsageError
 from bonwise.extras import FIGURES
+from bonwise.options import field_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,28 +178,8 @@ def prose(docstring: str) -> str:
 def _meanings(model: type[Record]) -> dict[str, str]:
     """Return what the text under each field says of its JSON key, also for the fields of its bases."""
     documented = [base for base in reversed(model.__mro__) if issubclass(base, Record) and base is not Record]
-    by_name = {name: text for base in documented for name, text in _field_texts(base).items()}
+    by_name = {name: _joined(text) for base in documented for name, text in field_texts(base).items()}
     return {(field.alias or name): by_name[name] for name, field in model.model_fields.items() if name in by_name}
-
-
-def _field_texts(model: type[Record]) -> Mapping[str, str]:
-    module = inspect.getmodule(model)
-    return {} if module is None else _texts_of(inspect.getsource(module)).get(model.__qualname__, {})
-
-
-@cache
-def _texts_of(source: str) -> Mapping[str, Mapping[str, str]]:
-    """Return, by class and field, the text under the field. Python itself does not keep it."""
-    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
-    return {node.name: dict(_texts_in(node.body)) for node in classes}
-
-
-def _texts_in(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
-    for field, below in pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
-            match below.value:
-                case ast.Constant(value=str(text)):
-                    yield field.target.id, _joined(text)
 
 
 def _joined(text: str) -> str:

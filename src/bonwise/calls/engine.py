@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from bonwise.calls.ask_run import AskRun, CallsUnderWay
 from bonwise.calls.attempts import Terms
@@ -19,8 +19,10 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection, provider
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
 from bonwise.calls.reply import AttemptError
+from bonwise.calls.settings import CallSettings
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
+from bonwise.options import completed, shows
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Answers, Ask, Model
@@ -37,6 +39,7 @@ MOST_CLIENTS = 16
 _Key = tuple[str, str, str, SuppliedClient | None]
 
 
+@shows(CallSettings)
 class Engine:
     """Asks models; never the same question twice, never beyond a limit, and keeps what it paid for.
 
@@ -46,65 +49,43 @@ class Engine:
     ----------
     ledger : Ledger, str or pathlib.Path, optional
         Where answers are kept: a run folder or a ``.sqlite`` file. Without one every question is paid anew.
-    max_concurrency : int
-        Calls in flight at once, at each model.
-    max_calls, max_tokens, max_cost : optional
-        Hard limits on what this engine spends: calls, tokens, US dollars.
-    attempts : int
-        The most attempts at one call; only transport failures are tried again.
-    deadline : float, optional
-        Seconds after which no new attempt at a question is made.
-    reask : int
-        0 keeps every answer that was received; 1 asks again, once, where the stored answer is unscored.
     prices : Prices, optional
         Unless given, the built-in table with the file that ``BONWISE_PRICES`` names.
     limiter : callable, optional
         From a model to a limiter, to pace calls by a rule of your own.
-    connection : Connection, optional
-        Timeouts, and the transport that carries the requests.
     spending : Spending, optional
-        An account that several engines share, with limits of its own: then `max_calls`, `max_tokens` and `max_cost`
-        are left out.
+        An account that several engines share, in place of one of its own with `max_calls`, `max_tokens` and
+        `max_cost`.
+    **settings
+        Those of `CallSettings`. After the deadline no new attempt at a question is made.
     """
 
-    def __init__(  # noqa: PLR0913 - settings, all by keyword
+    def __init__(
         self,
         ledger: Ledger | str | Path | None = None,
         *,
-        max_concurrency: int = 64,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        max_cost: float | None = None,
-        attempts: int = 12,
-        deadline: float | None = None,
-        reask: int = 0,
         prices: Prices | None = None,
         limiter: Callable[[Model], Limiter] | None = None,
-        connection: Connection | None = None,
         spending: Spending | None = None,
+        **settings: Unpack[CallSettings],
     ) -> None:
-        for name, value, least in (
-            ("max_concurrency", max_concurrency, 1),
-            ("attempts", attempts, 1),
-            ("reask", reask, 0),
-        ):
-            if value < least:
-                raise UsageError(f"{name} is {value}", hint=f"give {least} or more")
-        if deadline is not None and not deadline > 0:
-            raise UsageError(f"deadline is {deadline}", hint="give seconds, more than 0")
+        asked = completed(CallSettings, settings, "Engine")
+        at_once = asked["max_concurrency"]
         self.totals = CallTotals()
-        self.spending = Spending(max_calls, max_tokens, max_cost) if spending is None else spending
+        self.spending = spending or Spending(asked["max_calls"], asked["max_tokens"], asked["max_cost"])
         self.prices = Prices.load() if prices is None else prices
-        self.deadline, self.reask = deadline, reask
+        self.deadline, self.reask = asked["deadline"], asked["reask"]
         self.ledger: LedgerProtocol = _opened_ledger(ledger)
         self._owns_ledger = not isinstance(ledger, Ledger)
-        self.terms = Terms(self.ledger, self.spending, self.totals, attempts, self.prices.version)
+        self.terms = Terms(self.ledger, self.spending, self.totals, asked["attempts"], self.prices.version)
         """What all calls under way share."""
-        self._limiter = limiter or (lambda _model: EndpointLimiter(max_concurrency))
-        self._connection = connection or Connection(connections=max_concurrency)
+        self._limiter = limiter or (lambda _model: EndpointLimiter(at_once))
+        self._connection = asked["connection"] or Connection(connections=at_once)
         self._endpoints = Endpoints()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls = CallsUnderWay(self.terms)
+        if asked["offline"]:
+            self.stop("not in the ledger")
 
     async def ask(self, ask: Ask) -> Answers:
         """Return one answer per sample, from the ledger where it is known.

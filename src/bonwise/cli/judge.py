@@ -51,10 +51,10 @@ def judge(
 
     refuse_overwriting((pools,), (out,), headers=[SCORE_HEADER], force=force)
     refuse_overwriting((pools, out), (pairs,), headers=[PAIR_HEADER], force=force)
+    from bonwise.calls.settings import Engines
     from bonwise.judges.protocol import is_asking
     from bonwise.selection.many_pools import JudgedPools
     from bonwise.selection.pools import refuse_nul
-    from bonwise.selection.settings import EngineSettings
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
@@ -64,11 +64,11 @@ def judge(
     if asking.dry_run:
         from bonwise.cli.dry_run import show_estimate
 
-        return show_estimate(asked, judges, asking.run, asking.reask)
-    settings = EngineSettings(**asking.engine_keywords(asks=any(map(is_asking, judges))))
+        return show_estimate(asked, judges, asking.run, asking.engine["reask"])
+    engines = Engines.of(**asking.engine_settings(asks=any(map(is_asking, judges))))
     judged: list[JudgedPool] = []
-    summary = judge_all(asked, judges, settings, asking.run, judged.append)
-    found = JudgedPools(tuple(judged), judges, summary.engine.totals.bill, settings.run)
+    summary = judge_all(asked, judges, engines, asking.run, judged.append)
+    found = JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(found, out, pairs, raw=raw, tokens=tokens)
     return outcome(summary)
 

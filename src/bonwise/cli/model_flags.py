@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bonwise.calls.settings import CallSettings, EngineSettings
 from bonwise.cli.arguments import Seed
+from bonwise.options import completed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from bonwise.calls.providers.protocol import Connection
     from bonwise.judges.protocol import Judge
     from bonwise.selection.protocol import Strategy
 
@@ -25,24 +27,11 @@ RUN = Path("bonwise-run")
 _MODEL = Annotated[str | None, typer.Option("--model", help="provider/model for judges that name none.")]
 _BASE_URL = Annotated[str | None, typer.Option("--base-url", help="Another server that speaks the same language.")]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
-_MAX_CONCURRENCY = Annotated[int, typer.Option("--max-concurrency", help="Calls in flight at once.", min=1)]
-_TRANSPORT = Annotated[
-    str | None,
-    typer.Option("--transport", help="aiohttp sends for less than half of the CPU; it needs bonwise[fast]."),
-]
-_MAX_COST = Annotated[float | None, typer.Option("--max-cost", help="Most US dollars this command may spend.")]
-_MAX_CALLS = Annotated[int | None, typer.Option("--max-calls", help="Most calls this command may send.")]
-_MAX_TOKENS = Annotated[int | None, typer.Option("--max-tokens", help="Most tokens this command may use.")]
 _DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]
-_DEADLINE = Annotated[
-    float | None,
-    typer.Option("--deadline", help="Seconds for one question: after them it is not tried again, but pending."),
-]
-_POOL_DEADLINE = Annotated[
-    float | None,
-    typer.Option("--deadline", help="Seconds for one pool: after them the best known is picked, else --on-failure."),
-]
-_REASK = Annotated[int, typer.Option("--reask", help="1 asks again where the stored answer is unscored.", min=0)]
+_OF_A_QUESTION = MappingProxyType(
+    {"deadline": "Seconds for one question: after them it is not tried again, but pending."}
+)
+"""What a flag says that means something else where no pool is picked from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +44,10 @@ class ModelFlags:
     """For judges that name none."""
     run: Path = field(default=RUN, metadata={"flag": _RUN})
     """The run folder."""
-    max_concurrency: int = field(default=64, metadata={"flag": _MAX_CONCURRENCY})
-    """Calls in flight at once at each model."""
-    transport: str | None = field(default=None, metadata={"flag": _TRANSPORT})
-    """What carries the requests."""
-    max_cost: float | None = field(default=None, metadata={"flag": _MAX_COST})
-    """Hard limits on what the command spends: US dollars, calls, tokens."""
-    max_calls: int | None = field(default=None, metadata={"flag": _MAX_CALLS})
-    """Hard limits on what the command spends: US dollars, calls, tokens."""
-    max_tokens: int | None = field(default=None, metadata={"flag": _MAX_TOKENS})
-    """Hard limits on what the command spends: US dollars, calls, tokens."""
-    deadline: float | None = field(default=None, metadata={"flag": _DEADLINE})
-    """Seconds."""
-    reask: int = field(default=0, metadata={"flag": _REASK})
+    engine: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"options": CallSettings, "words": _OF_A_QUESTION}
+    )
+    """How models are asked, and what may be spent, by option of `CallSettings`; of a connection its transport."""
     seed: int = field(default=0, metadata={"flag": Seed})
     dry_run: bool = field(default=False, metadata={"flag": _DRY_RUN})
     """Whether to send nothing, and say what would be sent."""
@@ -90,25 +70,19 @@ class ModelFlags:
 
         return strategy_from_spec(spec, model=self.model, base_url=self.base_url, seed=self.seed)
 
-    def engine_keywords(self, *, asks: bool) -> dict[str, Any]:
-        """Return what an engine may use, as keywords; where no model is asked (`asks`) there is no run folder."""
-        names = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "deadline", "reask")
-        return {
-            "ledger": self.run if asks else None,
-            "connection": self._connection(),
-            **{name: getattr(self, name) for name in names},
-        }
+    def engine_settings(self, *, asks: bool) -> EngineSettings:
+        """Return what an engine may use; where no model is asked (`asks`) there is no run folder."""
+        given = completed(EngineSettings, {**self.engine, "ledger": self.run if asks else None}, "engine_settings")
+        transport = self.engine.get("connection")
+        if transport is not None:
+            from bonwise.calls.providers.protocol import Connection
 
-    def _connection(self) -> Connection | None:
-        from bonwise.calls.providers.protocol import Connection
-
-        if self.transport is None:
-            return None
-        return Connection(connections=self.max_concurrency, transport=self.transport)
+            given["connection"] = Connection(connections=given["max_concurrency"], transport=transport)
+        return given
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoolModelFlags(ModelFlags):
     """The same where the deadline is that of a pool."""
 
-    deadline: float | None = field(default=None, metadata={"flag": _POOL_DEADLINE})
+    engine: Mapping[str, Any] = field(default_factory=dict, metadata={"options": CallSettings})

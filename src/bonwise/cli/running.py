@@ -24,12 +24,12 @@ from bonwise.report.numbers import counted
 if TYPE_CHECKING:
     from bonwise.calls.bill import CallTotals
     from bonwise.calls.engine import Engine
+    from bonwise.calls.settings import Engines
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import JudgedPool
     from bonwise.selection.run import Progress, RunControl, RunProgress, RunSummary
     from bonwise.selection.selection import Selection
     from bonwise.selection.selector import Selector
-    from bonwise.selection.settings import EngineSettings
     from bonwise.table.pools import Pool
 
 __all__ = [
@@ -250,7 +250,7 @@ INTERRUPTED = 130
 def judge_all(
     pools: Sequence[Pool],
     judges: Sequence[Judge],
-    settings: EngineSettings,
+    engines: Engines,
     run: Path,
     each: Callable[[JudgedPool], None],
 ) -> RunSummary:
@@ -262,7 +262,7 @@ def judge_all(
 
     async def work(control: RunControl) -> None:
         async with (
-            settings.engine(()) as engine,
+            engines.make() as engine,
             aclosing(judged_by(judges, SyncReader(iter(pools)), engine, control, run)) as found,
         ):
             async for judged in found:

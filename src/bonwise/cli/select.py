@@ -91,7 +91,9 @@ def select(
         if html is not None:
             raise UsageError("--dry-run picks nothing, so there is no page", hint="leave --html out")
         with without_router_warnings():
-            return show_plan(source, plan, asking.run, asking.reask, share=0.0 if router is None else router.share)
+            return show_plan(
+                source, plan, asking.run, asking.engine["reask"], share=0.0 if router is None else router.share
+            )
     picks = PickReport(plan, router)
     page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
@@ -108,7 +110,7 @@ def _selection_run(plan: SelectionSettings, asking: ModelFlags, total: int | Non
         router=plan.router,
         on_failure=plan.on_failure,
         seed=plan.seed,
-        **asking.engine_keywords(asks=plan.asks_models),
+        **asking.engine_settings(asks=plan.asks_models),
     )
     return partial(select_all, selector=selector, run=asking.run, total=total)
 
@@ -148,7 +150,7 @@ def _plan(
         asking.judge(judge),
         strategy=None if strategy is None else asking.strategy(strategy),
         router=router,
-        deadline=asking.deadline,
+        deadline=asking.engine["deadline"],
         on_failure=cast("OnFailure", on_failure),
         seed=asking.seed,
     )

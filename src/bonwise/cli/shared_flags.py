@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from keyword import iskeyword
 from pathlib import Path
@@ -23,6 +23,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.flags import Command, Flag, NoFlag
+from bonwise.options import options_of
 from bonwise.printable import shell_path, shell_word
 from bonwise.table.reading_options import (
     NO_PROPENSITY,
@@ -46,6 +47,8 @@ __all__ = [
     "Reading",
     "command_of",
     "flags_of",
+    "option_flags",
+    "parameter_of",
     "shared_flags",
     "with_parameters",
 ]
@@ -339,9 +342,55 @@ def _group(
     if hint is Call and function is not None:
         return _call(function, without)
     if isinstance(hint, type) and is_dataclass(hint):
-        flags = {one.name: (one.metadata["flag"], one.default) for one in fields(hint)}
-        return _FlagGroup({name: flags}, {}, lambda values: hint(**{field: values[field] for field in flags}))
+        flags: dict[str, tuple[Any, Any]] = {}
+        for one in fields(hint):
+            options = one.metadata.get("options")
+            own = {one.name: (one.metadata["flag"], one.default)} if options is None else option_flags(**one.metadata)
+            flags |= own
+        return _FlagGroup({name: flags}, {}, partial(_made_of, hint))
     return None
+
+
+def _made_of(kind: type, values: Mapping[str, Any]) -> object:
+    """Make a dataclass of the values of its flags; options become a mapping by name."""
+    by_field = {one.name: one.metadata.get("options") for one in fields(kind)}
+    return kind(
+        **{
+            name: values[name]
+            if options is None
+            else {option: values[parameter_of(option, flag)] for option, flag in _with_flag(options)}
+            for name, options in by_field.items()
+        }
+    )
+
+
+def _with_flag(options: type) -> Iterator[tuple[str, Flag]]:
+    return ((name, option.flag) for name, option in options_of(options).items() if option.flag is not None)
+
+
+def parameter_of(option: str, flag: Flag) -> str:
+    """Return what the value of an option's flag is called in Python."""
+    return flag.name.removeprefix("--").replace("-", "_") or option
+
+
+def option_flags(options: type, words: Mapping[str, str] = MappingProxyType({})) -> dict[str, tuple[Any, Any]]:
+    """Return annotation and default of the flag of each option, by parameter.
+
+    Parameters
+    ----------
+    options : type
+        A ``TypedDict`` that declares them.
+    words : mapping of str to str
+        What the help says where that is not what they declare, by option.
+    """
+    made: dict[str, tuple[Any, Any]] = {}
+    for name, flag in _with_flag(options):
+        kind = get_args(options.__annotations__[name])[0] if flag.kind is None else flag.kind
+        shown = typer.Option(
+            flag.name or f"--{name.replace('_', '-')}", help=words.get(name, flag.help), min=flag.least
+        )
+        made[parameter_of(name, flag)] = Annotated[kind, shown], options_of(options)[name].default
+    return made
 
 
 def _reading(keywords: type, without: Mapping[str, str]) -> _FlagGroup:

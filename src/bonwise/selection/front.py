@@ -6,16 +6,15 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import update_wrapper
-from pathlib import Path
 from types import MethodType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.protocol import Judge
-from bonwise.selection.protocol import Strategy
+from bonwise.options import shows
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
-from bonwise.selection.settings import OnFailure, Routing
+from bonwise.selection.settings import SelectorSettings
 from bonwise.table.checks import check_whole
 
 __all__ = ["BestOf", "Kept", "aselect", "best_of", "select"]
@@ -110,12 +109,13 @@ class BestOf:
         await self._selector.aclose()
 
 
+@shows(SelectorSettings)
 def best_of(
     n: int,
     judge: Judge | Callable[[str, str], Any],
     *,
     prompt: Callable[..., str] | None = None,
-    **settings: Any,
+    **settings: Unpack[SelectorSettings],
 ) -> Callable[[Callable[..., Any]], BestOf]:
     """Make a generate function return the best of n answers.
 
@@ -129,7 +129,7 @@ def best_of(
         From the function's arguments to the prompt that the judge sees, a text or chat messages; its first argument
         unless given.
     **settings
-        Of the `bonwise.Selector`: strategy, router, deadline, on_failure, ledger, seed, text ...
+        Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
     Returns
     -------
@@ -175,19 +175,14 @@ def _kept(selection: Selection) -> Any:
     return Kept(best, selection) if isinstance(best, str) else best
 
 
-def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
+@shows(SelectorSettings)
+def select(
     prompt: Any,
     candidates: Sequence[Any],
     *,
     judge: Judge | Callable[[str, str], Any],
-    strategy: Strategy | None = None,
-    router: Routing | None = None,
-    deadline: float | None = None,
-    on_failure: OnFailure = "raise",
-    ledger: str | Path | None = None,
-    seed: int = 0,
-    text: Callable[[Any], str] | None = None,
     prompt_id: str | None = None,
+    **settings: Unpack[SelectorSettings],
 ) -> Selection:
     """Judge the candidates of one prompt and pick the best.
 
@@ -201,23 +196,10 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
         candidate needs no judging, and identical texts are judged once.
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
-    strategy : Strategy, optional
-        Every score once, or for a judge that compares all pairs, unless another one is given.
-    router : Router, optional
-        Sends some pools to a stronger judge.
-    deadline : float, optional
-        Seconds for one pool; then the best that is known is picked, and `decided_by` says ``deadline``.
-    on_failure : {"raise", "first", "random", "owe"}
-        What follows where a judge fails: its error; or the best of what could be judged (``partial``), and where
-        nothing could be, the first candidate or a random one; or no pick (``owed``).
-    ledger : str or pathlib.Path, optional
-        A run folder: answers are kept there and never paid twice.
-    seed : int
-        Breaks ties, together with the prompt and the candidates.
-    text : callable, optional
-        Candidate to the text the judge sees.
     prompt_id : str, optional
         Repeated in the result.
+    **settings
+        Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
     Returns
     -------
@@ -239,35 +221,21 @@ def select(  # noqa: PLR0913 - the front door; all but the pool by keyword
     >>> pick.best, pick.decided_by
     ('red', 'score')
     """
-    selector = Selector.for_one_pool(
-        judge,
-        strategy=strategy,
-        router=router,
-        deadline=deadline,
-        on_failure=on_failure,
-        ledger=ledger,
-        seed=seed,
-        text=text,
-    )
+    selector = Selector.for_one_pool(judge, **settings)
     try:
         return selector.select(prompt, candidates, prompt_id=prompt_id)
     finally:
         selector.close(wait=False)
 
 
-async def aselect(  # noqa: PLR0913 - as above
+@shows(SelectorSettings)
+async def aselect(
     prompt: Any,
     candidates: Sequence[Any],
     *,
     judge: Judge | Callable[[str, str], Any],
-    strategy: Strategy | None = None,
-    router: Routing | None = None,
-    deadline: float | None = None,
-    on_failure: OnFailure = "raise",
-    ledger: str | Path | None = None,
-    seed: int = 0,
-    text: Callable[[Any], str] | None = None,
     prompt_id: str | None = None,
+    **settings: Unpack[SelectorSettings],
 ) -> Selection:
     """Do what `select` does, in the running event loop; parameters, result and errors are the same.
 
@@ -279,16 +247,7 @@ async def aselect(  # noqa: PLR0913 - as above
     >>> asyncio.run(aselect("Name a colour", ["red", "a long answer"], judge=judge)).best
     'red'
     """
-    selector = Selector(
-        judge,
-        strategy=strategy,
-        router=router,
-        deadline=deadline,
-        on_failure=on_failure,
-        ledger=ledger,
-        seed=seed,
-        text=text,
-    )
+    selector = Selector(judge, **settings)
     try:
         return await selector.aselect(prompt, candidates, prompt_id=prompt_id)
     finally:

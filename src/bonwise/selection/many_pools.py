@@ -9,30 +9,29 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bonwise.calls.bill import Bill
+from bonwise.calls.settings import CallSettings, Engines
 from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.judges.scoring import PAIR_HEADER, JudgedPool, expected_answers, judge_pools, pair_rows, score_table
+from bonwise.options import shows
 from bonwise.report.numbers import counted
 from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of
-from bonwise.selection.protocol import Strategy
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
-from bonwise.selection.settings import EngineSettings, OnFailure, Routing
+from bonwise.selection.settings import SelectorSettings
 from bonwise.table.pools import Pool
 from bonwise.table.verdicts import Score, Unscored
 from bonwise.table.writing import csv_text, write_whole
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
-    from bonwise.calls.providers.protocol import Connection
     from bonwise.table.score_table import ScoreTable
 
 __all__ = ["JudgedPools", "ajudge", "aselect_many", "judge", "judged_by", "select_many", "selected_by"]
@@ -199,19 +198,7 @@ def _written(text: str, path: str | Path | None) -> str:
 Judging = Judge | Callable[[str, str], Any] | Sequence[Judge | Callable[[str, str], Any]]
 
 
-class JudgeSettings(TypedDict, total=False):
-    """What a run of judges may use; the keywords of `judge`."""
-
-    max_concurrency: int
-    max_calls: int | None
-    max_tokens: int | None
-    max_cost: float | None
-    deadline: float | None
-    reask: int
-    offline: bool
-    connection: Connection | None
-
-
+@shows(CallSettings)
 def judge(
     pools: PoolSource,
     *,
@@ -220,7 +207,7 @@ def judge(
     text: Callable[[Any], str] | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
-    **settings: Unpack[JudgeSettings],
+    **settings: Unpack[CallSettings],
 ) -> JudgedPools:
     """Score every candidate of many pools with one or several judges.
 
@@ -239,18 +226,10 @@ def judge(
         Called several times a second with a `bonwise.selection.run.RunProgress`.
     stop : bonwise.selection.run.Stop, optional
         Ends the run from outside.
-    max_concurrency : int
-        Calls in flight at once at each model, 64 unless given.
-    max_calls, max_tokens, max_cost : optional
-        Hard limits on what is spent: calls, tokens, US dollars.
     deadline : float, optional
         Seconds for one question; after them it is not tried again, but pending.
-    reask : int
-        1 asks again, once, where the stored answer is unscored.
-    offline : bool
-        Whether to take answers from the ledger only.
-    connection : Connection, optional
-        Timeouts, and the transport that carries the requests.
+    **settings
+        Those of `CallSettings`: limits, attempts, reask, offline ...
 
     Returns
     -------
@@ -277,9 +256,9 @@ def judge(
     """
     from bonwise.calls.portal import Portal  # noqa: PLC0415 - loads what talks to services, when first needed
 
-    judges, engine_settings = _judges(judge), EngineSettings(run, **settings)
+    judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
-    portal = Portal(partial(engine_settings.engine, ()))
+    portal = Portal(engines.make)
 
     def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
         return judged_by(judges, reader, engine, control)
@@ -288,9 +267,10 @@ def judge(
         judged = tuple(from_callers_thread(pools_of(pools, text), begin, portal.submit))
     finally:
         _end(portal.close)
-    return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engine_settings.run)
+    return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
 
 
+@shows(CallSettings)
 async def ajudge(
     pools: PoolSource | AsyncIterable[Any],
     *,
@@ -299,7 +279,7 @@ async def ajudge(
     text: Callable[[Any], str] | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
-    **settings: Unpack[JudgeSettings],
+    **settings: Unpack[CallSettings],
 ) -> JudgedPools:
     """Do what `judge` does, in the running event loop; pools may come from an asynchronous iterable too.
 
@@ -313,17 +293,17 @@ async def ajudge(
     >>> asyncio.run(ajudge([("Name a colour", ["red", "sky blue"])], judge=judge_length))
     <JudgedPools: 1 pool, 2 candidates, 1 judge>
     """
-    judges, engine_settings = _judges(judge), EngineSettings(run, **settings)
+    judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
     reader, coming = reader_of(pools, text)
     try:
-        async with engine_settings.engine(()) as engine:
+        async with engines.make() as engine:
             judged = tuple([one async for one in judged_by(judges, reader, engine, control)])
     finally:
         if coming is not None:
             await coming.aclose()
-    return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engine_settings.run)
+    return JudgedPools(judged, judges, control.how_it_went.engine.totals.bill, engines.run)
 
 
 async def judged_by(
@@ -378,25 +358,7 @@ def _end(close: Callable[..., None]) -> None:
         raise
 
 
-class SelectorSettings(TypedDict, total=False):
-    """The settings of a `bonwise.Selector`, by keyword."""
-
-    strategy: Strategy | None
-    router: Routing | None
-    deadline: float | None
-    on_failure: OnFailure
-    ledger: str | Path | None
-    max_concurrency: int
-    max_calls: int | None
-    max_tokens: int | None
-    max_cost: float | None
-    reask: int
-    offline: bool
-    seed: int
-    text: Callable[[Any], str] | None
-    connection: Connection | None
-
-
+@shows(SelectorSettings)
 def select_many(
     pools: PoolSource, *, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]
 ) -> Iterator[Selection]:
@@ -410,7 +372,7 @@ def select_many(
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
     **settings
-        Those of `bonwise.Selector`, such as ``ledger``, ``max_cost`` and ``on_failure``.
+        Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
     Raises
     ------
@@ -427,6 +389,7 @@ def select_many(
         yield from selector.select_many(opened(pools), ordered=True)
 
 
+@shows(SelectorSettings)
 async def aselect_many(
     pools: PoolSource | AsyncIterable[Any],
     *,

@@ -6,27 +6,27 @@ import asyncio
 import concurrent.futures
 import threading
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from bonwise.errors import UsageError
+from bonwise.calls.settings import Engines, EngineSettings
+from bonwise.errors import BonwiseError, UsageError
+from bonwise.judges.calling import asked
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_callers_thread, work_on_many
-from bonwise.judges.protocol import Judge
+from bonwise.judges.protocol import Judge, is_asking
+from bonwise.options import completed, part_of, shows
 from bonwise.selection.choosing import Turn
 from bonwise.selection.judge_runner import LoopHost, OwnThreadHost, RunningLoopHost, SharedThreadHost
 from bonwise.selection.pools import Job, jobs_of
-from bonwise.selection.protocol import Strategy
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector_settings import CopiesSettings
-from bonwise.selection.settings import EngineSettings, OnFailure, Routing, SelectionSettings, settings_of
+from bonwise.selection.settings import ChoiceSettings, SelectionSettings, SelectorSettings, settings_of
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
-    from bonwise.calls.providers.protocol import Connection
 
 __all__ = ["Selector"]
 
@@ -38,6 +38,7 @@ AHEAD = 64
 """The least number of pools of a row that are under way or wait for the one before, where nothing is late."""
 
 
+@shows(SelectorSettings)
 class Selector(RanksCandidates, CopiesSettings):
     """Picks the best of n, again and again, from synchronous and asynchronous code and from several threads.
 
@@ -52,34 +53,8 @@ class Selector(RanksCandidates, CopiesSettings):
     ----------
     judge : Judge or callable
         A judge, or a function ``(prompt, text) -> number``.
-    strategy : Strategy, optional
-        Every score once, or for a judge that compares all pairs, unless another one is given.
-    router : Router, optional
-        Sends some pools to a stronger judge.
-    deadline : float, optional
-        Seconds for one pool; then the best that is known is picked, and `decided_by` says ``deadline``. A judge that
-        is an ordinary function cannot be interrupted: its call runs on beside the next one, and where 8 such calls of
-        it have not ended, it is not called again.
-    on_failure : {"raise", "first", "random", "owe"}
-        What follows where a judge fails: its error; or the best of what could be judged (``partial``), and where
-        nothing could be, the first candidate or a random one; or no pick (``owed``).
-    ledger : str or pathlib.Path, optional
-        A run folder: answers are kept there and never paid twice.
-    max_concurrency : int
-        Calls in flight at once at each model, and pools that are judged at once; others wait in line, and their
-        deadline runs.
-    max_calls, max_tokens, max_cost : optional
-        Hard limits on what is spent: calls, tokens, US dollars. They hold in all event loops and threads together.
-    reask : int
-        1 asks again, once, where the stored answer is unscored.
-    offline : bool
-        Whether to take answers from the ledger only. Selections of an earlier run come out again.
-    seed : int
-        Breaks ties, together with the prompt and the candidates.
-    text : callable, optional
-        Candidate to the text the judge sees.
-    connection : Connection, optional
-        Timeouts, and the transport that carries the requests.
+    **settings
+        Those of `SelectorSettings`: strategy, router, deadline, on_failure, ledger, limits, seed ...
 
     Raises
     ------
@@ -93,33 +68,12 @@ class Selector(RanksCandidates, CopiesSettings):
     'red'
     """
 
-    def __init__(  # noqa: PLR0913 - settings, all by keyword
-        self,
-        judge: Judge | Callable[[str, str], Any],
-        *,
-        strategy: Strategy | None = None,
-        router: Routing | None = None,
-        deadline: float | None = None,
-        on_failure: OnFailure = "raise",
-        ledger: str | Path | None = None,
-        max_concurrency: int = 64,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        max_cost: float | None = None,
-        reask: int = 0,
-        offline: bool = False,
-        seed: int = 0,
-        text: Callable[[Any], str] | None = None,
-        connection: Connection | None = None,
-    ) -> None:
-        self._settings = settings_of(
-            judge, strategy=strategy, router=router, deadline=deadline, on_failure=on_failure, seed=seed
-        )
-        self._engine_settings = EngineSettings(
-            ledger, max_concurrency, max_calls, max_tokens, max_cost, deadline, reask, offline, connection
-        )
-        self._text = text
-        self._here = not (self._settings.needs_a_loop or self._engine_settings.bind)
+    def __init__(self, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]) -> None:
+        given = completed(SelectorSettings, settings, "Selector.__init__")
+        self._settings = settings_of(judge, given["deadline"], **part_of(given, ChoiceSettings))
+        self._engines = Engines.of(**part_of(given, EngineSettings))
+        self._text = given["text"]
+        self._here = not (self._settings.needs_a_loop or self._engines.bind)
         self._thread_host: type[LoopHost] = OwnThreadHost
         self._hosts: dict[type[LoopHost], LoopHost] = {}
         self._lock = threading.Lock()
@@ -127,19 +81,19 @@ class Selector(RanksCandidates, CopiesSettings):
         self._prepared = True
 
     @classmethod
-    def for_one_pool(cls, judge: Judge | Callable[[str, str], Any], **settings: Any) -> Self:
+    def for_one_pool(cls, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]) -> Self:
         """Return a selector that is used once, from synchronous code.
 
-        Without a ledger, a limit or a deadline it has no thread of its own but the one that all such selectors share,
+        Without a setting of an engine it has no thread of its own but the one that all such selectors share,
         which keeps its connections. What hangs when the time is up would stay on the connections that all share.
         """
         made = cls(judge, **settings)
-        if not made._engine_settings.bind and made._settings.deadline is None:
+        if not made._engines.stated:
             made._thread_host = SharedThreadHost
         return made
 
     @classmethod
-    def for_one_run(cls, judge: Judge | Callable[[str, str], Any], **settings: Any) -> Self:
+    def for_one_run(cls, judge: Judge | Callable[[str, str], Any], **settings: Unpack[SelectorSettings]) -> Self:
         """Return a selector that loads a client only when a model is asked: none where the ledger has all answers."""
         made = cls(judge, **settings)
         made._prepared = False
@@ -245,7 +199,7 @@ class Selector(RanksCandidates, CopiesSettings):
             finally:
                 turns.give_up(position)
 
-        at_once = self._engine_settings.max_concurrency
+        at_once = self._engines.settings["max_concurrency"]
         if ordered and self._settings.deadline is None:
             at_once = max(AHEAD, at_once)
         return work_on_many(jobs, work, at_once=at_once, stop=stop, ordered=ordered)
@@ -336,7 +290,7 @@ class Selector(RanksCandidates, CopiesSettings):
                 )
             if gone is not None:
                 gone.close(wait=False)
-            made = self._hosts[kind] = kind(self._engine, self._engine_settings.max_concurrency)
+            made = self._hosts[kind] = kind(self._engine, self._engines.settings["max_concurrency"])
             return made
 
     def _fits(self, host: LoopHost, kind: type[LoopHost]) -> bool:
@@ -346,7 +300,14 @@ class Selector(RanksCandidates, CopiesSettings):
         return not host.stands_still and (host.lent or isinstance(host, OwnThreadHost))
 
     def _engine(self) -> Engine:
-        return self._engine_settings.engine(self._settings.judges if self._prepared else ())
+        """Return an engine with clients for the judges' models at hand: to load and make them takes a second."""
+        engine = self._engines.make()
+        if self._prepared and not engine.stopped:
+            for judge in filter(is_asking, self._settings.judges):
+                with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
+                    for ask in asked(judge, "?", ("a", "b"))[:1]:
+                        engine.prepare(ask)
+        return engine
 
     def _leave(self) -> list[LoopHost]:
         with self._lock:

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,17 +18,19 @@ from bonwise.judges.settings_mapping import (
     spec_arguments,
     spec_values,
 )
+from bonwise.options import options_of
+from bonwise.selection.settings import SelectorSettings
 
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
+    from bonwise.calls.settings import Engines
     from bonwise.selection.judge_runner import LoopHost
-    from bonwise.selection.settings import EngineSettings, Routing, SelectionSettings
+    from bonwise.selection.protocol import Strategy
+    from bonwise.selection.settings import Routing, SelectionSettings
 
 __all__ = ["CopiesSettings"]
 
-_CHOOSING = ("deadline", "on_failure", "seed")
-_ASKING = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "reask", "offline")
-_KEYS = ("judge", "strategy", "router", *_CHOOSING, "ledger", *_ASKING, "connection")
+_KEYS = ("judge", *(name for name in options_of(SelectorSettings) if name != "text"))
 _OF_A_CONNECTION = ("timeout", "connect_timeout", "connections", "attempt_timeout", "transport")
 
 
@@ -35,7 +38,7 @@ class CopiesSettings:
     """What can be done with the settings of a `bonwise.Selector`."""
 
     _settings: SelectionSettings
-    _engine_settings: EngineSettings
+    _engines: Engines
     _text: Callable[[Any], str] | None
     _hosts: dict[type[LoopHost], LoopHost]
     _lock: threading.Lock
@@ -61,20 +64,11 @@ class CopiesSettings:
         >>> bw.Selector.from_dict(settings).to_dict() == settings
         True
         """
-        from bonwise.selection.registry import strategy_from_spec  # noqa: PLC0415 - reads what is installed
-
-        choosing, asking = self._settings, self._engine_settings
         if self._text is not None:
             refuse("text", "is a function, which no plain value states", "pass texts, or mappings with the key text")
-        return {
-            "judge": judge_values("judge", choosing.judge),
-            "strategy": spec_values("strategy", choosing.strategy, strategy_from_spec),
-            "router": None if choosing.router is None else _router_values(choosing.router),
-            **{name: _plain(getattr(choosing, name)) for name in _CHOOSING},
-            "ledger": None if asking.ledger is None else _path(asking.ledger),
-            **{name: _plain(getattr(asking, name)) for name in _ASKING},
-            "connection": None if asking.connection is None else _connection_values(asking.connection),
-        }
+        chosen = {one.name: getattr(self._settings, one.name) for one in fields(self._settings)}
+        values = {**chosen, **self._engines.settings}
+        return {name: None if values[name] is None else _WRITERS.get(name, _plain)(values[name]) for name in _KEYS}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any]) -> Self:
@@ -103,10 +97,10 @@ class CopiesSettings:
         given = checked_mapping("the mapping of a selector", mapping, _KEYS, "judge")
         given["judge"] = judge_from_values("judge", given["judge"])
         _check_values(given)
-        for name, make in (("strategy", _strategy), ("router", _router), ("connection", _connection)):
-            if given.get(name) is not None:
-                given[name] = make(given[name])
-        return cls(**given)
+        made = {
+            name: _READERS[name](value) for name, value in given.items() if name in _READERS and value is not None
+        }
+        return cls(**given | made)
 
     def __getstate__(self) -> dict[str, Any]:
         # Threads, connections and a ledger that is open belong to one selector.
@@ -126,6 +120,12 @@ class CopiesSettings:
         # Judges and strategies are settings, and two routers or accounts would each use up the share and the limits.
         copied = memo[id(self)] = self.__copy__()
         return copied
+
+
+def _strategy_values(strategy: Strategy) -> str | dict[str, Any]:
+    from bonwise.selection.registry import strategy_from_spec  # noqa: PLC0415 - reads what is installed
+
+    return spec_values("strategy", strategy, strategy_from_spec)
 
 
 def _router_values(router: Routing) -> dict[str, Any]:
@@ -188,8 +188,26 @@ def _check_values(given: Mapping[str, Any]) -> None:
 
     if not isinstance(given.get("ledger"), str | None):
         refuse("ledger", f"is {given['ledger']!r}", "give the path of a run folder")
-    if not isinstance(given.get("offline", False), bool):
-        refuse("offline", f"is {given['offline']!r}", "give true or false")
+    for name, option in options_of(SelectorSettings).items():
+        if isinstance(option.default, bool) and not isinstance(given.get(name, False), bool):
+            refuse(name, f"is {given[name]!r}", "give true or false")
     check_whole("reask", given.get("reask", 0), least=0)
     if isinstance(given.get("seed", 0), bool) or not isinstance(given.get("seed", 0), int):
         refuse("seed", f"is {given['seed']!r}", "give a whole number")
+
+
+_WRITERS: Mapping[str, Callable[[Any], Any]] = {
+    "judge": partial(judge_values, "judge"),
+    "strategy": _strategy_values,
+    "router": _router_values,
+    "ledger": _path,
+    "connection": _connection_values,
+}
+"""Write what is no plain value already."""
+
+_READERS: Mapping[str, Callable[[Any], object]] = {
+    "strategy": _strategy,
+    "router": _router,
+    "connection": _connection,
+}
+"""Read what they wrote, but for the judge and the path."""

@@ -1,39 +1,26 @@
-"""How pools are chosen from.
+"""How pools are chosen from: who judges, by which strategy, and what happens when a judge fails."""
 
-Who judges, by which strategy, what happens when a judge fails, and what may be used and spent.
-"""
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol, TypedDict, Unpack, get_args
 
-from __future__ import annotations
-
-import math
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from numbers import Real
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
-
-from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges.calling import FunctionJudge, as_judge, asked
+from bonwise.calls.settings import EngineSettings, check_seconds
+from bonwise.errors import UsageError
+from bonwise.judges.calling import FunctionJudge, as_judge
 from bonwise.judges.protocol import Judge, is_asking
+from bonwise.options import Option, completed
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import most_calls_of
 from bonwise.selection.protocol import Strategy
 
-if TYPE_CHECKING:
-    from bonwise.calls.engine import Engine
-    from bonwise.calls.providers.protocol import Connection
-    from bonwise.calls.spending import Spending
-
 __all__ = [
-    "EngineSettings",
+    "ChoiceSettings",
     "OnFailure",
     "Routing",
     "SelectionSettings",
+    "SelectorSettings",
     "compares",
     "default_strategy",
-    "hurried",
     "settings_of",
 ]
 
@@ -56,6 +43,33 @@ class Routing(Protocol):
     def consider(self, first_pass: FirstPass, key: str = "") -> Route:
         """Say whether the stronger judge decides."""
         ...
+
+
+def _check_on_failure(name: str, value: Any) -> None:
+    if value not in get_args(OnFailure):
+        raise UsageError(f"{name} is {value!r}", hint=f"one of {', '.join(get_args(OnFailure))}")
+
+
+class ChoiceSettings(TypedDict, total=False):
+    """How a pick is made."""
+
+    strategy: Annotated[Strategy | None, Option()]
+    """Every score once, or for a judge that compares all pairs, unless another one is given."""
+    router: Annotated[Routing | None, Option()]
+    """Sends some pools to a stronger judge."""
+    on_failure: Annotated[OnFailure, Option("raise", _check_on_failure)]
+    """What follows where a judge fails: its error; or the best of what could be judged (``partial``), and where
+    nothing could be, the first candidate or a random one; or no pick (``owed``).
+    """
+    seed: Annotated[int, Option(0)]
+    """Breaks ties, together with the prompt and the candidates."""
+
+
+class SelectorSettings(ChoiceSettings, EngineSettings, total=False):
+    """The settings of a `bonwise.Selector`, by keyword."""
+
+    text: Annotated[Callable[[Any], str] | None, Option()]
+    """Candidate to the text the judge sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +104,7 @@ class SelectionSettings:
 
 
 def settings_of(
-    judge: Judge | Callable[[str, str], Any],
-    *,
-    strategy: Strategy | None = None,
-    router: Routing | None = None,
-    deadline: float | None = None,
-    on_failure: OnFailure = "raise",
-    seed: int = 0,
+    judge: Judge | Callable[[str, str], Any], deadline: float | None = None, **choice: Unpack[ChoiceSettings]
 ) -> SelectionSettings:
     """Check the settings of a selection and fill in the strategy.
 
@@ -108,6 +116,7 @@ def settings_of(
         What is given as the judge is none, or a strategy that cannot say what it takes.
     """
     chosen = as_judge(judge)
+    strategy = choice.get("strategy")
     taken = default_strategy(chosen) if strategy is None else strategy
     if isinstance(taken, type) or not isinstance(taken, Strategy):
         raise UsageError(f"{taken!r} is not a strategy", hint="such as bw.Adaptive(margin=0.1)")
@@ -116,12 +125,10 @@ def settings_of(
             f"{taken.name} compares candidates, and {chosen.name} scores each alone",
             hint="take a judge that compares, such as pairwise, or the strategy tie_break:of=JUDGE",
         )
-    if deadline is not None and not _is_duration(deadline):
-        raise UsageError(f"deadline is {deadline!r}", hint="give seconds, more than 0")
-    if on_failure not in get_args(OnFailure):
-        raise UsageError(f"on_failure is {on_failure!r}", hint=f"one of {', '.join(get_args(OnFailure))}")
+    check_seconds("deadline", deadline)
+    settled: dict[str, Any] = {**completed(ChoiceSettings, choice, "settings_of"), "strategy": taken}
     most_calls_of(taken, chosen, 2)
-    return SelectionSettings(chosen, taken, router, deadline, on_failure, seed)
+    return SelectionSettings(chosen, deadline=deadline, **settled)
 
 
 def default_strategy(judge: Judge) -> Strategy:
@@ -135,10 +142,6 @@ def default_strategy(judge: Judge) -> Strategy:
     return Greedy()
 
 
-def _is_duration(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < math.inf
-
-
 def _is_asynchronous(judge: Judge) -> bool:
     """Tell whether a judge is a function whose answers are awaited: then all candidates are judged at once."""
     return isinstance(judge, FunctionJudge) and judge.asynchronous
@@ -147,93 +150,3 @@ def _is_asynchronous(judge: Judge) -> bool:
 def compares(judge: Judge) -> bool:
     """Tell whether a judge compares candidates in pairs, and scores none alone."""
     return getattr(judge, "pairs", False) is True
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """The settings of an engine; see `bonwise.Selector`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        `max_concurrency` is not a whole number of 1 or more, or a limit on what is spent is no amount.
-    """
-
-    ledger: str | Path | None = None
-    max_concurrency: int = 64
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    deadline: float | None = None
-    reask: int = 0
-    offline: bool = False
-    connection: Connection | None = None
-    spending: Spending | None = field(default=None, compare=False, repr=False)
-    """The account that all engines share where there is a limit."""
-
-    @property
-    def run(self) -> Path | None:
-        """The run folder, None where no answer is kept."""
-        return None if self.ledger is None else Path(self.ledger)
-
-    def __post_init__(self) -> None:
-        at_once = self.max_concurrency
-        if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
-            raise UsageError(f"max_concurrency is {at_once!r}", hint="give 1 or more")
-        if self.limited and self.spending is None:
-            from bonwise.calls.spending import Spending  # noqa: PLC0415 - most have no limit
-
-            object.__setattr__(self, "spending", Spending(self.max_calls, self.max_tokens, self.max_cost))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # An account is pickled as its limits: in another process nobody can tell what was spent here.
-        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "spending"}
-        return partial(EngineSettings, **given), ()
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit on what is spent."""
-        return any(limit is not None for limit in (self.max_calls, self.max_tokens, self.max_cost))
-
-    @property
-    def bind(self) -> bool:
-        """Whether something is set that holds also for a model that a function asks in its turn."""
-        return self.limited or self.offline or self.ledger is not None or self.connection is not None
-
-    def engine(self, judges: Iterable[Judge]) -> Engine:
-        """Return an engine, with clients for the models of judges at hand: to load and make them takes a second.
-
-        No attempt takes longer than the deadline.
-        """
-        from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
-
-        made = Engine(
-            self.ledger,
-            max_concurrency=self.max_concurrency,
-            deadline=self.deadline,
-            reask=self.reask,
-            connection=self._connection(self.deadline),
-            spending=self.spending,
-        )
-        if self.offline:
-            made.stop("not in the ledger")
-            return made
-        for judge in judges:
-            if is_asking(judge):
-                with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
-                    for ask in asked(judge, "?", ("a", "b"))[:1]:
-                        made.prepare(ask)
-        return made
-
-    def _connection(self, deadline: float | None) -> Connection:
-        from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as the engine
-
-        return hurried(self.connection or Connection(connections=self.max_concurrency), deadline)
-
-
-def hurried(connection: Connection, deadline: float | None) -> Connection:
-    """Return a connection that gives up an attempt at the deadline: one that takes longer is of no use."""
-    if deadline is None:
-        return connection
-    soonest = {name: min(getattr(connection, name), deadline) for name in ("timeout", "attempt_timeout")}
-    return replace(connection, **soonest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -40,12 +41,7 @@ class ReplayJudge:
     def __init__(self, of: AskingJudge, ledger: str | Path, reask: int = 0) -> None:
         self.of = of
 
-        def offline() -> Engine:
-            engine = Engine(ledger, reask=reask)
-            engine.stop("not in the ledger")
-            return engine
-
-        self._portal = Portal(offline)
+        self._portal = Portal(partial(Engine, ledger, reask=reask, offline=True))
 
     @property
     def name(self) -> str:

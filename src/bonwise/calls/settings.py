@@ -1,0 +1,173 @@
+"""The settings of an engine: each is declared here, once, with its meaning, default, check and flag.
+
+Whatever asks models takes them by name: selectors, functions, commands, the settings of a server, hosts.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+
+from bonwise.errors import UsageError
+from bonwise.flags import Flag
+from bonwise.options import Option, completed
+
+if TYPE_CHECKING:
+    from bonwise.calls.engine import Engine
+    from bonwise.calls.providers.protocol import Connection
+    from bonwise.calls.spending import Spending
+
+__all__ = ["CallSettings", "EngineSettings", "Engines", "check_seconds"]
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Refuse a duration that is none; None is no limit.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        It is none.
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 < float(value) < math.inf):
+        raise UsageError(f"{name} is {value!r}", hint="give seconds, more than 0")
+
+
+def _check_one_or_more(name: str, value: Any) -> None:
+    _check_whole(name, value, 1)
+
+
+def _check_none_or_more(name: str, value: Any) -> None:
+    _check_whole(name, value, 0)
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UsageError(f"{name} is {value!r}", hint=f"give {least} or more")
+
+
+class CallSettings(TypedDict, total=False):
+    """How models are asked, and what may be spent."""
+
+    max_concurrency: Annotated[int, Option(64, _check_one_or_more, Flag("Calls in flight at once.", least=1))]
+    """Calls in flight at once at each model, and pools that are judged at once; others wait in line, and the deadline
+    of a pool runs.
+    """
+    connection: Annotated[
+        "Connection | None",
+        Option(
+            flag=Flag(
+                "aiohttp sends for less than half of the CPU; it needs bonwise[fast].", "--transport", str | None
+            )
+        ),
+    ]
+    """Timeouts, and the transport that carries the requests."""
+    max_cost: Annotated[float | None, Option(flag=Flag("Most US dollars this command may spend."))]
+    """A hard limit on US dollars. Limits hold in all event loops and threads together."""
+    max_calls: Annotated[int | None, Option(flag=Flag("Most calls this command may send."))]
+    """A hard limit on calls."""
+    max_tokens: Annotated[int | None, Option(flag=Flag("Most tokens this command may use."))]
+    """A hard limit on tokens."""
+    deadline: Annotated[
+        float | None,
+        Option(
+            check=check_seconds,
+            flag=Flag("Seconds for one pool: after them the best known is picked, else --on-failure."),
+        ),
+    ]
+    """Seconds for one pool; then the best that is known is picked, and `decided_by` says ``deadline``. A judge that
+    is an ordinary function cannot be interrupted: its call runs on beside the next one, and where 8 such calls of it
+    have not ended, it is not called again.
+    """
+    attempts: Annotated[
+        int, Option(12, _check_one_or_more, Flag("Most attempts at one call, where waiting may help.", least=1))
+    ]
+    """The most attempts at one call; only transport failures are tried again."""
+    reask: Annotated[
+        int, Option(0, _check_none_or_more, Flag("1 asks again where the stored answer is unscored.", least=0))
+    ]
+    """1 asks again, once, where the stored answer is unscored; 0 keeps every answer that was received."""
+    offline: Annotated[bool, Option(default=False)]
+    """Whether to take answers from the ledger only. Selections of an earlier run come out again."""
+
+
+class EngineSettings(CallSettings, total=False):
+    """The settings of an engine, and where answers are kept."""
+
+    ledger: Annotated[str | Path | None, Option()]
+    """A run folder: answers are kept there and never paid twice."""
+
+
+_OF_A_POOL = frozenset({"deadline", "max_concurrency", "reask"})
+"""What needs no engine where a function asks a model in its turn: pools keep it, or a ledger does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Makes engines with the same settings, one for each event loop. All spend from one account."""
+
+    settings: EngineSettings
+    """Each has its value."""
+    spending: "Spending | None" = field(default=None, compare=False, repr=False)
+    """The account, where there is a limit."""
+
+    @classmethod
+    def of(cls, **settings: Unpack[EngineSettings]) -> "Engines":
+        """Check settings, and open an account where there is a limit.
+
+        Raises
+        ------
+        bonwise.errors.UsageError
+            A setting that means nothing.
+        """
+        made = cls(completed(EngineSettings, settings, "EngineSettings"))
+        limits = (made.settings["max_calls"], made.settings["max_tokens"], made.settings["max_cost"])
+        if all(limit is None for limit in limits):
+            return made
+        from bonwise.calls.spending import Spending  # noqa: PLC0415 - most have no limit
+
+        return replace(made, spending=Spending(*limits))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An account is pickled as its limits: in another process nobody can tell what was spent here.
+        return _made_again, (self.settings,)
+
+    @property
+    def run(self) -> Path | None:
+        """The run folder, None where no answer is kept."""
+        ledger = self.settings["ledger"]
+        return None if ledger is None else Path(ledger)
+
+    @property
+    def stated(self) -> Mapping[str, Any]:
+        """The settings that differ from their defaults."""
+        usual = completed(EngineSettings, {}, "EngineSettings")
+        return {name: value for name, value in self.settings.items() if value != usual[name]}  # type: ignore[literal-required]
+
+    @property
+    def bind(self) -> bool:
+        """Whether something is set that holds also for a model that a function asks in its turn."""
+        return not self.stated.keys() <= _OF_A_POOL
+
+    def make(self) -> "Engine":
+        """Return an engine. No attempt takes longer than the deadline."""
+        from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
+        from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as above
+
+        connection = self.settings["connection"] or Connection(connections=self.settings["max_concurrency"])
+        settings = self.settings | {"connection": hurried(connection, self.settings["deadline"])}
+        return Engine(spending=self.spending, **settings)
+
+
+def _made_again(settings: EngineSettings) -> Engines:
+    return Engines.of(**settings)
+
+
+def hurried(connection: "Connection", deadline: float | None) -> "Connection":
+    """Return a connection that gives up an attempt at the deadline: one that takes longer is of no use."""
+    if deadline is None:
+        return connection
+    soonest = {name: min(getattr(connection, name), deadline) for name in ("timeout", "attempt_timeout")}
+    return replace(connection, **soonest)
