@@ -108,7 +108,7 @@ def show_keywords(
     What the documentation describes already stays as it is.
     """
     function: Any = shown.__init__ if isinstance(shown, type) else shown  # type: ignore[misc] # its signature is the class's
-    own = dict(signature(function).parameters)
+    own = {name: _without_flag(one) for name, one in signature(function).parameters.items()}
     del own[variadic]
     whole = signature(function).replace(parameters=[*own.values(), *parameters])
     function.__signature__ = whole
@@ -126,16 +126,26 @@ def show_keywords(
     shown.__doc__ = f"{first}\n{indent(rest, '    ')}\n    "
 
 
+def _without_flag(parameter: Parameter) -> Parameter:
+    """Show the type of a parameter alone, not what is said of its flag."""
+    text = str(parameter.annotation)
+    if not text.startswith("Annotated["):
+        return parameter
+    kind = cast("ast.Tuple", cast("ast.Subscript", ast.parse(text, mode="eval").body).slice).elts[0]
+    return parameter.replace(annotation=ast.unparse(kind))
+
+
 def _in_words(parameter: Parameter) -> str:
     """Say the type of a parameter as the documentation of a function does.
 
     Examples
     --------
     >>> _in_words(Parameter("run", Parameter.KEYWORD_ONLY, default=None, annotation="str | Path | None"))
-    'str or Path, optional'
+    'str or pathlib.Path, optional'
     """
     kinds = [part for part in _alternatives(_written(parameter.annotation)) if part != "None"]
     words = " or ".join(re.sub(r"^Callable\[.*\]$", "callable", kind) for kind in kinds)
+    words = re.sub(r"\bPath\b", "pathlib.Path", words)
     words = re.sub(r"Literal\[(.*?)\]", r"{\1}", words).replace("'", '"')
     return f"{words}, optional" if parameter.default is None else words
 

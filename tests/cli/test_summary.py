@@ -14,7 +14,7 @@ from bonwise.cli.running import _progress_figures, judge_all, shown_progress, su
 from bonwise.errors import JudgeError
 from bonwise.judges.registry import judge_from_spec
 from bonwise.selection.run import RunProgress, RunSummary
-from bonwise.selection.settings import EngineSettings
+from bonwise.selection.settings import Engines
 from bonwise.table.pools import read_pools
 from bonwise.table.verdicts import Score
 from bonwise.testing import Faults
@@ -104,7 +104,7 @@ def test_a_judge_that_breaks_its_contract_hides_no_bill(capsys, folder, monkeypa
     with served(monkeypatch, folder) as script:
         judges = [judge_from_spec("pointwise:openai/m"), _Waits(script)]
         with pytest.raises(JudgeError):
-            judge_all(pools, judges, EngineSettings(folder / "run"), folder, seen.append)
+            judge_all(pools, judges, Engines.of(ledger=folder / "run"), folder, seen.append)
     assert len(seen) == 2
     assert "6 answers: 6 calls sent" in capsys.readouterr().err
 

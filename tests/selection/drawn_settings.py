@@ -87,6 +87,7 @@ PLAIN = {
     "max_calls": st.none() | COUNTS,
     "max_tokens": st.none() | COUNTS,
     "max_cost": st.none() | AMOUNTS,
+    "attempts": st.integers(1, 99),
     "reask": st.integers(0, 1),
     "offline": st.booleans(),
     "seed": st.integers(-9, 2**64),

@@ -50,8 +50,8 @@ WAYS = pytest.mark.parametrize("way", [through_json, unpickled, copy.copy, copy.
 
 def plain_settings(selector):
     """Return the settings that are compared as they are; a mapping compares judges, strategies, routers, paths."""
-    choosing, asked = selector._settings, selector._engine_settings
-    return replace(choosing, router=None, judge=None, strategy=None), replace(asked, ledger=None, spending=None)
+    choosing, asked = selector._settings, selector._engines.settings
+    return replace(choosing, router=None, judge=None, strategy=None), {**asked, "ledger": None}
 
 
 @WAYS
@@ -90,7 +90,7 @@ def test_copies_share_an_account_and_pickles_do_not(settings, spent):
     limit = settings.get("max_calls")
     limit = spent if limit is None else max(limit, spent)
     selector = Selector(**{**settings, "max_calls": limit})
-    account = selector._engine_settings.spending
+    account = selector._engines.spending
 
     async def spend():
         for _ in range(spent):
@@ -98,9 +98,9 @@ def test_copies_share_an_account_and_pickles_do_not(settings, spent):
 
     asyncio.run(spend())
     first, second, alone = copy.copy(selector), copy.deepcopy(copy.copy(selector)), unpickled(selector)
-    assert first._engine_settings.spending is second._engine_settings.spending is account
-    assert (account.calls, alone._engine_settings.spending.calls) == (spent, 0)
-    assert repr(alone._engine_settings.spending).startswith("Spending(calls=0, tokens=0, cost=0.0, in_flight=0, ")
+    assert first._engines.spending is second._engines.spending is account
+    assert (account.calls, alone._engines.spending.calls) == (spent, 0)
+    assert repr(alone._engines.spending).startswith("Spending(calls=0, tokens=0, cost=0.0, in_flight=0, ")
 
 
 @WAYS

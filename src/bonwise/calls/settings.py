@@ -4,22 +4,18 @@ Whatever asks models takes them by name: selectors, functions, commands, the set
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from bonwise.errors import UsageError
 from bonwise.flags import Flag
-from bonwise.options import Option, completed
+from bonwise.options import Option
 
 if TYPE_CHECKING:
-    from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
-    from bonwise.calls.spending import Spending
 
-__all__ = ["CallSettings", "EngineSettings", "Engines", "check_seconds"]
+__all__ = ["CallSettings", "EngineSettings", "check_seconds"]
 
 
 def check_seconds(name: str, value: Any) -> None:
@@ -98,76 +94,3 @@ class EngineSettings(CallSettings, total=False):
 
     ledger: Annotated[str | Path | None, Option()]
     """A run folder: answers are kept there and never paid twice."""
-
-
-_OF_A_POOL = frozenset({"deadline", "max_concurrency", "reask"})
-"""What needs no engine where a function asks a model in its turn: pools keep it, or a ledger does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Engines:
-    """Makes engines with the same settings, one for each event loop. All spend from one account."""
-
-    settings: EngineSettings
-    """Each has its value."""
-    spending: "Spending | None" = field(default=None, compare=False, repr=False)
-    """The account, where there is a limit."""
-
-    @classmethod
-    def of(cls, **settings: Unpack[EngineSettings]) -> "Engines":
-        """Check settings, and open an account where there is a limit.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A setting that means nothing.
-        """
-        made = cls(completed(EngineSettings, settings, "EngineSettings"))
-        limits = (made.settings["max_calls"], made.settings["max_tokens"], made.settings["max_cost"])
-        if all(limit is None for limit in limits):
-            return made
-        from bonwise.calls.spending import Spending  # noqa: PLC0415 - most have no limit
-
-        return replace(made, spending=Spending(*limits))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # An account is pickled as its limits: in another process nobody can tell what was spent here.
-        return _made_again, (self.settings,)
-
-    @property
-    def run(self) -> Path | None:
-        """The run folder, None where no answer is kept."""
-        ledger = self.settings["ledger"]
-        return None if ledger is None else Path(ledger)
-
-    @property
-    def stated(self) -> Mapping[str, Any]:
-        """The settings that differ from their defaults."""
-        usual = completed(EngineSettings, {}, "EngineSettings")
-        return {name: value for name, value in self.settings.items() if value != usual[name]}  # type: ignore[literal-required]
-
-    @property
-    def bind(self) -> bool:
-        """Whether something is set that holds also for a model that a function asks in its turn."""
-        return not self.stated.keys() <= _OF_A_POOL
-
-    def make(self) -> "Engine":
-        """Return an engine. No attempt takes longer than the deadline."""
-        from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
-        from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as above
-
-        connection = self.settings["connection"] or Connection(connections=self.settings["max_concurrency"])
-        settings = self.settings | {"connection": hurried(connection, self.settings["deadline"])}
-        return Engine(spending=self.spending, **settings)
-
-
-def _made_again(settings: EngineSettings) -> Engines:
-    return Engines.of(**settings)
-
-
-def hurried(connection: "Connection", deadline: float | None) -> "Connection":
-    """Return a connection that gives up an attempt at the deadline: one that takes longer is of no use."""
-    if deadline is None:
-        return connection
-    soonest = {name: min(getattr(connection, name), deadline) for name in ("timeout", "attempt_timeout")}
-    return replace(connection, **soonest)

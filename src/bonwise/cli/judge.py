@@ -51,10 +51,10 @@ def judge(
 
     refuse_overwriting((pools,), (out,), headers=[SCORE_HEADER], force=force)
     refuse_overwriting((pools, out), (pairs,), headers=[PAIR_HEADER], force=force)
-    from bonwise.calls.settings import Engines
     from bonwise.judges.protocol import is_asking
     from bonwise.selection.many_pools import JudgedPools
     from bonwise.selection.pools import refuse_nul
+    from bonwise.selection.settings import Engines
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)

@@ -24,12 +24,12 @@ from bonwise.report.numbers import counted
 if TYPE_CHECKING:
     from bonwise.calls.bill import CallTotals
     from bonwise.calls.engine import Engine
-    from bonwise.calls.settings import Engines
     from bonwise.judges.protocol import Judge
     from bonwise.judges.scoring import JudgedPool
     from bonwise.selection.run import Progress, RunControl, RunProgress, RunSummary
     from bonwise.selection.selection import Selection
     from bonwise.selection.selector import Selector
+    from bonwise.selection.settings import Engines
     from bonwise.table.pools import Pool
 
 __all__ = [

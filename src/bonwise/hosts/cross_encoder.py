@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from bonwise.errors import UsageError
 from bonwise.hosts.reranking import DocumentRanker
 from bonwise.selection.ranked_candidates import RankedCandidate
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["JudgeCrossEncoder"]
 
@@ -42,7 +43,7 @@ class JudgeCrossEncoder:
 {'corpus_id': 1, 'score': None, 'unscored': 'the function returned nothing'}]
     """
 
-    def __init__(self, judge: Any, **settings: Any) -> None:
+    def __init__(self, judge: Any, **settings: Unpack[SelectorSettings]) -> None:
         self.ranker = DocumentRanker(judge, **settings)
 
     def rank(

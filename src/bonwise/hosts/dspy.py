@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import dspy
 
@@ -12,6 +12,7 @@ from bonwise.hosts import HOSTS
 from bonwise.hosts.adapters import once_paid
 from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 from bonwise.hosts.reranking import DocumentRanker
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["SelectBest", "reward_fn"]
 
@@ -48,7 +49,9 @@ class SelectBest(dspy.Module):
         Counts, and what judging has cost.
     """
 
-    def __init__(self, module: Any, N: int, judge: Any, *, temperature: float = 1.0, **settings: Any) -> None:
+    def __init__(
+        self, module: Any, N: int, judge: Any, *, temperature: float = 1.0, **settings: Unpack[SelectorSettings]
+    ) -> None:
         super().__init__()
         self.module = module
         self.temperature = temperature
@@ -84,7 +87,7 @@ class SelectBest(dspy.Module):
         return module
 
 
-def reward_fn(judge: Any, **settings: Any) -> Callable[[Mapping[str, Any], Any], float]:
+def reward_fn(judge: Any, **settings: Unpack[SelectorSettings]) -> Callable[[Mapping[str, Any], Any], float]:
     """Return a judge as the ``reward_fn`` of `dspy.BestOfN` and `dspy.Refine`, which show one prediction at a time.
 
     A judge that compares cannot score one prediction alone: take `SelectBest`. A prediction without a score, also

@@ -7,12 +7,13 @@ import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
 from bonwise.errors import JudgeError
 from bonwise.hosts.adapters import HostTotals, is_unjudged, once_paid, selector_of, trail_of
 from bonwise.printable import printable
 from bonwise.selection.selection import Selection
+from bonwise.selection.settings import SelectorSettings
 from bonwise.table.chat import prompt_text
 from bonwise.table.checks import check_whole
 
@@ -88,7 +89,14 @@ class BestOfN:
     ('red', [-14.0, -3.0], False)
     """
 
-    def __init__(self, judge: Any, n: int = 4, *, pass_on: tuple[type[Exception], ...] = (), **settings: Any) -> None:
+    def __init__(
+        self,
+        judge: Any,
+        n: int = 4,
+        *,
+        pass_on: tuple[type[Exception], ...] = (),
+        **settings: Unpack[SelectorSettings],
+    ) -> None:
         check_whole("n", n, least=1)
         self.n = n
         self.selector = selector_of(judge, once_paid(judge, settings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from typing import Any
+from typing import Any, Unpack
 
 from inspect_ai.model import (
     ModelOutput,
@@ -36,6 +36,7 @@ from bonwise.hosts import HOSTS
 from bonwise.hosts.adapters import once_paid
 from bonwise.hosts.generation import BestOfN, DrawnAnswer
 from bonwise.hosts.reranking import DocumentRanker, ScoredAnswer
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["best_of_epochs", "best_of_n", "judge_score", "judged"]
 
@@ -46,7 +47,7 @@ _KEY = "bonwise"
 
 
 @solver
-def best_of_n(judge: Any, n: int = 4, **settings: Any) -> Solver:
+def best_of_n(judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> Solver:
     """Answer with the best of n answers of the task's model, where ``generate()`` would answer with one.
 
     The winner is the output of the sample. Where it calls tools they are run, and the model is asked n times again.
@@ -107,7 +108,7 @@ def best_of_n(judge: Any, n: int = 4, **settings: Any) -> Solver:
 
 
 @scorer(metrics=[mean(), stderr()])
-def judge_score(judge: Any, **settings: Any) -> Scorer:
+def judge_score(judge: Any, **settings: Unpack[SelectorSettings]) -> Scorer:
     """Score the output of each sample by a judge, given its input.
 
     The value is the judge's score, the explanation what it said. An output without a score is unscored in Inspect,
@@ -142,7 +143,7 @@ def judge_score(judge: Any, **settings: Any) -> Scorer:
 
 
 @scorer(metrics=[accuracy(), stderr()])
-def judged(by: Scorer, judge: Any, **settings: Any) -> Scorer:
+def judged(by: Scorer, judge: Any, **settings: Unpack[SelectorSettings]) -> Scorer:
     """Score each sample by another scorer, and keep the judge's score beside its value.
 
     The value is what `by` says, such as whether the output is correct. The judge's score is in

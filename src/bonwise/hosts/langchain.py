@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from langchain_core.callbacks import (
     AsyncCallbackManager,
@@ -33,6 +33,7 @@ from bonwise.hosts.adapters import added_usage, place_of
 from bonwise.hosts.generation import BestOfN, Chosen
 from bonwise.hosts.reranking import DocumentRanker
 from bonwise.selection.ranked_candidates import RankedCandidates
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["BestOfNChatModel", "JudgeCompressor", "best_message", "choosing_runnable"]
 
@@ -59,7 +60,7 @@ class JudgeCompressor(BaseDocumentCompressor):
     top_n: int | None = Field(default=None, ge=1)
 
     @classmethod
-    def of(cls, judge: Any, *, top_n: int | None = None, **settings: Any) -> Self:
+    def of(cls, judge: Any, *, top_n: int | None = None, **settings: Unpack[SelectorSettings]) -> Self:
         """Return the compressor of a judge: a judge, a function, a text such as ``pointwise:openai/gpt-5-mini``."""
         return cls(ranker=DocumentRanker(judge, **settings), top_n=top_n)
 
@@ -101,7 +102,7 @@ class BestOfNChatModel(BaseChatModel):
     _asked: Any = PrivateAttr()
 
     @classmethod
-    def of(cls, model: Any, judge: Any, n: int = 4, **settings: Any) -> Self:
+    def of(cls, model: Any, judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> Self:
         """Return the best of n answers of a chat model, by a judge."""
         return cls(model=model, best_of=BestOfN(judge, n, **settings))
 
@@ -134,7 +135,7 @@ class BestOfNChatModel(BaseChatModel):
         return _result(await self.best_of.achoose(messages, draw))
 
 
-def choosing_runnable(judge: Any, **settings: Any) -> Runnable[Any, Any]:
+def choosing_runnable(judge: Any, **settings: Unpack[SelectorSettings]) -> Runnable[Any, Any]:
     """Return a runnable from ``{"prompt": ..., "candidates": [...]}`` to the `bonwise.hosts.generation.Chosen`.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -16,6 +16,7 @@ from langgraph.errors import GraphBubbleUp
 from bonwise.hosts import HOSTS
 from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 from bonwise.hosts.langchain import best_message
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["BestOfNMiddleware"]
 
@@ -40,7 +41,7 @@ class BestOfNMiddleware(AgentMiddleware):
         Of `bonwise.Selector`.
     """
 
-    def __init__(self, judge: Any, n: int = 4, **settings: Any) -> None:
+    def __init__(self, judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> None:
         super().__init__()
         self.best_of = BestOfN(judge, n, pass_on=(GraphBubbleUp,), **settings)
 

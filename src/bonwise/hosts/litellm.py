@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import litellm
 from litellm.exceptions import (
@@ -17,6 +17,7 @@ from bonwise.errors import BonwiseError, JudgeError, UsageError
 from bonwise.hosts import HOSTS
 from bonwise.hosts.adapters import added_usage
 from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["BestOfNLLM", "NotChosenError", "register"]
 
@@ -57,7 +58,7 @@ class BestOfNLLM(CustomLLM):
         Counts, and what judging has cost.
     """
 
-    def __init__(self, judge: Any, n: int = 4, **settings: Any) -> None:
+    def __init__(self, judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> None:
         super().__init__()
         self.best_of = BestOfN(judge, n, **settings)
 
@@ -91,7 +92,7 @@ class BestOfNLLM(CustomLLM):
             yield piece
 
 
-def register(judge: Any, n: int = 4, *, provider: str = "bon", **settings: Any) -> BestOfNLLM:
+def register(judge: Any, n: int = 4, *, provider: str = "bon", **settings: Unpack[SelectorSettings]) -> BestOfNLLM:
     """Make the provider known to LiteLLM, so that ``bon/MODEL`` is a model for `litellm.completion` and its router.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import (
@@ -15,6 +15,7 @@ from bonwise.hosts import HOSTS
 from bonwise.hosts.adapters import place_of
 from bonwise.hosts.reranking import DocumentRanker
 from bonwise.selection.ranked_candidates import RankedCandidates
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["JudgePostprocessor"]
 
@@ -45,7 +46,7 @@ class JudgePostprocessor(BaseNodePostprocessor):
 
     _ranker: DocumentRanker = PrivateAttr()
 
-    def __init__(self, judge: Any, *, top_n: int | None = None, **settings: Any) -> None:
+    def __init__(self, judge: Any, *, top_n: int | None = None, **settings: Unpack[SelectorSettings]) -> None:
         super().__init__()
         self._ranker = DocumentRanker(judge, top_k=top_n, **settings)
 

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 from agents import (
     Model,
@@ -28,6 +28,7 @@ from openai.types.responses import (
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.hosts import HOSTS
 from bonwise.hosts.generation import BestOfN, DrawnAnswer
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["BestOfNAgentModel", "BestOfNResponse"]
 
@@ -68,7 +69,7 @@ class BestOfNAgentModel(Model):
         Counts, and what judging has cost.
     """
 
-    def __init__(self, model: Model, judge: Any, n: int = 4, **settings: Any) -> None:
+    def __init__(self, model: Model, judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> None:
         self.model = model
         self.best_of = BestOfN(judge, n, **settings)
 

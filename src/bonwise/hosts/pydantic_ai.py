@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -25,6 +25,7 @@ from pydantic_ai.settings import ModelSettings
 from bonwise.errors import UsageError
 from bonwise.hosts import HOSTS
 from bonwise.hosts.generation import BestOfN, DrawnAnswer
+from bonwise.selection.settings import SelectorSettings
 
 __all__ = ["BestOfNModel"]
 
@@ -60,7 +61,7 @@ class BestOfNModel(WrapperModel):
         Counts, and what judging has cost.
     """
 
-    def __init__(self, wrapped: Model | str, judge: Any, n: int = 4, **settings: Any) -> None:
+    def __init__(self, wrapped: Model | str, judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> None:
         super().__init__(wrapped)
         self.best_of = BestOfN(judge, n, **settings)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from bonwise.errors import UsageError
 from bonwise.hosts.adapters import HostTotals, is_unjudged, judge_usage, place_of, selector_of
 from bonwise.selection.ranked_candidates import RankedCandidate, RankedCandidates
 from bonwise.selection.selection import Selection
+from bonwise.selection.settings import SelectorSettings
 from bonwise.table.checks import check_whole
 
 __all__ = ["DocumentRanker", "ScoredAnswer"]
@@ -67,7 +68,7 @@ class DocumentRanker:
     [('blue', 4.0, ''), ('red', 3.0, ''), ('what?', None, 'the function returned nothing')]
     """
 
-    def __init__(self, judge: Any, *, top_k: int | None = None, **settings: Any) -> None:
+    def __init__(self, judge: Any, *, top_k: int | None = None, **settings: Unpack[SelectorSettings]) -> None:
         if top_k is not None:
             check_whole("top_k", top_k, least=1)
         self.top_k = top_k

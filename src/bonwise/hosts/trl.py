@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from bonwise.errors import UsageError
 from bonwise.hosts.reranking import DocumentRanker
+from bonwise.selection.settings import SelectorSettings
 from bonwise.table.chat import prompt_text
 
 __all__ = ["reward_func"]
 
 
 def reward_func(
-    judge: Any, *, name: str = "bonwise", **settings: Any
+    judge: Any, *, name: str = "bonwise", **settings: Unpack[SelectorSettings]
 ) -> Callable[..., Awaitable[list[float | None]]]:
     """Return a judge as one of the ``reward_funcs`` of `trl.GRPOTrainer`.
 

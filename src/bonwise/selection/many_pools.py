@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bonwise.calls.bill import Bill
-from bonwise.calls.settings import CallSettings, Engines
+from bonwise.calls.settings import CallSettings
 from bonwise.errors import UsageError
 from bonwise.judges.calling import as_judge
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
@@ -25,7 +25,7 @@ from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_o
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
-from bonwise.selection.settings import SelectorSettings
+from bonwise.selection.settings import Engines, SelectorSettings
 from bonwise.table.pools import Pool
 from bonwise.table.verdicts import Score, Unscored
 from bonwise.table.writing import csv_text, write_whole

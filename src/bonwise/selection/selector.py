@@ -11,7 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from bonwise.calls.settings import Engines, EngineSettings
+from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges.calling import asked
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, Turns, from_callers_thread, work_on_many
@@ -23,7 +23,7 @@ from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector_settings import CopiesSettings
-from bonwise.selection.settings import ChoiceSettings, SelectionSettings, SelectorSettings, settings_of
+from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSettings, SelectorSettings, settings_of
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine

@@ -23,10 +23,9 @@ from bonwise.selection.settings import SelectorSettings
 
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
-    from bonwise.calls.settings import Engines
     from bonwise.selection.judge_runner import LoopHost
     from bonwise.selection.protocol import Strategy
-    from bonwise.selection.settings import Routing, SelectionSettings
+    from bonwise.selection.settings import Engines, Routing, SelectionSettings
 
 __all__ = ["CopiesSettings"]
 

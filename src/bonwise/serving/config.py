@@ -10,11 +10,13 @@ from typing import Any, Literal
 
 from bonwise.calls.ask import Model, model_from_spec
 from bonwise.calls.providers.service import read_address
+from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, FileError, InputError
+from bonwise.options import options_of
 from bonwise.serving.client_keys import ClientKey, read_keys
 from bonwise.table.checks import Limit, check, number, whole
 
-__all__ = ["ModelConfig", "ServeConfig", "ServerLimits", "read_config"]
+__all__ = ["OF_THE_JUDGE", "ModelConfig", "ServeConfig", "ServerLimits", "read_config"]
 
 _NEEDED = object()
 
@@ -89,6 +91,8 @@ class ModelConfig:
     forward_client_key: bool = _setting(Limit("true or false", lambda value: isinstance(value, bool)), default=False)
     """Whether candidates are drawn with the key that the client sends, in place of the server's own."""
     judge_concurrency: int = _setting(_COUNT, 64)
+    asking: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of the judge's engine, by option: ``judge_attempts`` is its ``attempts``, and so on."""
 
     @property
     def most_choices(self) -> int:
@@ -112,6 +116,7 @@ class ModelConfig:
             "seed": self.seed,
             "max_concurrency": self.judge_concurrency,
             "ledger": run,
+            **self.asking,
         }
         if self.transport is not None:
             given["connection"] = {"transport": self.transport, "connections": self.judge_concurrency}
@@ -127,6 +132,13 @@ class ServeConfig:
     keys: tuple[ClientKey, ...] = ()
     """Empty where clients need none."""
     limits: ServerLimits = field(default_factory=ServerLimits)
+
+
+_ELSEWHERE = {"ledger", "max_concurrency", "deadline", "connection"}
+"""Settings of the judge's engine under names of their own: --run, judge_concurrency, deadline, transport."""
+
+OF_THE_JUDGE = {f"judge_{name}": name for name in options_of(EngineSettings) if name not in _ELSEWHERE}
+"""The others, by what they are called here: without ``judge_`` a setting is that of the upstream."""
 
 
 def read_config(path: str | Path) -> ServeConfig:
@@ -182,7 +194,8 @@ def _checked(place: str, given: Mapping[str, Any], kind: type) -> dict[str, Any]
     known = {one.name: one.metadata["limit"] for one in fields(kind) if "limit" in one.metadata}
     for name, value in given.items():
         if name not in known:
-            raise InputError(f"{place}.{name} is not a setting", hint=f"settings are {', '.join(known)}")
+            names = [*known, *(OF_THE_JUDGE if kind is ModelConfig else ())]
+            raise InputError(f"{place}.{name} is not a setting", hint=f"settings are {', '.join(names)}")
         check(f"{place}.{name}", value, known[name])
     return dict(given)
 
@@ -193,11 +206,16 @@ def _model(name: str, given: object) -> ModelConfig:
         raise InputError(f"{place} is not a table", hint=f"write [{place}] on a line of its own")
     if not name or not name.isprintable() or any(c.isspace() for c in name):
         raise InputError(f"the model name {name!r} holds a blank or no letter", hint="clients ask for bon/NAME")
-    checked = _checked(place, given, ModelConfig)
+    asking = {name: given[name] for name in given if name in OF_THE_JUDGE}
+    checked = _checked(place, {name: given[name] for name in given if name not in asking}, ModelConfig)
+    for key, value in asking.items():
+        check = options_of(EngineSettings)[OF_THE_JUDGE[key]].check
+        if check is not None:
+            check(f"{place}.{key}", value)
     for needed in ("upstream", "judge"):
         if needed not in checked:
             raise InputError(f"{place}.{needed} is missing", hint=_example(needed))
-    made = ModelConfig(name=name, **checked)
+    made = ModelConfig(name=name, **checked, asking={OF_THE_JUDGE[key]: value for key, value in asking.items()})
     _check_model(place, made)
     return made
 

@@ -6,18 +6,15 @@ Commands take a parameter ``reading`` of that type, see `bonwise.cli.shared_flag
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
-from inspect import Parameter, cleandoc, signature
+from inspect import Parameter, signature
 from pathlib import Path
-from textwrap import indent
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bonwise.errors import UsageError
+from bonwise.options import field_texts, show_keywords
 from bonwise.printable import quoted, shell_word
 from bonwise.table.checks import AnnotatorRule, Shape, check_annotator_rule, check_shape, names_of
 from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
@@ -336,43 +333,14 @@ def opens_a_table(function: Function) -> Function:
 
     Editors and type checkers know them by the annotation, ``Unpack[ReadingKeywords]``; `help` and notebooks by this.
     """
-    given = {name: _without_flag(one) for name, one in signature(function).parameters.items()}
-    taken: type = globals()[str(given.pop("reading").annotation).removeprefix("Unpack[").removesuffix("]")]
+    kind = signature(function).parameters["reading"].annotation
+    taken: type = globals()[str(kind).removeprefix("Unpack[").removesuffix("]")]
     kinds = taken.__annotations__
-    for one in fields(ReadingOptions):
-        if one.name in kinds:
-            annotation = kinds[one.name].__forward_arg__
-            given[one.name] = Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=annotation)
-    whole = signature(function).replace(parameters=list(given.values()))
-    function.__signature__ = whole  # type: ignore[attr-defined]
+    parameters = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=kinds[one.name].__forward_arg__)
+        for one in fields(ReadingOptions)
+        if one.name in kinds
+    ]
+    show_keywords(function, "reading", parameters, field_texts(ReadingOptions))
     function.__reading__ = taken  # type: ignore[attr-defined]
-    if function.__doc__ is not None:  # python -OO leaves documentation out
-        function.__doc__ = _with_descriptions(function.__doc__, set(kinds))
     return function
-
-
-def _without_flag(parameter: Parameter) -> Parameter:
-    """Show the type of a parameter alone, not what is said of its flag."""
-    text = str(parameter.annotation)
-    if not text.startswith("Annotated["):
-        return parameter
-    kind = cast("ast.Tuple", cast("ast.Subscript", ast.parse(text, mode="eval").body).slice).elts[0]
-    return parameter.replace(annotation=ast.unparse(kind))
-
-
-def _with_descriptions(text: str, names: set[str]) -> str:
-    """Put the descriptions of the keywords where ``**reading`` stands, indented as it is."""
-
-    def described(found: re.Match[str]) -> str:
-        said = "\n".join(entry for name, entry in _descriptions().items() if name in names)
-        return indent(said, found[1]) + "\n"
-
-    return re.sub(r"^( *)\*\*reading\n(?:\1 +.*\n)*", described, text, flags=re.MULTILINE)
-
-
-@cache
-def _descriptions() -> Mapping[str, str]:
-    """Return the lines of the documentation that describe each option, from the strings under the fields."""
-    text = Path(__file__).read_text(encoding="utf-8", errors="replace")
-    found = re.finditer(r'^    (\w+): (.+?) = field\(\n(?:.*\n)*?    \)\n    """((?:.|\n)*?)"""$', text, re.MULTILINE)
-    return {one[1]: f"{one[1]} : {one[2]}\n{indent(cleandoc(one[3]), '    ')}" for one in found}
