@@ -18,7 +18,7 @@ CEILINGS = {
     "files": 520,
     "lines": 120_000,
     "files of table": 43,
-    "files of calls": 38,
+    "files of calls": 39,
     "files of tests": 680,
 }
 MOST_IMPORTS = 0.11

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.cli.error import ErrorDocument
-from bonwise.cli.ledger_account import LedgerDocument
+from bonwise.cli.accounts import ErrorDocument, LedgerDocument
 from documents.round_trips import read_back, refusal
 
 

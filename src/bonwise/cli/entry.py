@@ -103,8 +103,8 @@ def _write_error(arguments: Sequence[str], message: str, hint: str) -> None:
     target = _json_target(arguments)
     if target is None:
         return
+    from bonwise.cli.accounts import ErrorDocument
     from bonwise.cli.arguments import emit, say
-    from bonwise.cli.error import ErrorDocument
     from bonwise.errors import BonwiseError
     from bonwise.table.writing import write_whole
 

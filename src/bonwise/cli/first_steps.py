@@ -43,7 +43,7 @@ def convert(
     Every row whose prompt and candidate can be told is written; what an audit still lacks is said.
     """
     output.refuse_overwriting(file, also=(out,))
-    from bonwise.cli.convert_account import ConvertCounts, ConvertDocument, said_of
+    from bonwise.cli.accounts import ConvertCounts, ConvertDocument, said_of
     from bonwise.printable import shell_path
     from bonwise.release import release
     from bonwise.report.blocks import Said

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bonwise.calls.ledger.damage import LedgerCheck
     from bonwise.calls.ledger.ledger import Ledger
     from bonwise.calls.ledger.records import LedgerRow, LedgerStats, State
-    from bonwise.cli.ledger_account import LedgerDocument, ModelCalls, RefusedParameter
+    from bonwise.cli.accounts import LedgerDocument, ModelCalls, RefusedParameter
 
 __all__ = ["app"]
 
@@ -49,7 +49,7 @@ def stats(
     force: Force = False,
 ) -> int:
     """Sum up calls, answers, tokens and cost by model."""
-    from bonwise.cli.ledger_account import describe_with
+    from bonwise.cli.accounts import describe_with
 
     with _opened(run) as ledger:
         refuse_overwriting((ledger.path,), (json_target,), force=force)
@@ -217,7 +217,7 @@ def _day(text: str) -> float:
 
 
 def _models(found: LedgerStats) -> list[ModelCalls]:
-    from bonwise.cli.ledger_account import ModelCalls
+    from bonwise.cli.accounts import ModelCalls
 
     return [
         ModelCalls(
@@ -234,7 +234,7 @@ def _models(found: LedgerStats) -> list[ModelCalls]:
 
 
 def _refused(found: LedgerStats) -> list[RefusedParameter]:
-    from bonwise.cli.ledger_account import RefusedParameter
+    from bonwise.cli.accounts import RefusedParameter
 
     return [
         RefusedParameter(
@@ -256,7 +256,7 @@ def _date(seconds: float) -> str:
 
 
 def _document(found: LedgerStats, verdict: str) -> LedgerDocument:
-    from bonwise.cli.ledger_account import LedgerDocument
+    from bonwise.cli.accounts import LedgerDocument
 
     return LedgerDocument(
         calls=found.calls,

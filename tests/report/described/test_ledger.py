@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bonwise.cli.error import ErrorDocument
-from bonwise.cli.ledger_account import ModelCalls, RefusedParameter, describe_with
+from bonwise.cli.accounts import ErrorDocument, ModelCalls, RefusedParameter, describe_with
 from bonwise.report.show import markdown, text
 from bonwise.report.terminal import plain, renderables
 from documents.test_ledger import sums

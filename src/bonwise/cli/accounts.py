@@ -1,4 +1,4 @@
-"""What a ledger holds, as a document and as words."""
+"""What commands say of a conversion, of a ledger, and of an error: documents, and words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,96 @@ from typing import Literal
 
 from pydantic import Field
 
+from bonwise.printable import printable
 from bonwise.report.amounts import money
 from bonwise.report.blocks import Part, Said
 from bonwise.report.numbers import count, counted
-from bonwise.results import Count, Document, NonNegative, Record
+from bonwise.results import Count, Document, FrameRow, NonNegative, Record
 
-__all__ = ["CallState", "LedgerDocument", "ModelCalls", "RefusedParameter", "describe", "describe_with"]
+__all__ = [
+    "CallState",
+    "ConvertCounts",
+    "ConvertDocument",
+    "ErrorDocument",
+    "LedgerDocument",
+    "ModelCalls",
+    "RefusedParameter",
+    "describe_conversion",
+    "describe_error",
+    "describe_ledger",
+    "describe_with",
+    "said_of",
+]
+
+
+class ErrorDocument(Document):
+    """Why a command ended without a result."""
+
+    schema_: Literal["bonwise.error/1"] = Field(default="bonwise.error/1", alias="schema")
+    error: str
+    """What is wrong, and where."""
+    hint: str
+    """What to do about it; empty where nothing is known."""
+
+
+def describe_error(document: ErrorDocument) -> Part:
+    """Describe an error: what is wrong, and what to do about it."""
+    hint = [Said("note", document.hint)] if document.hint else []
+    return Part("There is no result", [Said("bad", document.error), *hint])
+
+
+class ConvertCounts(Record):
+    """What was written."""
+
+    rows: Count
+    prompts: Count
+    left_out: Count
+    """Rows whose prompt or candidate cannot be told."""
+
+
+class ConvertDocument(Document):
+    """The table that was written of a file."""
+
+    schema_: Literal["bonwise.convert/1"] = Field(default="bonwise.convert/1", alias="schema")
+    source: str
+    out: str
+    """Where the table is."""
+    columns: list[str]
+    data: ConvertCounts
+    read_as: str | None
+    """How the file was read; None for a table in the usual shape."""
+    lacks: list[str]
+    """What an audit would need and the file does not hold, a sentence each."""
+    version: str
+    """Of bonwise."""
+
+    frame_columns = ("rows", "prompts", "left_out")
+
+    def frame_rows(self) -> Iterator[FrameRow]:
+        """Yield the one row of counts."""
+        yield self.data.to_dict()
+
+
+def describe_conversion(document: ConvertDocument) -> Part:
+    """Describe the table."""
+    return Part(f"Rows of {printable(document.source)}", list(said_of(document)))
+
+
+def said_of(document: ConvertDocument) -> list[Said]:
+    """Return the sentences."""
+    data = document.data
+    said: list[Said] = [
+        Said("finding", f"{printable(document.out)}: {counted(data.rows, 'row')}, {counted(data.prompts, 'prompt')}")
+    ]
+    if document.read_as:
+        said.append(Said("note", f"read as {printable(document.read_as, longest=1000)}"))
+    if data.left_out:
+        said.append(Said("caveat", f"{counted(data.left_out, 'row')} without prompt or candidate left out"))
+    return [
+        *said,
+        *(Said("caveat", f"an audit still lacks: {printable(one, longest=600)}") for one in document.lacks),
+    ]
+
 
 CallState = Literal["sent", "answered", "rejected", "failed", "unknown"]
 """What became of a call."""
@@ -68,7 +152,7 @@ class LedgerDocument(Document):
     """SQLite's own verdict on the file, ``ok`` where nothing is wrong."""
 
 
-def describe(document: LedgerDocument) -> Part:
+def describe_ledger(document: LedgerDocument) -> Part:
     """Describe a ledger by its sums."""
     return describe_with(document)
 
