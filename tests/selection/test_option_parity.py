@@ -169,7 +169,7 @@ WITHOUT_A_FLAG = {"offline"}
 """A command that must send nothing takes ``--max-calls 0``."""
 
 
-@pytest.mark.parametrize("option", OPTIONS.keys() - WITHOUT_A_FLAG)
+@pytest.mark.parametrize("option", [name for name in OPTIONS if name not in WITHOUT_A_FLAG])
 @pytest.mark.parametrize("command", ["judge", "select"])
 def test_a_flag_reaches_the_engine(capsys, tmp_path, monkeypatch, engine_of, command, option):
     """Of both commands that ask models; a connection is given by its transport, a ledger by ``--run``."""
