@@ -16,7 +16,7 @@ import typer
 from bonwise.auditing.front import audit as run_audit
 from bonwise.cli import arguments as given
 from bonwise.cli.build_server import errors_told, over_several_files, write_junit, write_markdown
-from bonwise.cli.shared_flags import Call, Output, flags_of, shared_flags
+from bonwise.cli.shared_flags import Output, TypedCall, flags_of, shared_flags
 from bonwise.errors import InputError, UsageError
 from bonwise.extras import PAGES
 from bonwise.flags import numbers
@@ -103,7 +103,7 @@ _NEXT_FIRST = (
 @shared_flags(of=run_audit, before={"fail_under": "thresholds", "output": "pools"})
 def audit(
     *,
-    call: Call,
+    call: TypedCall,
     fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
     output: Output,
     calibration: Annotated[

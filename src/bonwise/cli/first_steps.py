@@ -15,7 +15,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.arguments import Force, Seed
-from bonwise.cli.shared_flags import NO_PROPENSITY, Call, JsonOutput, Reading, flags_of, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, TypedCall, flags_of, shared_flags
 from bonwise.doctoring.front import doctor as look_over
 from bonwise.printable import printable
 from bonwise.table.checks import SEED
@@ -109,7 +109,7 @@ def _next(audit: Audit, folder: Path) -> Sequence[Said]:
 
 
 @shared_flags(of=look_over, before={"output": "reading"})
-def doctor(*, call: Call, output: JsonOutput) -> int:
+def doctor(*, call: TypedCall, output: JsonOutput) -> int:
     """Check a file before an audit, and say what to type next."""
     output.refuse_overwriting(*call.paths())
     from bonwise.errors import InputError

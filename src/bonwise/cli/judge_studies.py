@@ -10,7 +10,7 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.arguments import say
-from bonwise.cli.shared_flags import NO_PROPENSITY, Call, JsonOutput, Output, Reading, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Output, Reading, TypedCall, shared_flags
 from bonwise.errors import UsageError
 from bonwise.routing.front import route as study
 from bonwise.table.checks import SEED
@@ -145,7 +145,7 @@ def _next(document: LearnDocument, save: Path | None, file: Path, flags: list[st
 @shared_flags(of=study, before={"reading": "first_pass_only", "save": "reading", "judge": "reading"})
 def route(
     *,
-    call: Call,
+    call: TypedCall,
     save: Annotated[Path | None, typer.Option(help="Write the recommended router here, for bonwise select.")] = None,
     judge: Annotated[str | None, typer.Option(help="Whose router to save, where there are several judges.")] = None,
     output: Output,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import NO_PROPENSITY, Call, JsonOutput, Reading, command_of, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, TypedCall, command_of, shared_flags
 from bonwise.errors import UsageError
 from bonwise.labels.front import COMPARE, draw_labels
 from bonwise.printable import printable, shell_path, shell_word
@@ -35,7 +35,7 @@ _EXAMPLE = "bonwise labels draw scores.csv --labels 100 --out design.csv"
 )
 def draw(
     *,
-    call: Call,
+    call: TypedCall,
     file: Annotated[
         Path | None,
         typer.Argument(

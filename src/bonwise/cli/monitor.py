@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bonwise.cli.shared_flags import NO_PROPENSITY, Call, JsonOutput, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, TypedCall, shared_flags
 from bonwise.errors import UsageError
 from bonwise.monitoring.front import monitor as decide
 
@@ -25,7 +25,7 @@ __all__ = ["monitor"]
 )
 def monitor(
     *,
-    call: Call,
+    call: TypedCall,
     scores: Annotated[Path | None, typer.Option(help="Scores, where the label file holds none.")] = None,
     significance: Annotated[
         bool, typer.Option("--significance", help="Stop when recovery is told apart from --than.")

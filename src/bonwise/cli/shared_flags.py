@@ -1,7 +1,7 @@
 """Commands made from functions, and the flags that commands share: how a table is opened, where results go.
 
 `command_of` makes a command that does nothing but call a public function. Others take the flags of a function by a
-parameter of type `Call`, and add what only a terminal needs: `shared_flags` puts the flags into the signature that
+parameter of type `TypedCall`, and add what only a terminal needs. `shared_flags` puts the flags into the signature that
 Typer reads. A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.table.reading_options`
 declares; one whose type is a dataclass, such as `JsonOutput`, for those of its fields.
 """
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 __all__ = [
     "NOT_OF_LABELS",
     "NO_PROPENSITY",
-    "Call",
     "JsonOutput",
     "Output",
     "Reading",
+    "TypedCall",
     "command_of",
     "flags_of",
     "option_flags",
@@ -204,7 +204,7 @@ class Output(JsonOutput):
 
 
 @dataclass(frozen=True)
-class Call:
+class TypedCall:
     """A public function, and what was said of its parameters on the command line."""
 
     function: Callable[..., Any]
@@ -258,7 +258,7 @@ class _FlagGroup:
 def command_of(declared: Command) -> Callable[..., int]:
     """Return the command: it reads the flags, calls the function, and writes and prints the result."""
 
-    def command(*, call: Call, output: JsonOutput) -> int:
+    def command(*, call: TypedCall, output: JsonOutput) -> int:
         read = call.paths() if declared.inputs is None else tuple(declared.inputs(call.values))
         output.refuse_overwriting(*dict.fromkeys(read))
         result = call.run()
@@ -283,7 +283,7 @@ def shared_flags(
     without : mapping of str to str
         Flags of columns that the command has no use for, such as ``--propensity-col``, and why.
     of : callable, optional
-        The function whose parameters a `Call` stands for.
+        The function whose parameters a `TypedCall` stands for.
     before : mapping of str to str
         As `bonwise.flags.Command.before`; also for the parameters of the command itself.
     """
@@ -339,7 +339,7 @@ def _group(
 ) -> _FlagGroup | None:
     if get_origin(hint) is Reading:
         return _reading(get_args(hint)[0], without)
-    if hint is Call and function is not None:
+    if hint is TypedCall and function is not None:
         return _call(function, without)
     if isinstance(hint, type) and is_dataclass(hint):
         flags: dict[str, tuple[Any, Any]] = {}
@@ -445,7 +445,7 @@ def _call(function: Callable[..., Any], without: Mapping[str, str]) -> _FlagGrou
     def read(values: Mapping[str, Any]) -> object:
         typed = {name: values[option.name] for name, option in options.items()}
         reading = cast("Reading[Any]", table.read(values))
-        return Call(function, typed, reading, options)
+        return TypedCall(function, typed, reading, options)
 
     return _FlagGroup({**arguments, **table.first, **flags}, table.last, read)
 

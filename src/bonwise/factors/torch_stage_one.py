@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch.nn.functional import logsigmoid, softplus
 
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_one import CapabilityShape
 from bonwise.stats.ordinal_ratings import LEAST_GAP
 from bonwise.stats.sums import Floats
+
+if TYPE_CHECKING:
+    from bonwise.factors.stage_one import CapabilityShape
 
 __all__ = ["TorchStageOneLoss", "by_batches"]
 

@@ -481,10 +481,9 @@ class PreferenceStudy(Document):
 
     def __repr__(self) -> str:
         data = self.data
-        return (
-            f"PreferenceStudy(source={self.settings.source!r}, pairs_left_out={data.pairs_left_out}, "
-            f"rows={data.rows}, prompts={data.prompts or 0}, dropped=mappingproxy({data.dropped!r}))"
-        )
+        counted = f"rows={data.rows}, prompts={data.prompts or 0}, dropped=mappingproxy({data.dropped!r})"
+        source = f"source={self.settings.source!r}, pairs_left_out={data.pairs_left_out}"
+        return f"PreferenceStudy({source}, {counted})"
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per pair and metric.

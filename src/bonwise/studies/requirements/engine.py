@@ -13,10 +13,10 @@ from bonwise.stats.estimate import Estimate
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.studies.requirements.front import TARGETS
 from bonwise.studies.requirements.noisy_oracle import MOST_CELLS, MOST_PAIRS, NoisyOracle, affordable, points
 from bonwise.studies.requirements.requirement import Requirement, held_against, no_curve, recovered, required
 from bonwise.studies.requirements.result import (
+    TARGETS,
     CurvePoint,
     Inverse,
     OwnFigures,

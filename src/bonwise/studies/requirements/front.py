@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.flags import Flag
 from bonwise.studies.registration import SOURCE, Study, WithAudit
-from bonwise.studies.requirements.result import RequirementsStudy
+from bonwise.studies.requirements.result import TARGETS, RequirementsStudy
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
 
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from bonwise.studies.labelled_panels import LabelledPanels
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["STUDY", "TARGETS", "study_requirements"]
-
-
-TARGETS = (0.25, 0.5, 0.75, 0.9)
-"""Recoveries of Landesberg (2026), Table 25."""
+__all__ = ["STUDY", "study_requirements"]
 
 
 @opens_a_table

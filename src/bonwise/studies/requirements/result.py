@@ -14,6 +14,7 @@ from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudySettings
 
 __all__ = [
+    "TARGETS",
     "CurvePoint",
     "Inverse",
     "OwnFigures",
@@ -23,6 +24,9 @@ __all__ = [
     "RequirementsStudy",
     "Target",
 ]
+
+TARGETS = (0.25, 0.5, 0.75, 0.9)
+"""Recoveries of Landesberg (2026), Table 25."""
 
 Correlation = Annotated[int, Field(ge=-1, le=1)] | Annotated[float, Field(ge=-1, le=1)]
 
