@@ -1,6 +1,6 @@
 """No files import each other in a circle, whether their imports stand at the top or within functions.
 
-Only the methods of a result reach up: they load what shows it, or what answers a question about it, when they are called.
+Only the methods of a result reach up: called, they load what shows it or answers a question about it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ def runs(tree):
 
 
 def without_methods_of_results(tree):
-    """Leave out the bodies of the methods of documents, which are classes with a schema."""
+    """Leave out the methods of documents: classes with a schema of their own, and studies."""
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and "bonwise." in "".join(map(ast.unparse, node.body[:3])):
+        fields = {ast.unparse(line.target) for line in getattr(node, "body", ()) if isinstance(line, ast.AnnAssign)}
+        if isinstance(node, ast.ClassDef) and fields & {"schema_", "study"}:
             node.body = [line for line in node.body if not isinstance(line, ast.FunctionDef)] or [ast.Pass()]
     return tree
 

@@ -1,8 +1,8 @@
 """Commands made from functions, and the flags that commands share: how a table is opened, where results go.
 
 `command_of` makes a command that does nothing but call a public function. Others take the flags of a function by a
-parameter of type `TypedCall`, and add what only a terminal needs. `shared_flags` puts the flags into the signature that
-Typer reads. A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.table.reading_options`
+parameter of type `TypedCall`, and add what only a terminal needs. `shared_flags` puts the flags into the signature
+that Typer reads. A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.table.reading_options`
 declares; one whose type is a dataclass, such as `JsonOutput`, for those of its fields.
 """
 
