@@ -7,7 +7,8 @@ import pytest
 from bonwise.cli.picks import MOST_ROWS, PickedPage
 from bonwise.judges.calling import as_judge
 from bonwise.routing.router import Router
-from bonwise.selection.selection import Comparison, Totals
+from bonwise.selection.selection import Comparison
+from bonwise.selection.totals import Totals
 from bonwise.table.pools import Candidate, Pool
 from bonwise.table.verdicts import Score, Unscored
 from cli.commands import pool_file, typed

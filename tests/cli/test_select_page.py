@@ -11,7 +11,8 @@ import pytest
 from bonwise.cli.picks import MOST_POOLS, PickedPage
 from bonwise.report.page.environment import LONGEST_TEXT, MOST_BYTES, page_bytes
 from bonwise.report.show import page
-from bonwise.selection.selection import Comparison, Totals
+from bonwise.selection.selection import Comparison
+from bonwise.selection.totals import Totals
 from bonwise.table.pools import Candidate, Pool
 from cli.commands import pool_file, typed
 from cli.picked import picks

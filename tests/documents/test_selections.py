@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.selection.result import PickRecord, SelectionsDocument, pick_record
-from bonwise.selection.selection import Comparison, Routed, Totals
+from bonwise.selection.recorded import pick_record
+from bonwise.selection.result import PickRecord, SelectionsDocument
+from bonwise.selection.selection import Comparison, Routed
+from bonwise.selection.totals import Totals
 from bonwise.table.verdicts import Score, Unscored
 from documents.round_trips import read_back, refusal
 from selection.test_totals import SETTINGS, selection

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.calls.bill import Bill
-from bonwise.selection.selection import UNASKED, Comparison, Routed, Selection, Totals
+from bonwise.selection.selection import Comparison, Routed, Selection
+from bonwise.selection.totals import UNASKED, Totals
 
 SETTINGS = {
     "judge": "j",

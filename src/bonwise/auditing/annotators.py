@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.krippendorff import Level, krippendorff_alpha
 from bonwise.auditing.result_labels import AgainstOthers, AnnotatorRecord, Annotators, JudgeAgainstOthers
 from bonwise.auditing.settings import Settings

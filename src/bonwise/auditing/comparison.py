@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.judge_audit import JudgeAudit
 from bonwise.auditing.judge_metrics import panel_level_bias
+from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence

@@ -11,8 +11,8 @@ from bonwise.auditing.candidate_estimate import candidate_estimate
 from bonwise.auditing.cell_table import CellTable
 from bonwise.auditing.drawn_candidates import DrawnCandidates, DrawnPools, drawn_candidates, drawn_pools
 from bonwise.auditing.gates import Labelled
-from bonwise.auditing.judge_audit import JudgeAudit, judge_record
 from bonwise.auditing.judge_metrics import judge_only
+from bonwise.auditing.judge_record import JudgeAudit, judge_record
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import Sampling
 from bonwise.auditing.settings import Settings, label_range

@@ -8,7 +8,8 @@ from typing import Any
 
 from bonwise.auditing.candidate_attributes import check_judge_family
 from bonwise.auditing.comparison import JudgePairs, choice_of_judges, compare_judges
-from bonwise.auditing.judge_audit import AuditParts, FurtherPanels, JudgeAudit, audit_judge, of_candidates
+from bonwise.auditing.judge_audit import FurtherPanels, audit_judge, of_candidates
+from bonwise.auditing.judge_record import AuditParts, JudgeAudit
 from bonwise.auditing.labelling import StatedDraw, stated_draw
 from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
 from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bonwise.auditing.candidate_attributes import candidate_lengths
 from bonwise.auditing.gates import more_prompts
-from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.result_exhibits import (
     Chance,
     Differences,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
-
-import numpy as np
 
 from bonwise.auditing.candidate_attributes import tells_of_candidates
-from bonwise.auditing.gates import Gate, Labelled, check_gate, open_gate
 from bonwise.auditing.judge_metrics import (
     JudgeMetrics,
     judge_only,
@@ -18,39 +14,29 @@ from bonwise.auditing.judge_metrics import (
     panel_level_bias,
     with_no_gain_tests,
 )
+from bonwise.auditing.judge_record import JudgeAudit, judge_record
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
-from bonwise.auditing.result import CandidateEffects, JudgeFound
-from bonwise.auditing.result_labels import AuditData, PromptClusters
+from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.simultaneous import UnitInfluences
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
 from bonwise.auditing.unlabelled import CellLabels, Picked, balance, worst_case
-from bonwise.auditing.verdict import Verdict, judge_validity, pick_validity
+from bonwise.auditing.verdict import judge_validity, pick_validity
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
-from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
-from bonwise.stats.clusters import FEWEST, cluster_codes
 from bonwise.stats.estimate import Estimate, under_method
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table.cell_scores import further_scores
-from bonwise.table.facts import DroppedPrompt
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
-from bonwise.table.picks import Picks
-from bonwise.table.scales import mismatch
 from bonwise.table.score_table import ScoreTable
 
 __all__ = [
     "NO_SCORES",
-    "AuditParts",
     "FurtherPanels",
-    "JudgeAudit",
     "audit_judge",
-    "judge_record",
     "of_candidates",
-    "prompt_clusters",
 ]
 
 
@@ -90,210 +76,15 @@ class FurtherPanels:
         return self._laid_out[key][judge]
 
 
-_FEW = 20
-_VERY_FEW = 10
-_LARGE = 1 / 3
-
-
-def prompt_clusters(panel: Panel) -> PromptClusters | None:
-    """Return the clusters of a panel with what they leave uncertain; None without a column of clusters."""
-    if panel.clusters is None:
-        return None
-    codes, count = cluster_codes(panel.clusters)
-    largest = int(np.bincount(codes).max())
-    return PromptClusters(clusters=count, largest=largest, notes=list(_notes(count, largest, len(codes))))
-
-
-def _notes(count: int, largest: int, prompts: int) -> Iterator[str]:
-    if count < FEWEST:
-        yield f"Too few clusters: an interval needs {FEWEST}, and there are {count}; no gate can be met."
-    elif count < _VERY_FEW:
-        yield (
-            f"Few clusters ({count}): intervals of within_r and of the values hold the truth in about 90% of tables "
-            "instead of 95%."
-        )
-    elif count < _FEW:
-        yield f"Few clusters ({count}): intervals rest on how {count} units differ."
-    if largest > _LARGE * prompts:
-        yield f"One cluster holds {largest:,} of {prompts:,} prompts: what it says weighs that much in every figure."
-
-
 _WITHOUT_SCORES = frozenset(e.name for e in (*OF_PICKS, *(e for e in ESTIMANDS if not e.on_scores)))
 """Metrics that logged picks tell."""
 
-_WITHOUT_LABELS = frozenset(e.name for e in ESTIMANDS if not e.on_labels)
 
 _USE_CELLS = (
     "label all candidates of a prompt, or state --design cells if the labelled candidates are a random sample"
 )
 
 NO_SCORES = "a logged pick holds no scores"
-
-
-@dataclass(frozen=True, eq=False)
-class JudgeAudit:
-    """What the audit of one judge rests on."""
-
-    judge: str
-    record: JudgeFound
-    """What was found, as the result of the audit holds it."""
-    metrics: Mapping[str, Estimate] = field(repr=False)
-    """With what is known of each, for intervals at any confidence."""
-    labelling: Labelling = field(repr=False)
-    """The prompts behind the figures."""
-    picked: Picked | None = None
-    """Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was kept,
-    0 for the rest.
-    """
-    drawn: Labelled | None = field(default=None, repr=False)
-    """Where single candidates were drawn: the prompts with their labels, and those that could be drawn."""
-    suspected: tuple[Suspected, ...] = field(default=(), repr=False)
-    """Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both."""
-    cells: CellLabels | None = field(default=None, repr=False)
-    """Where candidates are labelled one by one: their labels."""
-    influences: UnitInfluences | None = field(default=None, repr=False)
-    """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
-
-    def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
-        """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""
-        if metric not in _WITHOUT_LABELS and self.cells is not None:
-            others = (one for one in self.suspected if one.kind != "few pools")
-            return (*others, *self.cells.suspected(metric))
-        if metric not in _WITHOUT_LABELS or len(self.labelling.panel.sizes) < FEWEST_POOLS:
-            return self.suspected
-        return tuple(one for one in self.suspected if one.easy is not None)
-
-    def labelled_for(self, metric: str) -> Labelled:
-        """Return the labels behind a metric, and what more of them would be."""
-        labelled, sizes = self.labelling.labelled, self.labelling.panel.sizes
-        if metric in _WITHOUT_LABELS:
-            return Labelled(len(sizes), 0, 0.0)
-        if self.drawn is not None:
-            return self.drawn
-        if self.cells is not None:
-            return self.cells.labelled
-        return Labelled(int(labelled.sum()), int((~labelled).sum()), float(sizes.mean()))
-
-    def gate(self, metric: str, value: float) -> Gate:
-        """Compare a metric with a value, by one-sided bounds.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that is not a metric.
-        """
-        return check_gate(
-            self.metrics,
-            metric,
-            value,
-            judge=self.judge,
-            labelled=self.labelled_for(metric),
-            unsettled=self.unsettled,
-            suspected=self.suspected_for(metric),
-        )
-
-    @property
-    def logged(self) -> bool:
-        """Whether its scores only say what was picked."""
-        return self.picked is not None
-
-    @property
-    def unsettled(self) -> str:
-        """Why no gate on all prompts can pass, whatever the labels; empty where one can."""
-        return "" if self.picked is None else self.picked.unsettled
-
-
-@dataclass(frozen=True, eq=False)
-class AuditParts:
-    """What an audit was computed from."""
-
-    judges: Mapping[str, JudgeAudit]
-    settings: Settings
-    table: ScoreTable
-    picks: Picks | None = None
-    """The logged picks that were audited, in place of a judge's scores."""
-
-    def check(self, gates: Mapping[str, float], not_audited: Mapping[str, str]) -> list[Gate]:
-        """Compare metrics of every judge with values; a judge that could not be audited leaves its gates open."""
-        audited = [judge.gate(metric, value) for judge in self.judges.values() for metric, value in gates.items()]
-        others = [
-            open_gate(metric, value, judge=name, why=why)
-            for name, why in not_audited.items()
-            for metric, value in gates.items()
-        ]
-        return [*audited, *others]
-
-
-def _data(labelling: Labelling, picked: Picked | None) -> AuditData:
-    """Return counts, and every dropped prompt with its reason."""
-    panel, sizes = labelling.panel, labelling.panel.sizes
-    same = bool((sizes == sizes[0]).all())
-    return AuditData(
-        prompts=len(sizes),
-        candidates=int(sizes[0]) if same else None,
-        rows=int(sizes.sum()),
-        labelled_prompts=int(labelling.labelled.sum()),
-        partly_labelled_prompts=labelling.partly,
-        dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
-        **given(
-            pools=None if picked is None else picked.pools,
-            pools_without_pick=None if picked is None else picked.without,
-            candidates_min=None if same else int(sizes.min()),
-            candidates_max=None if same else int(sizes.max()),
-            **(_ranges(panel) if picked is None else {}),
-            clusters=prompt_clusters(panel),
-        ),
-    )
-
-
-def _ranges(panel: Panel) -> dict[str, list[float]]:
-    """Return from where to where scores and labels run if they look like different scales."""
-    if mismatch(panel.scores, panel.labels) is None:
-        return {}
-    ranges = {"score_range": panel.scores, "label_range": panel.labels[~np.isnan(panel.labels)]}
-    return {name: [float(values.min()), float(values.max())] for name, values in ranges.items()}
-
-
-def judge_record(
-    labelling: Labelling,
-    metrics: Mapping[str, Estimate],
-    verdict: Verdict,
-    *,
-    picked: Picked | None = None,
-    bounds: Mapping[str, tuple[float, float]],
-    suspected: Sequence[Suspected],
-    **further: Any,
-) -> JudgeFound:
-    """Return what was found of one judge.
-
-    Parameters
-    ----------
-    labelling : Labelling
-        The prompts behind the figures.
-    metrics : mapping of str to Estimate
-    verdict : Verdict
-    picked : Picked, optional
-        Of logged picks: how many of the pools have one.
-    bounds : mapping of str to tuple of float
-        Worst case over missing labels; written where there are some that are finite, or where prompts without labels
-        are left out.
-    suspected : sequence of Suspected
-    **further
-        Fields of `JudgeFound` as they are; those that are None are left out.
-    """
-    written = labelling.method == "labelled_only" or bool(bounds)
-    return JudgeFound(
-        data=_data(labelling, picked),
-        metrics=estimate_records(metrics),
-        verdict=verdict,
-        **given(
-            bounds={name: list(ends) for name, ends in bounds.items() if np.isfinite(ends).all()}
-            if written
-            else None,
-            suspicions=[one.record() for one in suspected] or None,
-            **further,
-        ),
-    )
 
 
 def audit_judge(

@@ -17,7 +17,8 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from bonwise.auditing.judge_audit import JudgeAudit, audit_judge
+from bonwise.auditing.judge_audit import audit_judge
+from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.labelling import stated_draw
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.unlabelled import Picked

@@ -30,7 +30,7 @@ from bonwise.table.words import Words
 from bonwise.table.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
 
 if TYPE_CHECKING:
-    from bonwise.auditing.judge_audit import AuditParts
+    from bonwise.auditing.judge_record import AuditParts
 
 __all__ = ["audit_page", "described_with", "page_drawings", "write_page"]
 

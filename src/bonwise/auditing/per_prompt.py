@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.errors import FileError
 from bonwise.stats.sums import TIE_DECIMALS
 from bonwise.stats.top_of_scores import at_top, top_of_scores

@@ -19,7 +19,7 @@ from bonwise.table.facts import LabelsLeftOut, PicksMade, UnusedLabels
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bonwise.auditing.judge_audit import AuditParts
+    from bonwise.auditing.judge_record import AuditParts
     from bonwise.documented import DocumentedResult
     from bonwise.report.blocks import Drawing, FigureData
     from bonwise.table.score_table import ScoreTable

@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from bonwise.auditing.gates import ONE_SIDED, Labelled
-from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift, projected
 from bonwise.auditing.result_exhibits import (
     FEWEST_STEPS,

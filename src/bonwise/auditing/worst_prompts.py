@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing.judge_audit import JudgeAudit
+from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.result_exhibits import CandidateSeen, PromptSeen, WorstPrompts
 from bonwise.printable import printable

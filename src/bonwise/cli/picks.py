@@ -30,8 +30,9 @@ if TYPE_CHECKING:
         ShownPick,
     )
     from bonwise.selection.run import RunSummary
-    from bonwise.selection.selection import Selection, Totals
+    from bonwise.selection.selection import Selection
     from bonwise.selection.settings import SelectionSettings
+    from bonwise.selection.totals import Totals
     from bonwise.table.pools import Pool
 
 __all__ = ["MOST_PARAMETERS", "MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPage", "without_router_warnings"]
@@ -63,7 +64,7 @@ class PickReport:
     totals: Totals = field(init=False)
 
     def __post_init__(self) -> None:
-        from bonwise.selection.selection import Totals
+        from bonwise.selection.totals import Totals
 
         self.totals = Totals()
 
@@ -188,7 +189,8 @@ class PickedPage:
 
     def note(self, pick: Selection) -> None:
         """Take in a pick; they come in the order of the pools."""
-        from bonwise.selection.result import ShownPick, pick_record
+        from bonwise.selection.recorded import pick_record
+        from bonwise.selection.result import ShownPick
 
         self._settings = self._settings or dict(pick.settings)
         self._note_parameters(pick.settings.get("parameters") or ())
@@ -213,7 +215,8 @@ class PickedPage:
             Why pools are missing; empty where none is.
         """
         from bonwise.results import given
-        from bonwise.selection.result import SelectionsDocument, SelectionsSettings, settings_of
+        from bonwise.selection.recorded import settings_of
+        from bonwise.selection.result import SelectionsDocument, SelectionsSettings
 
         router, totals = self.router, self.totals.record()
         settings = SelectionsSettings(

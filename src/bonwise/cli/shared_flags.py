@@ -2,8 +2,8 @@
 
 `command_of` makes a command that does nothing but call a public function. Others take the flags of a function by a
 parameter of type `TypedCall`, and add what only a terminal needs. `shared_flags` puts the flags into the signature
-that Typer reads. A parameter of type `Reading` stands for the flags of its keywords, which `bonwise.table.reading_options`
-declares; one whose type is a dataclass, such as `JsonOutput`, for those of its fields.
+that Typer reads. A parameter of type `Reading` stands for the flags of its keywords, which
+`bonwise.table.reading_options` declares; one whose type is a dataclass, such as `JsonOutput`, for its fields.
 """
 
 from __future__ import annotations

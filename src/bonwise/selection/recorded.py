@@ -1,0 +1,117 @@
+"""Picks as records of their document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_jsonable_python
+
+from bonwise.results import given
+from bonwise.selection.totals import Totals
+from bonwise.table.verdicts import Score, Verdict, kept
+
+if TYPE_CHECKING:
+    from bonwise.selection.selection import Selection
+
+from bonwise.selection.result import (
+    CandidateWords,
+    ComparisonRecord,
+    PickRecord,
+    RoutedRecord,
+    SelectionsDocument,
+    SelectionSettingsRecord,
+    SelectionsSettings,
+    ShownPick,
+)
+
+__all__ = ["document_of", "pick_record", "settings_of"]
+
+
+def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
+    """Return the line that ``bonwise select`` writes.
+
+    Parameters
+    ----------
+    pick : Selection
+    whole : bool
+        Whether it holds the text of the pick and the settings, which a document of many picks holds elsewhere.
+
+    Examples
+    --------
+    >>> import bonwise as bw
+    >>> pick_record(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text))).best
+    'c1'
+    """
+    bill, routed = pick.bill, pick.routed
+    more: dict[str, Any] = given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None)
+    if whole:
+        more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
+    return PickRecord(
+        prompt_id=None if pick.prompt_id is None else str(pick.prompt_id),
+        best=pick.best_id,
+        index=pick.index,
+        ids=list(pick.ids),
+        scores=list(pick.scores),
+        ranking=list(pick.ranking),
+        tied=list(pick.tied),
+        decided_by=pick.decided_by,  # type: ignore[arg-type]  # one of these words, as the record checks
+        level=list(pick.level),
+        standard_errors=list(pick.standard_errors),
+        p_best=list(pick.p_best),
+        expected_regret=pick.expected_regret,
+        draws=list(pick.draws),
+        stopped=pick.stopped,
+        comparisons=[
+            ComparisonRecord(a=one.a, b=one.b, value=one.value, order_effect=one.order_effect)
+            for one in pick.comparisons
+        ],
+        routed=None
+        if routed is None
+        else RoutedRecord(
+            strong=routed.strong, signal=routed.signal, reason=routed.reason, first_pick=routed.first_pick
+        ),
+        failure=pick.failure,
+        calls=bill.calls,
+        answers=bill.calls + bill.from_ledger,
+        from_ledger=bill.from_ledger,
+        input_tokens=bill.input_tokens,
+        output_tokens=bill.output_tokens,
+        reused_tokens=bill.reused_tokens,
+        cost=bill.cost,
+        latency=round(pick.latency, 3),
+        unscored=dict(pick.unscored),
+        **more,
+        **_said(pick.verdicts),
+        evaluations=pick.evaluations,
+    )
+
+
+def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
+    """Return what a judge said beside scores and reasons; a list in which nothing is known is empty."""
+    scores = [one if isinstance(one, Score) else None for one in verdicts]
+    said: dict[str, list[Any]] = {
+        "low": [None if one is None else one.low for one in scores],
+        "high": [None if one is None else one.high for one in scores],
+        "draw_scores": [list(one.draws) if one is not None and len(one.draws) > 1 else None for one in scores],
+        "raw": [kept(one.raw) if one is not None and one.raw else None for one in verdicts],
+    }
+    return {key: values if any(one is not None for one in values) else [] for key, values in said.items()}
+
+
+def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a selection with what models were asked with as JSON holds it."""
+    return {**settings, "parameters": [to_jsonable_python(dict(one)) for one in settings["parameters"]]}
+
+
+def document_of(pick: Selection) -> SelectionsDocument:
+    """Return a document of this pick alone, with the text of the best."""
+    totals = Totals()
+    totals.note(pick)
+    words = [CandidateWords(id=one, text=pick.text if at == pick.index else None) for at, one in enumerate(pick.ids)]
+    return SelectionsDocument(
+        settings=SelectionsSettings(**settings_of(pick.settings)),
+        totals=totals.record(),
+        picks=[ShownPick(pick=pick_record(pick), prompt=None, candidates=words)],
+        of=1,
+    )
