@@ -1,4 +1,4 @@
-"""Golden tables as the tests read them."""
+"""Golden tables as the tests read them, each from the folder of its feature."""
 
 from __future__ import annotations
 
@@ -8,5 +8,6 @@ from pathlib import Path
 
 def golden(name):
     """Return the rows of a golden table, figures as they are written."""
-    with (Path(__file__).parent / "golden" / f"{name}.csv").open(encoding="utf-8") as stream:
+    (path,) = Path(__file__).parent.glob(f"*/golden/{name}.csv")
+    with path.open(encoding="utf-8") as stream:
         return list(csv.DictReader(line for line in stream if not line.startswith("#")))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bonwise.testing import simulate
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def golden(name):

@@ -1,15 +1,35 @@
+"""Prompts in clusters: the cluster is what is left out, drawn and summed over; in an audit, and in its statistics."""
+
 from __future__ import annotations
 
 import json
+from collections import Counter
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
+from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.simultaneous import JudgeDifferences
+from bonwise.auditing.weighted_metrics import weighted_estimates
 from bonwise.errors import InputError, UsageError
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats.jackknife import kurtosis_df
+from bonwise.stats.level_bias import level_bias
+from bonwise.stats.partial.label_features import label_features
+from bonwise.stats.partial.label_sample import LabelSample
+from bonwise.stats.repeated_looks import looks, precision_limits
+from bonwise.stats.running_ratio import RunningRatio
+from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.testing import simulate
+from stats.nominal import clopper_pearson
+from stats.pools import arrays, pools
 
 
 def grouped(frame, size=3):
@@ -191,3 +211,195 @@ def test_picks_take_the_clusters_of_their_labels(tmp_path):
     for name in ("gain", "value_judge"):
         mine, alone = (found.differences[name] for found in (both, once))
         assert (mine.low, mine.high) == pytest.approx((alone.low, alone.high), abs=1e-9)
+
+
+# Prompts in clusters: the cluster is what is left out, drawn and summed over.
+
+
+SEED = 20261123
+CHOSEN = [e for e in ESTIMANDS if e.name in ("gain", "value_judge", "within_r", "recovery", "hit_rate")]
+
+
+@given(pools(least=6, most=10), st.integers(0, 99))
+@settings(max_examples=40)
+def test_the_jackknife_leaves_out_whole_clusters(prompts, seed):
+    """Standard errors are those of the metrics recomputed without each cluster in turn; estimates do not change."""
+    clusters = np.random.default_rng(seed).integers(0, 6, len(prompts))
+    clusters[:6] = np.arange(6)
+    plain = estimate(ESTIMANDS, prompt_sums(*arrays(prompts)), IntervalRule())
+    found = estimate(ESTIMANDS, prompt_sums(*arrays(prompts)), IntervalRule(clusters=clusters))
+    left = [prompt_sums(*arrays([p for p, c in zip(prompts, clusters, strict=True) if c != g])) for g in range(6)]
+    for e in ESTIMANDS:
+        one = found[e.name]
+        if one.estimate is not None and plain[e.name].estimate is not None:
+            assert one.estimate == pytest.approx(plain[e.name].estimate, abs=1e-12)
+        if one.se is not None and one.interval in ("jackknife", "clopper-pearson"):
+            values = np.array([float(e.of(Sums(*sums.sum(1)))) for sums in left])
+            assert one.se == pytest.approx(np.sqrt(5 * values.var()), rel=1e-7, abs=1e-9), e.name
+            if one.interval == "jackknife":
+                assert one.law.df <= max(kurtosis_df(values), 1) + 1e-6
+
+
+def test_clusters_of_one_change_nothing():
+    """Where each prompt is a cluster of its own, every figure is the one without clusters."""
+    rng = np.random.default_rng(SEED)
+    sums = [prompt_sums(rng.random(200).round(1), labels, np.full(50, 4)) for labels in [rng.random(200)] * 2]
+    alone, rule = IntervalRule(), IntervalRule(clusters=rng.permutation(50))
+    for plain, found in (
+        (estimate(ESTIMANDS, sums[0], alone), estimate(ESTIMANDS, sums[0], rule)),
+        (difference(ESTIMANDS, *sums, alone), difference(ESTIMANDS, *sums, rule)),
+        (
+            JudgeDifferences(ESTIMANDS, sums, alone).difference(0, 1),
+            JudgeDifferences(ESTIMANDS, sums, rule).difference(0, 1),
+        ),
+    ):
+        for name, one in plain.items():
+            for key in ("estimate", "low", "high", "se"):
+                mine, theirs = getattr(found[name], key), getattr(one, key)
+                assert mine == (None if theirs is None else pytest.approx(theirs, rel=1e-9)), (name, key)
+
+
+def test_fewer_than_five_clusters_have_no_interval():
+    """The reason names how many clusters there are."""
+    rng = np.random.default_rng(SEED)
+    sums = prompt_sums(rng.random(80), rng.random(80), np.full(20, 4))
+    found = estimate(ESTIMANDS, sums, IntervalRule(clusters=np.arange(20) % 4))
+    for one in found.values():
+        assert one.low is None
+        assert "4 clusters, and an interval needs 5" in one.reason
+
+
+def clustered(rng, count, wordings=3):
+    """Draw wordings of the same prompts, which share 80 % of quality and error; `wordings` may differ by cluster."""
+    clusters = np.repeat(np.arange(count), wordings)
+
+    def shared():
+        return np.sqrt(0.8) * rng.standard_normal((count, 4))[clusters] + np.sqrt(0.2) * rng.standard_normal(
+            (len(clusters), 4)
+        )
+
+    level, quality, error = rng.standard_normal((count, 1))[clusters], shared(), shared()
+    scores = np.round(1 / (1 + np.exp(-(level + 0.7 * quality + error))), 1)
+    return scores, np.round(1 / (1 + np.exp(-(level + quality))), 2), clusters
+
+
+@cache
+def truth():
+    """Return the metrics over 40,000 clusters."""
+    scores, labels, _ = clustered(np.random.default_rng(0), 40_000)
+    totals = Sums(*prompt_sums(scores.ravel(), labels.ravel(), np.full(len(scores), 4)).sum(1))
+    return {e.name: float(e.of(totals)) for e in CHOSEN}
+
+
+def covered(count, replications, *, by_cluster=True, uneven=False):
+    """Count, by metric, the tables whose intervals hold the truth; uneven clusters have 1 to 15 prompts."""
+    rng, hits = np.random.default_rng([SEED, count]), Counter()
+    for _ in range(replications):
+        scores, labels, clusters = clustered(rng, count, rng.integers(1, 16, count) if uneven else 3)
+        sums = prompt_sums(scores.ravel(), labels.ravel(), np.full(len(scores), 4))
+        found = estimate(CHOSEN, sums, IntervalRule(clusters=clusters if by_cluster else None))
+        for name, value in truth().items():
+            one = found[name]
+            hits[name] += one.low is None or one.low <= value <= one.high
+    return hits
+
+
+def test_intervals_by_cluster_hold_the_truth():
+    """With 30 clusters of three wordings intervals by cluster hold; those by prompt miss."""
+    hits = covered(30, 100)
+    assert all(clopper_pearson(hits[name], 100)[1] >= 0.93 for name in truth()), hits
+    by_prompt = covered(30, 100, by_cluster=False)
+    assert clopper_pearson(by_prompt["value_judge"], 100)[1] < 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [12, 20, 30])
+def test_coverage_by_cluster(count):
+    """Over 2,000 tables 12 clusters and more hold .93 of the truths and above, within the simulation's error."""
+    hits = covered(count, 2000)
+    print(count, {name: hits[name] / 2000 for name in truth()})  # noqa: T201 - the measured table
+    for name in truth():
+        assert clopper_pearson(hits[name], 2000)[1] >= 0.93, (name, hits[name])
+
+
+def stops(replications, *, by_cluster=True):
+    """Count the stops at a half-width of .15 whose interval holds the truth, prompts coming in random order."""
+    rng, held = np.random.default_rng([SEED, 2]), 0
+    for _ in range(replications):
+        scores, labels, clusters = clustered(rng, 400)
+        order = rng.permutation(400)[clusters].argsort(kind="stable")
+        t = Sums(*prompt_sums(scores[order].ravel(), labels[order].ravel(), np.full(1200, 4)))
+        running = RunningRatio.of(t.J - t.R, t.M - t.R, clusters[order] if by_cluster else None)
+        numbers = looks(30, running)
+        low, high = precision_limits(running.at(numbers), 0.95)
+        at = ((high - low) / 2 <= 0.15).argmax()
+        held += low[at] <= truth()["recovery"] <= high[at]
+    return held
+
+
+def test_stops_by_cluster_hold_the_truth():
+    """Stops that count clusters hold; those that count wordings as prompts miss."""
+    held, missed = stops(100), stops(100, by_cluster=False)
+    assert clopper_pearson(held, 100)[1] >= 0.94
+    assert clopper_pearson(missed, 100)[1] < 0.94
+
+
+@pytest.mark.slow
+def test_coverage_of_stops_by_cluster():
+    """Over 2,000 studies the coverage at the stop is .93 or more."""
+    held = stops(2000)
+    print(held / 2000)  # noqa: T201 - the measured figure
+    assert clopper_pearson(held, 2000)[1] >= 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "uneven", "least"), [(30, True, 0.93), (100, True, 0.93), (8, False, 0.90)])
+def test_coverage_of_uneven_and_of_few_clusters(count, uneven, least):
+    """Over 1,000 tables clusters of 1 to 15 prompts hold .93; with 8 clusters within_r runs down, as is told."""
+    hits = covered(count, 1000, uneven=uneven)
+    print(count, uneven, {name: hits[name] / 1000 for name in truth()})  # noqa: T201 - the measured table
+    assert all(clopper_pearson(hits[name], 1000)[1] >= least for name in truth()), hits
+
+
+def partial_hits(count, replications, clusters_used=True):
+    """Count the truths held where half of the prompts are labelled at random."""
+    rng, hits = np.random.default_rng([SEED, count, 1]), Counter()
+    for _ in range(replications):
+        scores, labels, clusters = clustered(rng, count)
+        mask = rng.random(len(scores)) < 0.6
+        sums = prompt_sums(scores[mask].ravel(), labels[mask].ravel(), np.full(int(mask.sum()), 4))
+        rule = IntervalRule(clusters=clusters if clusters_used else None)
+        sample = LabelSample.uniform(mask)
+        features = label_features(scores.ravel(), np.full(len(scores), 4), [])
+        found = partial_estimates(sums, features, sample, rule).metrics
+        found |= weighted_estimates([e for e in CHOSEN if e.name == "within_r"], sums, sample, rule.keep(mask))
+        for name, value in truth().items():
+            one = found[name]
+            hits[name] += one.low is None or one.low <= value <= one.high
+    return hits
+
+
+def test_partial_labels_by_cluster():
+    """Estimates from a random half of the prompts hold the truth by cluster."""
+    hits = partial_hits(40, 60)
+    assert all(clopper_pearson(hits[name], 60)[1] >= 0.93 for name in truth()), hits
+
+
+@pytest.mark.slow
+def test_partial_coverage_by_cluster():
+    """Over 1,000 tables estimates from random labels hold .92 and above by cluster."""
+    hits = partial_hits(40, 1000)
+    print({name: hits[name] / 1000 for name in truth()})  # noqa: T201 - the measured table
+    for name in truth():
+        assert clopper_pearson(hits[name], 1000)[1] >= 0.93, (name, hits[name])
+
+
+def test_the_level_bias_sums_over_clusters():
+    """Doubling every prompt leaves the error where the copies share a cluster, and shrinks it where they do not."""
+    rng = np.random.default_rng(SEED)
+    scores, labels, names = rng.random(160), rng.random(160), np.tile(np.arange(4), 40)
+    twice = [np.tile(v, 2) for v in (scores, labels, names)]
+    sizes, clusters = np.full(80, 4), np.tile(np.arange(40), 2)
+    apart = level_bias(twice[0], twice[1], sizes, twice[2], confidence=0.95, seed=1)
+    together = level_bias(twice[0], twice[1], sizes, twice[2], confidence=0.95, seed=1, clusters=clusters)
+    assert together.se > 1.3 * apart.se

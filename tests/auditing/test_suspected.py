@@ -10,7 +10,7 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
-from auditing.test_logged import greedy_lines, labels_of, logged
+from auditing.test_picks import greedy_lines, labels_of, logged
 from bonwise.errors import UsageError
 from bonwise.labels.front import draw_labels
 from bonwise.table.panel import easy_of_panel, lay_out

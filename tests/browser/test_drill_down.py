@@ -1,10 +1,14 @@
+"""From a figure to its prompts, also on a large page, and from a name to its definition."""
+
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
-from browser.opened import NARROW, fits
+from browser.kinds import page_of_kind
+from browser.opened import NARROW, WIDE, fits
 from browser.samples import audited, spoken
 
 TABLE = "#prompt-table"
@@ -156,3 +160,68 @@ def test_without_a_script_every_row_is_open_and_has_its_address(show, made):
         page.locator("#prompt-30 a", has_text="Address of this row").click()
         assert page.url.endswith("#prompt-30")
         assert 0 <= page.locator("#prompt-30").bounding_box()["y"] < 300
+
+
+PROMPTS = 10_000
+MOST_BYTES = 2_000_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Return the page of 10,000 prompts of four candidates with words, its document and the seconds it took."""
+    frame = spoken(PROMPTS).assign(text=lambda table: table["text"] + " word" * 300)
+    started = time.process_time()
+    return *audited(tmp_path_factory.mktemp("page"), frame), time.process_time() - started
+
+
+def test_ten_thousand_prompts_fit(show, large):
+    """The page of 10,000 x 4 is below 2 MB, names a file with all prompts beside it, and can be searched."""
+    path, document, _ = large
+    assert document["data"]["prompts"] == PROMPTS
+    assert path.stat().st_size < MOST_BYTES
+    rest = path.with_name("audit-prompts.csv")
+    assert len(rest.read_text("utf-8").splitlines()) == PROMPTS + 1
+    with show(path) as page:
+        assert page.get_by_role("link", name=rest.name).get_attribute("href") == f"./{rest.name}"
+        rows = page.locator("#prompt-table > tbody")
+        assert rows.count() == 200
+        name = rows.nth(7).locator("th button").inner_text().strip()
+        page.get_by_role("searchbox").fill(name)
+        page.locator("#prompt-shown").filter(has_text="1 of 200 shown").wait_for()
+
+
+@pytest.mark.slow
+def test_ten_thousand_prompts_are_quick(show, large):
+    """The page is there and answers a click within 2 s; making it takes under 3 s of CPU."""
+    path, _, seconds = large
+    with show(path) as page:
+        page.locator("#prompt-table tbody button").first.click()
+        ready = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+        clicked = page.evaluate("performance.now()")
+    assert ready < 2_000
+    assert clicked < 2_000
+    assert seconds < 3
+
+
+# The name of a metric leads to its definition, which opens, on a wide screen and on a phone.
+
+
+@pytest.mark.parametrize("kind", ["audit", "audit-several", "compare", "study-mix", "study-calibration"])
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("script", [True, False])
+def test_a_name_leads_to_its_definition(show, kinds_folder, kind, size, script):
+    """What is folded opens at the definition, with a script and without one, and the way back is there."""
+    with show(
+        page_of_kind(kind, kinds_folder), viewport=size, java_script_enabled=script, reduced_motion="reduce"
+    ) as page:
+        term = page.locator("a.term:visible").first
+        address = term.get_attribute("href")
+        definition = page.locator(address)
+        assert not definition.is_visible()
+        term.click()
+        definition.wait_for(state="visible")
+        assert definition.inner_text() == term.inner_text().removesuffix(" *")
+        place = page.evaluate("document.querySelector(location.hash).getBoundingClientRect().toJSON()")
+        assert 0 <= place["top"] < place["bottom"] <= size["height"]
+        page.go_back()
+        assert page.evaluate("location.hash") == ""

@@ -1,15 +1,31 @@
+"""What calls will cost before any of them is sent, also where one answer holds several samples."""
+
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.estimate import estimate
+from bonwise.calls.bill import Bill, Usage
+from bonwise.calls.engine import Engine
+from bonwise.calls.estimate import estimate, estimate_asks
 from bonwise.calls.prices import Prices
+from bonwise.calls.providers.protocol import Connection, provider
 from bonwise.calls.tokens import expected_input_tokens, expected_output_tokens, most_input_tokens
+from bonwise.errors import UsageError
+from bonwise.judges.judging import judge_with
+from bonwise.judges.registry import judge_from_spec
+from bonwise.table.verdicts import Unscored
+from bonwise.testing.script import Script
+from bonwise.testing.stand_in import stand_in
+from bonwise.testing.transport import FakeTransport
+from calls.virtual_time import run_virtual
 
 MINI = Model("openai", "gpt-5-mini")
 OPUS = Model("anthropic", "claude-opus-5")
@@ -156,3 +172,357 @@ def test_the_guess_by_script(text, tokens):
 def test_the_assumed_length_of_an_answer(settings, tokens):
     """A number takes about ten tokens, a text fifty, plain words 150, and none more than max_tokens."""
     assert expected_output_tokens(ask(**settings)) == tokens
+
+
+OPENAI, ANTHROPIC = "openai/gpt-4.1-mini", "anthropic/claude-opus-5"
+POOLS = [
+    ("Why?", ["one", "two", "three", " "]),
+    ("How?", ["one", "one", "four"]),
+    ("Why?", ["two", "one"]),
+]
+SPECS = [
+    "pointwise",
+    "pointwise,prompt=pointwise-reason",
+    "interval",
+    "pairwise",
+    "pairwise,orders=1",
+    "probability",
+    "resampled,draws=3,of=pointwise",
+    "resampled,draws=2,of=pairwise",
+    "quantized,bins=5,of=interval",
+]
+BOTH = [f"{spec}:{model}" for model in (OPENAI, ANTHROPIC) for spec in SPECS]
+LOGPROBS = [f"{spec}:{OPENAI}" for spec in ("logprob", "logprob,pairs=true")]
+
+
+@pytest.fixture
+def keys(monkeypatch):
+    """Set a key for each provider, and nothing else that the SDKs read."""
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "ANTHROPIC_", "BONWISE_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-2")
+
+
+def over(script, **settings):
+    """Return an engine in front of a script."""
+    return Engine(connection=Connection(transport=FakeTransport(script)), **settings)
+
+
+def greedy(request, reply):
+    """Count as many tokens as a server can: a token a byte of what was sent, and every answer up to its limit."""
+    words = len(json.dumps(request.body, ensure_ascii=False).encode())
+    return Usage(uncached=words, output=len(reply.choices) * request.max_tokens)
+
+
+def questions(specs, pools):
+    """Return everything that judges ask about pools."""
+    judges = [judge_from_spec(spec) for spec in specs]
+    return [ask for prompt, texts in pools for judge in judges for ask in judge.asks(prompt, texts)]
+
+
+def foreseen(script, specs, pools=POOLS, **settings):
+    """Estimate what judging will take; nothing is sent for it."""
+
+    async def main():
+        async with over(script, **settings) as engine:
+            return estimate_asks(engine, questions(specs, pools))
+
+    requests = script.counts.requests
+    found = asyncio.run(main())
+    assert script.counts.requests == requests
+    return found
+
+
+def spent(script, specs, pools=POOLS, **settings):
+    """Judge, and return what it took."""
+
+    async def main():
+        async with over(script, **settings) as engine:
+            judges = [judge_from_spec(spec) for spec in specs]
+            await asyncio.gather(
+                *(judge_with(engine, judge, prompt, texts) for prompt, texts in pools for judge in judges)
+            )
+            return engine.totals.bill
+
+    return run_virtual(main())
+
+
+def holds(found, bill):
+    """The calls are the ones foreseen, and nothing exceeds its bound."""
+    assert found.calls == bill.calls
+    assert found.input_tokens_most >= bill.input_tokens
+    assert found.output_tokens_most >= bill.output_tokens
+    assert found.cost_most >= bill.cost
+    assert found.cost <= found.cost_most
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("spec", [*BOTH, *LOGPROBS])
+def test_the_calls_of_a_judge_are_foreseen(spec):
+    """The calls foreseen are those that a run then makes, and no server can bill more than the bounds."""
+    script = Script(usage=greedy)
+    found = foreseen(script, [spec])
+    assert found.calls > 0
+    holds(found, spent(script, [spec]))
+
+
+@pytest.mark.usefixtures("keys")
+def test_the_calls_of_many_judges_are_foreseen(tmp_path):
+    """Judges that ask the same share the calls, models are told apart, and a run leaves nothing to be asked."""
+    script = Script(usage=greedy)
+    specs = [f"pointwise:{OPENAI}", f"quantized,bins=5,of=pointwise:{OPENAI}", f"pairwise:{ANTHROPIC}"]
+    found = foreseen(script, specs, ledger=tmp_path)
+    assert [str(row.model) for row in found.by_model] == [OPENAI, ANTHROPIC]
+    # Five texts for OpenAI, the first prompt's again in the last pool. Pairs: three in two orders; one text with
+    # itself, and with the other, in two orders; none that is new.
+    assert [row.calls for row in found.by_model] == [3 + 2, 6 + 1 + 2]
+    holds(found, spent(script, specs, ledger=tmp_path))
+    after = foreseen(script, specs, ledger=tmp_path)
+    assert (after.calls, after.cost, after.cost_most) == (0, 0.0, 0.0)
+    assert after.stored == after.samples == found.samples
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+def test_what_is_stored_is_not_foreseen_again(tmp_path, model):
+    """With a part of the answers stored, only the rest is foreseen, and only the rest is then asked."""
+    script = Script(usage=greedy)
+    spent(script, [f"resampled,draws=2,of=pointwise:{model}"], POOLS[:1], ledger=tmp_path)
+    spec = f"resampled,draws=5,of=pointwise:{model}"
+    found = foreseen(script, [spec], ledger=tmp_path)
+    bill = spent(script, [spec], ledger=tmp_path)
+    holds(found, bill)
+    assert found.calls == (3 + 2 if model == OPENAI else 3 * 3 + 2 * 5)
+
+
+@pytest.mark.usefixtures("keys")
+def test_the_length_of_stored_answers_is_what_is_expected_of_others(tmp_path):
+    """Once answers of a model are stored, their mean length is expected, and the estimate says so."""
+    script = Script(usage=lambda *_: Usage(uncached=700, output=33))
+    spec = f"pointwise:{OPENAI}"
+    assert foreseen(script, [spec], ledger=tmp_path).assumed_output_models == (OPENAI,)
+    spent(script, [spec], POOLS[:1], ledger=tmp_path)
+    found = foreseen(script, [spec], POOLS[1:2], ledger=tmp_path)
+    assert found.assumed_output_models == ()
+    assert (found.calls, found.output_tokens_expected) == (2, 66)
+
+
+@pytest.mark.usefixtures("keys")
+def test_foreseeing_needs_no_key(monkeypatch):
+    """Without any key the calls are foreseen all the same."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name)
+    assert foreseen(Script(), [f"pointwise:{OPENAI}", f"pointwise:{ANTHROPIC}"]).calls == 10
+
+
+@pytest.mark.usefixtures("keys")
+def test_an_unknown_price_is_said():
+    """A model at a server of one's own has no price: the calls are foreseen, the cost is not known."""
+    judge = judge_from_spec("pointwise:openai/m", base_url="http://localhost:1/v1")
+
+    async def main():
+        async with Engine() as engine:
+            return estimate_asks(engine, judge.asks("Why?", ["one", "two"]))
+
+    found = asyncio.run(main())
+    assert (found.calls, found.cost, found.cost_most) == (2, None, None)
+    assert found.unknown_price_models == ("openai/m",)
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_server_that_is_known_to_ignore_n_is_foreseen_call_by_call(tmp_path):
+    """Where a ledger knows that ``n`` brings one answer, a call for each answer is foreseen."""
+    script = Script(usage=greedy, ignores={"n"})
+    spec = f"resampled,draws=3,of=pointwise:{OPENAI}"
+    spent(script, [spec], POOLS[:1], ledger=tmp_path)
+    found = foreseen(script, [spec], POOLS[1:2], ledger=tmp_path)
+    holds(found, spent(script, [spec], POOLS[1:2], ledger=tmp_path))
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+def test_what_is_asked_again_is_foreseen(tmp_path, model):
+    """With ``reask`` the stored answers that are unscored are calls again, beside what is missing, and once."""
+    script = Script(lambda request: "no idea" if "one" in request.user else stand_in(request), usage=greedy)
+    spent(script, [f"resampled,draws=2,of=pointwise:{model}"], POOLS[:1], ledger=tmp_path)
+    script.answer = stand_in
+    specs = [f"resampled,draws=3,of=pointwise:{model}", f"resampled,draws=2,of=pointwise:{model}"]
+    assert foreseen(script, specs, POOLS[:1], ledger=tmp_path).calls == 3
+    found = foreseen(script, specs, POOLS[:1], ledger=tmp_path, reask=1)
+    holds(found, spent(script, specs, POOLS[:1], ledger=tmp_path, reask=1))
+    assert found.samples == (3 + 2) * 3
+    assert foreseen(script, specs, POOLS[:1], ledger=tmp_path, reask=1).calls == 0
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_request_refused_for_good_is_foreseen_again_with_reask(tmp_path):
+    """A request that was refused for good is no call without ``reask``, and one with it."""
+    script = Script(usage=greedy, context_length=1)
+    spec = f"pointwise:{OPENAI}"
+    spent(script, [spec], POOLS[:1], ledger=tmp_path)
+    assert foreseen(script, [spec], POOLS[:1], ledger=tmp_path).calls == 0
+    assert foreseen(script, [spec], POOLS[:1], ledger=tmp_path, reask=1).calls == 3
+
+
+@pytest.mark.usefixtures("keys")
+def test_what_cannot_be_asked_is_not_foreseen():
+    """A question that its provider can never answer is refused, as it is when it is asked."""
+    with pytest.raises(UsageError, match="log probabilities"):
+        foreseen(Script(), [f"logprob:{ANTHROPIC}"])
+
+
+OPENAI_OF_FIRST_SAMPLE = Model("openai", "m", "http://scripted/v1")
+ANTHROPIC_OF_FIRST_SAMPLE = Model("anthropic", "m", "http://scripted")
+MODELS = pytest.mark.parametrize(
+    "model", [OPENAI_OF_FIRST_SAMPLE, ANTHROPIC_OF_FIRST_SAMPLE], ids=lambda model: model.provider
+)
+
+
+def asked(model=OPENAI_OF_FIRST_SAMPLE, **settings):
+    """Make a question."""
+    return Ask(model, "Judge.", "Is it good?", lambda choice: choice.text, **settings)
+
+
+def numbered():
+    """Return a service that numbers its answers in the order in which it is paid for them."""
+    script = Script()
+    script.answer = lambda _request: str(script.counts.answers)
+    return script
+
+
+def engine_to(script, ledger=None, **settings):
+    """Return an engine in front of a script."""
+    return Engine(ledger, connection=Connection(transport=FakeTransport(script)), **settings)
+
+
+def texts(answers):
+    """Return what was said."""
+    return [one.reading for one in answers.answers]
+
+
+@MODELS
+def test_each_draw_is_paid_once_and_kept_under_its_index(model, tmp_path):
+    """Draws 0, 1 and 2 of one question are three answers, each paid once, and come back from the ledger."""
+    script = numbered()
+
+    async def main():
+        async with engine_to(script, tmp_path) as engine:
+            return [await engine.ask(asked(model, first_sample=at)) for at in (0, 1, 2, 1, 0, 2)]
+
+    found = asyncio.run(main())
+    assert [texts(one) for one in found] == [["1"], ["2"], ["3"], ["2"], ["1"], ["3"]]
+    assert script.counts.answers == 3
+    assert [one.bill.calls for one in found] == [1, 1, 1, 0, 0, 0]
+    again = asyncio.run(main())
+    assert [texts(one) for one in again] == [texts(one) for one in found]
+    assert script.counts.answers == 3
+
+
+@MODELS
+def test_keys_are_those_of_the_index(model):
+    """The ledger key of a draw depends on its index alone, not on how many are asked for at once."""
+    adapter = provider(model.provider)
+    for samples, first in ((1, 0), (3, 0), (1, 2)):
+        keys = adapter.request(asked(model, samples=samples, first_sample=first), 1, frozenset()).keys(range(4))
+        assert keys == adapter.request(asked(model), 1, frozenset()).keys(range(4))
+        assert len(set(keys)) == 4
+
+
+@MODELS
+def test_several_samples_and_later_draws_are_the_same_answers(model, tmp_path):
+    """Three samples at once are the draws 0, 1 and 2; only what is missing of a wider range is sent for."""
+    script = numbered()
+
+    async def main():
+        async with engine_to(script, tmp_path) as engine:
+            whole = texts(await engine.ask(asked(model, samples=3)))
+            single = [texts(await engine.ask(asked(model, first_sample=at)))[0] for at in range(3)]
+            paid = script.counts.answers
+            wider = texts(await engine.ask(asked(model, samples=3, first_sample=1)))
+            return whole, single, paid, wider
+
+    whole, single, paid, wider = asyncio.run(main())
+    assert whole == single
+    assert wider[:2] == whole[1:]
+    assert script.counts.answers == paid + 1
+
+
+def test_another_temperature_is_another_question():
+    """A draw at a temperature of its own shares nothing with the same draw without."""
+    script = numbered()
+
+    async def main():
+        async with engine_to(script) as engine:
+            return [texts(await engine.ask(asked(temperature=one))) for one in (None, 1.0, 0.5)]
+
+    assert asyncio.run(main()) == [["1"], ["2"], ["3"]]
+
+
+def test_foresight_counts_draws(tmp_path):
+    """What is estimated is what a run then pays, draw by draw, stored ones left out."""
+    script = numbered()
+    asks = [asked(first_sample=at) for at in (0, 1, 1)] + [asked(samples=2, first_sample=1)]
+
+    async def main():
+        async with engine_to(script, tmp_path) as engine:
+            before = estimate_asks(engine, asks)
+            await engine.ask(asks[1])
+            after = estimate_asks(engine, asks)
+            for ask in asks:
+                await engine.ask(ask)
+            return before, after, estimate_asks(engine, asks)
+
+    before, after, at_last = asyncio.run(main())
+    assert [one.calls for one in (before, after, at_last)] == [3, 2, 0]
+    assert script.counts.answers == 3
+
+
+def test_an_unscored_draw_is_asked_again_under_its_own_index(tmp_path):
+    """With reask only the draw that was unscored is asked for once more."""
+    script = numbered()
+    ask = replace(
+        asked(samples=2, first_sample=3), read=lambda one: Unscored("odd") if one.text in "13" else one.text
+    )
+
+    async def main():
+        async with engine_to(script, tmp_path, reask=1) as engine:
+            return await engine.ask(ask)
+
+    found = asyncio.run(main())
+    assert len(texts(found)) == 2
+    assert script.counts.answers <= 3
+
+
+def test_the_bill_tells_the_tokens_of_stored_answers(tmp_path):
+    """Answers of the ledger count as such, with the tokens that they took when they were paid."""
+    script = numbered()
+
+    async def main(first):
+        async with engine_to(script, tmp_path) as engine:
+            return (await engine.ask(asked(first_sample=first))).bill, engine.totals.bill
+
+    paid, _ = asyncio.run(main(1))
+    stored, totals = asyncio.run(main(1))
+    assert (paid.calls, paid.reused_tokens) == (1, 0)
+    assert stored == totals == Bill(from_ledger=1, reused_tokens=paid.input_tokens + paid.output_tokens)
+
+
+def test_a_shared_call_that_ran_out_of_another_askers_time_is_made_again():
+    """Who asked later has the whole of his own time, also where he shares the call of who asked before."""
+    script = numbered()
+    script.latency = 50.0
+
+    async def main():
+        asyncio.get_running_loop().call_later(0.9, setattr, script, "latency", 0.0)
+        connection = Connection(transport=FakeTransport(script), timeout=1.0)
+        async with Engine(deadline=1.0, connection=connection) as engine:
+            first = asyncio.create_task(engine.ask(asked()))
+            await asyncio.sleep(0.6)
+            second = asyncio.create_task(engine.ask(asked()))
+            return await asyncio.gather(first, second)
+
+    first, second = run_virtual(main())
+    assert first.answers[0].reading.owed
+    assert texts(second) == ["2"]

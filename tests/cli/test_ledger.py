@@ -1,3 +1,5 @@
+"""The commands about ledgers: typed, as documents, in words."""
+
 from __future__ import annotations
 
 import sqlite3
@@ -7,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from bonwise.calls.ledger.ledger import Ledger
+from bonwise.cli.accounts import ErrorDocument, LedgerDocument, ModelCalls, RefusedParameter, describe_with
 from bonwise.cli.running import shown_count
+from bonwise.report.show import markdown, text
+from bonwise.report.terminal import plain, renderables
 from cli.commands import CONTROL, pool_file, strict, typed
 from cli.served import served
+from report.readers import HOSTILE, harmless
+from results.round_trips import read_back, refusal
 
 FILE = "bonwise-run/ledger.sqlite"
 
@@ -188,3 +195,95 @@ def test_an_export_says_how_far_it_is(capsys, folder, monkeypatch):
     lines = list(shown_count(range(3000), "row"))
     assert len(lines) == 3000
     assert capsys.readouterr().err.splitlines()[0].endswith("1,000 rows so far")
+
+
+def sums(**more):
+    """Return the sums of a ledger, with other values where they are given."""
+    return LedgerDocument.model_validate(
+        {
+            "calls": {"answered": 16, "failed": 1},
+            "answers": 16,
+            "input_tokens": 12364,
+            "output_tokens": 128,
+            "cost": 0.0136,
+            "calls_without_a_price": 0,
+            "lost_attempts": 0,
+            "integrity": "ok",
+            **more,
+        }
+    )
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    """Sums and errors are read back; the sum of no costs is the integer 0."""
+    read_back(sums(), tmp_path)
+    assert '"cost": 0,' in read_back(sums(cost=0, calls={}), tmp_path).to_json()
+    read_back(ErrorDocument(error="no such file", hint=""), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "named"),
+    [
+        ("calls", {"lost": 1}, "calls.lost"),
+        ("calls.answered", -1, "calls.answered"),
+        ("cost", None, "cost"),
+        ("integrity", ..., "integrity"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, keys, value, named):
+    """A sum that no ledger has is refused by its key."""
+    assert f"tampered.json: {named} " in refusal(sums(), tmp_path, keys, value)
+
+
+def test_sums_are_told():
+    """A document alone tells its sums; a failed check of the file is told too."""
+    assert text(sums()).splitlines() == [
+        "Ledger",
+        "all models: calls 16 answered, 1 failed; 16 answers, 12,364 + 128 tokens, $0.0136",
+        "integrity: ok",
+    ]
+    assert text(sums(integrity="row 3 missing", lost_attempts=2)).splitlines()[-2:] == [
+        "2 attempts were sent and never answered; the servers may bill them",
+        "integrity: row 3 missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cost", "unpriced", "said"),
+    [
+        (0.5, 0, "$0.5000"),
+        (12.5, 3, "$12.50 and 3 calls without a known price"),
+        (None, 1, "cost unknown and 1 call"),
+    ],
+)
+def test_each_model_has_a_line(cost, unpriced, said):
+    """With the models at hand each is told, with what is known of its cost, in place of the sums."""
+    one = ModelCalls(
+        name="openai/m",
+        calls={"answered": 2},
+        answers=2,
+        input_tokens=7,
+        output_tokens=1,
+        cost=cost,
+        unpriced=unpriced,
+    )
+    gone = RefusedParameter(model="m", base_url="u", parameter="temperature", since="1970-01-02", message="no")
+    lines = plain(renderables(describe_with(sums(), [one], [gone]))).splitlines()
+    assert lines[1].startswith(f"openai/m: calls 2 answered; 2 answers, 7 + 1 tokens, {said}")
+    assert lines[2] == "m at u does not take temperature (since 1970-01-02): no"
+    assert not any("all models" in line for line in lines)
+
+
+def test_an_error_is_told_with_its_hint():
+    """What is wrong comes first, then what to do about it, where something is known."""
+    assert text(ErrorDocument(error="no such file", hint="check the name")).splitlines()[1:] == [
+        "no such file",
+        "check the name",
+    ]
+    assert markdown(ErrorDocument(error="no such file", hint="")).endswith("no such file\n")
+
+
+def test_names_stay_text():
+    """What SQLite says of a file, and what an error names, is text wherever it is shown."""
+    harmless(sums(integrity=HOSTILE))
+    harmless(ErrorDocument(error=HOSTILE, hint=HOSTILE))

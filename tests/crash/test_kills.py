@@ -1,8 +1,12 @@
-"""A process that is killed at any moment loses no answer that was on the disk, and nothing is paid twice."""
+"""Processes that are interrupted or killed lose no answer; those that share a ledger share the work."""
 
 from __future__ import annotations
 
+import json
 import random
+import re
+import shlex
+import signal
 
 import pytest
 
@@ -12,10 +16,94 @@ from bonwise.testing.server import ScriptedServer
 from crash.runs import Trap, committed, done, judging, pool_file, start
 from processes import ended
 
+# Ctrl-C keeps what is on the wire, and says how to go on.
+
+
+PROMPTS = 25
+CALLS = 4 * PROMPTS
+INTERRUPTED = 130
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with pools."""
+    pool_file(tmp_path / "pools.jsonl", PROMPTS)
+    return tmp_path
+
+
+def interrupted(script, folder, url, *, after=20, then=None, sent=signal.SIGINT):
+    """Run the command, send it a signal after some paid requests, do something once it has heard; return its end."""
+    with script.on_paid.being_set():
+        running = start(judging(folder, url, "--max-concurrency", "8"))
+        script.on_paid.set((after, 0.0, lambda: running.send_signal(sent)))
+    said = ""
+    if then is not None:
+        said = running.stderr.readline().decode()
+        then(running)
+    code, out, err = ended(running)
+    return code, out, said + err
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
+def test_an_interrupted_run_keeps_what_is_on_the_wire(folder, sent):
+    """Told to end, it waits for calls on the wire; the command it prints asks for the rest, paying nothing twice."""
+    script = Script(latency=0.2, on_paid=Trap())
+    with ScriptedServer(script).in_thread() as server:
+        code, _, said = interrupted(script, folder, server.url, sent=sent)
+        paid = script.counts.answers
+        assert code == INTERRUPTED, said
+        assert 20 <= paid < CALLS
+        with Ledger.open(folder / "run") as ledger:
+            assert ledger.stats().calls == {"answered": paid}
+        printed = re.search(r"bonwise judge .*", said)
+        assert printed, said
+        _, *arguments = shlex.split(printed[0].rstrip(")"))
+        assert arguments == judging(folder, server.url, "--max-concurrency", "8")
+        done(arguments)
+    assert script.counts.paid_again == {}
+    assert script.counts.answers == CALLS
+    assert (folder / "scores.csv").read_text().count("\n") == CALLS + 1
+
+
+def test_an_interrupted_run_sends_nothing_new(folder):
+    """A call on the wire that fails after Ctrl-C is owed; it is not sent again."""
+    script = Script(latency=3600.0, on_paid=Trap())
+    with ScriptedServer(script).in_thread() as server:
+
+        def cut(_running):
+            script.latency = 0.0
+            for connection in list(server._connections):
+                script.on_paid.loop.call_soon_threadsafe(connection.cancel)
+
+        code, _, said = interrupted(script, folder, server.url, after=8, then=cut)
+    assert code == INTERRUPTED, said
+    assert script.counts.requests == 8
+    with Ledger.open(folder / "run") as ledger:
+        stats = ledger.stats()
+    assert (stats.calls, stats.lost_attempts) == ({"failed": 8}, 8)
+
+
+def test_a_second_interrupt_leaves_at_once(folder):
+    """Ctrl-C twice does not wait for answers that take an hour; the calls on the wire are then unknown."""
+    script = Script(latency=3600.0, on_paid=Trap())
+    with ScriptedServer(script).in_thread() as server:
+        code, _, said = interrupted(
+            script, folder, server.url, after=8, then=lambda running: running.send_signal(signal.SIGINT)
+        )
+    assert code == INTERRUPTED, said
+    assert "Traceback" not in said
+    with Ledger.open(folder / "run") as ledger:
+        stats = ledger.stats()
+    assert stats.lost_attempts == script.counts.answers == 8
+
+
+# A process that is killed at any moment loses no answer that was on the disk, and nothing is paid twice.
+
+
 LATENCY = 0.03
 AT_ONCE = 16
-PROMPTS = 60
-CALLS = 4 * PROMPTS
+PROMPTS_OF_KILLS = 60
+CALLS_OF_KILLS = 4 * PROMPTS_OF_KILLS
 TRIALS = 34
 EVERY_DAY = {0, 1}
 """The trials of every run of the tests: four kills."""
@@ -25,11 +113,11 @@ EVERY_DAY = {0, 1}
 def undisturbed(tmp_path_factory):
     """Return the scores of a run that nobody disturbs."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    pool_file(folder / "pools.jsonl", PROMPTS)
+    pool_file(folder / "pools.jsonl", PROMPTS_OF_KILLS)
     script = Script()
     with ScriptedServer(script).in_thread() as server:
         done(judging(folder, server.url))
-    assert script.counts.requests == CALLS
+    assert script.counts.requests == CALLS_OF_KILLS
     return (folder / "scores.csv").read_bytes()
 
 
@@ -41,7 +129,7 @@ class Trial:
         self.kills, self.most_lost, self.safe = 0, 0, {}
         self.trap = Trap()
         self.script = Script(latency=LATENCY, on_paid=self.trap)
-        pool_file(folder / "pools.jsonl", PROMPTS)
+        pool_file(folder / "pools.jsonl", PROMPTS_OF_KILLS)
 
     def begin(self, url):
         """Start the command."""
@@ -56,7 +144,7 @@ class Trial:
             for one in victims:
                 one.kill()
 
-        return self.draw.randint(1, CALLS // 4), self.draw.uniform(0, LATENCY), strike
+        return self.draw.randint(1, CALLS_OF_KILLS // 4), self.draw.uniform(0, LATENCY), strike
 
     def bury(self, victims):
         """Wait until the killed are gone, and note what was safe by then."""
@@ -108,9 +196,59 @@ def test_kills_cost_only_what_was_on_the_wire(tmp_path, undisturbed, seed, reque
         assert ledger.integrity() == "ok"
         unknown = ledger.stats().calls.get("unknown", 0)
     again = trial.script.counts.paid_again
-    assert len(trial.script.counts.paid) == CALLS
+    assert len(trial.script.counts.paid) == CALLS_OF_KILLS
     assert sum(again.values()) <= unknown <= trial.most_lost
     assert {digest: trial.trap.paid[digest] for digest in trial.safe} == trial.safe
     figures = {"kills": trial.kills, "unknown": unknown, "again": sum(again.values()), "safe": len(trial.safe)}
     for name, value in figures.items():
         request.node.user_properties.append((name, value))
+
+
+# Processes that share a ledger share the work; a finished run needs neither server nor key.
+
+
+PROMPTS_OF_SHARING = 30
+CALLS_OF_SHARING = 4 * PROMPTS_OF_SHARING
+
+
+@pytest.fixture
+def folder_of_sharing(tmp_path):
+    """Return a folder with pools."""
+    pool_file(tmp_path / "pools.jsonl", PROMPTS_OF_SHARING)
+    return tmp_path
+
+
+def test_two_runs_at_once_pay_what_one_pays(folder_of_sharing):
+    """The same command twice at once, on one ledger: each answer is paid once, and both write the same scores."""
+    script = Script(latency=0.03)
+    with ScriptedServer(script).in_thread() as server:
+        running = [start(judging(folder_of_sharing, server.url, out=out)) for out in ("one.csv", "other.csv")]
+        assert [ended(one)[0] for one in running] == [0, 0]
+    assert script.counts.paid_again == {}
+    assert script.counts.answers == script.counts.requests == CALLS_OF_SHARING
+    assert (folder_of_sharing / "one.csv").read_bytes() == (folder_of_sharing / "other.csv").read_bytes()
+    with Ledger.open(folder_of_sharing / "run") as ledger:
+        assert ledger.stats().calls == {"answered": CALLS_OF_SHARING}
+
+
+def test_a_finished_run_needs_neither_server_nor_key(folder_of_sharing):
+    """With the server gone and no key the same command writes the same bytes, and its ledger can be looked into."""
+    script = Script()
+    with ScriptedServer(script).in_thread() as server:
+        url = server.url
+        done(judging(folder_of_sharing, url), OPENAI_API_KEY="sk-of-the-first-run")
+    first = (folder_of_sharing / "scores.csv").read_bytes()
+    said = done(judging(folder_of_sharing, url, out="again.csv"))
+    assert "0 calls sent" in said
+    assert (folder_of_sharing / "again.csv").read_bytes() == first
+    done(["ledger", "stats", str(folder_of_sharing / "run"), "--json", str(folder_of_sharing / "stats.json")])
+    document = json.loads((folder_of_sharing / "stats.json").read_text(encoding="utf-8"))
+    assert (document["calls"], document["answers"], document["integrity"]) == (
+        {"answered": CALLS_OF_SHARING},
+        CALLS_OF_SHARING,
+        "ok",
+    )
+    done(["ledger", "export", str(folder_of_sharing / "run"), "--out", str(folder_of_sharing / "rows.jsonl")])
+    rows = [json.loads(line) for line in (folder_of_sharing / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len({row["key"] for row in rows}) == CALLS_OF_SHARING
+    assert done(["ledger", "show", str(folder_of_sharing / "run"), "--key", rows[0]["key"]]).count('"key"') == 1

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "data" / "importers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "table" / "importers"))
 
 from real_files import REAL_FILES
 from refusals import REFUSALS

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from auditing.watching.logs import write_log
 from bonwise.auditing.front import audit
 from bonwise.confidence.front import audit_confidence
 from bonwise.factors.front import fit_factors
@@ -19,6 +18,7 @@ from bonwise.labels.front import draw_labels
 from bonwise.stacks.front import fit_stack
 from bonwise.stacks.stack_table import score_file
 from bonwise.testing import simulate, simulate_ratings
+from watching.logs import write_log
 
 PROMPTS = 120
 
@@ -49,7 +49,7 @@ def stock():
     write_five_judges(Path("five-judges.csv"), table)
     words = pd.cut(table["oracle_label"], 4, labels=["poor", "fair", "good", "very good"])
     table[["prompt_id", "candidate", "judge_score"]].assign(oracle_label=words).to_csv("worded.csv", index=False)
-    tool = Path(__file__).parents[1] / "data" / "importers" / "files" / "promptfoo.json.gz"
+    tool = Path(__file__).parents[1] / "table" / "importers" / "files" / "promptfoo.json.gz"
     Path("results.json").write_bytes(gzip.decompress(tool.read_bytes()))
     write_production(table)
     write_votes(Path("votes.csv"))

@@ -12,7 +12,7 @@ from bonwise.factors import stage_one
 from bonwise.factors.stage_one import CapabilityShape, StageOneLoss, backend_for, fit_capabilities
 from bonwise.testing import simulate_ratings
 from cli.commands import typed
-from factors.test_stage_one import arrays, mixed
+from factors.test_stages import arrays, mixed
 
 
 @pytest.fixture

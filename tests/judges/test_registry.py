@@ -1,18 +1,30 @@
+"""Judges by the texts that name them, with their settings; built in and plugged in, hostile ones too."""
+
 from __future__ import annotations
 
+import itertools
+import json
 import sys
 import types
 from importlib.metadata import EntryPoint, entry_points
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.errors import UsageError
+from bonwise import plugins as plugin_loading
+from bonwise.calls.providers import protocol as providers
+from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges import registry
 from bonwise.judges.local import NAMES, Length
-from bonwise.judges.registry import judge_from_spec
+from bonwise.judges.protocol import is_asking
+from bonwise.judges.registry import Spec, judge_from_spec, read_spec
+from bonwise.judges.settings_mapping import checked_mapping, judge_from_values, judge_values
+from bonwise.selection import registry as strategies
 from bonwise.table.verdicts import Score
 from cli.commands import pool_file, typed
+from selection.drawn_settings import JUDGES
 
 GROUP = "bonwise.judges"
 
@@ -178,3 +190,209 @@ def test_a_broken_plug_in_harms_nobody_else(plugged, capsys, tmp_path, kind):
     assert done.err.count("\n") == 1
     for judge in ("local:length", "plugged:x"):
         assert typed(capsys, "select", pools, "--judge", judge).code == 0
+
+
+WORDS = st.text(alphabet="abcxyz_", min_size=1, max_size=8)
+VALUES = st.text(min_size=1, max_size=12)
+PLAIN = st.builds(
+    Spec, WORDS, st.dictionaries(WORDS.filter(lambda one: one != "of"), VALUES, max_size=3), rest=st.text()
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("local:length", Spec("local", rest="length")),
+        ("pointwise", Spec("pointwise")),
+        ("pointwise:openai/org/m:free", Spec("pointwise", rest="openai/org/m:free")),
+        ("pairwise,orders=1:openai/m", Spec("pairwise", {"orders": "1"}, rest="openai/m")),
+        ("pointwise,prompt=a%2Cb%3Ac.md:x/y", Spec("pointwise", {"prompt": "a,b:c.md"}, rest="x/y")),
+        ("resampled,draws=3,of=interval:x/y", Spec("resampled", {"draws": "3"}, of="interval:x/y")),
+        ("resampled,of=local:length", Spec("resampled", of="local:length")),
+        ("quantized,bins=5,of=resampled,of=pointwise,prompt=p:x/y",
+         Spec("quantized", {"bins": "5"}, of="resampled,of=pointwise,prompt=p:x/y")),
+        ("pointwise:x/y,of=z", Spec("pointwise", rest="x/y,of=z")),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_judge_is_read_as_it_is_written(text, spec):
+    """Kind, options, and either the rest or the inner judge."""
+    assert read_spec(text) == spec
+
+
+@given(PLAIN, st.lists(PLAIN, max_size=2))
+def test_what_is_written_can_be_read(inner, outer):
+    """Reading undoes writing, whatever is in the values and however deep judges are nested."""
+    spec = inner
+    for one in outer:
+        spec = Spec(one.kind, one.options, of=str(spec))
+    assert read_spec(str(spec)) == spec
+
+
+@pytest.mark.parametrize("text", ["", ":x/y", "a,b:x/y", "a,b=:x/y", "a,=1:x/y", "a,b=1,b=2:x/y", "a,of=", ",of=b"])
+def test_what_cannot_be_read_is_refused(text):
+    """No kind, an option without name or value, or one stated twice is a usage error with a hint."""
+    with pytest.raises(UsageError) as caught:
+        read_spec(text)
+    assert caught.value.hint
+
+
+# Plug-ins that end the program, print, hang or fail when they are looked at: one line, and the others work.
+
+
+HOSTILE = {
+    "ends": "import sys\nsys.exit(3)",
+    "interrupts": "raise SystemExit('bye\\nbye')",
+    "prints": "print('hello \\x1b[31m there')\ndef make(rest): ...",
+    "hangs": "import time\ntime.sleep(60)",
+    "fails": "def __getattr__(name):\n    raise RuntimeError('no ' + name)",
+    "mute": "class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E",
+    "shy": (
+        "class Shy:\n    def __getattr__(self, name):\n        raise RuntimeError('no ' + name)\n"
+        "    def __call__(self, rest): ...\nmake = Shy()"
+    ),
+    "coy": (
+        "class Coy:\n    def __getattr__(self, name):\n        raise RuntimeError('no ' + name)\n"
+        "def make(rest):\n    return Coy()"
+    ),
+    "late": "import sys\ndef make(rest):\n    sys.exit(0)",
+}
+NUMBER = itertools.count()
+
+
+@pytest.fixture(params=HOSTILE)
+def hostile(request, monkeypatch, tmp_path):
+    """Install one hostile plug-in beside the built-in judges, and a sound one."""
+    # Each time under another name: what was imported once prints no second time.
+    name = f"hostile_plugin_{next(NUMBER)}"
+    (tmp_path / f"{name}.py").write_text(HOSTILE[request.param], encoding="utf-8")
+    sound = "class Sound:\n    name, version = 'sound', '1'\n    def __init__(self, rest): ...\n"
+    (tmp_path / f"sound_{name}.py").write_text(f"{sound}    def judge(self, prompt, candidates): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(plugin_loading, "LOADING_SECONDS", 0.5)
+    for module in (registry, strategies, providers):
+        targets = {request.param: f"{name}:make", "sound": f"sound_{name}:Sound"}
+        plugged = [EntryPoint(kind, value, module.GROUP) for kind, value in targets.items()]
+        found = [*entry_points(group=module.GROUP), *plugged]
+        monkeypatch.setattr(module, "entry_points", lambda *, group, found=found: found)  # noqa: ARG005
+    providers.provider.cache_clear()
+    yield request.param
+    providers.provider.cache_clear()
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_hostile_judge_is_one_line(hostile, capsys, tmp_path, again):
+    """Exit code 2, one line without control characters, nothing on standard output; also the second time."""
+    pools = pool_file(tmp_path / "p.jsonl", {"p": ["a", "b"]})
+    for _ in range(again):
+        done = typed(capsys, "select", pools, "--judge", f"{hostile}:x")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert hostile in done.err
+    assert done.err.rstrip("\n").isprintable()
+    assert typed(capsys, "select", pools, "--judge", "local:length").code == 0
+
+
+def test_the_others_are_listed(hostile, capsys):
+    """A list shows every kind, the hostile one with what is wrong; nothing else is on standard output."""
+    done = typed(capsys, "judges")
+    assert done.code == 0
+    lines = {line.split()[0]: line for line in done.out.splitlines()}
+    assert {"KIND", "pointwise", "local", "sound", hostile} == set(lines) & {
+        "KIND", "pointwise", "local", "sound", hostile
+    }  # fmt: skip
+    assert "cannot be used" not in lines["pointwise"] + lines["sound"]
+    if hostile not in ("coy", "late"):  # these can be imported; they fail once they are asked for a judge
+        assert "cannot be used" in lines[hostile]
+    assert all(line.split()[0].isidentifier() or "-" in line for line in done.out.splitlines())
+    assert {"greedy", "sound", hostile} <= {line.split()[0] for line in typed(capsys, "strategies").out.splitlines()}
+
+
+def test_a_hostile_provider_or_strategy_is_one_line(hostile):
+    """Providers and strategies come through the same door."""
+    for make in (lambda: providers.provider(hostile), lambda: strategies.strategy_from_spec(hostile)):
+        with pytest.raises(UsageError) as caught:
+            make()
+        assert str(caught.value).isprintable()
+    assert providers.known()["openai"] == ""
+    assert providers.known()[hostile]
+
+
+def test_what_other_threads_print_is_heard(capsys, monkeypatch, tmp_path):
+    """While a plug-in is imported, standard output stays that of everybody else."""
+    (tmp_path / "asking_plugin_of_a_test.py").write_text("import sys\nmake = sys.stdout.isatty()\nmake = int\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = EntryPoint("asking", "asking_plugin_of_a_test:make", "bonwise.judges")
+    before = sys.stdout
+    assert plugin_loading.load_plugin(entry) is int
+    assert sys.stdout is before
+
+
+def questions(judge):
+    """Return what a judge asks about two candidates; of one that asks no model, what it says."""
+    return repr(judge.asks("p", ["a", "b"]) if is_asking(judge) else judge.judge("p", ["a", "b"]))
+
+
+@given(judge=JUDGES)
+def test_a_judge_comes_back_from_plain_values(judge):
+    """It has the same name and version and asks the same; what is written is what JSON holds."""
+    written = judge_values("judge", judge)
+    again = judge_from_values("judge", json.loads(json.dumps(written, allow_nan=False)))
+    assert (again.name, again.version) == (judge.name, judge.version)
+    assert questions(again) == questions(judge)
+    assert judge_values("judge", again) == written
+
+
+@given(model=st.text(max_size=12))
+@example("m,of=x")
+@example("m,orders=1")
+@example("a:b%2Cc")
+def test_a_model_of_any_name_comes_back_or_is_refused(model):
+    """Never is another judge made of it."""
+    try:
+        judge = bw.Pairwise(f"openai/{model}")
+        written = judge_values("judge", judge)
+    except BonwiseError:
+        return
+    assert judge_from_values("judge", written) == judge
+
+
+@pytest.mark.parametrize("wrapped", [lambda judge: judge, bw.Quantized, lambda judge: bw.Resampled(judge, draws=2)])
+def test_what_no_name_states_stands_beside_it(wrapped):
+    """Address and seed, also of an inner judge."""
+    judge = wrapped(bw.Pairwise("openai/m", base_url="http://h/v1?api-version=1", seed=5))
+    assert judge_values("judge", judge) == {"spec": judge.name, "base_url": "http://h/v1?api-version=1", "seed": 5}
+
+
+class Doubled:
+    """A judge of a plug-in, without equality, made of another judge."""
+
+    def __init__(self, of):
+        self.of = of
+        self.name, self.version = f"doubled,of={of.name}", of.version
+
+    def judge(self, prompt, candidates):
+        """Ask the other one."""
+        return self.of.judge(prompt, candidates)
+
+
+def test_a_judge_that_is_not_installed_is_refused():
+    """The hint says how a judge gets a name that makes it."""
+    with pytest.raises(UsageError, match="no kind of judge 'doubled'") as caught:
+        judge_values("judge", Doubled(bw.judge_from_spec("local:length")))
+    assert "plug-in" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        (None, "judge must be a mapping, not NoneType"),
+        ({"spec": None}, "judge has no spec"),
+        ({"spec": "local:length", "model": "m"}, "judge has no key 'model'"),
+    ],
+)
+def test_what_is_no_such_mapping_is_refused(mapping, said):
+    """And its keys are listed, or the one that is missing."""
+    with pytest.raises(UsageError, match=said) as caught:
+        checked_mapping("judge", mapping, ("spec", "base_url", "seed"), "spec")
+    assert "spec" in caught.value.hint

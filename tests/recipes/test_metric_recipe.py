@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from auditing.test_logged import greedy_lines, labels_of, logged
+from auditing.test_picks import greedy_lines, labels_of, logged
 from bonwise.testing import simulate
 from docs.pages import without_a_page
 from recipes.applied import HERE, ROOT, answered, copy_of_package, diffs_of, edit, ran
-from report.described.readers import words
+from report.readers import words
 
 TOYS = {
     "shared_hit_rate": "aipw",

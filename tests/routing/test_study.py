@@ -1,3 +1,5 @@
+"""The study of routing: figures, refusals, budgets, and the command."""
+
 from __future__ import annotations
 
 import json
@@ -6,16 +8,22 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 
+from bonwise.cli.judge_studies import route as route_of_command
 from bonwise.errors import InputError, UsageError
+from bonwise.routing.budget import split_budget
 from bonwise.routing.front import route
 from bonwise.routing.gain_model import fit_gain
+from bonwise.routing.judged_prompts import judged_prompts
 from bonwise.routing.router import Router
 from bonwise.routing.saved import SavedRouter
 from bonwise.routing.signals import SIGNALS, fit_signal
 from bonwise.selection.selector import Selector
 from bonwise.stats.routing import routed_share, threshold
+from bonwise.table.panel import lay_out
 from bonwise.table.scales import parse_scale
+from bonwise.table.score_table import ScoreTable
 from bonwise.table.verdicts import Score
 from bonwise.testing import simulate
 from cli.commands import strict
@@ -363,3 +371,204 @@ def test_many_prompts_of_two_judges_are_studied(prompts):
     for name in ("first", "second"):
         every = found[name].perfect[-1]
         assert (every.share, every.value.estimate) == (1.0, pytest.approx(best))
+
+
+def prompts_of_budget(frame):
+    """Return the judged prompts of a table of one judge."""
+    table = ScoreTable.from_frame(frame)
+    return judged_prompts(table, lay_out(table)[0])
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Return 300 prompts of three candidates with six scores each."""
+    return prompts_of_budget(weak_judge(300, draws=6))
+
+
+def test_a_cheap_stronger_judge_takes_all_and_a_dear_one_nothing(judged):
+    """At the price of one call routing alone is best; at 100,000 calls all goes into redraws."""
+    cheap, dear = split_budget(judged, 5, 1.0), split_budget(judged, 5, 1e5)
+    assert cheap.share == 1.0
+    assert "Routing alone" in cheap.sentence
+    assert dear.further_calls == pytest.approx(2, abs=0.01)
+    assert dear.gain.estimate == pytest.approx(dear.redraw_only, abs=1e-3)
+
+
+def test_the_split_is_at_least_as_good_as_either_use_alone(judged):
+    """The plug-in maximum includes both ends, and the budget is kept."""
+    for cost in (5.0, 20.0, 80.0):
+        found = split_budget(judged, 9, cost)
+        assert found.gain.estimate >= max(found.route_only, found.redraw_only) - 1e-12
+        assert 3 + found.share * cost + (1 - found.share) * found.further_calls <= 9 + 1e-9
+        assert found.gain.n == 300
+
+
+def test_prompts_labelled_with_unequal_chances_split_as_all_prompts_do():
+    """Wide prompts labelled nine times as often: the share is one of all prompts, with their rows or without."""
+    frame = weak_judge(1500, draws=5, seed=4)
+    wide = frame.groupby("prompt_id")["ci_width"].transform("mean") > 0.3
+    frame["propensity"] = np.where(wide, 0.9, 0.1)
+    drawn = np.repeat(np.random.default_rng(0).uniform(size=1500), 3) < frame["propensity"]
+    part = frame.assign(oracle_label=frame["oracle_label"].where(drawn))
+    truth = split_budget(prompts_of_budget(frame.drop(columns="propensity")), 8, 20.0)
+    for rows in (part, part[drawn]):
+        found = split_budget(prompts_of_budget(rows), 8, 20.0)
+        assert found.route_only == pytest.approx(truth.route_only, rel=0.15)
+        assert found.share == pytest.approx(truth.share, abs=0.06)
+
+
+def test_where_nothing_can_be_gained_nothing_is_spent():
+    """Labels that are all equal leave no use for either, at any price."""
+    flat = prompts_of_budget(weak_judge(150, draws=4).assign(oracle_label=0.5))
+    for cost in (3.0, 20.0):
+        found = split_budget(flat, 8, cost)
+        assert (found.share, found.further_calls, found.gain.estimate) == (0.0, 0.0, 0.0)
+        assert "Spend nothing" in found.sentence
+
+
+def test_a_split_starts_from_one_draw_whatever_the_study_rests_on():
+    """Redraws follow a first draw: a table scored by the mean of its draws is split as one of its draws alone."""
+    frame = weak_judge(150, draws=4).drop(columns="judge_score")
+    mean = frame.assign(judge_score=frame[[f"draw_{k}" for k in range(4)]].mean(axis=1))
+    alone, scored = (route(one, mean_calls=6, strong_cost=20) for one in (frame, mean))
+    assert scored.source_of("prompts")["weak"].prompts.first == "score"
+    assert scored["weak"].budget == alone["weak"].budget
+
+
+def test_ragged_pools_are_split_too():
+    """Pools of different sizes: the first scores are counted as they are."""
+    frame = weak_judge(200, draws=4)
+    short = (frame["candidate"] == "c2") & (frame["prompt_id"] >= "p0100")
+    found = split_budget(prompts_of_budget(frame[~short]), 4, 10.0)
+    assert 2.5 + found.share * 10 + (1 - found.share) * found.further_calls <= 4 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("rows", "draws", "budget", "cost", "words"),
+    [
+        (100, 0, 8, 20, "without 3 scores"),
+        (100, 2, 8, 20, "without 3 scores"),
+        (60, 4, 8, 20, "fewer than the 75"),
+        (100, 4, 3, 20, "nothing beyond"),
+        (100, 4, 8, 0, "price"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(rows, draws, budget, cost, words):
+    """Too few draws or labels, no calls to spend and no price are each one clear error."""
+    with pytest.raises(InputError, match=words):
+        split_budget(prompts_of_budget(weak_judge(rows, draws=draws)), budget, cost)
+
+
+def test_the_study_carries_the_split_and_prints_it():
+    """`route` takes both figures of a budget or neither; text and document hold the split."""
+    study = route(weak_judge(150, draws=4), mean_calls=6, strong_cost=20)
+    assert study.to_dict()["budget"]["strong_cost"] == 20
+    assert "Of 6 calls per prompt" in str(study)
+    with pytest.raises(UsageError, match="joint budget"):
+        route(weak_judge(150, draws=4), mean_calls=6)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["pilot_like_20000", "one_model_20000"])
+def test_a_pilot_of_500_splits_as_the_prototypes_did(shared, name):
+    """At 5 calls a routed prompt routing alone; at 80, of 6 to 10 calls, at most 7.5 % are routed (ceilings.md 2)."""
+    frame = pd.read_parquet(shared / "data" / "simulated" / f"{name}.parquet").iloc[:2000]
+    judged = prompts_of_budget(frame)
+    assert [split_budget(judged, calls, 5.0).share for calls in (6, 8)] == pytest.approx([0.4, 0.8])
+    dear = [split_budget(judged, calls, 80.0) for calls in (6, 8, 10)]
+    assert max(one.share for one in dear) <= 0.075
+    assert np.diff([one.gain.estimate for one in dear]).min() > 0
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """Write a table of a weak judge and return its path."""
+    path = tmp_path / "scores.csv"
+    weak_judge(150).to_csv(path, index=False)
+    return path
+
+
+def run(*arguments):
+    """Run the command by itself, as the command line's own application would."""
+    app = typer.Typer(add_completion=False)
+    app.command()(route_of_command)
+    return typer.main.get_command(app).main([str(one) for one in arguments], standalone_mode=False)
+
+
+def test_the_command_prints_saves_and_writes_json(scores, tmp_path, capsys):
+    """Exit 0, a page of text, a router that loads, and a document of the published schema."""
+    router, document = tmp_path / "router.json", tmp_path / "route.json"
+    assert run(scores, "--share", "0.1", "--save", router, "--json", document) == 0
+    assert "The 10% of the prompts that it would send on are those with the highest" in capsys.readouterr().out
+    assert SavedRouter.load(router).share == 0.1
+    found = strict(document.read_text(encoding="utf-8"))
+    assert found["schema"] == "bonwise.route/1"
+    assert found["settings"]["share"] == 0.1
+    assert 0.1 in [one["share"] for one in found["signals"]["margin"]["shares"]]
+
+
+@pytest.mark.parametrize("lent", ["draws", "second judge"])
+def test_a_saved_signal_that_one_judging_does_not_give_is_warned_of(tmp_path, capsys, lent):
+    """Where the router needs draws or a second judge a line says so and names the flag; with that flag none does."""
+    frame, which = weak_judge(300, draws=5 if lent == "draws" else 0).drop(columns="ci_width"), ()
+    if lent == "second judge":
+        near = (frame["oracle_label"] + np.random.default_rng(1).normal(0, 0.05, len(frame))).clip(0, 1)
+        frame = pd.concat([frame, frame.assign(judge="near", judge_score=near)])
+        which = ("--judge", "weak")
+    scores, saved = tmp_path / "scores.csv", tmp_path / "router.json"
+    frame.to_csv(scores, index=False)
+    assert run(scores, "--save", saved, *which) == 0
+    needs = {"draws": "several scores of each candidate", "second judge": "the scores of a second judge"}[lent]
+    router, said = SavedRouter.load(saved), " ".join(capsys.readouterr().err.split())
+    assert router.beyond_first_pass == (needs,)
+    assert f"router.json routes by {router.signal}, which needs {needs}: " in said
+    assert "add --first-pass-only" in said
+    assert run(scores, "--save", saved, "--first-pass-only", *which) == 0
+    assert "WARNING" not in capsys.readouterr().err
+    assert SavedRouter.load(saved).beyond_first_pass == ()
+
+
+def test_the_same_input_gives_the_same_bytes(scores, tmp_path):
+    """Twice the same command: the same router and the same document."""
+    for name in ("a", "b"):
+        run(scores, "--save", tmp_path / f"{name}.router", "--json", tmp_path / f"{name}.json")
+    for kind in ("router", "json"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+
+
+def test_json_on_standard_output_stands_alone(scores, capsys):
+    """With --json - the words go to standard error."""
+    run(scores, "--json", "-")
+    said = capsys.readouterr()
+    assert strict(said.out)["judge"] == "weak"
+    assert "The 25% of the prompts" in said.err
+
+
+def test_columns_labels_and_exclusions_are_understood(tmp_path):
+    """Flags of the audit mean the same here."""
+    frame = weak_judge(100)
+    labels = frame[["prompt_id", "candidate", "oracle_label"]].rename(columns={"oracle_label": "truth"})
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    scores = frame.drop(columns="oracle_label").rename(columns={"judge_score": "points"})
+    scores.to_csv(tmp_path / "s.csv", index=False)
+    flags = ("--score-col", "points", "--label-col", "truth", "--exclude", "c2", "--first-pass-only", "--ragged")
+    target = tmp_path / "route.json"
+    assert run(tmp_path / "s.csv", "--labels", tmp_path / "labels.csv", *flags, "--json", target) == 0
+    settings = json.loads(target.read_text(encoding="utf-8"))["settings"]
+    assert settings["exclude"] == ["c2"]
+    assert settings["shape"] == "ragged"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--rectangular", "--ragged"), "contradict"),
+        (("--judge", "weak"), "none is saved"),
+        (("--share", "2"), "share"),
+        (("--json", "x.json", "--save", "x.json"), "read or written already"),
+    ],
+)
+def test_flags_that_mean_nothing_are_refused(scores, flags, words):
+    """One line that says what is wrong."""
+    with pytest.raises(UsageError, match=words):
+        run(scores, *flags)

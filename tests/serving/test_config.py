@@ -1,13 +1,25 @@
-"""A file of settings: one sentence with the place of what is wrong, exit code 2, and no key in any message."""
+"""A file of settings, the Dockerfile, and what is loaded when."""
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
 import pytest
 
+from bonwise import extras
 from bonwise.errors import FileError, InputError
 from bonwise.serving.client_keys import ClientKey, KeyRing
 from bonwise.serving.config import read_config
 from cli.commands import typed
+from docs.pages import ROOT
+
+# A file of settings: one sentence with the place of what is wrong, exit code 2, and no key in any message.
+
 
 MODEL = '[models.fast]\nupstream = "openai/m"\njudge = "local:length"\n'
 
@@ -119,3 +131,76 @@ def test_messages_name_the_file(tmp_path):
     (tmp_path / "serve.toml").write_text(MODEL + "n = 1.5", encoding="utf-8")
     with pytest.raises(InputError, match=r"serve.toml: models.fast.n is 1.5"):
         read_config(tmp_path / "serve.toml")
+
+
+# The Dockerfile is not built here: what it names must be there, and what it runs must be a command of bonwise.
+
+
+TEXT = (ROOT / "Dockerfile").read_text("utf-8") if (ROOT / "Dockerfile").exists() else ""
+COPIED = [name for line in re.findall(r"^COPY (?!--from)(.+)$", TEXT, re.MULTILINE) for name in line.split()[:-1]]
+
+
+def test_what_is_copied_is_there_and_is_not_ignored():
+    """Every source of a COPY exists, and .dockerignore lets it pass."""
+    let_pass = {one[1:] for one in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if one.startswith("!")}
+    assert COPIED
+    for name in COPIED:
+        assert (ROOT / name).exists()
+        assert name in let_pass
+
+
+def test_what_is_copied_is_enough_for_the_wheel(tmp_path):
+    """The build of the first stage, without its container: the wheel holds the package and its prompts."""
+    pytest.importorskip("hatchling", reason="builds the package")
+    for name in COPIED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "wheels"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (tmp_path / "wheels").glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"bonwise/serving/server.py", "bonwise/judges/prompts/pointwise.md"} <= set(names)
+
+
+def test_what_it_runs_is_a_command(tmp_path):
+    """Entry point and arguments, with a file of settings of its own and --check, are taken by the command line."""
+    entry = json.loads(re.search(r"^ENTRYPOINT (.+)$", TEXT, re.MULTILINE)[1])
+    given = json.loads(re.search(r"^CMD (\[.+)$", TEXT, re.MULTILINE)[1])
+    path = tmp_path / "serve.toml"
+    model = '[models.fast]\nupstream = "openai/m"\nbase_url = "http://127.0.0.1:9/v1"\njudge = "local:length"\n'
+    path.write_text(model + '[keys]\nalice = "a-key"\n', encoding="utf-8")
+    given[given.index("--config") + 1] = str(path)
+    given[given.index("--run") + 1] = str(tmp_path / "run")
+    code = "from bonwise.cli.entry import main; main()"
+    command = [sys.executable, "-c", code, *entry[1:], *given, "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert entry[0] == "bonwise"
+    assert done.returncode == 0, done.stderr
+
+
+# What is loaded when: nothing of a server before somebody serves; without the extra the line to type.
+
+
+LOADED = """
+import sys
+import bonwise, bonwise.hosts, bonwise.serving
+from bonwise.cli.app import app_for
+app_for(["serve"])
+print(sorted({one.partition(".")[0] for one in sys.modules} & {"starlette", "uvicorn", "openai", "httpx", "httpx2"}))
+"""
+
+
+def test_nothing_is_loaded_before_somebody_serves():
+    """Neither by the package, nor by the room, nor by the command line."""
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_without_the_extra(capsys, monkeypatch):
+    """One sentence with the line to type, before the settings are read."""
+    monkeypatch.setattr(extras, "_is_installed", lambda name: name != "uvicorn")
+    done = typed(capsys, "serve", "--config", "absent.toml")
+    assert done.code == 2
+    said = "bonwise: bonwise serve needs bonwise[serve]: uvicorn is not installed (pip install 'bonwise[serve]')\n"
+    assert done.err == said

@@ -1,20 +1,26 @@
+"""What must be equal whatever the pools are: metrics, counts of pairs, tops of scores."""
+
 from __future__ import annotations
 
 import math
-from itertools import permutations
+import tracemalloc
+from itertools import combinations, permutations
+from statistics import fmean, pstdev
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bonwise.stats import sums as counting
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.partial.label_features import outcomes
-from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats.sums import Sums, pair_counts, prompt_sums, single_pairs, sorted_pairs
+from bonwise.stats.top_of_scores import at_top, top_of_scores
 from bonwise.stats.within_prompt import between_r, global_r, judge_between_share, oracle_between_share, within_r
 from bonwise.testing import simulate
-from stats.pools import arrays, pools, rectangle
+from stats.pools import GRID, arrays, pools, rectangle
 
 PICKS = ("value_judge", "top1_accuracy", "hit_rate", "recovery", "tie_rate", "top1_tie_rate", "kendall_tau")
 
@@ -198,3 +204,125 @@ def test_a_metric_without_scores_or_labels_is_told_so(prompts, random):
         same = pytest.approx(as_they_are[e.name], abs=1e-12, nan_ok=True)
         assert e.on_scores or other_scores[e.name] == same, e.name
         assert e.on_labels or other_labels[e.name] == same, e.name
+
+
+SIZES = [2, 3, 4, 5, 8, 9, 17]
+
+
+TIED = st.sampled_from([-1.0, -0.0, 0.0, 0.25, 0.5, 1e300])
+
+
+def tables(values=TIED):
+    """Draw scores and labels of some prompts with as many candidates each."""
+
+    def of_shape(shape):
+        prompts, candidates = shape
+        column = st.lists(
+            st.lists(values, min_size=candidates, max_size=candidates), min_size=prompts, max_size=prompts
+        )
+        return st.tuples(column.map(np.array), column.map(np.array))
+
+    return st.tuples(st.integers(1, 4), st.sampled_from(SIZES)).flatmap(of_shape)
+
+
+def sign(value):
+    """Return -1, 0 or 1."""
+    return (value > 0) - (value < 0)
+
+
+def plain(scores, labels):
+    """Count the pairs of each prompt in plain loops."""
+    found = []
+    for s, o in zip(scores.tolist(), labels.tolist(), strict=True):
+        signs = [(sign(s[i] - s[j]), sign(o[i] - o[j])) for i, j in combinations(range(len(s)), 2)]
+        found.append(
+            (
+                sum(a != 0 for a, _ in signs),
+                sum(b != 0 for _, b in signs),
+                sum(a * b != 0 for a, b in signs),
+                sum(a * b > 0 for a, b in signs),
+            )
+        )
+    return [list(count) for count in zip(*found, strict=True)]
+
+
+@pytest.mark.parametrize("way", [single_pairs, sorted_pairs])
+@given(tables() | tables(st.floats(-9, 9)))
+def test_pairs_are_counted_one_by_one_or_sorted(way, table):
+    """Either way counts what plain loops count, exactly, ties and all."""
+    assert way(*table).tolist() == plain(*table)
+
+
+@given(pools(values=GRID, most=5))
+def test_the_sums_of_prompts_do_not_depend_on_the_way(prompts):
+    """Values that are equal only after rounding tie on both ways, to the last bit of every sum."""
+    one_by_one = Sums(*prompt_sums(*arrays(prompts)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_SORTED_FROM", 0)
+        by_sorting = Sums(*prompt_sums(*arrays(prompts)))
+    assert np.array_equal(one_by_one, by_sorting)
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 300])
+@pytest.mark.parametrize("levels", [1, 2, 7, 10**9])
+def test_larger_pools_are_counted_alike(size, levels):
+    """On both sides of the size from which pools are sorted, both ways agree."""
+    rng = np.random.default_rng([20261122, size, levels])
+    scores, labels = rng.integers(0, levels, (2, 3, size)).astype(float)
+    expected = single_pairs(scores, labels).tolist()
+    assert sorted_pairs(scores, labels).tolist() == expected
+    assert pair_counts(scores, labels).tolist() == expected
+
+
+def test_small_pools_are_not_sorted(monkeypatch):
+    """Pools of the usual sizes are counted pair by pair, which costs them less."""
+    monkeypatch.setattr(counting, "sorted_pairs", None)
+    scores, labels = np.array([[0.9, 0.9, 0.1] * 7]), np.array([[1.0, 0.0, 0.0] * 7])
+    assert pair_counts(scores, labels).ravel().tolist() == [98, 98, 49, 49]
+
+
+def test_one_very_large_pool_is_counted():
+    """Of 300,000 candidates every pair is counted in memory for a few columns: here each count is known."""
+    size = 300_000
+    scores = np.arange(size, dtype=float)
+    labels = scores // 3
+    labels[-1] = -1.0  # below all others, at the highest score
+    tracemalloc.start()
+    try:
+        found = Sums(*prompt_sums(scores, labels, np.array([size])))
+        assert tracemalloc.get_traced_memory()[1] < 40 * scores.nbytes
+    finally:
+        tracemalloc.stop()
+    pairs, tied = size * (size - 1) // 2, 3 * (size // 3) - 2
+    assert (found.pairs[0], found.apart_S[0], found.apart_O[0]) == (pairs, pairs, pairs - tied)
+    assert (found.apart_both[0], found.concordant[0]) == (pairs - tied, pairs - tied - (size - 1))
+
+
+def features(scores):
+    """Compute mean, spread, top, margin and number tied at the top from the definitions."""
+    scores = [round(s, 9) for s in scores]
+    first, second = sorted(scores, reverse=True)[:2]
+    return fmean(scores), pstdev(scores), first, first - second, scores.count(first)
+
+
+@given(pools(most=8))
+def test_features_equal_their_definitions(prompts):
+    """Level, spread, top, margin and ties are those of each prompt's own scores."""
+    scores, _, sizes = arrays(prompts)
+    found = list(zip(*top_of_scores(scores, sizes), strict=True))
+    for x, (own, _) in enumerate(prompts):
+        assert found[x] == pytest.approx(features(own), abs=1e-12)
+
+
+@given(pools(most=8))
+def test_the_top_holds_every_score_that_rounds_to_the_highest(prompts):
+    """A cell is at the top exactly where no score of its prompt is higher after rounding."""
+    scores, _, sizes = arrays(prompts)
+    wanted = [round(s, 9) == max(round(t, 9) for t in own) for own, _ in prompts for s in own]
+    assert at_top(scores, sizes).tolist() == wanted
+
+
+def test_scores_apart_by_less_than_rounding_share_the_top():
+    """Two scores that differ by a rounding error are both picked; nothing is at the top where a score is missing."""
+    found = at_top(np.array([0.3, 0.1 + 0.2, 0.2, 0.9, np.nan]), np.array([3, 2]))
+    assert found.tolist() == [True, True, False, False, False]

@@ -1,3 +1,5 @@
+"""Levels of candidates after calibration, the largest bias, and the monotone map."""
+
 from __future__ import annotations
 
 from statistics import fmean, stdev
@@ -6,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression
 from scipy.stats import t as student
 from sklearn.isotonic import IsotonicRegression
 
-from bonwise.stats.level_bias import FOLDS, level_bias
+from bonwise.stats.level_bias import FOLDS, largest_bias, level_bias, pool_adjacent_violators
 from bonwise.testing import simulate
 from stats.pools import GRID, rectangle
 
@@ -91,3 +94,56 @@ def test_too_few_prompts_have_no_bias():
     """Five folds of fewer than two prompts each are refused with a reason."""
     assert "10 prompts" in found_for(np.eye(9, 2), np.eye(9, 2)).reason
     assert found_for(np.eye(10, 2), np.eye(10, 2)).estimate is not None
+
+
+def test_a_constant_bias_is_as_sure_as_its_rarest_name():
+    """Where every prompt is off by the same the bound is that of the name of the fewest prompts, and n is theirs."""
+    names = np.array([0, 1] * 6 + [0] * 4)
+    sizes = np.array([2] * 6 + [1] * 4)
+    labels = np.linspace(0, 1, len(names))
+    found = largest_bias(np.full(len(names), 0.1), labels, sizes, names, confidence=0.95)
+    off = 1 - 0.025 ** (1 / 6)
+    assert (found.estimate, found.se, found.n) == (pytest.approx(0.1), 0, 6)
+    assert (found.low, found.high) == pytest.approx((0.1 - off * 0.1, 0.1 + off * 0.9))
+
+
+NUMBERS = st.one_of(st.sampled_from(GRID), st.floats(-1e6, 1e6), st.floats(-1e-12, 1e-12))
+CELLS = st.lists(st.tuples(NUMBERS, st.one_of(st.integers(1, 9).map(float), st.floats(1e-3, 1e3))), min_size=1)
+
+
+def plain(values, weights):
+    """Fit by the max-min formula: the largest over starts of the smallest mean over ends."""
+    n = len(values)
+
+    def mean(start, end):
+        return np.average(values[start:end], weights=weights[start:end])
+
+    return [max(min(mean(i, j) for j in range(k + 1, n + 1)) for i in range(k + 1)) for k in range(n)]
+
+
+@given(CELLS)
+def test_scipy_gives_the_same_bits(cells):
+    """Each height is that of scipy's isotonic regression, to the last bit."""
+    values, weights = np.array(cells).T
+    kept = values.tobytes(), weights.tobytes()
+    found = pool_adjacent_violators(values, weights)
+    assert found.tobytes() == isotonic_regression(values, weights=weights).x.tobytes()
+    assert (values.tobytes(), weights.tobytes()) == kept
+
+
+@given(st.lists(st.tuples(st.sampled_from(GRID), st.integers(1, 9).map(float)), min_size=1, max_size=12))
+def test_a_plain_loop_gives_the_same(cells):
+    """Each height is that of the max-min formula."""
+    values, weights = np.array(cells).T
+    assert pool_adjacent_violators(values, weights).tolist() == pytest.approx(plain(values, weights), abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["falling", "rising", "noise", "saw"])
+def test_long_columns_are_fitted_alike(shape):
+    """20,000 values in every order that makes blocks long or many have scipy's heights, to the last bit."""
+    rng = np.random.default_rng(20261122)
+    line, noise = np.arange(20_000.0), rng.normal(size=20_000)
+    values = {"falling": -line, "rising": line, "noise": noise, "saw": line % 100 + 0.1 * noise}[shape]
+    weights = rng.uniform(0.5, 2.0, size=20_000)
+    expected = isotonic_regression(values, weights=weights).x
+    assert pool_adjacent_violators(values, weights).tobytes() == expected.tobytes()

@@ -1,0 +1,356 @@
+"""Faulty servers: nothing is lost or paid twice, limits hold, and the throughput stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+
+from bonwise.calls.bill import Usage
+from bonwise.calls.ledger.ledger import Ledger
+from bonwise.calls.pace import LATEST, ConcurrencyWindow, OverloadSigns
+from bonwise.calls.prices import Prices
+from bonwise.calls.retry import Latencies
+from bonwise.testing.faults import Faults
+from bonwise.testing.script import Script
+from bonwise.testing.server import ScriptedServer
+from calls.load import HANGING, TEN, Capacity, loaded
+from calls.scripted_runs import ANTHROPIC, OPENAI, in_memory, judged, pools, tally
+from calls.virtual_time import run_virtual
+from cli.commands import pool_file, typed
+
+# Faults of a few answers cost a few answers, not the throughput; a server that has too much to do is used up.
+
+
+SERVICES = [{"clients": 100, "pool": 4}, {"clients": 200, "pool": 2}]
+
+
+@pytest.fixture
+def key(monkeypatch):
+    """Any key will do."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+
+
+@pytest.mark.usefixtures("key")
+@pytest.mark.parametrize("service", SERVICES, ids=["pools of 4", "pools of 2"])
+def test_faults_cost_little(service):
+    """With a tenth of the attempts going wrong .85 of the picks come, nearly all judged, within the deadline."""
+    whole = loaded(Faults(), **service, seconds=0.8)
+    assert whole.judged == whole.picks
+    for faults, least in ((TEN, 0.85), (HANGING, 0.70)):
+        found = loaded(Faults(**faults), **service, seconds=0.8)
+        assert found.picks >= least * whole.picks
+        assert found.judged >= 0.99 * found.picks
+        assert found.p99 <= 2.1
+
+
+@pytest.mark.usefixtures("key")
+@pytest.mark.parametrize("retry_after", [None, 0.02, 1.0])
+def test_a_server_that_is_overloaded_is_used_up(retry_after):
+    """It answers nine tenths of what it can, whatever it says of when to come back."""
+    server = Capacity(200, retry_after)
+    loaded(server, clients=100, pool=4, seconds=3)
+    assert server.taken >= 0.9 * server.per_second * server.at
+    assert server.turned_away > 0
+
+
+@pytest.mark.usefixtures("key")
+def test_a_few_failures_are_no_sign_of_overload():
+    """One in ten, and 30 % of the latest 50, are not; one more is, and so are ten in a row at the beginning."""
+    signs = OverloadSigns()
+    assert not any(signs.failed() if at % 10 == 3 else signs.answered(1.0) for at in range(500))
+    signs = OverloadSigns()
+    told = [signs.answered(1.0) for _ in range(35)] + [signs.failed() for _ in range(15)]
+    assert not any(told)
+    assert signs.failed()
+    signs = OverloadSigns()
+    assert [signs.failed() for _ in range(10)] == [False] * 9 + [True]
+
+
+@pytest.mark.usefixtures("key")
+def test_the_signs_begin_anew_once_told():
+    """What was told is not told again of the same attempts."""
+    signs = OverloadSigns()
+    found = [signs.failed() for _ in range(30)]
+    assert [at for at, one in enumerate(found) if one] == [9, 19, 29]
+    assert signs.in_a_row == 30
+    signs.answered(1.0)
+    assert signs.in_a_row == 0
+
+
+@pytest.mark.usefixtures("key")
+def test_answers_that_take_twice_as_long_are_told_once():
+    """Where they stay slow with fewer calls at once, slow is what is usual."""
+    signs = OverloadSigns()
+
+    def block(seconds):
+        return [signs.answered(seconds) for _ in range(LATEST)].count(True)
+
+    assert [block(1.0), block(1.9), block(2.1), block(2.1), block(2.1), block(4.1), block(4.3)] == [
+        0,
+        0,
+        1,
+        0,
+        0,
+        0,
+        1,
+    ]
+    assert [block(1.0), block(2.1)] == [0, 1]
+
+
+@pytest.mark.usefixtures("key")
+def test_a_window_grows_on_only_where_few_fail():
+    """Fast up to the size at which the server complained, slowly beyond it, and not at all where some fail."""
+    window = ConcurrencyWindow(64)
+    for _ in range(40):
+        window.grow(careful=True)
+    assert window.size == 48
+    assert window.cut(0)
+    size = window.size
+    window.grow(careful=True)
+    assert window.size == size
+    window.grow()
+    assert size < window.size < size + 0.05
+
+
+@pytest.mark.usefixtures("key")
+def test_the_time_of_an_attempt_follows_the_latencies():
+    """Nothing is known of fewer than 20; then it is four times the 95th percentile, and rises with the given up."""
+    latencies = Latencies()
+    for _ in range(19):
+        latencies.add(0.001)
+    assert (latencies.median, latencies.patience) == (None, None)
+    latencies.add(0.001)
+    assert (latencies.median, latencies.patience) == (0.001, 0.1)
+    for _ in range(300):
+        latencies.add(0.03)
+    assert latencies.patience == pytest.approx(0.12)
+    waited = []
+    for _ in range(60):
+        waited.append(latencies.patience)
+        latencies.add(latencies.patience)
+    assert waited[-1] > 1.9
+    assert waited == sorted(waited)
+
+
+@pytest.mark.usefixtures("key")
+def test_a_pool_whose_call_waits_gives_its_place_to_another():
+    """With places for one pool, the second is picked while the first waits 1 s for its next attempt."""
+
+    class First(Capacity):
+        """Refuses the first request, and asks it to come back in a second."""
+
+        def of_attempt(self, *_of_any):
+            self.turned_away += 1
+            return "throttled" if self.turned_away == 1 else None
+
+    faults = First(1, retry_after=1.0)
+    found = loaded(faults, clients=2, pool=2, seconds=0.01, max_concurrency=1)
+    assert sorted(round(one, 2) for one in found.seconds) == [0.12, 1.06]
+
+
+# Nothing is lost in a storm of faults, and little is asked twice.
+
+
+TRANSPORT = {
+    "throttled": 0.09,
+    "server_error": 0.05,
+    "overloaded": 0.05,
+    "slow": 0.04,
+    "cut": 0.04,
+    "malformed": 0.03,
+}
+"""30 % of all attempts."""
+PAID_IN_VAIN = ("cut", "malformed")
+PATIENCE = 50.0
+"""Seconds; a slow answer takes longer."""
+
+
+def storm(**changes):
+    """Return the faults, and 5 % of refusals."""
+    return Faults(**{**TRANSPORT, "refusal": 0.05, "with_retry_after": 0.5, "slow_seconds": 60.0, **changes})
+
+
+def refused(script):
+    """Count the bodies that the script refuses."""
+    return sum(script.faults.refused(script.seed, digest) for digest in script.counts.paid)
+
+
+def holds(script, verdicts, engine, judgments):
+    """Hold a run to what a storm must leave: return attempts a judgment."""
+    counts, bill = script.counts, engine.totals.bill
+    assert tally(verdicts) == {"scored": judgments - refused(script), "unscored": refused(script)}
+    assert bill.owed == 0
+    assert bill.calls == len(counts.paid) == judgments
+    assert sum(counts.faults[kind] for kind in TRANSPORT) / counts.requests == pytest.approx(0.3, abs=0.06)
+    assert engine.totals.retries == counts.requests - judgments
+    return counts.requests / judgments
+
+
+@pytest.fixture
+def keys(monkeypatch):
+    """Set keys: the servers of the providers themselves are played."""
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "sk-scripted")
+        monkeypatch.delenv(f"{provider}_BASE_URL", raising=False)
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize(
+    ("judge", "judgments"),
+    [
+        (OPENAI, 600),
+        (ANTHROPIC, 300),
+        pytest.param(OPENAI, 5000, marks=pytest.mark.slow),
+        pytest.param(ANTHROPIC, 5000, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("patience", [600.0, PATIENCE], ids=["slow answers wait", "slow answers time out"])
+def test_a_storm_loses_nothing(tmp_path, judge, judgments, patience, request):
+    """30 % of attempts fail and 5 % are refused: every judgment is answered, in at most 1.6 attempts each."""
+    script = Script(faults=storm(), seed=judgments, latency=0.5)
+    settings = {"ledger": tmp_path, "connection": in_memory(script, timeout=patience)}
+    verdicts, engine = run_virtual(judged(pools(judgments), judge, **settings))
+    ratio = holds(script, verdicts, engine, judgments)
+    lost = [*PAID_IN_VAIN, "slow"] if patience < storm().slow_seconds else PAID_IN_VAIN
+    in_vain = sum(script.counts.faults[kind] for kind in lost)
+    assert ratio <= 1.6
+    assert engine.totals.bill.unknown == in_vain
+    assert script.counts.answers == judgments + in_vain
+    with Ledger.open(tmp_path) as ledger:
+        stats = ledger.stats()
+    assert (stats.calls, stats.samples, stats.lost_attempts) == ({"answered": judgments}, judgments, in_vain)
+    request.node.user_properties.append(("attempts a judgment", ratio))
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("judgments", [80, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("judge", [OPENAI, ANTHROPIC])
+def test_a_storm_over_real_sockets_loses_nothing(tmp_path, judge, judgments):
+    """The same over HTTP: broken connections are broken, and the same run again asks nothing."""
+    faults = storm(with_retry_after=1.0, retry_after=0.05, slow_seconds=0.2)
+    script = Script(faults=faults, seed=judgments, latency=0.01)
+    with ScriptedServer(script).in_thread() as server:
+        url = f"{server.url}/v1" if judge == OPENAI else server.url
+        verdicts, engine = asyncio.run(judged(pools(judgments), judge, base_url=url, ledger=tmp_path))
+        assert holds(script, verdicts, engine, judgments) <= 1.6
+        requests = script.counts.requests
+        again, engine = asyncio.run(judged(pools(judgments), judge, base_url=url, ledger=tmp_path))
+    assert again == verdicts
+    assert engine.totals.bill.from_ledger == judgments
+    assert script.counts.requests == requests
+
+
+# A limit in US dollars is never exceeded, whatever a server bills within its bounds, and nothing is paid twice.
+
+
+JUDGMENTS = 160
+STORM = Faults(throttled=0.06, server_error=0.06, cut=0.06, malformed=0.06, slow=0.06, slow_seconds=60.0)
+
+
+class Till:
+    """Counts what a script bills: give it as ``usage``."""
+
+    def __init__(self, share, prices=None, base_url=None):
+        prices = prices or Prices.load()
+        self.price = prices.price("openai", "gpt-5-mini", base_url)
+        self.share = share
+        self.cost = 0.0
+
+    def __call__(self, request, _reply):
+        """Bill a share of the most that a call may take: bytes of the words as input, ``max_tokens`` as output."""
+        words = len(json.dumps(request.body, ensure_ascii=False).encode())
+        usage = Usage(uncached=round(self.share * words), output=round(self.share * request.max_tokens))
+        self.cost += Prices.cost(self.price, usage)
+        return usage
+
+
+@pytest.fixture
+def keys_of_max_cost(monkeypatch):
+    """Set a key: OpenAI's own server, whose prices are known, is played."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted")
+    for name in ("OPENAI_BASE_URL", "BONWISE_PRICES"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run(folder, script, max_cost):
+    """Judge with 64 calls at once and a limit."""
+    settings = {"ledger": folder, "max_concurrency": 64, "max_cost": max_cost}
+    found = judged(pools(JUDGMENTS), connection=in_memory(script, timeout=50.0), **settings)
+    return run_virtual(found)
+
+
+def whole_cost(share):
+    """Return what all judgments cost without faults."""
+    till = Till(share)
+    run(None, Script(usage=till), None)
+    return till.cost
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.usefixtures("keys_of_max_cost")
+@pytest.mark.parametrize("share", [0.05, pytest.param(0.5, marks=SLOW), 1.0])
+@pytest.mark.parametrize("part", [pytest.param(0.02, marks=SLOW), 0.3, pytest.param(0.8, marks=SLOW)])
+@pytest.mark.parametrize("faults", [Faults(), STORM], ids=["calm", "storm"])
+def test_max_cost_is_never_exceeded(tmp_path, share, part, faults, request):
+    """With 64 calls at once the server bills at most the limit; what is owed is asked later, and only that."""
+    whole, till = whole_cost(share), Till(share)
+    script = Script(usage=till, faults=faults, latency=0.5)
+    limit = part * whole
+    verdicts, engine = run(tmp_path, script, limit)
+    counts = tally(verdicts)
+    assert till.cost <= limit
+    assert engine.spending.cost <= till.cost + 1e-9
+    assert till.cost <= engine.spending.cost + engine.spending.possible_cost + 1e-9
+    assert counts["owed"] > 0
+    assert counts["owed"] == engine.totals.bill.owed
+    assert counts["scored"] == JUDGMENTS - counts["owed"]
+    assert any("max_cost" in reason for reason in engine.totals.owed_because)
+    request.node.user_properties.append(("used", till.cost / limit))
+    request.node.user_properties.append(("reckoned", (engine.spending.cost + engine.spending.possible_cost) / limit))
+    # What was held back was at most what was perhaps billed, and one more call at worst.
+    room = engine.spending.possible_cost + 2 * whole / JUDGMENTS / share
+    assert till.cost >= limit - room
+    answered = counts["scored"]
+    verdicts, engine = run(tmp_path, script, 100 * whole)
+    assert tally(verdicts) == {"scored": JUDGMENTS}
+    assert (engine.totals.bill.from_ledger, engine.totals.bill.calls) == (answered, JUDGMENTS - answered)
+
+
+@pytest.mark.usefixtures("keys_of_max_cost")
+def test_the_command_keeps_its_limit_and_a_higher_one_pays_the_rest(tmp_path, capsys, monkeypatch):
+    """``--max-cost`` ends with exit code 4 and says what is owed; a higher limit pays the rest, and no more."""
+    names = [f"p{number}" for number in range(15)]
+    file = pool_file(tmp_path / "pools.jsonl", {name: [f"{name}.{at}" for at in range(4)] for name in names})
+    with ScriptedServer(Script(latency=0.01)).in_thread() as server:
+        url = f"{server.url}/v1"
+        mine = tmp_path / "prices.toml"
+        mine.write_text(
+            f'version = "x"\n[[price]]\nprovider = "openai"\nmodels = ["*"]\nbase_url = "{url}"\n'
+            "input = 1.0\noutput = 4.0\n",
+            encoding="utf-8",
+        )
+        till = Till(0.5, Prices.load(mine), url)
+        server.script.usage = till
+        command = ("judge", file, "--judge", "pointwise:openai/gpt-5-mini", "--base-url", url)
+        where = ("--run", tmp_path / "run", "--out", tmp_path / "scores.csv")
+        without = typed(capsys, *command, *where, "--max-cost", "0.05")
+        assert without.code == 2
+        assert "price" in without.err
+        assert server.script.counts.requests == 0
+        monkeypatch.setenv("BONWISE_PRICES", str(mine))
+        first = typed(capsys, *command, *where, "--max-cost", "0.05")
+        assert first.code == 4, first.err
+        assert 0 < till.cost <= 0.05
+        owed = int(re.search(r"incomplete: (\d+) answers are pending", first.err)[1])
+        assert owed == 60 - server.script.counts.answers
+        second = typed(capsys, *command, *where, "--max-cost", "5")
+        assert second.code == 0, second.err
+    assert server.script.counts.paid_again == {}
+    assert server.script.counts.answers == 60
+    with Ledger.open(tmp_path / "run") as ledger:
+        assert ledger.stats().cost == pytest.approx(till.cost)

@@ -1,0 +1,295 @@
+"""Options are declared once, with the words and defaults of the functions; help; dry runs."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import fields
+from inspect import Parameter, signature
+
+import pytest
+from typer.testing import CliRunner
+
+import bonwise as bw
+from bonwise.calls.settings import CallSettings
+from bonwise.cli import dry_run as large_pools
+from bonwise.cli.app import app_for
+from bonwise.cli.judge import judge
+from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
+from bonwise.cli.select import select
+from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
+from bonwise.options import options_of
+from bonwise.selection.settings import Engines
+from bonwise.table import reading_options
+from bonwise.table.checks import CONFIDENCE, SEED
+from bonwise.table.reading_options import ReadingOptions, keywords_of
+from bonwise.table.score_table import ScoreTable
+from bonwise.table.sources import convert
+from bonwise.testing import simulate
+from cli.commands import every_command, pool_file, typed
+
+# What ``--help`` lists is whole sentences, also in a narrow terminal.
+
+
+@pytest.mark.parametrize("group", [[], ["labels"], ["study"], ["prompts"], ["ledger"]])
+def test_commands_are_listed_with_whole_sentences(group):
+    """At 80 columns no sentence is cut, and each ends with a full stop."""
+    shown = CliRunner().invoke(app_for(group), [*group, "--help"], env={"COLUMNS": "80"})
+    assert shown.exit_code == 0
+    listed = shown.output.partition("Commands:\n")[2].strip("\n").split("\n")
+    assert len(listed) > 1
+    assert [line for line in listed if "..." in line or not line.endswith(".")] == []
+
+
+# Flags that ask models are declared once, with the defaults of the library.
+
+
+SETTINGS = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "deadline", "attempts", "reask")
+
+
+def shown_by(flags):
+    """Return the flags that a command has in the place of a parameter, with their defaults."""
+
+    def command(asking: flags) -> int:
+        """Do nothing."""
+
+    return {name: one.default for name, one in signature(shared_flags()(command)).parameters.items()}
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"), [(judge, ModelFlags), (select, PoolModelFlags)], ids=["judge", "select"]
+)
+def test_both_commands_have_every_flag_with_its_default(command, flags):
+    """One declaration makes the flags of both commands."""
+    shown, expected = signature(command).parameters, shown_by(flags)
+    assert {name: shown[name].default for name in expected} == expected
+    assert expected.keys() == shown_by(ModelFlags).keys() >= {*SETTINGS, "run", "transport", "seed", "dry_run"}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_defaults_are_those_of_the_library(name):
+    """A flag that is not given leaves what `bw.Selector` and `bw.judge` do by themselves."""
+    selector = signature(bw.Selector).parameters[name].default
+    flag = option_flags(CallSettings)[name][1]
+    assert flag == selector == signature(bw.judge).parameters[name].default == options_of(CallSettings)[name].default
+
+
+def test_every_setting_reaches_the_engine():
+    """What is given on the command line is what an engine is made of."""
+    given = {
+        "max_concurrency": 3,
+        "max_calls": 5,
+        "max_tokens": 7,
+        "max_cost": 0.5,
+        "deadline": 9.0,
+        "attempts": 2,
+        "reask": 1,
+    }
+    assert set(given) == set(SETTINGS)
+    made = Engines.of(**ModelFlags(engine=given).engine_settings(asks=True))
+    assert {name: made.settings[name] for name in SETTINGS} == given
+    assert str(made.settings["ledger"]) == "bonwise-run"
+    assert Engines.of(**ModelFlags().engine_settings(asks=False)).settings["ledger"] is None
+
+
+def test_the_transport_reaches_the_connection():
+    """Without the flag there is none of its own, so that the library's default holds."""
+    pytest.importorskip("aiohttp", reason="bonwise[fast] is not installed")
+    flags = ModelFlags(engine={"max_concurrency": 3, "connection": "aiohttp"})
+    connection = flags.engine_settings(asks=True)["connection"]
+    assert (connection.transport, connection.connections) == ("aiohttp", 3)
+    assert ModelFlags().engine_settings(asks=True)["connection"] is None
+
+
+# Options are declared once: what a command has, its function has, with the same default and the same words.
+
+
+OPENS = {
+    "audit": bw.audit,
+    "compare": bw.compare,
+    "confidence": bw.audit_confidence,
+    "convert": convert,
+    "doctor": bw.doctor,
+    "labels compare": bw.compare_designs,
+    "labels draw": bw.draw_labels,
+    "monitor": bw.monitor,
+    "plan": bw.plan,
+    "route": bw.route,
+    "stack apply": bw.apply_stack,
+    "stack audit": bw.audit_stack,
+    "stack fit": bw.fit_stack,
+    "study calibration": bw.study_calibration,
+    "study label-strategy": bw.study_label_strategy,
+    "study mix": bw.study_mix,
+    "study requirements": bw.study_requirements,
+    "watch": bw.watch,
+}
+"""Every command that opens a table of scores or of labels, and its function."""
+
+ONLY_COLUMNS = {"learn": ScoreTable.read}
+"""Without scales: what is learnt of repeated judgments is in the units of the scores."""
+
+EVERY = OPENS | ONLY_COLUMNS
+
+FLAGS = {flag.name: one.name for one in fields(ReadingOptions) for flag in one.metadata["flags"]}
+
+
+COMMANDS = every_command()
+
+
+def flags_of(command):
+    """Return the flags of a command with their default."""
+    parameters = signature(COMMANDS[command]).parameters.values()
+    return {f"--{one.name.replace('_', '-')}": one.default for one in parameters if one.name != "file"}
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_a_command_that_opens_a_table_has_every_flag_of_its_function(command):
+    """A flag that is absent is of an option that the function does not take, or the command says why it is."""
+    taken = {"columns"} if command in ONLY_COLUMNS else keywords_of(OPENS[command]).__annotations__
+    without = COMMANDS[command].__without__
+    assert all(reason for reason in without.values())
+    expected = {flag for flag, option in FLAGS.items() if option in taken and flag not in without}
+    own = {f"--{name}" for name, one in signature(EVERY[command]).parameters.items() if name not in taken}
+    assert expected == set(flags_of(command)) & FLAGS.keys() - own
+
+
+def test_other_commands_open_no_table():
+    """Votes and pools have columns and labels of their own kind, and no scores of candidates."""
+    for command in COMMANDS.keys() - EVERY.keys():
+        assert not {"--score-col", "--candidate-col", "--judge-scale"} & flags_of(command).keys(), command
+
+
+@pytest.mark.parametrize("command", [*EVERY, "preferences"])
+def test_defaults_are_those_of_the_function(command):
+    """A flag whose default is its own has the function's; one that is not given leaves it to the function."""
+    function = {**EVERY, "preferences": bw.study_preferences}[command]
+    known = signature(function).parameters
+    for flag, default in flags_of(command).items():
+        name = flag.removeprefix("--").replace("-", "_")
+        if name in known and default not in (None, Parameter.empty):
+            assert default == known[name].default, flag
+    assert known["confidence"].default == CONFIDENCE if "confidence" in known else True
+    assert known["seed"].default == SEED if "seed" in known else True
+
+
+def test_flags_that_open_a_table_have_no_default_of_their_own():
+    """Nothing said is no keyword, so the default is that of `ReadingOptions`, as it is in every signature."""
+    assert Reading({}).keywords() == {}
+    for command in EVERY:
+        assert all(not default for flag, default in flags_of(command).items() if flag in FLAGS.keys() - {"--labels"})
+    for function in EVERY.values():
+        shown = signature(function).parameters
+        for one in fields(ReadingOptions):
+            if one.name in keywords_of(function).__annotations__:
+                assert shown[one.name].default == one.default
+                assert f"    {one.name} : " in function.__doc__
+
+
+def test_keywords_are_the_options():
+    """The typed keywords name every option, and each list of them says what it is for."""
+    assert reading_options.ReadingKeywords.__annotations__.keys() == {one.name for one in fields(ReadingOptions)}
+    lists = [one for name, one in vars(reading_options).items() if name.endswith("Keywords")]
+    assert len(lists) > 1
+    assert all(one.__doc__ and one.__annotations__.keys() <= FLAGS.keys() | {*FLAGS.values()} for one in lists)
+
+
+@pytest.mark.parametrize("function", EVERY.values(), ids=lambda one: one.__name__)
+def test_a_keyword_that_does_not_exist_is_refused(function):
+    """As Python refuses it: with the name of the function and of the keyword."""
+    with pytest.raises(TypeError, match=rf"{function.__name__}\(\) got an unexpected keyword argument 'colums'"):
+        ReadingOptions.of(function, {"colums": {}})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colums'"):
+        bw.audit("absent.csv", colums={})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"columns": "score"}, "columns is 'score'"),
+        ({"columns": {"score": "x"}}, "a column is named for 'score', which is not a role"),
+        ({"judge_scale": "0:1"}, "judge_scale is '0:1'"),
+        ({"judge_scale": {"a": 3}}, "judge_scale is 3"),
+        ({"label_scale": 5}, "label_scale is 5"),
+        ({"exclude": 3}, "exclude takes a name or several, not 3"),
+        ({"shape": "square"}, "no shape 'square'"),
+    ],
+)
+def test_values_that_mean_nothing(given, message):
+    """One line, whichever function was called."""
+    with pytest.raises(bw.errors.UsageError) as caught:
+        bw.audit(simulate("arena", n=20, seed=1).frame(), **given)
+    assert message in str(caught.value)
+
+
+def test_what_was_said_is_read():
+    """Flags become the keywords, each by its own reader."""
+    said = {"--exclude": ["a"], "--ragged": True, "--score-col": "rating", "--judge-scale": ["1:5"]}
+    found = Reading(said).keywords()
+    assert (found["exclude"], found["shape"], found["columns"]) == (("a",), "ragged", {"judge_score": "rating"})
+    assert ReadingOptions(**found).as_flags() == [
+        "--score-col rating",
+        "--judge-scale 1:5",
+        "--exclude a",
+        "--ragged",
+    ]
+    assert Reading(said).without("--ragged").values.keys() == said.keys() - {"--ragged"}
+    assert not {"--prompt-col", "--candidate-col", "--label-col"} & NOT_OF_LABELS.keys()
+    assert NOT_OF_LABELS.keys() >= {"--score-col", "--judge-col", "--propensity-col"}
+
+
+# A pool with millions of questions: a dry run counts its calls by formula, at once, and warns.
+
+
+MODEL = "openai/gpt-5-mini"
+FEW = {"few": ["an answer", "another", "a third"]}
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Return the file of one pool of 20,000 candidates."""
+    return pool_file(tmp_path / "many.jsonl", {"many": [f"answer {number}" for number in range(20_000)]})
+
+
+@pytest.mark.parametrize("command", [("judge", "--out", "never.csv"), ("select",)])
+def test_twenty_thousand_candidates_are_counted_at_once(capsys, many, command):
+    """399,980,000 calls are said, with a warning that names what to do instead; nothing is asked or estimated."""
+    began = time.process_time()
+    done = typed(capsys, command[0], many, "--judge", f"pairwise:{MODEL}", *command[1:], "--dry-run")
+    assert time.process_time() - began < 10
+    assert done.code == 0
+    assert f"at most {2 * math.comb(20_000, 2):,} calls by formula in 1 pool of up to 20,000 candidates" in done.out
+    assert "pointwise" in done.err
+    assert "warning" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_judges_that_ask_once_a_candidate_are_looked_at(capsys, many):
+    """The formula is for questions by the million: one call per candidate is estimated as ever."""
+    done = typed(capsys, "judge", many, "--judge", f"pointwise:{MODEL}", "--out", "never.csv", "--dry-run")
+    assert "20,000 calls" in done.out
+    assert "by formula" not in done.out + done.err
+
+
+@pytest.mark.parametrize("command", ["judge", "select"])
+def test_small_pools_beside_large_ones_are_estimated(capsys, tmp_path, monkeypatch, command):
+    """What is not large is looked at question by question; the formula and the questions say the same number."""
+    monkeypatch.setattr(large_pools, "MOST_LOOKED_AT", 6)
+    file = pool_file(tmp_path / "p.jsonl", {**FEW, "more": ["a", "b", "c", "d", " "]})
+    out = ["--out", "never.csv"] if command == "judge" else []
+    done = typed(capsys, command, file, "--judge", f"pairwise:{MODEL}", *out, "--dry-run")
+    assert "in all 6 calls" in done.out
+    assert "besides, " in done.out
+    assert "at most 12 calls by formula in 1 pool of up to 4 candidates" in done.out
+    monkeypatch.setattr(large_pools, "MOST_LOOKED_AT", 200_000)
+    done = typed(capsys, command, file, "--judge", f"pairwise:{MODEL}", *out, "--dry-run")
+    assert "in all 18 calls" in done.out
+
+
+def test_a_stronger_judge_counts(capsys, tmp_path, monkeypatch):
+    """What a router may send to a judge of pairs belongs to the formula."""
+    monkeypatch.setattr(large_pools, "MOST_LOOKED_AT", 20)
+    file = pool_file(tmp_path / "p.jsonl", {"more": list("abcde")})
+    strong = ("--strong", f"pairwise:{MODEL}", "--route", "margin")
+    done = typed(capsys, "select", file, "--judge", f"pointwise:{MODEL}", *strong, "--dry-run")
+    assert "at most 25 calls by formula" in done.out

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONFTEST = Path(__file__).parent / "conftest.py"
+OUTSIDE = ("192.0.2.1", 80)  # reserved for documentation: nobody answers
+
+SWALLOWS = """
+import contextlib, socket
+def test_swallows():
+    with contextlib.suppress(Exception):
+        socket.create_connection(("192.0.2.1", 80), timeout=0.1)
+"""
+NEEDS_SHARED = "def test_needs(shared):\n    assert (shared / 'data').is_dir()\n"
+
+
+@pytest.mark.parametrize("method", ["connect", "connect_ex"])
+def test_no_test_reaches_another_machine(method, outside_attempts):
+    """Connecting to an outside address raises before anything is sent, and is counted."""
+    with contextlib.closing(socket.socket()) as sock, pytest.raises(RuntimeError, match=r"192\.0\.2\.1"):
+        getattr(sock, method)(OUTSIDE)
+    assert outside_attempts == [OUTSIDE]
+    outside_attempts.clear()
+
+
+def test_loopback_stays_open():
+    """A server on this machine can be reached."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname(), timeout=5) as client,
+        server.accept()[0] as answering,
+    ):
+        answering.sendall(b"here")
+        assert client.recv(4) == b"here"
+
+
+def run_one(folder, source, **environment):
+    """Run one test file under the conftest of this folder; return what pytest printed."""
+    shutil.copy(CONFTEST, folder / "conftest.py")
+    (folder / "test_it.py").write_text(source)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, **environment},
+    )
+    return done.stdout
+
+
+def test_a_swallowed_attempt_still_fails_the_test(tmp_path):
+    """A test that catches the guard's error does not pass."""
+    assert "tried to connect" in run_one(tmp_path, SWALLOWS)
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("0", "1 skipped"), ("1", "1 error")])
+def test_absent_shared_data_is_said(tmp_path, required, outcome):
+    """Without the shared data a test is skipped with the variable to set, or fails where it is required."""
+    out = run_one(tmp_path, NEEDS_SHARED, BONWISE_SHARED=str(tmp_path), BONWISE_REQUIRE_SHARED=required)
+    assert outcome in out
+    assert "set BONWISE_SHARED" in out
