@@ -38,6 +38,9 @@ class RuntimeDocs(griffe.Extension):
 
     def _object(self, found: Any) -> None:
         if found.is_class:
+            made = found.members.get("__init__")
+            if made is not None and made.is_function and any(_is_unpacked(one) for one in made.parameters):
+                _take_text(found, _owner(found))
             for member in found.members.values():
                 if not member.is_alias:
                     self._object(member)
@@ -63,13 +66,23 @@ def _is_unpacked(parameter: griffe.Parameter) -> bool:
 
 
 def _take_over(found: Any) -> None:
+    owner = _owner(found)
+    _take_text(found, owner)
+    parameters = [one for given in inspect.signature(owner).parameters.values() for one in _keywords(given, owner)]
+    found.parameters = griffe.Parameters(*map(_parameter, parameters))
+
+
+def _owner(found: Any) -> Any:
+    """Return what was read from the source as it is at run time."""
     owner: Any = import_module(found.module.path)
     for name in found.path.removeprefix(f"{found.module.path}.").split("."):
         owner = getattr(owner, name)
+    return owner
+
+
+def _take_text(found: Any, owner: Any) -> None:
     if found.docstring is not None and owner.__doc__:
         found.docstring.value = inspect.cleandoc(owner.__doc__)
-    parameters = [one for given in inspect.signature(owner).parameters.values() for one in _keywords(given, owner)]
-    found.parameters = griffe.Parameters(*map(_parameter, parameters))
 
 
 def _keywords(one: inspect.Parameter, owner: Any) -> list[inspect.Parameter]:

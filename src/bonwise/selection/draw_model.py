@@ -21,7 +21,6 @@ from bonwise.loading import read_document
 from bonwise.release import release
 from bonwise.results import Count, Document, NonNegative, NotBlank, Number, Positive, Record
 from bonwise.selection.learnt_draws import DrawModel
-from bonwise.stats.draw_prior import DrawPrior
 from bonwise.stats.sums import Floats
 from bonwise.table.writing import write_whole
 
@@ -105,36 +104,14 @@ class DrawModelDocument(Document):
     @classmethod
     def of(cls, model: DrawModel, version: str) -> DrawModelDocument:
         """Return the document of a model, as one version of bonwise writes it."""
-        plain: dict[str, Any] = model.to_dict()
-        prior = {name: _list(value) for name, value in plain["prior"].items()}
-        return cls.model_validate(
-            {"version": version, **{name: _list(value) for name, value in plain.items()}, "prior": prior}
-        )
+        stated = model.to_dict()
+        prior = {name: _list(value) for name, value in stated.pop("prior").items()}
+        plain = {name: _list(value) for name, value in stated.items()}
+        return cls.model_validate({"version": version, "prior": prior, **plain})
 
     def model(self) -> DrawModel:
         """Return the model that the document holds."""
-        prior = self.prior
-        return DrawModel(
-            DrawPrior(
-                prior.beta,
-                (prior.cuts[0], prior.cuts[1]),
-                (prior.sigma2[0], prior.sigma2[1], prior.sigma2[2]),
-                (prior.tau2[0], prior.tau2[1], prior.tau2[2]),
-                prior.nu0,
-                prior.first_counts,
-            ),
-            self.call_sd,
-            self.candidate_sd,
-            self.low,
-            self.high,
-            self.max_draws,
-            tuple(self.mean_calls),
-            tuple(self.prices),
-            self.prompts,
-            self.candidates,
-            self.draws,
-            self.left_out,
-        )
+        return DrawModel.from_dict(self.to_dict())
 
     @field_validator("mean_calls")
     @classmethod
