@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, fields
+from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from bonwise.calls.bill import Bill
 from bonwise.results import given
-from bonwise.selection.totals import Totals
-from bonwise.table.verdicts import Score, Verdict, kept
-
-if TYPE_CHECKING:
-    from bonwise.selection.selection import Selection
-
 from bonwise.selection.result import (
     CandidateWords,
     ComparisonRecord,
@@ -24,6 +20,9 @@ from bonwise.selection.result import (
     SelectionsSettings,
     ShownPick,
 )
+from bonwise.selection.selection import Selection
+from bonwise.selection.totals import Totals
+from bonwise.table.verdicts import Score, Verdict, kept
 
 __all__ = ["document_of", "pick_record", "settings_of"]
 
@@ -43,48 +42,37 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     >>> pick_record(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text))).best
     'c1'
     """
-    bill, routed = pick.bill, pick.routed
     more: dict[str, Any] = given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None)
     if whole:
         more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
-    return PickRecord(
-        prompt_id=None if pick.prompt_id is None else str(pick.prompt_id),
-        best=pick.best_id,
-        index=pick.index,
-        ids=list(pick.ids),
-        scores=list(pick.scores),
-        ranking=list(pick.ranking),
-        tied=list(pick.tied),
-        decided_by=pick.decided_by,  # type: ignore[arg-type]  # one of these words, as the record checks
-        level=list(pick.level),
-        standard_errors=list(pick.standard_errors),
-        p_best=list(pick.p_best),
-        expected_regret=pick.expected_regret,
-        draws=list(pick.draws),
-        stopped=pick.stopped,
-        comparisons=[
-            ComparisonRecord(a=one.a, b=one.b, value=one.value, order_effect=one.order_effect)
-            for one in pick.comparisons
-        ],
-        routed=None
-        if routed is None
-        else RoutedRecord(
-            strong=routed.strong, signal=routed.signal, reason=routed.reason, first_pick=routed.first_pick
-        ),
-        failure=pick.failure,
-        calls=bill.calls,
-        answers=bill.calls + bill.from_ledger,
-        from_ledger=bill.from_ledger,
-        input_tokens=bill.input_tokens,
-        output_tokens=bill.output_tokens,
-        reused_tokens=bill.reused_tokens,
-        cost=bill.cost,
-        latency=round(pick.latency, 3),
-        unscored=dict(pick.unscored),
-        **more,
+    line: dict[str, Any] = {
+        **{name: _listed(getattr(pick, name)) for name in _OWN},
+        **{name: getattr(pick.bill, name) for name in _OF_BILL},
+        "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
+        "best": pick.best_id,
+        "comparisons": [ComparisonRecord(**asdict(pair)) for pair in pick.comparisons],
+        "routed": None if pick.routed is None else RoutedRecord(**asdict(pick.routed)),
+        "answers": pick.bill.calls + pick.bill.from_ledger,
+        "latency": round(pick.latency, 3),
+        "unscored": dict(pick.unscored),
         **_said(pick.verdicts),
-        evaluations=pick.evaluations,
-    )
+        **more,
+    }
+    return PickRecord(**line)
+
+
+_SET_APART = {"text", "settings", "p_best_reason", "filled"}
+"""Keys of a line that are absent where they say nothing, or stand elsewhere."""
+
+_OWN, _OF_BILL = (
+    [one.name for one in fields(kind) if one.name in PickRecord.model_fields.keys() - _SET_APART]
+    for kind in (Selection, Bill)
+)
+"""What a line holds under the name that it has already."""
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:

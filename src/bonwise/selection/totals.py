@@ -24,6 +24,9 @@ UNASKED = frozenset({"only candidate", "same text", "nothing scored", "owed"})
 """What decides where no strategy came to its end."""
 
 
+_COUNTED = ("calls", "from_ledger", "input_tokens", "output_tokens", "reused_tokens")
+"""Counts of a bill that the figures of all picks hold."""
+
 _STEP = math.log(1.01)
 """Latencies are counted in classes, each this much wider than the one before: quantiles are exact to 1 %."""
 
@@ -120,13 +123,9 @@ class Totals:
                 differing=self._differing,
                 without_verdict=self._without,
             ),
-            calls=bill.calls,
             answers=bill.calls + bill.from_ledger,
-            from_ledger=bill.from_ledger,
-            input_tokens=bill.input_tokens,
-            output_tokens=bill.output_tokens,
-            reused_tokens=bill.reused_tokens,
             cost=bill.cost or 0.0,
+            **{name: getattr(bill, name) for name in _COUNTED},
             unpriced=self._unpriced,
             latency=self._latency(),
             **given(filled=_counts(self._filled) or None),
