@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema
 
 from bonwise.errors import UsageError
 from bonwise.extras import FIGURES
-from bonwise.options import field_texts
+from bonwise.flags import field_texts
 
 if TYPE_CHECKING:
     import pandas as pd

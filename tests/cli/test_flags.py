@@ -18,7 +18,7 @@ from bonwise.cli.judge import judge
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.select import select
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
-from bonwise.options import options_of
+from bonwise.flags import options_of
 from bonwise.selection.settings import Engines
 from bonwise.table import reading_options
 from bonwise.table.checks import CONFIDENCE, SEED

@@ -18,9 +18,9 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import UsageError
+from bonwise.flags import field_texts, options_of
 from bonwise.hosts.generation import BestOfN
 from bonwise.hosts.reranking import DocumentRanker
-from bonwise.options import field_texts, options_of
 from bonwise.selection.settings import SelectorSettings
 from cli.commands import typed
 

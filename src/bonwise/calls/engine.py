@@ -22,7 +22,7 @@ from bonwise.calls.reply import AttemptError
 from bonwise.calls.settings import CallSettings
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
-from bonwise.options import completed, shows
+from bonwise.flags import completed, shows
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Answers, Ask, Model

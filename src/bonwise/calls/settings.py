@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from bonwise.errors import UsageError
-from bonwise.flags import Flag
-from bonwise.options import Option
+from bonwise.flags import Flag, Option
 
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection

@@ -11,7 +11,7 @@ import typer
 
 from bonwise.calls.settings import CallSettings, EngineSettings
 from bonwise.cli.arguments import Seed
-from bonwise.options import completed
+from bonwise.flags import completed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Union, cast,
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.flags import Command, Flag, NoFlag
-from bonwise.options import options_of
+from bonwise.flags import Command, Flag, NoFlag, options_of
 from bonwise.printable import shell_path, shell_word
 from bonwise.table.reading_options import (
     NO_PROPENSITY,

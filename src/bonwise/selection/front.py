@@ -10,8 +10,8 @@ from types import MethodType
 from typing import Any, Self, Unpack
 
 from bonwise.errors import JudgeError, UsageError
+from bonwise.flags import shows
 from bonwise.judges.protocol import Judge
-from bonwise.options import shows
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector import Selector
 from bonwise.selection.settings import SelectorSettings

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from bonwise.calls.bill import Bill
 from bonwise.calls.settings import CallSettings
 from bonwise.errors import UsageError
+from bonwise.flags import shows
 from bonwise.judges.calling import as_judge
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.judges.scoring import PAIR_HEADER, JudgedPool, expected_answers, judge_pools, pair_rows, score_table
-from bonwise.options import shows
 from bonwise.report.numbers import counted
 from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop

@@ -10,6 +10,7 @@ from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
+from bonwise.flags import options_of
 from bonwise.judges.settings_mapping import (
     checked_mapping,
     judge_from_values,
@@ -18,7 +19,6 @@ from bonwise.judges.settings_mapping import (
     spec_arguments,
     spec_values,
 )
-from bonwise.options import options_of
 from bonwise.selection.settings import SelectorSettings
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, 
 
 from bonwise.calls.settings import EngineSettings, check_seconds
 from bonwise.errors import UsageError
+from bonwise.flags import Option, completed
 from bonwise.judges.calling import FunctionJudge, as_judge
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.options import Option, completed
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import most_calls_of
 from bonwise.selection.protocol import Strategy

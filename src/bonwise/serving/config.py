@@ -12,7 +12,7 @@ from bonwise.calls.ask import Model, model_from_spec
 from bonwise.calls.providers.service import read_address
 from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, FileError, InputError
-from bonwise.options import options_of
+from bonwise.flags import options_of
 from bonwise.serving.client_keys import ClientKey, read_keys
 from bonwise.table.checks import Limit, check, number, whole
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bonwise.errors import UsageError
-from bonwise.options import field_texts, show_keywords
+from bonwise.flags import field_texts, show_keywords
 from bonwise.printable import quoted, shell_word
 from bonwise.table.checks import AnnotatorRule, Shape, check_annotator_rule, check_shape, names_of
 from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
