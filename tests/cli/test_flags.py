@@ -50,9 +50,10 @@ SETTINGS = ("max_concurrency", "max_calls", "max_tokens", "max_cost", "deadline"
 def shown_by(flags):
     """Return the flags that a command has in the place of a parameter, with their defaults."""
 
-    def command(asking: flags) -> int:
+    def command(asking) -> int:
         """Do nothing."""
 
+    command.__annotations__["asking"] = flags
     return {name: one.default for name, one in signature(shared_flags()(command)).parameters.items()}
 
 

@@ -6,17 +6,17 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
-import dspy
-
 from bonwise.hosts import HOSTS
 from bonwise.hosts.adapters import once_paid
 from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 from bonwise.hosts.reranking import DocumentRanker
 from bonwise.selection.settings import SelectorSettings
 
-__all__ = ["SelectBest", "reward_fn"]
-
 HOSTS["dspy"].require("bonwise.hosts.dspy")
+
+import dspy  # noqa: E402
+
+__all__ = ["SelectBest", "reward_fn"]
 
 
 _THOUGHTS = "reasoning"

@@ -6,11 +6,17 @@ import math
 from copy import deepcopy
 from typing import Any, Unpack
 
-from inspect_ai.model import (
-    ModelOutput,
-    execute_tools,
-)
-from inspect_ai.scorer import (
+from bonwise.errors import BonwiseError, UsageError
+from bonwise.hosts import HOSTS
+from bonwise.hosts.adapters import once_paid
+from bonwise.hosts.generation import BestOfN, DrawnAnswer
+from bonwise.hosts.reranking import DocumentRanker, ScoredAnswer
+from bonwise.selection.settings import SelectorSettings
+
+HOSTS["inspect_ai"].require("bonwise.hosts.inspect_ai")
+
+from inspect_ai.model import ModelOutput, execute_tools  # noqa: E402
+from inspect_ai.scorer import (  # noqa: E402
     Score,
     Scorer,
     ScoreReducer,
@@ -22,25 +28,11 @@ from inspect_ai.scorer import (
     scorer,
     stderr,
 )
-from inspect_ai.solver import (
-    Generate,
-    Solver,
-    TaskState,
-    solver,
-)
-from inspect_ai.tool import ToolFunction
-from inspect_ai.util import LimitExceededError
-
-from bonwise.errors import BonwiseError, UsageError
-from bonwise.hosts import HOSTS
-from bonwise.hosts.adapters import once_paid
-from bonwise.hosts.generation import BestOfN, DrawnAnswer
-from bonwise.hosts.reranking import DocumentRanker, ScoredAnswer
-from bonwise.selection.settings import SelectorSettings
+from inspect_ai.solver import Generate, Solver, TaskState, solver  # noqa: E402
+from inspect_ai.tool import ToolFunction  # noqa: E402
+from inspect_ai.util import LimitExceededError  # noqa: E402
 
 __all__ = ["best_of_epochs", "best_of_n", "judge_score", "judged"]
-
-HOSTS["inspect_ai"].require("bonwise.hosts.inspect_ai")
 
 
 _KEY = "bonwise"

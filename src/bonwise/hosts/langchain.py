@@ -5,27 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self, Unpack
 
-from langchain_core.callbacks import (
-    AsyncCallbackManager,
-    CallbackManager,
-)
-from langchain_core.documents import (
-    BaseDocumentCompressor,
-    Document,
-)
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-)
-from langchain_core.outputs import (
-    ChatGeneration,
-    ChatResult,
-)
-from langchain_core.runnables import (
-    Runnable,
-    RunnableLambda,
-)
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from bonwise.hosts import HOSTS
@@ -35,9 +14,16 @@ from bonwise.hosts.reranking import DocumentRanker
 from bonwise.selection.ranked_candidates import RankedCandidates
 from bonwise.selection.settings import SelectorSettings
 
-__all__ = ["BestOfNChatModel", "JudgeCompressor", "best_message", "choosing_runnable"]
-
 HOSTS["langchain"].require("bonwise.hosts.langchain")
+
+from langchain_core.callbacks import AsyncCallbackManager, CallbackManager  # noqa: E402
+from langchain_core.documents import BaseDocumentCompressor, Document  # noqa: E402
+from langchain_core.language_models import BaseChatModel  # noqa: E402
+from langchain_core.messages import AIMessage, BaseMessage  # noqa: E402
+from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: E402
+from langchain_core.runnables import Runnable, RunnableLambda  # noqa: E402
+
+__all__ = ["BestOfNChatModel", "JudgeCompressor", "best_message", "choosing_runnable"]
 
 
 class JudgeCompressor(BaseDocumentCompressor):

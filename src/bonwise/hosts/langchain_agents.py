@@ -6,21 +6,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Unpack
 
-from langchain.agents.middleware import (
-    AgentMiddleware,
-    ModelResponse,
-)
-from langchain_core.messages import AIMessage
-from langgraph.errors import GraphBubbleUp
-
 from bonwise.hosts import HOSTS
 from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
-from bonwise.hosts.langchain import best_message
 from bonwise.selection.settings import SelectorSettings
 
-__all__ = ["BestOfNMiddleware"]
-
 HOSTS["langchain_agents"].require("bonwise.hosts.langchain_agents")
+
+from langchain.agents.middleware import AgentMiddleware, ModelResponse  # noqa: E402
+from langchain_core.messages import AIMessage  # noqa: E402
+from langgraph.errors import GraphBubbleUp  # noqa: E402
+
+from bonwise.hosts.langchain import best_message  # noqa: E402
+
+__all__ = ["BestOfNMiddleware"]
 
 
 class BestOfNMiddleware(AgentMiddleware):

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Unpack
 
-import litellm
-from litellm.exceptions import (
-    OpenAIError,
-    UnsupportedParamsError,
-)
-from litellm.llms.custom_llm import CustomLLM
-from litellm.utils import custom_llm_setup
-
 from bonwise.errors import BonwiseError, JudgeError, UsageError
 from bonwise.hosts import HOSTS
 from bonwise.hosts.adapters import added_usage
 from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
 from bonwise.selection.settings import SelectorSettings
 
-__all__ = ["BestOfNLLM", "NotChosenError", "register"]
-
 HOSTS["litellm"].require("bonwise.hosts.litellm")
+
+import litellm  # noqa: E402
+from litellm.exceptions import OpenAIError, UnsupportedParamsError  # noqa: E402
+from litellm.llms.custom_llm import CustomLLM  # noqa: E402
+from litellm.utils import custom_llm_setup  # noqa: E402
+
+__all__ = ["BestOfNLLM", "NotChosenError", "register"]
 
 
 _ONE_CALL: Mapping[str, Any] = {"no-log": True, "cache": {"no-cache": True, "no-store": True}}

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import (
-    NodeWithScore,
-    QueryBundle,
-)
 from pydantic import PrivateAttr
 
 from bonwise.hosts import HOSTS
@@ -17,9 +12,12 @@ from bonwise.hosts.reranking import DocumentRanker
 from bonwise.selection.ranked_candidates import RankedCandidates
 from bonwise.selection.settings import SelectorSettings
 
-__all__ = ["JudgePostprocessor"]
-
 HOSTS["llama_index"].require("bonwise.hosts.llama_index")
+
+from llama_index.core.postprocessor.types import BaseNodePostprocessor  # noqa: E402
+from llama_index.core.schema import NodeWithScore, QueryBundle  # noqa: E402
+
+__all__ = ["JudgePostprocessor"]
 
 
 _KEY = "bonwise"

@@ -7,18 +7,18 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from anyio import to_thread
-from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-
 import bonwise as bw
 from bonwise.errors import UsageError
 from bonwise.hosts import HOSTS
 from bonwise.printable import printable
 
-__all__ = ["LONGEST", "AssistantTools", "mcp_server"]
-
 HOSTS["mcp_server"].require("bonwise.hosts.mcp_server")
+
+from anyio import to_thread  # noqa: E402
+from mcp.server import MCPServer  # noqa: E402
+from mcp.server.mcpserver.exceptions import ToolError  # noqa: E402
+
+__all__ = ["LONGEST", "AssistantTools", "mcp_server"]
 
 
 LONGEST = 40_000

@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
-from agents import (
-    Model,
-    ModelResponse,
-    Usage,
-)
-from agents.retry import (
-    ModelRetryAdvice,
-    ModelRetryAdviceRequest,
-)
-from openai.types.responses import (
+from bonwise.errors import BonwiseError, UsageError
+from bonwise.hosts import HOSTS
+from bonwise.hosts.generation import BestOfN, DrawnAnswer
+from bonwise.selection.settings import SelectorSettings
+
+HOSTS["openai_agents"].require("bonwise.hosts.openai_agents")
+
+from agents import Model, ModelResponse, Usage  # noqa: E402
+from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest  # noqa: E402
+from openai.types.responses import (  # noqa: E402
     Response,
     ResponseCompletedEvent,
     ResponseOutputItemDoneEvent,
@@ -25,14 +25,7 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
-from bonwise.errors import BonwiseError, UsageError
-from bonwise.hosts import HOSTS
-from bonwise.hosts.generation import BestOfN, DrawnAnswer
-from bonwise.selection.settings import SelectorSettings
-
 __all__ = ["BestOfNAgentModel", "BestOfNResponse"]
-
-HOSTS["openai_agents"].require("bonwise.hosts.openai_agents")
 
 
 @dataclass

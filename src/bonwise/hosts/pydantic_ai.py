@@ -9,27 +9,19 @@ from functools import reduce
 from operator import add
 from typing import Any, NoReturn, Unpack
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelResponse,
-)
-from pydantic_ai.models import (
-    CompletedStreamedResponse,
-    Model,
-    ModelRequestParameters,
-    StreamedResponse,
-)
-from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
-
 from bonwise.errors import UsageError
 from bonwise.hosts import HOSTS
 from bonwise.hosts.generation import BestOfN, DrawnAnswer
 from bonwise.selection.settings import SelectorSettings
 
-__all__ = ["BestOfNModel"]
-
 HOSTS["pydantic_ai"].require("bonwise.hosts.pydantic_ai")
+
+from pydantic_ai.messages import ModelMessage, ModelResponse  # noqa: E402
+from pydantic_ai.models import CompletedStreamedResponse, Model, ModelRequestParameters, StreamedResponse  # noqa: E402
+from pydantic_ai.models.wrapper import WrapperModel  # noqa: E402
+from pydantic_ai.settings import ModelSettings  # noqa: E402
+
+__all__ = ["BestOfNModel"]
 
 
 _ROLES = {"system-prompt": "system", "tool-return": "tool"}

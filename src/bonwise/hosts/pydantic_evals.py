@@ -6,18 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_core import to_json
-from pydantic_evals.evaluators import (
-    EvaluationReason,
-    Evaluator,
-    EvaluatorContext,
-)
 
 from bonwise.hosts import HOSTS
 from bonwise.hosts.reranking import DocumentRanker
 
-__all__ = ["JudgeEvaluator"]
-
 HOSTS["pydantic_evals"].require("bonwise.hosts.pydantic_evals")
+
+from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext  # noqa: E402
+
+__all__ = ["JudgeEvaluator"]
 
 
 _FIGURES = ("low", "high", "standard_error")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
-from bonwise.calls.bill import Bill
 from bonwise.results import given
 from bonwise.selection.result import (
     CandidateWords,
@@ -20,9 +19,12 @@ from bonwise.selection.result import (
     SelectionsSettings,
     ShownPick,
 )
-from bonwise.selection.selection import Selection
 from bonwise.selection.totals import Totals
 from bonwise.table.verdicts import Score, Verdict, kept
+
+if TYPE_CHECKING:
+    from bonwise.calls.bill import Bill
+    from bonwise.selection.selection import Selection
 
 __all__ = ["document_of", "pick_record", "settings_of"]
 
@@ -46,8 +48,8 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     if whole:
         more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
     line: dict[str, Any] = {
-        **{name: _listed(getattr(pick, name)) for name in _OWN},
-        **{name: getattr(pick.bill, name) for name in _OF_BILL},
+        **_held(pick),
+        **_held(pick.bill),
         "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
         "best": pick.best_id,
         "comparisons": [ComparisonRecord(**asdict(pair)) for pair in pick.comparisons],
@@ -61,18 +63,14 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     return PickRecord(**line)
 
 
-_SET_APART = {"text", "settings", "p_best_reason", "filled"}
-"""Keys of a line that are absent where they say nothing, or stand elsewhere."""
-
-_OWN, _OF_BILL = (
-    [one.name for one in fields(kind) if one.name in PickRecord.model_fields.keys() - _SET_APART]
-    for kind in (Selection, Bill)
-)
-"""What a line holds under the name that it has already."""
+_BY_NAME = PickRecord.model_fields.keys() - {"text", "settings", "p_best_reason", "filled"}
+"""Keys of a line; the others are absent where they say nothing, or stand elsewhere."""
 
 
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+def _held(found: Selection | Bill) -> dict[str, Any]:
+    """Return what a line holds under the name that it has already."""
+    held = {one.name: getattr(found, one.name) for one in fields(found) if one.name in _BY_NAME}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in held.items()}
 
 
 def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:

@@ -11,15 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import (
-    Response,
-    StreamingResponse,
-)
-from starlette.routing import Route
-
 from bonwise.calls.prices import Prices
 from bonwise.serving import EXTRA
 from bonwise.serving.api_errors import ApiError
@@ -38,9 +29,15 @@ from bonwise.serving.client_keys import ClientKey, KeyLimits, KeyRing
 from bonwise.serving.config import ServeConfig
 from bonwise.serving.metrics import RequestRecord, RequestRecords, rendered
 
-__all__ = ["ChatEndpoint"]
-
 EXTRA.require("bonwise serve")
+
+from starlette.applications import Starlette  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+from starlette.requests import Request  # noqa: E402
+from starlette.responses import Response, StreamingResponse  # noqa: E402
+from starlette.routing import Route  # noqa: E402
+
+__all__ = ["ChatEndpoint"]
 
 
 logger = logging.getLogger("bonwise.serving")

@@ -19,14 +19,16 @@ from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import uvicorn
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
 from bonwise.errors import UsageError
 from bonwise.serving import EXTRA
 from bonwise.serving.app import ChatEndpoint
 from bonwise.serving.client_keys import KeyLimits
 from bonwise.serving.config import ServeConfig, ServerLimits
+
+EXTRA.require("bonwise serve")
+
+import uvicorn  # noqa: E402
+from uvicorn.protocols.http.auto import AutoHTTPProtocol  # noqa: E402
 
 __all__ = [
     "ACCOUNTS",
@@ -39,8 +41,6 @@ __all__ = [
     "serve_alone",
     "serve_here",
 ]
-
-EXTRA.require("bonwise serve")
 
 
 _BACKLOG = 2048
