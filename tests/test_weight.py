@@ -15,13 +15,13 @@ HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
 CEILINGS = {
-    "files": 520,
-    "lines": 120_000,
+    "files": 522,
+    "lines": 118_100,
     "files of table": 43,
     "files of calls": 39,
-    "files of tests": 680,
+    "files of tests": 252,
 }
-MOST_IMPORTS = 0.11
+MOST_IMPORTS = 0.104
 """Lines of imports among the lines of code."""
 
 
