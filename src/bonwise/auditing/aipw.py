@@ -128,7 +128,7 @@ def partial_estimates(
     >>> sample = LabelSample.uniform(np.array([True, True, True, False]))
     >>> sums = prompt_sums(scores[:6], labels, sizes[:3])
     >>> found = partial_estimates(sums, label_features(scores, sizes), sample, IntervalRule())
-    >>> found.metrics["gain"].estimate, found.model.name
+    >>> found.metrics["gain"].estimate, found.fit.choice.name
     (0.5, 'labels only')
     """
     problem = _LabelledOutcomes(

@@ -211,7 +211,7 @@ class TypedCall:
     """By parameter, as it was typed; None or an empty list where it was not."""
     reading: Reading[Any]
     """What was said about opening a table."""
-    _options: Mapping[str, _Option]
+    _options: Mapping[str, _TypedOption]
 
     def paths(self) -> tuple[Path, ...]:
         """Return the files among the values."""
@@ -422,7 +422,7 @@ def _parameter(flag: ReadingFlag) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True)
-class _Option:
+class _TypedOption:
     """The flag or the argument of a parameter of a function, and what becomes of its value."""
 
     name: str
@@ -452,7 +452,7 @@ def _call(function: Callable[..., Any], without: Mapping[str, str]) -> _FlagGrou
 _NO_TABLE = _FlagGroup({}, {}, lambda _: Reading({}))
 
 
-def _options(function: Callable[..., Any]) -> Iterator[tuple[str, _Option]]:
+def _options(function: Callable[..., Any]) -> Iterator[tuple[str, _TypedOption]]:
     """Yield what is typed for each parameter of a function; those that open its table aside."""
     opening = keywords_of(function).__annotations__ if hasattr(function, "__reading__") else {}
     for name, parameter in signature(function).parameters.items():
@@ -460,7 +460,7 @@ def _options(function: Callable[..., Any]) -> Iterator[tuple[str, _Option]]:
         if isinstance(flag, Flag):
             yield name, _option(name, parameter, kind, flag)
         elif flag is None and name in _SHARED:
-            yield name, _Option(name, (_SHARED[name], parameter.default), _named(name))
+            yield name, _TypedOption(name, (_SHARED[name], parameter.default), _named(name))
         elif flag is None and name not in opening:
             raise TypeError(f"the parameter {name} of {function.__name__} has no Flag")
 
@@ -489,7 +489,7 @@ def _evaluated(part: ast.expr, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(part), "<annotation>", "eval"), names)  # noqa: S307 - of a function of bonwise
 
 
-def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _Option:
+def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _TypedOption:
     """Return what is typed for a parameter with a flag of its own."""
     positional = parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
     default = parameter.default
@@ -516,7 +516,7 @@ def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _Option:
             return {name: flag.read(value, flag.name or f"--{name.replace('_', '-')}")}
         return {name: tuple(value) if isinstance(value, list) else value}
 
-    return _Option(key, (annotation, usual), read, positional)
+    return _TypedOption(key, (annotation, usual), read, positional)
 
 
 def _members(hint: Any) -> Sequence[Any]:
