@@ -304,7 +304,7 @@ def test_a_loaded_document_is_read_like_a_result(sample, tmp_path):
         assert found.to_markdown().strip()
         assert '"schema":' not in text
     else:
-        assert text == found.to_json()
+        assert found.to_text() == found.to_json()
         assert found._repr_html_() is None
         with pytest.raises(UsageError, match="read by programs alone"):
             found.to_markdown()
