@@ -157,7 +157,7 @@ MORE, LESS, HALF = figure(0.7, 0.6, 0.8), figure(0.3, 0.2, 0.4), figure(0.55, 0.
 @pytest.fixture(scope="module")
 def stack():
     """Return the document of a stack of three judges."""
-    return bw.fit_stack(judged()).document()
+    return bw.fit_stack(judged())
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,11 @@ def test_nothing_imports_matplotlib_before_use():
 
 
 HOME = Path(bonwise.__file__).parent
-MODULES = sorted({*HOME.glob("report/**/*.py"), *HOME.rglob("*view*.py"), *HOME.rglob("figures.py")})
+MODULES = sorted(
+    {*HOME.glob("report/**/*.py"), *HOME.rglob("view*.py"), *HOME.rglob("*_view.py"), *HOME.rglob("figures.py")}
+)
+    {*HOME.glob("report/**/*.py"), *HOME.rglob("view*.py"), *HOME.rglob("*_view.py"), *HOME.rglob("figures.py")}
+)
 
 SEAMS = {
     "report/blocks.py": {"Any"},  # a row may be anything that the columns of its table read
