@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, PrivateAttr, WithJsonSchema
@@ -15,14 +14,11 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from bonwise.errors import UsageError
-from bonwise.extras import FIGURES
 from bonwise.flags import field_texts
+from bonwise.shown import ShowsItself
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-
-    from bonwise.report.blocks import Drawing, FigureData
 
 __all__ = [
     "Confidence",
@@ -190,7 +186,7 @@ FrameRow = Mapping[str, object]
 """A row of a result's table: a value by column."""
 
 
-class Document(Record):
+class Document(ShowsItself, Record):
     """What bonwise writes as one JSON object with a ``schema``.
 
     A subclass narrows `schema_` to its own constant; the word of the schema ``bonwise.audit/1`` is ``audit``. The
@@ -198,15 +194,6 @@ class Document(Record):
 
     Results are documents. What one was computed from beside its fields (arrays, a table) is not part of it: it is
     neither written nor compared, and a document that was loaded has none. It survives `pickle` and `copy`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import bonwise as bw
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     bw.plan(question="recovery>0", candidates=4, within_r=0.3).to_html(f"{folder}/plan.html")
-    ...     "Plan for recovery" in Path(folder, "plan.html").read_text("utf-8")
-    True
     """
 
     schema_: str = Field(alias="schema")
@@ -324,116 +311,8 @@ class Document(Record):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.schema_}>"
 
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def to_text(self, *, full: bool = False) -> str:
-        """Return the document as plain text, as a terminal shows it.
-
-        Parameters
-        ----------
-        full : bool
-            Whether to return everything where `str` gives a short form, as of an audit: all its metrics.
-        """
-        from bonwise.report.show import text  # noqa: PLC0415 - rendering loads rich
-
-        return text(self, full=full)
-
-    def to_markdown(self) -> str:
-        """Return the document as Markdown of GitHub's kind: headings, paragraphs, tables."""
-        from bonwise.report.show import markdown  # noqa: PLC0415 - loaded only to be shown
-
-        return markdown(self)
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the page: one file that a browser shows without loading anything else.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            It cannot be written.
-        """
-        from bonwise.report.show import page  # noqa: PLC0415 - drawing loads matplotlib
-        from bonwise.table.writing import write_whole  # noqa: PLC0415 - loaded only to be shown
-
-        write_whole(Path(path), page(self))
-
-    @property
-    def drawings(self) -> list[Drawing[FigureData]]:
-        """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
-        from bonwise.report.show import drawings  # noqa: PLC0415 - loaded only to be shown
-
-        return drawings(self)
-
-    @property
-    def figure_names(self) -> list[str]:
-        """The names that `plot` and `figure_data` take, one per figure of the page, in its order."""
-        from bonwise.report.show import by_name  # noqa: PLC0415 - loaded only to be shown
-
-        return list(by_name(self.drawings))
-
-    def plot(self, name: str, ax: Axes | None = None) -> Axes:
-        """Draw a figure of the page on matplotlib axes, and return them.
-
-        Parameters
-        ----------
-        name : str
-            One of `figure_names`, or words of it between hyphens, for the first figure that has them: ``picks`` for
-            ``picks-shares``. Of several judges the name says which one.
-        ax : matplotlib.axes.Axes, optional
-            Fonts and frames of given axes stay as they are. New ones look as on the page; their figure is
-            ``ax.figure``.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that no figure of this result has.
-        bonwise.errors.MissingExtraError
-            matplotlib is not installed.
-
-        Examples
-        --------
-        >>> import bonwise as bw
-        >>> plan = bw.plan(question="recovery>0", candidates=4, within_r=0.3)
-        >>> plan.plot("power").get_ylabel()
-        'probability of finding the effect'
-        """
-        FIGURES.require(f"plot({name!r})")
-        return self._figure(name).plot(ax)
-
-    def figure_data(self, name: str) -> pd.DataFrame:
-        """Return the numbers that a figure of the page shows.
-
-        Parameters
-        ----------
-        name : str
-            As in `plot`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per point, interval or bar.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that no figure of this result has.
-        """
-        return self._figure(name).to_frame()
-
-    def _figure(self, name: str) -> Drawing[FigureData]:
-        from bonwise.report.show import figure  # noqa: PLC0415 - loaded only to be shown
-
-        return figure(self.drawings, name)
-
-    def _repr_html_(self) -> str | None:
-        from bonwise.report.show import notebook  # noqa: PLC0415 - loaded only to be shown
-
-        return notebook(self)
+    def _document(self) -> Self:
+        return self
 
 
 def _sealed(value: Any) -> Any:

@@ -15,7 +15,6 @@ from bonwise.auditing.result import Audit
 from bonwise.auditing.result_exhibits import Exhibits, Note
 from bonwise.auditing.view import describe_with
 from bonwise.auditing.what_if import what_if
-from bonwise.documented import DocumentedResult
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.extras import PAGES
 from bonwise.printable import printable
@@ -44,7 +43,7 @@ def write_page(
     path: str | Path,
     *,
     pools: str | Path | None = None,
-    also: Sequence[Document | DocumentedResult] = (),
+    also: Sequence[Document] = (),
     then: Sequence[Said] | None = None,
 ) -> Path | None:
     """Write the page; the parameters and errors are those of `Audit.to_html`, and gates are those of the audit.
@@ -64,11 +63,10 @@ def write_page(
     bonwise.errors.FileError
         One of them cannot be written, or the second would take the place of a file of another kind.
     """
-    results = _results(also)
-    others = _documents(results)
+    others = _results(also)
     pools = audit.settings.pools if pools is None else pools
     _check_target(Path(path), audit, pools)
-    shown = _exhibits(audit, pools, results)
+    shown = _exhibits(audit, pools, others)
     beside = _documents_beside(audit, others)
     then = next_in_python(audit) if then is None else then
     if len(shown.prompts.rows) == shown.prompts.of:
@@ -143,31 +141,22 @@ def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
         yield pools
 
 
-def _results(also: Sequence[Document | DocumentedResult]) -> list[Document | DocumentedResult]:
+def _results(also: Sequence[Document]) -> list[Document]:
     hint = "give a list of what bonwise functions return, such as also=[bonwise.study_mix(...)]"
-    if isinstance(also, Document | DocumentedResult | str | Mapping) or not isinstance(also, Iterable):
+    if isinstance(also, Document | str | Mapping) or not isinstance(also, Iterable):
         raise UsageError(f"also={type(also).__name__} is not a list of results", hint=hint)
     found = list(also)
     for one in found:
-        if not isinstance(one, Document | DocumentedResult):
+        if not isinstance(one, Document):
             raise UsageError(
                 f"also holds {printable(repr(one), longest=60)}, which is not a result with a page", hint=hint
             )
-    return found
-
-
-def _documents(results: Sequence[Document | DocumentedResult]) -> list[Document]:
-    documents = [_document(one) for one in results]
-    if any(isinstance(one, Audit) for one in documents):
+    if any(isinstance(one, Audit) for one in found):
         raise UsageError(
             "also holds an audit, which has a page of its own",
             hint="call its to_html; also= takes studies, routes, comparisons and plans",
         )
-    return documents
-
-
-def _document(result: Document | DocumentedResult) -> Document:
-    return result.document() if isinstance(result, DocumentedResult) else result
+    return found
 
 
 def _studies(audit: Audit, given: Collection[str]) -> list[Document]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bonwise.auditing.judge_record import AuditParts
-    from bonwise.documented import DocumentedResult
     from bonwise.report.blocks import Drawing, FigureData
     from bonwise.table.score_table import ScoreTable
 
@@ -569,7 +568,7 @@ class Audit(Document):
         *,
         pools: str | Path | None = None,
         gates: Mapping[str, float] | None = None,
-        also: Sequence[Document | DocumentedResult] = (),
+        also: Sequence[Document] = (),
     ) -> None:
         """Write the page of the audit: one file that a browser shows without asking anyone for anything.
 

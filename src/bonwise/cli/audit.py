@@ -25,16 +25,13 @@ from bonwise.printable import shell_path, shell_word
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
     from bonwise.auditing.result_verdict import Gate
-    from bonwise.documented import DocumentedResult
     from bonwise.report.blocks import Said
     from bonwise.results import Document
 
 __all__ = ["AuditCommand", "audit", "further_studies"]
 
 
-def further_studies(
-    audit: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
-) -> list[Document | DocumentedResult]:
+def further_studies(audit: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None) -> list[Document]:
     """Return the results that the page shows beside the audit's own.
 
     Parameters
@@ -55,7 +52,7 @@ def further_studies(
     table, settings = audit.table, audit.settings
     left_out = (*settings.exclude, *settings.control)
     asked: dict[str, Any] = {"exclude": left_out, "confidence": settings.confidence, "shape": settings.shape}
-    studies: list[Document | DocumentedResult] = []
+    studies: list[Document] = []
     if settings.picks is not None:
         if calibration or verdicts is not None:
             raise UsageError("logged picks hold no scores to study", hint="leave --calibration and --verdicts out")
@@ -78,7 +75,7 @@ def further_studies(
     return studies
 
 
-def _or_why(title: str, study: Callable[[], Document | DocumentedResult]) -> Document | DocumentedResult:
+def _or_why(title: str, study: Callable[[], Document]) -> Document:
     """Return a study, or a note where the data are too poor for it: the audit stands without."""
     from bonwise.auditing.result_exhibits import Note
 
@@ -172,7 +169,7 @@ def _write_page(
     html: Path,
     *,
     pools: Path | None,
-    also: Sequence[Document | DocumentedResult],
+    also: Sequence[Document],
     then: Sequence[Said],
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.bill import Bill
-from bonwise.documented import DocumentedResult
+from bonwise.shown import ShowsItself
 from bonwise.table.verdicts import Score, Verdict, preferred
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Routed:
 
 
 @dataclass(frozen=True)
-class Selection(DocumentedResult):
+class Selection(ShowsItself):
     """The pick of one pool.
 
     Examples
@@ -158,6 +158,9 @@ class Selection(DocumentedResult):
 
         return document_of(self)
 
+    def _document(self) -> SelectionsDocument:
+        return self.document()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the line that ``bonwise select`` writes; ``best`` is the id."""
         from bonwise.selection.recorded import pick_record  # noqa: PLC0415 - picking needs no record
@@ -172,4 +175,4 @@ class Selection(DocumentedResult):
         ``standard_error``, ``p_best``, ``draws``, ``unscored``: the reason, where there is no score; ``low``,
         ``high`` and ``raw``: what the judge said.
         """
-        return super().to_frame()
+        return self.document().to_frame()

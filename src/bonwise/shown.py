@@ -1,10 +1,10 @@
-"""What every result can do that has a document: print itself, and be shown as a page, in a notebook, as Markdown."""
+"""What every result can do: print itself, and be shown as a page, in a notebook, as Markdown, as figures."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bonwise.extras import FIGURES
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Drawing, FigureData
     from bonwise.results import Document
 
-__all__ = ["DocumentedResult"]
+__all__ = ["ShowsItself"]
 
 
-class DocumentedResult(ABC):
-    """A result with a document.
+class ShowsItself(ABC):
+    """A document, or what has one.
 
     Examples
     --------
@@ -32,16 +32,11 @@ class DocumentedResult(ABC):
     """
 
     @abstractmethod
-    def document(self) -> Document:
-        """Return the typed document."""
+    def _document(self) -> Document:
+        """Return what is shown."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document as ``--json`` writes it; it holds no NaN."""
-        return self.document().to_dict()
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the figures as a table."""
-        return self.document().to_frame()
+    def __str__(self) -> str:
+        return self.to_text()
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the result as plain text, as a terminal shows it.
@@ -51,11 +46,15 @@ class DocumentedResult(ABC):
         full : bool
             Whether to return everything where `str` gives a short form, as of an audit: all its metrics.
         """
-        return self.document().to_text(full=full)
+        from bonwise.report.show import text  # noqa: PLC0415 - rendering loads rich
+
+        return text(self._document(), full=full)
 
     def to_markdown(self) -> str:
         """Return the result as Markdown of GitHub's kind: headings, paragraphs, tables."""
-        return self.document().to_markdown()
+        from bonwise.report.show import markdown  # noqa: PLC0415 - loaded only to be shown
+
+        return markdown(self._document())
 
     def to_html(self, path: str | Path) -> None:
         """Write the page: one file that a browser shows without loading anything else.
@@ -69,12 +68,17 @@ class DocumentedResult(ABC):
         bonwise.errors.FileError
             It cannot be written.
         """
-        self.document().to_html(path)
+        from bonwise.report.show import page  # noqa: PLC0415 - drawing loads matplotlib
+        from bonwise.table.writing import write_whole  # noqa: PLC0415 - loaded only to be shown
+
+        write_whole(Path(path), page(self._document()))
 
     @property
     def drawings(self) -> list[Drawing[FigureData]]:
         """The drawings of the page; each has ``plot(ax=)`` and ``to_frame()``."""
-        return self.document().drawings
+        from bonwise.report.show import drawings  # noqa: PLC0415 - loaded only to be shown
+
+        return drawings(self._document())
 
     @property
     def figure_names(self) -> list[str]:
@@ -137,8 +141,7 @@ class DocumentedResult(ABC):
 
         return figure(self.drawings, name)
 
-    def __str__(self) -> str:
-        return str(self.document())
-
     def _repr_html_(self) -> str | None:
-        return self.document()._repr_html_()
+        from bonwise.report.show import notebook  # noqa: PLC0415 - loaded only to be shown
+
+        return notebook(self._document())
