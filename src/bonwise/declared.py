@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["DocumentPlace", "declared", "places", "public_homes", "view_of", "words"]
+__all__ = ["DocumentPlace", "attribute_at", "declared", "places", "public_homes", "view_of", "words"]
 
 
 @cache
@@ -37,6 +37,12 @@ def declared(what: str) -> Iterator[tuple[str, str, Any]]:
     for package in _packages():
         for key, value in getattr(package, what, {}).items():
             yield package.__name__, key, value
+
+
+def attribute_at(package: str, place: str) -> Any:
+    """Return what a package declares by module and name, with a colon between."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"{package}.{module}"), name)
 
 
 @cache
@@ -88,6 +94,5 @@ def view_of(schema: str) -> Callable[[Any], Any] | None:
     place = places()[schema.removeprefix("bonwise.").partition("/")[0]]
     if not place.view:
         return None
-    module, name = place.view.split(":")
-    view: Callable[[Any], Any] = getattr(import_module(f"{place.package}.{module}"), name)
+    view: Callable[[Any], Any] = attribute_at(place.package, place.view)
     return view

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
-from bonwise.declared import places, words
+from bonwise.declared import attribute_at, places, words
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.printable import printable
 from bonwise.results import Document
@@ -49,8 +48,7 @@ def document_class(word: str) -> type[Document]:
     if word not in places():
         raise UsageError(f"there is no schema {printable(word, longest=60)!r}", hint=f"one of {', '.join(words())}")
     place = places()[word]
-    module, name = place.model.split(":")
-    model: type[Document] = getattr(import_module(f"{place.package}.{module}"), name)
+    model: type[Document] = attribute_at(place.package, place.model)
     return model
 
 

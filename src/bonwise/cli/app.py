@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from bonwise.cli.shared_flags import command_of
-from bonwise.declared import declared
+from bonwise.declared import attribute_at, declared
 from bonwise.flags import Command
 
 __all__ = ["app_for"]
@@ -36,8 +35,8 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     )
     places = _places()
     asked = next((one for one in arguments if one != "--"), None)
-    for name, place in places.items() if asked not in places else [(asked, places[asked])]:
-        made = _made(place, arguments, name)
+    for name, (package, place) in places.items() if asked not in places else [(asked, places[asked])]:
+        made = _made(package, place, arguments, name)
         if isinstance(made, typer.Typer):
             app.add_typer(made)
         else:
@@ -45,22 +44,21 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
-def _places() -> dict[str, str]:
-    """Return module and attribute of every command, with a colon between, in the order of the help.
+def _places() -> dict[str, tuple[str, str]]:
+    """Return package and place of every command, in the order of the help.
 
     A package declares its own: ``COMMANDS = {"watch": (130, "front:COMMAND")}``. There is a
     `bonwise.flags.Command`, a function, or of commands that have commands of their own what holds them or makes it.
     """
-    found = [(place, name, f"{package}.{at}") for package, name, (place, at) in declared("COMMANDS")]
-    return {name: at for _, name, at in sorted(found)}
+    ordered = sorted((rank, name, package, place) for package, name, (rank, place) in declared("COMMANDS"))
+    return {name: (package, place) for _, name, package, place in ordered}
 
 
-def _made(place: str, arguments: Sequence[str], name: str) -> typer.Typer | Callable[..., int]:
-    module, _, attribute = place.partition(":")
-    made = getattr(import_module(module), attribute)
+def _made(package: str, place: str, arguments: Sequence[str], name: str) -> typer.Typer | Callable[..., int]:
+    made = attribute_at(package, place)
     if isinstance(made, Command):
         return command_of(made)
-    if attribute == "app_for":
+    if place.endswith(":app_for"):
         group: typer.Typer = made(arguments[arguments.index(name) + 1 :] if name in arguments else None)
         return group
     held: typer.Typer | Callable[..., int] = made
