@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import griffe
+
+from bonwise.errors import MissingExtraError
 
 __all__ = ["RuntimeDocs"]
 
@@ -40,12 +43,16 @@ class RuntimeDocs(griffe.Extension):
         if found.is_class:
             made = found.members.get("__init__")
             if made is not None and made.is_function and any(_is_unpacked(one) for one in made.parameters):
-                _take_text(found, _owner(found))
+                with suppress(
+                    MissingExtraError
+                ):  # an adapter of a framework that is not here is shown as it is written
+                    _take_text(found, _owner(found))
             for member in found.members.values():
                 if not member.is_alias:
                     self._object(member)
         if found.is_function and any(_is_unpacked(one) for one in found.parameters):
-            _take_over(found)
+            with suppress(MissingExtraError):  # as above
+                _take_over(found)
         if found.docstring is not None:
             value = _SECTION.sub(lambda section: _one_by_one(section[0]), inspect.cleandoc(found.docstring.value))
             found.docstring.value = _PAGE.sub(r"[\1](../\1.md)", value)
@@ -68,7 +75,12 @@ def _is_unpacked(parameter: griffe.Parameter) -> bool:
 def _take_over(found: Any) -> None:
     owner = _owner(found)
     _take_text(found, owner)
-    parameters = [one for given in inspect.signature(owner).parameters.values() for one in _keywords(given, owner)]
+    # The parameters of a class are described in its own documentation.
+    text = (
+        found.parent.docstring.value if found.name == "__init__" and found.parent.docstring else owner.__doc__ or ""
+    )
+    given = inspect.signature(owner).parameters.values()
+    parameters = [keyword for parameter in given for keyword in _keywords(parameter, owner, text)]
     found.parameters = griffe.Parameters(*map(_parameter, parameters))
 
 
@@ -85,10 +97,10 @@ def _take_text(found: Any, owner: Any) -> None:
         found.docstring.value = inspect.cleandoc(owner.__doc__)
 
 
-def _keywords(one: inspect.Parameter, owner: Any) -> list[inspect.Parameter]:
+def _keywords(one: inspect.Parameter, owner: Any, text: str) -> list[inspect.Parameter]:
     """Return the keywords that a parameter stands for, unless the documentation describes it by its own name."""
     unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(one.annotation))
-    if unpacked is None or f"**{one.name}" in (owner.__doc__ or ""):
+    if unpacked is None or f"**{one.name}" in text:
         return [one]
     keywords = owner.__globals__[unpacked[1]].__annotations__
     return [
