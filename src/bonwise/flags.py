@@ -24,7 +24,7 @@ from inspect import Parameter, cleandoc, signature
 from itertools import pairwise
 from textwrap import indent
 from types import MappingProxyType, ModuleType
-from typing import Annotated, Any, ForwardRef, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, TypeVar, cast, get_args, get_origin
 
 from bonwise.errors import UsageError
 
@@ -249,18 +249,23 @@ def shows(keywords: type) -> Callable[[Shown], Shown]:
             Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=_written(kinds[name]))
             for name, option in options_of(keywords).items()
         ]
-        show_keywords(shown, "settings", parameters, field_texts(keywords))
+        show_keywords(shown, "settings", parameters, field_texts(keywords), vars(sys.modules[keywords.__module__]))
         return shown
 
     return decorate
 
 
 def show_keywords(
-    shown: Callable[..., Any], variadic: str, parameters: list[Parameter], meanings: Mapping[str, str]
+    shown: Callable[..., Any],
+    variadic: str,
+    parameters: list[Parameter],
+    meanings: Mapping[str, str],
+    names: Mapping[str, Any],
 ) -> None:
     """Put parameters in the place of ``**variadic`` in a signature and, with their meaning, in the documentation.
 
-    What the documentation describes already stays as it is.
+    What the documentation describes already stays as it is. `names` are those that its
+    types are written with; a text says one in words.
     """
     function: Any = shown.__init__ if isinstance(shown, type) else shown  # type: ignore[misc] # its signature is the class's
     own = {name: _without_flag(one) for name, one in signature(function).parameters.items()}
@@ -272,7 +277,7 @@ def show_keywords(
     text = cleandoc(shown.__doc__)
     described = set(re.findall(r"\w+", " ".join(re.findall(r"^([\w, ]+) : ", text, re.MULTILINE))))
     entries = "".join(
-        f"{one.name} : {_in_words(one)}\n{indent(meanings.get(one.name, ''), '    ')}\n"
+        f"{one.name} : {_in_words(one, names)}\n{indent(meanings.get(one.name, ''), '    ')}\n"
         for one in parameters
         if one.name not in described
     )
@@ -290,19 +295,32 @@ def _without_flag(parameter: Parameter) -> Parameter:
     return parameter.replace(annotation=ast.unparse(kind))
 
 
-def _in_words(parameter: Parameter) -> str:
+def _in_words(parameter: Parameter, names: Mapping[str, Any]) -> str:
     """Say the type of a parameter as the documentation of a function does.
 
     Examples
     --------
-    >>> _in_words(Parameter("run", Parameter.KEYWORD_ONLY, default=None, annotation="str | Path | None"))
+    >>> _in_words(Parameter("run", Parameter.KEYWORD_ONLY, default=None, annotation="str | Path | None"), {})
     'str or pathlib.Path, optional'
+    >>> _in_words(Parameter("map", Parameter.KEYWORD_ONLY, annotation="Mapping[str, Sequence[float]]"), {})
+    'mapping of str to sequence of float'
     """
     kinds = [part for part in _alternatives(_written(parameter.annotation)) if part != "None"]
-    words = " or ".join(re.sub(r"^Callable\[.*\]$", "callable", kind) for kind in kinds)
-    words = re.sub(r"\bPath\b", "pathlib.Path", words)
-    words = re.sub(r"Literal\[(.*?)\]", r"{\1}", words).replace("'", '"')
+    words = " or ".join(_kind_in_words(kind, names) for kind in kinds)
     return f"{words}, optional" if parameter.default is None else words
+
+
+def _kind_in_words(kind: str, names: Mapping[str, Any]) -> str:
+    named = names.get(kind)
+    if isinstance(named, str):
+        return named
+    if get_origin(named) is Literal:
+        kind = inspect.formatannotation(named)
+    words = re.sub(r"^Callable\[.*\]$", "callable", kind)
+    words = re.sub(r"\bSequence\[(\w+)\]", r"sequence of \1", words)
+    words = re.sub(r"\bMapping\[(\w+), ([\w ]+)\]", r"mapping of \1 to \2", words)
+    words = re.sub(r"\bPath\b", "pathlib.Path", words)
+    return re.sub(r"(?:typing\.)?Literal\[(.*?)\]", r"{\1}", words).replace("'", '"')
 
 
 def _written(annotation: Any) -> str:

@@ -71,7 +71,7 @@ class LabelKeywords(RowKeywords, total=False):
 class TableKeywords(LabelKeywords, total=False):
     """How a table of scores and labels is read."""
 
-    judge_scale: Mapping[str, Scale] | Scale | None
+    judge_scale: Scale | Mapping[str, Scale] | None
 
 
 class _Candidates(TypedDict, total=False):
@@ -181,7 +181,7 @@ class ReadingOptions:
     """Role to column name; several columns of ``judge_score``, joined by commas, are those of judges or candidates,
     and several of ``oracle_label`` those of annotators.
     """
-    judge_scale: Mapping[str, Scale] | Scale | None = field(
+    judge_scale: Scale | Mapping[str, Scale] | None = field(
         default=None,
         metadata=_by(
             ReadingFlag(
@@ -328,6 +328,10 @@ def keywords_of(function: Callable[..., Any]) -> type:
     return taken
 
 
+_IN_WORDS = {"RowSource": "str, pathlib.Path, pandas.DataFrame or rows as mappings"}
+"""Types that are names for type checkers alone."""
+
+
 def opens_a_table(function: Function) -> Function:
     """Show the keywords of ``**reading`` in a function's signature and in its documentation.
 
@@ -341,6 +345,6 @@ def opens_a_table(function: Function) -> Function:
         for one in fields(ReadingOptions)
         if one.name in kinds
     ]
-    show_keywords(function, "reading", parameters, field_texts(ReadingOptions))
+    show_keywords(function, "reading", parameters, field_texts(ReadingOptions), globals() | _IN_WORDS)
     function.__reading__ = taken  # type: ignore[attr-defined]
     return function
