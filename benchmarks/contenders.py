@@ -23,7 +23,7 @@ from scipy import stats
 
 import bonwise
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.testing import simulate
 

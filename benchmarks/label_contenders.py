@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.partial.label_features import LabelFeatures, label_features

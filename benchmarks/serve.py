@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bonwise.calls.ask import Request as Call
 from bonwise.calls.providers.openai import ENDPOINT
 from bonwise.calls.providers.protocol import Connection, provider
-from bonwise.calls.request import Request as Call
 from bonwise.serving.config import ModelConfig
 from bonwise.serving.upstream import CLIENTS
 

@@ -29,7 +29,7 @@ print(json.dumps({"code": code, "out": out.getvalue(), "modules": sorted(sys.mod
 UNUSED = {
     *("scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.linalg", "sklearn", "threadpoolctl"),
     *("matplotlib", "jinja2", "openai", "anthropic", "httpx", "httpx2", "asyncio", "sqlite3"),
-    *("bonwise.auditing.aipw", "bonwise.auditing.weighted_metrics", "bonwise.auditing.drawn_labels"),
+    *("bonwise.auditing.partial_metrics", "bonwise.auditing.weighted_metrics", "bonwise.auditing.drawn_labels"),
 }
 """What a plain audit has no use for."""
 

@@ -12,14 +12,12 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Ask, Model
+from bonwise.calls.ask import Ask, AttemptError, Choice, Finish, Kind, Model, Problem, Reply, Request
 from bonwise.calls.bill import Usage
 from bonwise.calls.providers.protocol import Capabilities, Connection, Response, http_library
 from bonwise.calls.providers.service import Address, read_address
 from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import RateLimits
-from bonwise.calls.reply import AttemptError, Choice, Finish, Kind, Problem, Reply
-from bonwise.calls.request import Request
 from bonwise.errors import UsageError
 
 __all__ = ["Ollama"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bonwise.results import Count, NonNegative, Number, Record
 
 if TYPE_CHECKING:
-    from bonwise.stats.estimate import Estimate
+    from bonwise.stats.estimand import Estimate
 
 __all__ = ["EstimateRecord", "estimate_records"]
 

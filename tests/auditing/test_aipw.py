@@ -14,11 +14,11 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
 from auditing.aipw_twin import estimates, freedom
-from bonwise.auditing.aipw import partial_estimates
 from bonwise.auditing.label_interval import degrees_of_freedom, influence
+from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.errors import UsageError
 from bonwise.labels.recovery_variance import recovery_deviations, score_residuals
-from bonwise.stats import recovery, top1
+from bonwise.stats.catalog import OF_PICKS, VALUES
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.partial.label_features import label_features, outcomes
 from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
@@ -29,7 +29,7 @@ from stats.second_judge import replications
 
 SEED = 20261122
 RULE = IntervalRule()
-ESTIMANDS = (*top1.ESTIMANDS, *recovery.ESTIMANDS)
+ESTIMANDS = OF_PICKS
 LINEAR = {
     "value_random": [1, 0, 0, 0, 0],
     "value_judge": [1, 1, 0, 0, 0],
@@ -437,7 +437,7 @@ def held_without_gap(replications):
     held = unbounded = 0
     for replication in range(replications):
         rng = np.random.default_rng([SEED, 4, replication])
-        one = estimate(recovery.ESTIMANDS, without_gap(0.9, 40, rng), RULE)["recovery"]
+        one = estimate(VALUES, without_gap(0.9, 40, rng), RULE)["recovery"]
         if one.low is None:
             unbounded += one.reason is not None
             held += 1

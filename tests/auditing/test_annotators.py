@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.auditing.annotators import CellLabelsGiven, annotator_pools
-from bonwise.auditing.krippendorff import krippendorff_alpha
+from bonwise.auditing.annotators import CellLabelsGiven, annotator_pools, krippendorff_alpha
 from bonwise.cli.entry import run
 from bonwise.doctoring.engine import columns_of
 from bonwise.table.annotators import aggregate

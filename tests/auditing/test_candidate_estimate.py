@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.auditing.candidate_estimate import candidate_estimate
 from bonwise.auditing.candidate_models import CandidateDraw, Measured, covariates, known_of_pairs, modelled, tuning
+from bonwise.auditing.drawn_candidates import candidate_estimate
 from bonwise.auditing.label_interval import influence, student
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.partial.label_sample import LabelSample, ScaledSample

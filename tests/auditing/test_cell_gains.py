@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from auditing.cell_twin import CellTwin, table_of
 from bonwise.auditing.bounds import Unlabelled, cell_bounds, recovery_bounds, value_bounds
 from bonwise.auditing.cell_gains import DealtCells, dealt_cells, gain_contributions, random_contributions
+from bonwise.auditing.cell_intervals import pair_influences, pair_totals
 from bonwise.auditing.cell_maxima import maxima
 from bonwise.auditing.cell_models import label_rates, modelled, prompt_folds
-from bonwise.auditing.cell_pairs import pair_influences, pair_totals
 from bonwise.auditing.cell_table import CellTable
 from bonwise.stats.laws import Student
 from bonwise.stats.no_gain import Z_NEEDED

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from auditing.tables import cohort, two_judges
-from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.auditing.simultaneous import JudgeDifferences
 from bonwise.auditing.weighted_metrics import weighted_estimates
 from bonwise.errors import InputError, UsageError

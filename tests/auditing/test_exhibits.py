@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from auditing.tables import cohort, parts, table, two_judges
-from bonwise.auditing.exhibits import differences, exhibits, spread
+from bonwise.auditing.exhibits import METRICS, differences, exhibits, spread, strata
 from bonwise.auditing.front import audit
 from bonwise.auditing.result_exhibits import ColumnLeftOut, Note
-from bonwise.auditing.strata import METRICS, strata
 from bonwise.auditing.what_if import what_if
 from bonwise.labels.front import draw_labels
 from bonwise.table.score_table import ScoreTable

@@ -14,14 +14,14 @@ import bonwise as bw
 from auditing.tables import cohort, parts, two_judges
 from bonwise.auditing import comparison
 from bonwise.auditing.front import audit
-from bonwise.auditing.judge_metrics import panel_level_bias
+from bonwise.auditing.judge_record import panel_level_bias
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.weighted_metrics import weighted_difference
 from bonwise.errors import UsageError
 from bonwise.estimates import estimate_records
 from bonwise.stats import jackknife
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import under_method
+from bonwise.stats.estimand import under_method
 from bonwise.stats.estimation import difference
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.sums import prompt_sums

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.partial.label_allocation import allocate, draw_within, size_measure, strata
 from bonwise.stats.partial.label_features import label_features

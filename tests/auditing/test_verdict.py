@@ -17,7 +17,7 @@ from bonwise.auditing.result import Thresholds
 from bonwise.auditing.verdict import candidate_validity, judge_validity, pick_validity
 from bonwise.errors import RowError, UsageError
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.table.scales import Scale
 
 NAMES = [*(e.name for e in ESTIMANDS), "level_bias"]

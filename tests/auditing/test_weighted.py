@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
-from bonwise.auditing.aipw import partial_estimates
+from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.auditing.weighted_metrics import label_strata, weighted_difference, weighted_estimates
 from bonwise.errors import UsageError
 from bonwise.stats.catalog import ESTIMANDS

@@ -21,10 +21,10 @@ from bonwise.auditing.whole_and_pair import (
     whole_and_pair,
     whole_and_pair_estimates,
 )
+from bonwise.stats.catalog import VALUES as ESTIMANDS
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.partial.cell_allocation import CellPopulation, allocate_cells, cell_strata
 from bonwise.stats.partial.label_allocation import draw_within, size_measure
-from bonwise.stats.recovery import ESTIMANDS
 from bonwise.stats.sums import prompt_sums
 from bonwise.stats.top_of_scores import at_top, top_of_scores
 from bonwise.testing import simulate

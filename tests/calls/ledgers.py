@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bonwise.calls.ask import Request
 from bonwise.calls.ledger.records import Recorded
-from bonwise.calls.request import Request
 
 URL = "https://api.openai.com/v1"
 

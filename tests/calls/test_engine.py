@@ -10,13 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from bonwise.calls.ask import Ask, Model
+from bonwise.calls.ask import Ask, Choice, Model, TokenLogprobs
 from bonwise.calls.bill import Bill, Usage
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.limiter import EndpointLimiter
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.reply import Choice, TokenLogprobs
 from bonwise.errors import CallError, LedgerError, UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.registry import judge_from_spec

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonwise.calls.ask import Choice
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.reply import Choice
 from bonwise.calls.tokens import reckoned
 from bonwise.testing import script as script_module
 from bonwise.testing.script import Script

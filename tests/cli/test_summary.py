@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bonwise.calls.ask import Choice
 from bonwise.calls.bill import Usage
 from bonwise.calls.engine import Engine
-from bonwise.calls.reply import Choice
 from bonwise.cli.running import _progress_figures, judge_all, shown_progress, summarise
 from bonwise.errors import JudgeError
 from bonwise.judges.registry import judge_from_spec

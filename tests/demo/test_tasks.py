@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import bonwise
 from bonwise.demo import tasks as tasks_module
+from bonwise.demo.run import BETWEEN_SHARE, GLOBAL_R, two_judges
 from bonwise.demo.tasks import CHECKERS, Check, label, load_tasks
-from bonwise.demo.two_judges import BETWEEN_SHARE, GLOBAL_R, two_judges
 from bonwise.errors import InputError, UsageError
 
 TASKS = {task.pool.prompt_id: task for task in load_tasks()}

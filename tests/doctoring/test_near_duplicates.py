@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.doctoring.near_duplicates import near_duplicates
+from bonwise.doctoring.engine import near_duplicates
 from bonwise.table.score_table import ScoreTable
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bonwise.calls.ask import Answer, Answers
-from bonwise.calls.reply import Choice, TokenLogprobs
+from bonwise.calls.ask import Answer, Answers, Choice, TokenLogprobs
 
 
 def said(ask, *texts):

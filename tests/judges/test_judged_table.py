@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import bonwise as bw
+from bonwise.calls.ask import Choice
 from bonwise.calls.bill import Bill
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.reply import Choice
 from bonwise.judges.protocol import Judgment
 from bonwise.judges.registry import judges_from_specs
 from bonwise.judges.scoring import (

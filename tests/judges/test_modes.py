@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
+from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.calls.engine import Engine
-from bonwise.calls.reply import Choice, TokenLogprobs
 from bonwise.errors import UsageError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.prompt_loading import prompts_folder

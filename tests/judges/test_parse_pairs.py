@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.calls.reply import Choice
+from bonwise.calls.ask import Choice
 from bonwise.judges.parse.readers import ReadChoice, interval, pick, probability, score
 from bonwise.table.verdicts import Unscored
 from judges.reply_corpus.fuzzed import ANYTHING, fuzzed

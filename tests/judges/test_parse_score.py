@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonwise.calls.reply import Choice, TokenLogprobs
+from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import LOOKED_AT
 from bonwise.judges.parse.readers import expected_digit, first_is_better, score
 from bonwise.table.verdicts import LONGEST_RAW, Unscored

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bonwise.auditing.aipw import partial_estimates
 from bonwise.auditing.front import audit
+from bonwise.auditing.partial_metrics import partial_estimates
 from bonwise.errors import InputError, UsageError
 from bonwise.labels.front import draw_labels
 from bonwise.labels.population import label_population

@@ -16,8 +16,7 @@ import bonwise as bw
 from bonwise.cli import entry
 from bonwise.cli.labels import app
 from bonwise.errors import InputError, RowError, UsageError
-from bonwise.labels.blind_sheet import BlindSheet, SheetRow
-from bonwise.labels.pool_sheet import sheet_of_pools
+from bonwise.labels.blind_sheet import BlindSheet, SheetRow, sheet_of_pools
 from bonwise.table.label_design import LabelDesign
 from bonwise.table.reading import open_rows
 from bonwise.table.scales import Scale

@@ -10,7 +10,6 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, multivariate_normal
 
-from bonwise.planning.label_counts import Clusters, OneCluster, gain_stopping
 from bonwise.planning.normal_picks import (
     complete_contrast,
     largest_of_normals,
@@ -20,6 +19,7 @@ from bonwise.planning.normal_picks import (
     two_picks,
     win_share,
 )
+from bonwise.planning.sizing import Clusters, OneCluster, gain_stopping
 from bonwise.stats.beliefs import best_of_normals
 from bonwise.stats.repeated_looks import EARLIEST, squared_critical
 from bonwise.stats.sample_size import (

@@ -13,11 +13,10 @@ from rich.console import Console
 
 from bonwise.printable import printable
 from bonwise.report.blocks import Bar, BarMark, BarRow, Column, Part, Row, Said, Table
-from bonwise.report.fitted import FittedTable
 from bonwise.report.markdown import markdown_error, rendered
 from bonwise.report.page.rendered import fragment, whole_page
 from bonwise.report.show import markdown
-from bonwise.report.terminal import WIDTH, plain, renderables
+from bonwise.report.terminal import WIDTH, FittedTable, plain, renderables
 from report.audits import audited, changed, several
 
 TOKENS = {

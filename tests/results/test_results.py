@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from bonwise.labels.pool_sheet import sheet_of_pools
+from bonwise.labels.blind_sheet import sheet_of_pools
 from bonwise.testing import simulate, simulate_ratings
 from studies.studied import RESULTS as STUDIES
 

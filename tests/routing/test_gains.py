@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bonwise.routing.engine import RedrawPaths, label_slope, redraw_paths
 from bonwise.routing.gain_decomposition import confidence_calibrated, decompose, gain_grid, mean_in, voi_calibrated
 from bonwise.routing.gain_model import bins_of, cross_fitted, fit_gain
-from bonwise.routing.redraw_gain import RedrawPaths, label_slope, redraw_paths
 from bonwise.stats.correlation import correlation
 from bonwise.stats.draw_prior import learn_prior
 

@@ -12,7 +12,7 @@ import typer
 
 from bonwise.cli.judge_studies import route as route_of_command
 from bonwise.errors import InputError, UsageError
-from bonwise.routing.budget import split_budget
+from bonwise.routing.engine import split_budget
 from bonwise.routing.front import route
 from bonwise.routing.gain_model import fit_gain
 from bonwise.routing.judged_prompts import judged_prompts

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bonwise as bw
-from bonwise.calls.reply import Choice
+from bonwise.calls.ask import Choice
 from bonwise.cli.lookups import strategies as strategies_of_command
 from bonwise.errors import UsageError
 from bonwise.judges.comparing import Pairwise

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.stats import sums as counting
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.catalog import ESTIMANDS, between_r, global_r, judge_between_share, oracle_between_share, within_r
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.partial.label_features import outcomes
 from bonwise.stats.sums import Sums, pair_counts, prompt_sums, single_pairs, sorted_pairs
 from bonwise.stats.top_of_scores import at_top, top_of_scores
-from bonwise.stats.within_prompt import between_r, global_r, judge_between_share, oracle_between_share, within_r
 from bonwise.testing import simulate
 from stats.pools import GRID, arrays, pools, rectangle
 

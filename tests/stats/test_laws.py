@@ -16,10 +16,17 @@ from scipy.stats import binom, norm
 from scipy.stats import t as student
 
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.confidence import calibration, clustered_mean, mean_bin_error, means_by_group
+from bonwise.stats.confidence import (
+    BinError,
+    BinErrors,
+    Logit,
+    calibration,
+    clustered_mean,
+    mean_bin_error,
+    means_by_group,
+)
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Percentile, Student
-from bonwise.stats.share_laws import BinError, BinErrors, Logit
 from bonwise.stats.sums import prompt_sums
 from golden_tables import golden
 from judge_laws import LAWS, sums_of, truth

@@ -79,7 +79,7 @@ def test_no_prompt_is_predicted_from_its_own_labels():
 
 def test_cross_fitting_cannot_be_switched_off():
     """No argument says how many folds there are, or whether there are any."""
-    from bonwise.auditing.aipw import partial_estimates  # noqa: PLC0415 - the door that users come through
+    from bonwise.auditing.partial_metrics import partial_estimates  # noqa: PLC0415 - the door that users come through
 
     for function in (cross_fit, partial_estimates):
         assert not {"n_folds", "cross_fit", "crossfit", "k"} & set(inspect.signature(function).parameters)

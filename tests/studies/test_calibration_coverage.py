@@ -15,8 +15,7 @@ from sklearn.isotonic import IsotonicRegression
 from bonwise.auditing.settings import Settings
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.sums import Sums, prompt_sums
-from bonwise.studies.calibration.calibrators import COVARIATE_METHODS, METHODS, folds_of_prompts
-from bonwise.studies.calibration.judge_calibration import RawScores
+from bonwise.studies.calibration.judge_calibration import COVARIATE_METHODS, METHODS, RawScores, folds_of_prompts
 from bonwise.studies.calibration.pick_changes import tie_break_sums
 from bonwise.table.panel import Panel
 from bonwise.testing import simulate

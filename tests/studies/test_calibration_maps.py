@@ -13,12 +13,12 @@ from scipy.special import betaincinv
 from sklearn.isotonic import IsotonicRegression
 
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.level_bias import largest_bias
 from bonwise.stats.sums import prompt_sums
-from bonwise.studies.calibration.calibrators import cross_fitted, folds_of_prompts
+from bonwise.studies.calibration.judge_calibration import cross_fitted, folds_of_prompts
 from bonwise.studies.calibration.maps import exchange_training_means, isotonic_map, spline_index
 from bonwise.studies.calibration.pick_changes import pick_changes, rising_groups, tie_break_agreement
 from bonwise.studies.calibration.refits import (

@@ -12,7 +12,7 @@ import pytest
 from bonwise.report.blocks import Part, Table
 from bonwise.report.numbers import estimate, interval
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.studies.label_strategy.front import study_label_strategy, study_verdicts
 from bonwise.studies.label_strategy.pair_draw import draw_pairs
 from bonwise.studies.label_strategy.sentences import moved, points

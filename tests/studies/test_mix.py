@@ -22,9 +22,8 @@ from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import IntervalRule
 from bonwise.stats.sums import Sums
 from bonwise.studies.labelled_panels import open_judged
-from bonwise.studies.mix.engine import mix_of
+from bonwise.studies.mix.engine import OF_PAIRS, SHARES, mix_change, mix_curve, mix_of, mix_sums
 from bonwise.studies.mix.front import study_mix
-from bonwise.studies.mix.mixture import OF_PAIRS, SHARES, mix_change, mix_curve, mix_sums
 from cli.commands import CONTROL, scored, strict, typed, written
 from stats import twins
 from stats.nominal import assert_covered

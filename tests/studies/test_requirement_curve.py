@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE
+from bonwise.stats.catalog import within_r as correlation
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Sums, prompt_sums
-from bonwise.stats.within_prompt import within_r as correlation
 from bonwise.studies.requirements.noisy_oracle import (
     AtNoise,
     NoisyOracle,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
-from bonwise.auditing.strata import strata
+from bonwise.auditing.exhibits import strata
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.selection.draw_model import learnt_from
 from bonwise.studies.label_strategy.judged_pairs import PairVerdicts

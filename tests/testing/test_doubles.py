@@ -10,10 +10,10 @@ import threading
 import pytest
 
 import bonwise as bw
+from bonwise.calls.ask import Choice
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.anthropic import Anthropic
 from bonwise.calls.providers.protocol import Connection, Response
-from bonwise.calls.reply import Choice
 from bonwise.errors import JudgeError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.protocol import Judge
@@ -21,8 +21,7 @@ from bonwise.judges.registry import judge_from_spec
 from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import Faults, ReplayJudge, ScriptedJudge
 from bonwise.testing import Script as ScriptOfClouds
-from bonwise.testing.endpoints import RequestTarget, endpoint_of
-from bonwise.testing.script import Script
+from bonwise.testing.script import RequestTarget, Script, endpoint_of
 from bonwise.testing.scripted_judge import Asked
 from bonwise.testing.stand_in import stand_in
 from bonwise.testing.transport import FakeTransport

@@ -11,9 +11,9 @@ from openai.types.chat import ChatCompletion
 from openai.types.shared import ErrorObject
 
 import bonwise.testing
+from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.calls.bill import Usage
 from bonwise.calls.rate_limits import RateLimits, Window
-from bonwise.calls.reply import Choice, TokenLogprobs
 from bonwise.errors import UsageError
 from bonwise.testing import Faults, Script
 from bonwise.testing.stand_in import stand_in

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
-from bonwise.votes.verdict_agreement import PREFERENCE_METRICS, preference_jackknife
+from bonwise.votes.preferences import PREFERENCE_METRICS, preference_jackknife
 
 SHARES = ("oracle_between_share", "covariance_between_share")
 

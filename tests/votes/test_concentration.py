@@ -15,7 +15,7 @@ from scipy import special
 from scipy.stats import binomtest, chi2
 
 from bonwise.errors import UsageError
-from bonwise.votes import two_stage
+from bonwise.votes import pair_votes
 from bonwise.votes.concentration import (
     cluster_ratio,
     concentration,
@@ -44,7 +44,7 @@ from bonwise.votes.detectability import (
     z_score,
 )
 from bonwise.votes.over_pairs import near_ties
-from bonwise.votes.two_stage import allocate, first_stage_votes, screening, simulate_screening
+from bonwise.votes.pair_votes import allocate, first_stage_votes, screening, simulate_screening
 from golden_tables import golden
 
 VOTES = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 5)), min_size=2, max_size=25)
@@ -418,7 +418,7 @@ def test_the_table_screens_as_the_rule_says():
 def test_blocks_of_repetitions_change_nothing_but_the_draws(monkeypatch):
     """Repetitions made a few at a time count alike, and so many types at once need no more memory."""
     plan = screening(1000, 20)
-    monkeypatch.setattr(two_stage, "_CHUNK_CELLS", 20 * 64)
+    monkeypatch.setattr(pair_votes, "_CHUNK_CELLS", 20 * 64)
     found = simulate_screening(CONCENTRATED, EVEN, plan)
     assert (found.proportional, found.two_stage) == pytest.approx((0.641, 0.989), abs=0.03)
     assert found.repetitions == 1500

@@ -17,7 +17,7 @@ import bonwise as bw
 from bonwise.report.numbers import estimate
 from bonwise.report.show import page, text
 from bonwise.votes.front import study_preferences
-from bonwise.votes.verdict_agreement import PREFERENCE_METRICS, preference_jackknife
+from bonwise.votes.preferences import PREFERENCE_METRICS, preference_jackknife
 from cli.commands import CONTROL, strict, typed, written
 from report.readers import HOSTILE, harmless, lost, words
 from results.round_trips import read_back, refusal

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import bonwise as bw
+from bonwise.watching.courses import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
 from bonwise.watching.drift import (
     STAKES,
     Looks,
@@ -23,7 +24,6 @@ from bonwise.watching.drift import (
     normal_scores,
     scores_evidence,
 )
-from bonwise.watching.levels import highest_share, level_over, lowest_recovery, lowest_share, neighbour_correlation
 from watching.labelled_laws import LAWS, bound_alarm, recovery_alarm, tie_alarm
 from watching.laws import SIX, alarm_day, picks_of
 from watching.logs import write_log

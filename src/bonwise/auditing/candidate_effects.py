@@ -19,7 +19,7 @@ from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import Bounded, Ends, counted, estimate, interval
 from bonwise.results import given
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter, from_left_out
 from bonwise.stats.laws import EffectiveShare, Exact

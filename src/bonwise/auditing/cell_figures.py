@@ -9,21 +9,23 @@ from functools import cached_property
 import numpy as np
 
 from bonwise.auditing.cell_gains import gain_contributions, gain_refused, random_contributions, random_refused
-from bonwise.auditing.cell_intervals import ContributedIntervals, LabelledCellFigures, limits_of
-from bonwise.auditing.cell_maxima import OUTCOMES, complete_weights, maxima, maxima_refused
-from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
-from bonwise.auditing.cell_pairs import (
+from bonwise.auditing.cell_intervals import (
     OVER_CELLS,
     OVER_PAIRS,
+    ContributedIntervals,
+    LabelledCellFigures,
     PairInfluence,
+    limits_of,
     pair_influences,
     pair_totals,
     tau_influence,
 )
+from bonwise.auditing.cell_maxima import OUTCOMES, complete_weights, maxima, maxima_refused
+from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
 from bonwise.auditing.cell_table import CellTable, Ints, PoolBlock
 from bonwise.auditing.result_labels import CellCounts
 from bonwise.stats.catalog import ESTIMANDS, METRICS
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import IntervalRule, estimate
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.level_bias import FOLDS, LargestOf, calibrated, recurring_names

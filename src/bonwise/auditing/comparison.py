@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.judge_metrics import panel_level_bias
-from bonwise.auditing.judge_record import JudgeAudit
+from bonwise.auditing.judge_record import JudgeAudit, panel_level_bias
 from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence
 from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
-from bonwise.stats.estimate import Estimate, under_method
+from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import difference
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.level_bias import level_bias_difference

@@ -2,22 +2,261 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing.candidate_models import CandidateDraw
+from bonwise.auditing.bounds import Unlabelled, recovery_bounds
+from bonwise.auditing.candidate_models import CandidateDraw, known_of_pairs, model_of, tuning
+from bonwise.auditing.label_interval import Influence, fieller, influence, labels_carry, student, where_labels_carry
 from bonwise.auditing.whole_and_pair import WholeAndPairDraw
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import quoted
+from bonwise.stats.estimand import Estimate
+from bonwise.stats.estimation import IntervalRule, from_jackknife
+from bonwise.stats.jackknife import Scatter, kurtosis_df
+from bonwise.stats.laws import Exact
+from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
+from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 from bonwise.table.label_design import LabelDesign
 from bonwise.table.panel import MAY_LACK, Panel
 
-__all__ = ["DrawnCandidates", "DrawnPools", "drawn_candidates", "drawn_pools"]
+__all__ = [
+    "CandidateEstimate",
+    "DrawnCandidates",
+    "DrawnPools",
+    "candidate_estimate",
+    "drawn_candidates",
+    "drawn_pools",
+]
+
+
+_Ends = Mapping[str, tuple[Floats | None, Floats | None]]
+"""Name of a metric to what each prompt adds to its lower and upper bound; None where that is the end of the scale."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateEstimate:
+    """The one metric that the drawn candidates estimate, and bounds of others."""
+
+    estimate: Estimate
+    """value_judge from picks, gain from pairs; ``method`` "aipw"."""
+    tuning: float
+    """Share of the model that was used, from 0 (labels alone) to 1."""
+    bounds: Mapping[str, tuple[float, float]] = field(repr=False)
+    """Lower and upper ends between which a metric lies at the rule's confidence; recovery always among them."""
+    borrowed: int = 0
+    """Prompts of strata without labels, for which those of the next stratum speak."""
+
+
+def candidate_estimate(
+    draw: CandidateDraw,
+    labels: Floats,
+    scores: Floats,
+    others: Sequence[Floats],
+    rule: IntervalRule,
+    *,
+    strata: np.typing.NDArray[np.int64],
+    seed: int,
+) -> CandidateEstimate:
+    """Estimate for all prompts what the labels of the drawn candidates allow.
+
+    Parameters
+    ----------
+    draw : CandidateDraw
+    labels : ndarray of float64, shape (cells,)
+        Read at the drawn cells only.
+    scores : ndarray of float64, shape (cells,)
+    others : sequence of ndarray of float64, shape (cells,)
+        Scores of further judges, NaN where one did not score.
+    rule : IntervalRule
+    strata : ndarray of int64, shape (prompts,)
+        0 or more: strata in which prompts were drawn alike. The shares n_h / N_h that are labelled are the
+        propensities; of pairs, prompts that the judge ties entirely belong to none.
+    seed : int
+        Of the folds of the model.
+
+    Notes
+    -----
+    Bounds are worst cases over the candidates without labels, with the ends of the intervals that their own sampling
+    error asks for, and so need the scale of the labels. Of pairs, V(oracle) - V(random) is at least the mean of
+    ``max(O_i, O_j) - (a O_i + (K - a) O_j) / K``, the best of the labelled less what they say of the mean, and on a
+    known scale at most what it would be if every pool held a label hi (pools of two are labelled whole). Recovery
+    lies between the ratios of the gain to the two, whichever sign the gain has; the bound reaches from the lowest to
+    the highest end of their Fieller intervals and holds at least as often as either. Without a known scale the
+    second ratio is 0. Where the gain is positive its upper end is that of the labelled candidates taken for the
+    whole pool.
+
+    On any scale ``J - R >= -(K - a) / a (M - R)``, with equality where all others are equal and no worse than the
+    picks, so that recovery lies between the largest such loss of the table's pools and 1. Where picks alone are
+    labelled that is the whole bound, and their labels cannot narrow it: whatever the picks are worth, the others may
+    all be worse, which makes the picks the best, or all be better. Bounds of pairs are cut at it.
+    """
+    sample, known = _sample(draw, strata)
+    model = model_of(draw, labels, scores, others, sample, seed=seed)
+    prepared, outcome = ScaledSample.of(sample), draw.measured(labels)
+    ends = _pair_ends(draw, labels, rule) if draw.others is not None else _pick_ends(draw, labels, rule)
+    columns = [end for pair in ends.values() for end in pair if end is not None]
+    m = np.column_stack([np.zeros(len(outcome)), model.predictions, *(np.zeros_like(one) for one in columns)])
+    Y = np.column_stack([outcome[prepared.rows], model.outcomes, *(one[prepared.rows] for one in columns)])
+    found = influence(m, Y, prepared, rule.clusters)
+    share = tuning(found.covariance[:2, :2])
+    # What is known without a label lends no degrees of freedom.
+    if rule.clusters is None:
+        found = replace(found, pulls=found.pulls[~known[prepared.rows]])
+    means = _Means(found, draw, rule, sample, ends)
+    contrast = np.zeros(len(found.means))
+    contrast[:2] = 1 - share, share
+    estimate = replace(
+        means.estimate(contrast, contrast=draw.others is not None),
+        method="aipw",
+        ess=means.ess,
+        labelled_only=_alone(outcome[draw.labelled], means.limits(contrast=draw.others is not None), rule),
+    )
+    return CandidateEstimate(estimate, share, means.bounds(contrast), sample.borrowed)
+
+
+def _sample(
+    draw: CandidateDraw, strata: np.typing.NDArray[np.int64]
+) -> tuple[LabelSample, np.typing.NDArray[np.bool_]]:
+    """Return the sample, and the prompts whose outcome is known without a label: a stratum of their own."""
+    known = draw.all_tied if draw.others is not None else np.zeros(len(draw.sizes), dtype=bool)
+    return LabelSample.realised(draw.labelled | known, np.where(known, -1, strata)), known
+
+
+def _pick_ends(draw: CandidateDraw, labels: Floats, rule: IntervalRule) -> _Ends:
+    low, high = rule.label_range
+    if not np.isfinite([low, high]).all():
+        return {}
+    picked, share = draw.measured(labels), draw.tied / draw.sizes
+    return {
+        "value_random": (share * picked + (1 - share) * low, share * picked + (1 - share) * high),
+        "value_oracle": (picked, None),
+        "gain": ((1 - share) * (picked - high), (1 - share) * (picked - low)),
+    }
+
+
+def _pair_ends(draw: CandidateDraw, labels: Floats, rule: IntervalRule) -> _Ends:
+    low, high = rule.label_range
+    best, mean = known_of_pairs(draw, labels)
+    tied, whole = draw.all_tied, draw.sizes == 2
+    least = np.where(tied, 0.0, best - mean)
+    if not np.isfinite([low, high]).all():
+        return {"recovery": (least, None)}
+    most = np.where(tied, (high - low) * (1 - 1 / draw.sizes), np.where(whole, best, high) - mean)
+    picked = np.where(draw.labelled, labels[draw.picks], 0.0)
+    return {
+        "value_random": (np.where(tied, low, mean), np.where(tied, high, mean)),
+        "value_judge": (np.where(tied, low, picked), np.where(tied, high, picked)),
+        "value_oracle": (np.where(tied, low, best), np.where(tied | ~whole, high, best)),
+        "recovery": (least, most),
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Means:
+    """Means of what the prompts measure: by labels alone, by the model, and the ends of bounds."""
+
+    found: Influence
+    draw: CandidateDraw
+    rule: IntervalRule
+    sample: LabelSample
+    ends: _Ends
+
+    @property
+    def weights(self) -> Floats:
+        """1 / pi of the prompts with labels."""
+        weights: Floats = self.sample.weights[self.draw.labelled]
+        return weights
+
+    @property
+    def ess(self) -> float:
+        """Effective number of prompts with labels."""
+        weights = self.weights
+        return float(weights.sum() ** 2 / np.sum(weights**2))
+
+    def limits(self, *, contrast: bool) -> tuple[float, float]:
+        low, high = self.rule.label_range
+        return (low - high, high - low) if contrast else (low, high)
+
+    def estimate(self, toward: Floats, *, contrast: bool) -> Estimate:
+        """Estimate a combination of the means."""
+        limits, n = self.limits(contrast=contrast), int(self.draw.labelled.sum())
+        law = student(self.found, toward, limits)
+        vary = np.abs(self.found.pulls @ toward).max() > 1e-12 * max(1.0, abs(law.estimate)) / len(self.draw.sizes)
+        value = float(np.clip(law.estimate, *limits))
+        made = from_jackknife(
+            value,
+            Scatter(law.se if vary else 0.0, law.df),
+            n,
+            limits,
+            self.rule.confidence,
+            exact=lambda: self._exact(value, limits),
+            law=replace(law, estimate=value),
+        )
+        return where_labels_carry(made, self.ess)
+
+    def _exact(self, value: float, limits: tuple[float, float]) -> Exact:
+        """Return the bound where all labelled prompts are alike.
+
+        With unequal weights they say as much as the sum of the weights over the largest, in equal ones; prompts
+        whose outcome is known without a label cannot differ.
+        """
+        weights = self.weights
+        reach = float(weights.sum()) / len(self.draw.sizes) * (limits[1] - limits[0])
+        low, high = max(limits[0], value - reach), min(limits[1], value + reach)
+        return Exact(value, max(int(weights.sum() / weights.max() + 1e-9), 1), (low, high))
+
+    def bounds(self, gain: Floats) -> dict[str, tuple[float, float]]:
+        """Return the bounds that can be stated."""
+        at, out = 2, {}
+        for name, pair in self.ends.items():
+            unit = np.eye(len(self.found.means))
+            rows = [unit[at + k] for k in range(sum(end is not None for end in pair))]
+            at += len(rows)
+            found = self._recovery(gain, rows) if name == "recovery" else self._value(name, rows)
+            if found is not None:
+                out[name] = found
+        out["recovery"] = self._within_worst_case(out.get("recovery"))
+        return out
+
+    def _within_worst_case(self, found: tuple[float, float] | None) -> tuple[float, float]:
+        """Cut a bound of recovery at what holds for any labels whatever."""
+        pools = Unlabelled(self.draw.sizes.astype(float), self.draw.tied)
+        low, high = recovery_bounds(0.0, 0.0, pools, (0.0, 1.0))
+        return (low, high) if found is None else (max(low, found[0]), min(high, found[1]))
+
+    def _value(self, name: str, rows: Sequence[Floats]) -> tuple[float, float] | None:
+        low, *rest = (self.estimate(row, contrast=name == "gain") for row in rows)
+        high = rest[0].high if rest else self.rule.label_range[1]
+        return None if low.low is None or high is None else (low.low, high)
+
+    def _recovery(self, gain: Floats, rows: Sequence[Floats]) -> tuple[float, float] | None:
+        found = [(0.0, 0.0)] if len(rows) == 1 else []
+        for row in rows:
+            if self.found.means @ row <= 0 or not labels_carry(self.ess):
+                return None
+            law, se = fieller(self.found, gain, row, (-np.inf, 1.0))
+            ends = law.at(self.rule.confidence)
+            if ends is None or se == 0:
+                return None
+            found.append(ends)
+        return min(low for low, _ in found), max(high for _, high in found)
+
+
+def _alone(values: Floats, limits: tuple[float, float], rule: IntervalRule) -> Estimate:
+    """Estimate the mean over the labelled prompts, as if they were all."""
+    n, value = len(values), float(values.mean())
+    scatter = Scatter(np.nan, np.nan)
+    if n > 1:
+        scatter = Scatter(float(values.std(ddof=1) / np.sqrt(n)), kurtosis_df(values))
+    found = from_jackknife(value, scatter, n, limits, rule.confidence, exact=lambda: Exact(value, n, limits))
+    return found.with_method("labelled_only")
+
 
 _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bonwise.auditing.bounds import cell_bounds
-from bonwise.auditing.candidate_estimate import candidate_estimate
 from bonwise.auditing.cell_table import CellTable
-from bonwise.auditing.drawn_candidates import DrawnCandidates, DrawnPools, drawn_candidates, drawn_pools
+from bonwise.auditing.drawn_candidates import (
+    DrawnCandidates,
+    DrawnPools,
+    candidate_estimate,
+    drawn_candidates,
+    drawn_pools,
+)
 from bonwise.auditing.gates import Labelled
-from bonwise.auditing.judge_metrics import judge_only
-from bonwise.auditing.judge_record import JudgeAudit, judge_record
+from bonwise.auditing.judge_record import JudgeAudit, judge_only, judge_record
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import Sampling
 from bonwise.auditing.settings import Settings, label_range
@@ -21,7 +25,7 @@ from bonwise.auditing.verdict import candidate_validity
 from bonwise.auditing.whole_and_pair import whole_and_pair_estimates
 from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
 from bonwise.stats.sums import Floats
 from bonwise.table.cell_scores import further_scores

@@ -11,7 +11,7 @@ from bonwise.auditing.suspected import Suspected
 from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.no_gain import Z_NEEDED
 
 __all__ = ["Gate", "Labelled", "check_gate", "more_prompts", "open_gate"]

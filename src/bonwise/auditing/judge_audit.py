@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from bonwise.auditing.candidate_attributes import tells_of_candidates
-from bonwise.auditing.judge_metrics import (
+from bonwise.auditing.judge_record import (
+    JudgeAudit,
     JudgeMetrics,
     judge_only,
+    judge_record,
     panel_influences,
     panel_level_bias,
     with_no_gain_tests,
 )
-from bonwise.auditing.judge_record import JudgeAudit, judge_record
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
 from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES
@@ -25,7 +26,7 @@ from bonwise.auditing.verdict import judge_validity, pick_validity
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
-from bonwise.stats.estimate import Estimate, under_method
+from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table.cell_scores import further_scores

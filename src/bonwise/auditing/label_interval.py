@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.laws import Fieller, Student
 from bonwise.stats.partial.label_sample import ScaledSample
 from bonwise.stats.sums import Floats

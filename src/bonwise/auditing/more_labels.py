@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.jackknife import FEWEST_DF
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, Percentile, RecoveryNearOne, Student
 from bonwise.stats.pilot_effect import Shift, small_sample_units, standardised

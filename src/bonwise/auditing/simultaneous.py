@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from bonwise.auditing.result import ChoiceConfidences
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimand import Estimand
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, one_estimate, without_wild
 from bonwise.stats.jackknife import Jackknife, Scatter, paired_jackknives
 from bonwise.stats.sums import Floats, Sums

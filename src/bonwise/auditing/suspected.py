@@ -10,7 +10,7 @@ from bonwise.metric_groups import unit_of
 from bonwise.printable import quoted, shell_word
 from bonwise.report.numbers import counted, number, with_interval
 from bonwise.results import given
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.table.panel import EasyCandidate
 
 __all__ = ["FEWEST_POOLS", "Suspected", "few_pools", "missing_labels", "of_easy_candidate"]

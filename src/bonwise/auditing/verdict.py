@@ -11,7 +11,7 @@ from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, T
 from bonwise.auditing.suspected import Suspected
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, estimate, interval, setting
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 
 __all__ = [
     "ORACLE",

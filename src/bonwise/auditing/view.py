@@ -10,10 +10,10 @@ from typing import Literal
 
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.auditing.result_exhibits import Exhibits
-from bonwise.auditing.view_choice import best_of
 from bonwise.auditing.view_exhibits import drawn, what_would_change, worst_prompts
 from bonwise.auditing.view_judges import (
     MOST_DRAWN,
+    best_of,
     by_recovery,
     dropped_prompts,
     metrics,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bonwise.auditing.figures import judges_figures
-from bonwise.auditing.result import Audit, AuditSettings, JudgeFound, JudgesCompared
-from bonwise.auditing.view_choice import best_of, differences_from_best, has_intervals, held_together
+from bonwise.auditing.figures import differences_figure, judges_figures
+from bonwise.auditing.result import CHOSEN_BY, Audit, AuditSettings, ChoiceRecord, JudgeFound, JudgesCompared
 from bonwise.auditing.view_labels import dropped_of
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import Metric, MetricGroup, groups_of, unit_of
@@ -16,6 +15,7 @@ from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.figures.forest import Row as ForestRow
 from bonwise.report.figures.names import pair as two_judges
 from bonwise.report.numbers import (
+    Ends,
     all_named,
     count,
     counted,
@@ -28,19 +28,116 @@ from bonwise.report.numbers import (
     named,
     setting,
     unit_of_difference,
+    with_interval,
 )
 
 __all__ = [
     "ALONE",
     "MOST_DRAWN",
+    "best_of",
     "by_recovery",
+    "differences_from_best",
     "dropped_prompts",
     "first_figures",
+    "has_intervals",
+    "held_together",
     "metrics",
     "not_audited",
     "side_by_side",
     "summary",
 ]
+
+
+_MOST_NAMES = 5
+_ROWS_SHOWN = 15
+
+
+def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: str | None = None) -> Iterator[Said]:
+    """Yield who is the best by recovery, or by gain without it, and by gain where that is someone else.
+
+    Parameters
+    ----------
+    choices : mapping of str to ChoiceRecord or None
+        By metric.
+    those : str
+        What was compared, as a noun: "judges".
+    reference : str, optional
+        What stands in for the oracle.
+    """
+    found = [(metric, choices[metric]) for metric in CHOSEN_BY if choices is not None and metric in choices]
+    for at, (metric, one) in enumerate(found):
+        if at == 0 or not {*one.best} & {*found[0][1].best}:
+            yield Said("finding", named(_chosen(one, metric, those), reference))
+            if len(one.simultaneous) > 2 and any(apart.interval for apart in one.differences.values()):
+                yield Said("finding", _not_worse(one))
+
+
+def _chosen(one: ChoiceRecord, metric: str, those: str) -> str:
+    unit = unit_of(metric)
+    names = " and ".join(printable(name, longest=60) for name in one.best[:_MOST_NAMES])
+    many = count(len(one.simultaneous))
+    who = f"Best of {many} {those} by {metric}: {names}"
+    if len(one.best) > 1:
+        who += f" ({count(len(one.best))} have the same estimate)"
+    if one.after is None:
+        why = f": {printable(one.reason, longest=200)}" if one.reason else ""
+        figure = with_interval(Ends(one.estimate, *one.before), unit) if one.before else estimate(_alone(one), unit)
+        return f"{who}, {figure} before the choice; no interval holds after it{why}."
+    after = Ends(one.estimate, *one.after)
+    before = "" if one.before is None else f" ({interval(Ends(one.estimate, *one.before), unit)} before it)"
+    return f"{who}, {with_interval(after, unit)} after the choice{before}."
+
+
+def _alone(one: ChoiceRecord) -> Ends:
+    return Ends(one.estimate, None, None)
+
+
+def _not_worse(one: ChoiceRecord) -> str:
+    """Say which of the others are not shown to be worse than the best."""
+    others = one.differences
+    alike = [name for name, found in others.items() if found.interval is None or found.interval[0] <= 0]
+    if not alike:
+        return f"Each of the {count(len(others))} others is shown to be worse, all differences taken together."
+    names = ", ".join(printable(name, longest=40) for name in alike[:_MOST_NAMES])
+    more = ", ..." if len(alike) > _MOST_NAMES else ""
+    verb = "is" if len(alike) == 1 else "are"
+    return f"{count(len(alike))} of the {count(len(others))} others {verb} not shown to be worse: {names}{more}."
+
+
+def has_intervals(choices: Mapping[str, ChoiceRecord] | None, metric: str) -> bool:
+    """Tell whether there are intervals of a metric that hold together."""
+    return choices is not None and metric in choices and any(choices[metric].simultaneous.values())
+
+
+def held_together(choices: Mapping[str, ChoiceRecord] | None, metric: str, name: str) -> str:
+    """Write the interval of one that holds together with those of all others; a dash where there is none."""
+    one = None if choices is None else choices.get(metric)
+    ends = None if one is None else one.simultaneous.get(name)
+    return interval(None if ends is None else Ends(sum(ends) / 2, *ends), unit_of(metric))
+
+
+def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterator[Part]:
+    """Yield the differences between the best and each of several others, with intervals that hold together."""
+    for metric, one in (choices or {}).items():
+        if len(one.differences) < 2 or not has_intervals(choices, metric) or metric != CHOSEN_BY[0]:
+            continue
+        unit = unit_of_difference(unit_of(metric))
+        rows = []
+        for name, found in one.differences.items():
+            ends = Ends(found.estimate, *(found.interval or (None, None)))
+            rows.append(Row((printable(name), estimate(ends, unit, sign=True), interval(ends, unit, sign=True))))
+        best = printable(one.best[0], longest=60)
+        columns = (Column("judge", "name"), Column(f"{metric} below the best"), Column("simultaneous interval"))
+        told = Said(
+            "finding",
+            f"{best} minus each other judge, on the prompts that both scored completely. The intervals hold "
+            "together, although the best was chosen for its estimate.",
+        )
+        table = Table(columns, rows, at_a_glance=_ROWS_SHOWN)
+        folded = Part("", [table], "detail", folded=f"A table of the {counted(len(rows), 'difference')}")
+        blocks: list[Block] = [told, *differences_figure(metric, one, best), folded]
+        yield Part("Differences from the best", blocks, "detail", anchor="differences-from-best")
+
 
 MOST_DRAWN = 6
 """Judges that have drawings of their own: a drawing takes a third of a second."""

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimand import Estimand
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, minus, one_estimate, without_wild
 from bonwise.stats.jackknife import Scatter, jackknife, kurtosis_df, moments_df
 from bonwise.stats.laws import Exact, Fieller

@@ -30,7 +30,7 @@ from bonwise.report.numbers import counted, percent, setting, with_interval
 from bonwise.results import given
 from bonwise.routing.result import RouteSettings
 from bonwise.stats.clusters import cluster_codes
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.pilot_effect import Shift
 from bonwise.stats.routing import RoutedRecovery
 from bonwise.stats.sums import Sums, prompt_sums

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.clusters import FEWEST, cluster_sums
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import IntervalRule, from_jackknife
 from bonwise.stats.jackknife import Scatter, kurtosis_df
 from bonwise.stats.laws import Fieller, RecoveryNearOne, Student

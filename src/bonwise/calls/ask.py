@@ -1,20 +1,238 @@
-"""A question to a model in no provider's terms, the occasion on which it is asked, and what came of it."""
+"""One LLM call as data: what is asked, what is sent, and what came back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-from bonwise.calls.bill import Bill
+from bonwise.calls.bill import Bill, PartialUsage, Usage
 from bonwise.errors import UsageError
 from bonwise.table.verdicts import Unscored
 
-if TYPE_CHECKING:
-    from bonwise.calls.reply import Choice
+__all__ = [
+    "OCCASION",
+    "Answer",
+    "Answers",
+    "Ask",
+    "AttemptError",
+    "CallOutcome",
+    "Choice",
+    "Finish",
+    "Kind",
+    "Model",
+    "Occasion",
+    "Outcome",
+    "Problem",
+    "Reply",
+    "Request",
+    "TokenLogprobs",
+    "encoded",
+    "model_from_spec",
+]
 
-__all__ = ["OCCASION", "Answer", "Answers", "Ask", "Model", "Occasion", "model_from_spec"]
+
+KEY_VERSION = 1
+
+# Made once: `json.dumps` would make one at each call.
+_JSON = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+_ASCII_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
+
+def encoded(value: object) -> bytes:
+    r"""Return JSON in UTF-8. Lone surrogates, which no UTF-8 text can hold, are written as JSON escapes.
+
+    Examples
+    --------
+    >>> encoded({"text": "\u00e9"}).decode()
+    '{"text":"é"}'
+    >>> encoded("half \ud83d")
+    b'"half \\ud83d"'
+    """
+    try:
+        return _JSON.encode(value).encode()
+    except UnicodeEncodeError:
+        return _ASCII_JSON.encode(value).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as it will be sent, apart from its secrets."""
+
+    provider: str
+    base_url: str
+    """Scheme, host, port and path; no user, password or query."""
+    api_version: str
+    """Of the service: what the provider's version header says, and whatever else of query and headers, apart from
+    secrets, may change an answer. Empty where there is none of that.
+    """
+    endpoint: str
+    """Path below the base, such as ``/chat/completions``."""
+    body: Mapping[str, Any]
+    """The JSON body."""
+    model: str
+    """As in the body."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What of the body shapes the sampling: temperature, schema, logprobs and so on, as sent."""
+    not_in_key: frozenset[str] = frozenset()
+    """Fields of the body that do not change what an answer says. Everything else enters the key: a field that is
+    forgotten here costs a call, one that is forgotten in a list of what counts would serve wrong answers.
+    """
+    content: bytes = field(init=False, repr=False, compare=False)
+    """The body in the bytes that are sent, hashed and kept."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", encoded(self.body))
+
+    def canonical(self) -> bytes:
+        """Return the bytes that are hashed: where the request goes, and the body without `not_in_key`.
+
+        The order of its fields is the one that is sent: models fill a schema in the order of its properties.
+        """
+        kept = self.content
+        if not self.not_in_key.isdisjoint(self.body):
+            kept = encoded({name: value for name, value in self.body.items() if name not in self.not_in_key})
+        return encoded([KEY_VERSION, self.provider, self.base_url, self.api_version, self.endpoint]) + kept
+
+    def keys(self, samples: Iterable[int], reask: int = 0) -> tuple[bytes, ...]:
+        """Return one key a sample: SHA-256 of the canonical request, the sample index and the reask number.
+
+        Examples
+        --------
+        >>> ask = Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
+        >>> first, second = ask.keys([0, 1])
+        >>> len(first), first == second
+        (32, False)
+        """
+        stem = hashlib.sha256(self.canonical())
+        return tuple(_finish(stem, f"\0{sample}\0{reask}") for sample in samples)
+
+
+def _finish(stem: hashlib._Hash, ending: str) -> bytes:
+    whole = stem.copy()
+    whole.update(ending.encode())
+    return whole.digest()
+
+
+Finish = Literal["stop", "length", "refusal", "filter", "other"]
+"""Why an answer ended: by itself, by `max_tokens` or the context, by refusing, by a content filter, or otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprobs:
+    """One token of an answer with its most likely alternatives (itself among them, where reported)."""
+
+    token: str
+    alternatives: Mapping[str, float]
+    """Token to natural log of its probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer of a reply."""
+
+    text: str
+    """What the model said, reasoning channels left out."""
+    finish: Finish = "stop"
+    detail: str = ""
+    """The server's own word for `finish`, and its reason for a refusal."""
+    logprobs: tuple[TokenLogprobs, ...] | None = None
+    """None where the server sent none, whether or not they were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A complete answer of a server."""
+
+    choices: tuple[Choice, ...]
+    """At least one."""
+    usage: Usage | None
+    """Of the whole call; None where the server did not count all of it."""
+    model: str = ""
+    """The snapshot that answered, as the server names it."""
+    fingerprint: str = ""
+    """The server's configuration, where it says."""
+    partial_usage: PartialUsage | None = None
+    """What the server counted, where that is only a part of the call."""
+
+    @property
+    def told(self) -> Usage | None:
+        """What the server counted, all of the call or a part of it."""
+        return self.usage if self.partial_usage is None else self.partial_usage.told
+
+
+Outcome = Choice | Unscored
+"""An answer to be read; or why there is none: the server refused the request for good, or it is owed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """The outcomes of one call by key, and what they cost."""
+
+    outcomes: Mapping[bytes, Outcome]
+    """A key is absent where the server sent fewer answers than were asked for, or where `busy`."""
+    bill: Bill = field(default_factory=Bill)
+    asked: int = 0
+    """Answers that the request asked for."""
+    busy: bool = False
+    """Whether another process was asking for some of the keys at that moment."""
+
+    @property
+    def tokens_each(self) -> float:
+        """Tokens of one of its answers, input and output; 0 where the server counted none."""
+        answers = sum(not isinstance(one, Unscored) for one in self.outcomes.values())
+        return (self.bill.input_tokens + self.bill.output_tokens) / answers if answers else 0.0
+
+
+Kind = Literal[
+    "throttled", "overloaded", "broken", "timeout", "unsupported", "rejected", "oversized", "denied", "quota"
+]
+"""
+throttled    429: asked again, when the server says where it does
+overloaded   408, 409, 5xx, 529: asked again
+broken       no connection, or a body that was cut or is not JSON: asked again
+timeout      no answer in time: asked again
+unsupported  a parameter the model does not take: asked again without it
+rejected     400, 422 in the service's own words, 413: this request will never be answered; final
+oversized    an answer beyond the size that is read: paid perhaps, and as long when made again; final
+denied       401, 403, 404, or a refusal that is no word of the service: someone has to mend key, model or address
+quota        the account is exhausted: no request will be answered until someone pays
+"""
+
+TRANSIENT: frozenset[str] = frozenset({"throttled", "overloaded", "broken", "timeout"})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a call brought no answer."""
+
+    kind: Kind
+    message: str
+    """One line, without any secret."""
+    status: int | None = None
+    """Of HTTP, None where there was no response."""
+    parameter: str = ""
+    """The parameter that is not supported."""
+    retry_after: float | None = None
+    """Seconds that the server asks to wait."""
+    sent: bool = False
+    """Whether the server may have done the work, and may bill it, although no answer arrived."""
+
+    @property
+    def transient(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.kind in TRANSIENT
+
+
+class AttemptError(Exception):
+    """One attempt brought no answer; stays inside the engine."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.message)
 
 
 @dataclass(frozen=True, slots=True)

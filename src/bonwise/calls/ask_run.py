@@ -12,23 +12,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bonwise.calls.ask import OCCASION, Answer, Answers
+from bonwise.calls.ask import OCCASION, Answer, Answers, CallOutcome, Outcome, Problem
 from bonwise.calls.attempts import CallAttempts, CallSize, Terms, UnsupportedError, refused_for_good
 from bonwise.calls.bill import Bill
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
-from bonwise.calls.reply import CallOutcome, Outcome, Problem
 from bonwise.calls.tokens import input_tokens
 from bonwise.errors import UsageError
 from bonwise.table.verdicts import Unscored, kept
 
 if TYPE_CHECKING:
-    from bonwise.calls.ask import Ask
+    from bonwise.calls.ask import Ask, Choice, Request
     from bonwise.calls.endpoint import Endpoint
     from bonwise.calls.ledger.records import Stored
     from bonwise.calls.providers.protocol import Capabilities
-    from bonwise.calls.reply import Choice
-    from bonwise.calls.request import Request
 
 __all__ = ["AskRun", "CallsUnderWay", "ignored", "left_out", "refuse_impossible"]
 
@@ -41,8 +38,8 @@ def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
     Examples
     --------
     >>> from bonwise.calls.ask import Ask, Model
-    >>> from bonwise.calls.reply import Choice
-    >>> from bonwise.calls.request import Request
+    >>> from bonwise.calls.ask import Choice
+    >>> from bonwise.calls.ask import Request
     >>> ask = Ask(Model("openai", "m"), "", "Why?", read=str, schema={"type": "object", "required": ["score"]})
     >>> request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
     >>> list(ignored(ask, request, Choice('{"score": 7}')))

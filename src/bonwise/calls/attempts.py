@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bonwise.calls.ask import OCCASION
+from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply
 from bonwise.calls.bill import Bill
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.rate_limits import PATIENCE, RateLimits
-from bonwise.calls.reply import AttemptError, CallOutcome, Outcome, Problem, Reply
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
 from bonwise.calls.tokens import reckoned
@@ -30,10 +29,10 @@ from bonwise.tracing import UNTRACED, Untraced, logger, span
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bonwise.calls.ask import Request
     from bonwise.calls.bill import CallTotals, PartialUsage
     from bonwise.calls.endpoint import Endpoint
     from bonwise.calls.ledger.ledger import LedgerProtocol
-    from bonwise.calls.request import Request
     from bonwise.calls.spending import Reservation, Spending
 
 __all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span"]

@@ -6,19 +6,18 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bonwise.calls.ask import AttemptError, Problem
 from bonwise.calls.providers.protocol import USUAL_TIMEOUT
 from bonwise.calls.providers.supplied import client_of
-from bonwise.calls.reply import AttemptError, Problem
 from bonwise.calls.retry import Latencies, RetryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bonwise.calls.ask import Model
+    from bonwise.calls.ask import Model, Request
     from bonwise.calls.limiter import Limiter
     from bonwise.calls.prices import Price
     from bonwise.calls.providers.protocol import Client, Connection, Provider, Response
-    from bonwise.calls.request import Request
 
 __all__ = ["ClientInUse", "Endpoint"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from bonwise.calls.ask import AttemptError
 from bonwise.calls.ask_run import AskRun, CallsUnderWay
 from bonwise.calls.attempts import Terms
 from bonwise.calls.bill import CallTotals
@@ -18,15 +19,13 @@ from bonwise.calls.limiter import EndpointLimiter, Limiter
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection, provider
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
-from bonwise.calls.reply import AttemptError
 from bonwise.calls.settings import CallSettings
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
 from bonwise.flags import completed, shows
 
 if TYPE_CHECKING:
-    from bonwise.calls.ask import Answers, Ask, Model
-    from bonwise.calls.request import Request
+    from bonwise.calls.ask import Answers, Ask, Model, Request
 
 __all__ = ["GRACE", "MOST_CLIENTS", "Engine"]
 

@@ -9,9 +9,9 @@ import math
 import random
 from typing import Protocol
 
+from bonwise.calls.ask import Problem
 from bonwise.calls.pace import LATEST, Bucket, ConcurrencyWindow, OverloadSigns
 from bonwise.calls.rate_limits import PATIENCE, RateLimits
-from bonwise.calls.reply import Problem
 from bonwise.errors import UsageError
 
 __all__ = ["DeadlineError", "EndpointLimiter", "Lease", "Limiter"]

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from bonwise.calls.ask import AttemptError
 from bonwise.calls.rate_limits import PATIENCE
-from bonwise.calls.reply import AttemptError
 
 __all__ = ["ATTEMPTS", "Latencies", "RetryBudget", "until_answered"]
 

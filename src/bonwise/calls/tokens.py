@@ -8,10 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from bonwise.calls.ask import Ask
+from bonwise.calls.ask import Ask, Choice, Request
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.reply import Choice
-from bonwise.calls.request import Request
 
 __all__ = [
     "ask_text",

@@ -98,7 +98,7 @@ def _draw_of_pools(
     pools: Path, sheet: Path, labels: int | None, seed: int, reading: Reading[PoolKeywords], output: JsonOutput
 ) -> int:
     """Write a sheet of pools that have no scores yet."""
-    from bonwise.labels.pool_sheet import sheet_of_pools
+    from bonwise.labels.blind_sheet import sheet_of_pools
 
     said = reading.keywords()
     scale = said.get("label_scale")

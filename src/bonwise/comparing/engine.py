@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bonwise.auditing.comparison import Compared, choices, differing_by_nothing, pick_alike, turned
-from bonwise.auditing.judge_metrics import panel_influences
+from bonwise.auditing.judge_record import panel_influences
 from bonwise.auditing.labelling import label_state
 from bonwise.auditing.logged_picks import logged_panels, logged_table, picks_made, read_picks
 from bonwise.auditing.result import ChoiceRecord
@@ -21,7 +21,7 @@ from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.catalog import OF_PICKS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
-from bonwise.stats.estimate import Estimate, under_method
+from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.table.facts import DroppedPrompt, labels_left_out, unused_labels

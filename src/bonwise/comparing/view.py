@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from bonwise.auditing.view_choice import best_of
+from bonwise.auditing.view_judges import best_of
 from bonwise.comparing.result import PickComparison, PicksSide
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of

@@ -21,7 +21,7 @@ from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.table.checks import check_confidence
 from bonwise.table.facts import labels_left_out
 from bonwise.table.opening import open_table, refuse_clusters

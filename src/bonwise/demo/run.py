@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bonwise.auditing.front import audit
 from bonwise.auditing.page import write_page
@@ -14,7 +17,6 @@ from bonwise.auditing.per_prompt import ROW_HEADER
 from bonwise.auditing.result import Audit
 from bonwise.demo.policies import Policy, json_lines, pick_lines, run_policies
 from bonwise.demo.tasks import Task, label, load_tasks
-from bonwise.demo.two_judges import TwoJudges, two_judges
 from bonwise.errors import UsageError
 from bonwise.extras import PAGES, TABLES, Feature
 from bonwise.judges.local import NAMES, from_name
@@ -28,8 +30,97 @@ from bonwise.table.writing import SHEET, csv_frame, csv_text, refuse_foreign, wr
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
-__all__ = ["Demo", "run_demo"]
+
+__all__ = ["BETWEEN_SHARE", "GLOBAL_R", "Demo", "TwoJudges", "run_demo", "two_judges"]
+
+
+BETWEEN_SHARE = 0.7
+"""Share of the variance that lies between prompts, for both judges and the oracle."""
+
+GLOBAL_R = 0.63
+"""The correlation with the oracle over all rows, for both judges, in the population."""
+
+_FLAT = {"prompt_r": GLOBAL_R / BETWEEN_SHARE, "deviation_r": 0.0}
+_SHARP = {"prompt_r": (GLOBAL_R - (1 - BETWEEN_SHARE) * 0.6) / BETWEEN_SHARE, "deviation_r": 0.6}
+
+
+@dataclass(frozen=True, eq=False)
+class TwoJudges:
+    """Scores of two judges and of the oracle, one row per prompt and one column per candidate."""
+
+    flat: NDArray[np.float64] = field(repr=False)
+    """A judge that knows which prompts went well and nothing about which candidate did."""
+    sharp: NDArray[np.float64] = field(repr=False)
+    """A judge that tells the candidates of a prompt apart."""
+    oracle: NDArray[np.float64] = field(repr=False)
+    """The quality both are compared with."""
+    seed: int
+    """The seed they were drawn with."""
+
+
+def two_judges(prompts: int = 5000, candidates: int = 4, seed: int = 0) -> TwoJudges:
+    """Draw two judges of equal global correlation, of recovery 0 and about 0.6.
+
+    Parameters
+    ----------
+    prompts : int
+        How many prompts to draw.
+    candidates : int
+        How many candidates each prompt has, at least 2.
+    seed : int
+        Fixes the draw.
+
+    Returns
+    -------
+    TwoJudges
+        The scores and the oracle, as read-only arrays.
+
+    Raises
+    ------
+    UsageError
+        If there would be no prompt, or nothing to choose from.
+
+    Examples
+    --------
+    >>> drawn = two_judges(prompts=3, candidates=2)
+    >>> drawn.flat.shape
+    (3, 2)
+    """
+    if prompts < 1 or candidates < 2:
+        raise UsageError(
+            f"cannot draw {prompts} prompts of {candidates} candidates",
+            hint="give at least 1 prompt and 2 candidates",
+        )
+    generator = np.random.default_rng(seed)
+    effects = generator.standard_normal((prompts, 1))
+    deviations = generator.standard_normal((prompts, candidates))
+    scores = [_echo(effects, deviations, generator, **strength) for strength in (_FLAT, _SHARP)]
+    flat, sharp, oracle = (_frozen(*parts) for parts in (*scores, (effects, deviations)))
+    return TwoJudges(flat=flat, sharp=sharp, oracle=oracle, seed=seed)
+
+
+def _echo(
+    effects: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    generator: np.random.Generator,
+    *,
+    prompt_r: float,
+    deviation_r: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw parts that correlate with the oracle's by the given amounts."""
+    return (
+        prompt_r * effects + math.sqrt(1 - prompt_r**2) * generator.standard_normal(effects.shape),
+        deviation_r * deviations + math.sqrt(1 - deviation_r**2) * generator.standard_normal(deviations.shape),
+    )
+
+
+def _frozen(effects: NDArray[np.float64], deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+    scores = math.sqrt(BETWEEN_SHARE) * effects + math.sqrt(1 - BETWEEN_SHARE) * deviations
+    scores.setflags(write=False)
+    return scores
+
 
 _WRITTEN = ("scores.csv", "per_prompt.csv", "audit.json", "audit.html")
 _PICK_HEADER = ("prompt_id", "best", "index", "text", "ids", "scores")

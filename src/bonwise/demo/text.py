@@ -12,7 +12,7 @@ from bonwise.demo.policies import Policy
 from bonwise.demo.run import Demo
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable, shell_path
-from bonwise.report.fitted import FittedTable, command
+from bonwise.report.terminal import FittedTable, command
 
 __all__ = ["demo_in_short", "demo_parts"]
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import combinations
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from bonwise.auditing.labelling import StatedDraw, label_state, stated_draw
 from bonwise.auditing.suspected import FEWEST_POOLS, few_pools
-from bonwise.doctoring.column_facts import column_facts
-from bonwise.doctoring.near_duplicates import near_duplicates
 from bonwise.doctoring.result import (
     AnnotatorCounts,
     ColumnFacts,
@@ -21,23 +26,192 @@ from bonwise.doctoring.result import (
     LabelCoverage,
     TableCounts,
 )
-from bonwise.errors import InputError
+from bonwise.errors import InputError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
 from bonwise.report.numbers import number
 from bonwise.results import given
-from bonwise.stats.recovery import recovery
+from bonwise.stats.catalog import recovery
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.table.annotators import AnnotatorLabels
-from bonwise.table.columns import LabelColumns, resolve_columns
+from bonwise.table.cells import draw_columns
+from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
+from bonwise.table.label_words import label_words
+from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers
 from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores
 from bonwise.table.panel import MAY_LACK, USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut, easy_of_panel, lay_out
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import ROLES
+from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.sources import open_source, with_columns
 
-__all__ = ["Suspicion", "columns_of", "looked_over", "suspicions"]
+__all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions"]
+
+
+SHARED = 0.8
+"""Part of the words of two prompts together that both must have."""
+
+_FEWEST_WORDS = 4
+_TEMPLATE = 0.2
+_FEWEST_PROMPTS = 50
+"""Prompts from which on words that `_TEMPLATE` of them have count as those of a template."""
+
+_MOST_COMPARED = 200
+"""Prompts with one rare word in common that are compared with each other."""
+
+_LONGEST = 20_000
+"""Characters of a prompt that are looked at."""
+
+_WORD = re.compile(r"\w+")
+
+
+def near_duplicates(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
+    """Return groups of prompts whose texts are nearly the same, by id, largest group first.
+
+    Two prompts belong together where, letter case and punctuation aside, their texts are the same, or where they have
+    four words or more and share 80 % of their different words (Jaccard similarity). Words that a fifth of the
+    prompts have are those of a template and do not count, unless a prompt has no others.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Nothing is found without a column ``prompt``.
+    """
+    if table.words is None or "prompt" not in table.words.columns:
+        return ()
+    codes = table.frame["prompt_id"].cat.codes.to_numpy()
+    _, first = np.unique(codes, return_index=True)
+    rows = table.words["prompt"].reindex(table.frame.index[first])
+    texts = {str(table.prompts[code]): value for code, value in enumerate(rows.tolist()) if isinstance(value, str)}
+    return _grouped(list(texts), [tuple(_WORD.findall(text[:_LONGEST].casefold())) for text in texts.values()])
+
+
+def _grouped(ids: Sequence[str], texts: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    by_text: dict[tuple[str, ...], int] = {}
+    of_text = [by_text.setdefault(words, len(by_text)) for words in texts]
+    pairs = list(_alike([frozenset(words) for words in by_text]))
+    joined = sparse.coo_array(
+        (np.ones(len(pairs)), tuple(np.array(pairs, dtype=np.int64).reshape(-1, 2).T)), shape=(len(by_text),) * 2
+    )
+    _, group = csgraph.connected_components(joined, directed=False)
+    members: defaultdict[int, list[str]] = defaultdict(list)
+    for name, text, words in zip(ids, of_text, texts, strict=True):
+        if words:
+            members[int(group[text])].append(name)
+    found = [tuple(names) for names in members.values() if len(names) > 1]
+    return tuple(sorted(found, key=lambda names: -len(names)))
+
+
+def _alike(texts: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of different texts that share enough words.
+
+    Two sets that share the part s of their words have one in common among the first ``n - ceil(s n) + 1`` of each,
+    whatever the order; in that of rarity few others share it.
+    """
+    times = Counter(word for words in texts for word in words)
+    own = [_without_template(words, times, len(texts)) for words in texts]
+    held: defaultdict[str, list[int]] = defaultdict(list)
+    known: dict[frozenset[str], int] = {}
+    for at, words in enumerate(own):
+        if len(words) < _FEWEST_WORDS:
+            continue
+        if (first := known.setdefault(words, at)) != at:
+            yield first, at
+        else:
+            rarest = sorted(words, key=lambda word: (times[word], word))
+            for word in rarest[: len(words) - ceil(SHARED * len(words)) + 1]:
+                held[word].append(at)
+    for together in held.values():
+        for one, other in combinations(together[:_MOST_COMPARED], 2):
+            both = len(own[one] & own[other])
+            if both >= SHARED * (len(own[one]) + len(own[other]) - both):
+                yield one, other
+
+
+def _without_template(words: frozenset[str], times: Mapping[str, int], texts: int) -> frozenset[str]:
+    if texts < _FEWEST_PROMPTS:
+        return words
+    return frozenset(word for word in words if times[word] <= _TEMPLATE * texts) or words
+
+
+_MOST_EXAMPLES = 3
+_LONGEST_EXAMPLE = 24
+_LONG_TEXT = 40
+"""Characters from which the middle cell of a column is taken for text rather than for a name."""
+
+
+def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[ColumnFacts]:
+    """Yield what each column of a file holds.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `bonwise.table.reading.open_rows` returns it.
+    taken : mapping of str to str
+        Role to column, as far as it is known.
+    strata : bool
+        Whether columns without a role are strata: where the table could be read.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": ["p", "p"], "pct": ["85%", ""]})
+    >>> [column.kind for column in column_facts(frame, {"prompt_id": "item"}, strata=False)]
+    ['names', 'numbers (percent, 85% = 0.85)']
+    """
+    roles = {name: role for role, column in taken.items() for name in names_of_columns(column)}
+    draws = draw_columns(frame.columns)
+    for name in frame.columns:
+        column = frame[name]
+        role = ""
+        if name in roles:
+            role = roles[name]
+        elif name in draws:
+            role = "draws"
+        elif name in WORDS:
+            role = "words"
+        elif strata:
+            role = "stratum"
+        missing = _without_words(column) if role in IDENTIFIERS else is_blank(column)
+        kind = "blank" if missing.all() else _kind(column[~missing])
+        if role in IDENTIFIERS and not missing.all() and is_blank(column[~missing]).any():
+            kind = "names"
+        yield ColumnFacts(
+            name=str(name), kind=kind, missing=int(missing.sum()), examples=_examples(column[~missing]), taken=role
+        )
+
+
+def _without_words(column: pd.Series) -> npt.NDArray[np.bool_]:
+    """Tell which identifiers are missing: of these a word such as NA is one like any other."""
+    empty = column.isna() | (column.astype(str).str.strip() == "")
+    return empty.to_numpy(dtype=bool)
+
+
+def _kind(column: pd.Series) -> str:
+    if column.dtype.kind == "b":
+        return "true or false"
+    try:
+        _, reading = read_numbers(column, role="", source="")
+    except RowError:
+        return _kind_of_words(column)
+    return f"numbers ({reading})" if reading else "numbers"
+
+
+def _kind_of_words(column: pd.Series) -> str:
+    _, cells = distinct(column)
+    if any(isinstance(cell, StructuredText | list | dict | tuple | np.ndarray) for cell in cells[:20]):
+        return "objects or lists"
+    words = label_words(column)
+    if words and all(str(cell).strip().lower() in words for cell in cells):
+        return f"words ({', '.join(f'{word} = {worth:g}' for word, worth in words.items())})"
+    lengths = sorted(len(str(cell)) for cell in cells[:1000])
+    return "text" if lengths[len(lengths) // 2] > _LONG_TEXT else "names"
+
+
+def _examples(column: pd.Series) -> list[str]:
+    _, cells = distinct(column.iloc[:1000])
+    texts = [str(cell)[: _LONGEST_EXAMPLE + 1] for cell in cells[:_MOST_EXAMPLES]]
+    return [text if len(text) <= _LONGEST_EXAMPLE else f"{text[: _LONGEST_EXAMPLE - 3]}..." for text in texts]
+
 
 FEW = 4
 """Fewer distinct scores than this cannot rank candidates finely."""

@@ -12,9 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from bonwise.calls.ask import Answers, Ask, Model, model_from_spec
+from bonwise.calls.ask import Answers, Ask, Choice, Model, model_from_spec
 from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
-from bonwise.calls.reply import Choice
 from bonwise.errors import UsageError
 from bonwise.judges.parse.answer import VERSION
 from bonwise.judges.prompt_file import PromptFile

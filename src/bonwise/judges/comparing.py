@@ -15,8 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Answers, Ask
-from bonwise.calls.reply import Choice
+from bonwise.calls.ask import Answers, Ask, Choice
 from bonwise.errors import UsageError
 from bonwise.judges.asking import AskingSettings, concluded_alone, most_common, owed_among, reading
 from bonwise.judges.parse.readers import expected_digit, first_is_better, pick, probability

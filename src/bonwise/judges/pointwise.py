@@ -8,8 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Answers, Ask
-from bonwise.calls.reply import Choice
+from bonwise.calls.ask import Answers, Ask, Choice
 from bonwise.judges.asking import AskingSettings, concluded_alone
 from bonwise.judges.parse.readers import ReadInterval as Stated
 from bonwise.judges.parse.readers import interval, score

@@ -30,7 +30,7 @@ from bonwise.printable import quoted
 from bonwise.release import release
 from bonwise.report.numbers import number, percent
 from bonwise.stats.correlation import correlation
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.partial.label_allocation import size_measure
 from bonwise.table.checks import check_confidence, check_share, checked_number, checked_whole
 from bonwise.table.opening import refuse_clusters

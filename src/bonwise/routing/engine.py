@@ -2,20 +2,323 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
 from bonwise.errors import InputError, UsageError
+from bonwise.estimates import EstimateRecord
 from bonwise.release import release
+from bonwise.report.amounts import brief
+from bonwise.report.numbers import number
 from bonwise.results import given
-from bonwise.routing.budget import split_budget
-from bonwise.routing.judged_prompts import judged_prompts
-from bonwise.routing.result import JudgeRoute, RouteSettings, RouteStudy
+from bonwise.routing.gain_model import cross_fitted
+from bonwise.routing.judged_prompts import JudgedPrompts, judged_prompts
+from bonwise.routing.result import BudgetSplit, JudgeRoute, RouteSettings, RouteStudy
 from bonwise.routing.signal_study import StudiedJudge, study_judge
+from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
+from bonwise.stats.correlation import from_influence
+from bonwise.stats.draw_prior import DrawPrior, first_call_test, learn_prior
+from bonwise.stats.estimand import Estimate
+from bonwise.stats.redraws import replay
+from bonwise.stats.routing import routed_part
+from bonwise.stats.sums import Floats
 from bonwise.table.checks import check_confidence, check_seed, check_share
 from bonwise.table.facts import labels_left_out
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.table.panel import lay_out
 from bonwise.table.reading_options import ReadingOptions
 
-__all__ = ["routed"]
+__all__ = ["RedrawPaths", "label_slope", "redraw_paths", "routed", "split_budget"]
+
+
+class RedrawPaths(NamedTuple):
+    """Every step of the redraws of each pool as if calls were free; a price says at which step it ends."""
+
+    opportunity: Floats
+    """Lowest expected opportunity cost so far, in score units: a pool goes on while it reaches the price."""
+    gained: Floats
+    """Highest posterior mean minus that after the first draws, in score units."""
+
+    def at(self, calls: float, weights: Floats | None = None) -> Floats:
+        """Return the expected gain of each pool where they may take so many further calls on average.
+
+        Many steps may have one cost: then they are taken with the probability that fills the calls.
+
+        Parameters
+        ----------
+        calls : float
+            Per pool, beyond the first draws; 0 or more.
+        weights : ndarray of float64, shape (n,), optional
+            Of the pools that are redrawn, 0 for others; their mean number of calls is weighted so.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Examples
+        --------
+        >>> paths = RedrawPaths(np.array([[0.5, -np.inf], [0.5, -np.inf]]), np.array([[0.0, 0.2], [0.0, 0.4]]))
+        >>> paths.at(0.5).tolist()
+        [0.1, 0.2]
+        """
+        w = np.ones(len(self.opportunity)) if weights is None else weights
+        possible = np.isfinite(self.opportunity) & (w > 0)[:, None]
+        wanted = calls * float(w.sum())
+        if wanted <= 0 or not possible.any():
+            return np.zeros(len(w))
+        prices, at = np.unique(-self.opportunity[possible], return_inverse=True)
+        spent = np.cumsum(np.bincount(at, weights=np.broadcast_to(w[:, None], possible.shape)[possible]))
+        edge = min(int(np.searchsorted(spent, wanted)), len(prices) - 1)
+        before = float(spent[edge - 1]) if edge else 0.0
+        part = min((wanted - before) / (float(spent[edge]) - before), 1.0)
+        return (1 - part) * self._stopped(-prices[edge], over=True) + part * self._stopped(-prices[edge])
+
+    def _stopped(self, price: float, *, over: bool = False) -> Floats:
+        """Return the gain of each pool that goes on while its cost reaches a price, or lies over it."""
+        steps = (self.opportunity > price) if over else (self.opportunity >= price)
+        taken = np.minimum(steps.sum(axis=1), self.opportunity.shape[1] - 1)
+        found: Floats = self.gained[np.arange(len(taken)), taken]
+        return found
+
+
+def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) -> float:
+    """Return by how much the label rises where the true score rises by 1: cov_w(O, y) / cov_w(y, y').
+
+    Within prompts, over the later draws; y and y' are two different draws of one candidate, so the
+    noise of a single draw does not flatten the slope.
+
+    Parameters
+    ----------
+    labels : ndarray of float64, shape (n, K)
+        NaN fills up a smaller pool.
+    draws : ndarray of float64, shape (n, K, k)
+        k of 3 or more; the first draw is not looked at.
+    weights : ndarray of float64, shape (n,), optional
+        Such as 1 / propensity.
+
+    Raises
+    ------
+    ValueError
+        Later draws do not agree with each other at all.
+    """
+    later = draws[:, :, 1:]
+    whole = ~np.isnan(later).any(axis=2) & ~np.isnan(labels)
+    count = np.maximum(whole.sum(axis=1), 1)
+
+    def centred(values: Floats) -> Floats:
+        known = np.where(whole, values, 0.0)
+        found: Floats = np.where(whole, known - (known.sum(axis=1) / count)[:, None], 0.0)
+        return found
+
+    each = [centred(later[:, :, k]) for k in range(later.shape[2])]
+    total = np.sum(each, axis=0)
+    freedom = np.maximum(count - 1, 1)[:, None]
+    if weights is not None:
+        freedom = freedom / weights[:, None]
+    m = len(each)
+    alike = float(np.sum((total**2 - np.sum(np.square(each), axis=0)) / freedom)) / (m * (m - 1))
+    if alike <= 0:
+        raise ValueError("later draws of a candidate do not agree with each other beyond chance")
+    return float(np.sum(centred(labels) * total / freedom)) / m / alike
+
+
+def redraw_paths(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> RedrawPaths:
+    """Simulate the redraws of every pool until the rule stops.
+
+    Parameters
+    ----------
+    draws : ndarray of float64, shape (n, K, k)
+        ``draws[:, :, 0]`` are the first scores; a candidate without any draw fills up a smaller pool.
+    prior : DrawPrior
+    most : int
+        Draws of one candidate, the first among them.
+    seed : int
+    """
+    played = replay(draws, prior, most=most, seed=seed)
+    return RedrawPaths(np.minimum.accumulate(played.opportunity, axis=1), played.highest - played.highest[:, :1])
+
+
+_LEAST_DRAWS = 3
+_NOTHING = 1e-12  # a gain below it is rounding
+_SHARES = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1)
+
+
+def split_budget(
+    prompts: JudgedPrompts, mean_calls: float, strong_cost: float, *, confidence: float = 0.95, seed: int = 0
+) -> BudgetSplit:
+    """Split a budget by the plug-in rule.
+
+    Over the routed share rho, maximise the mean of the cross-fitted expected gain over the routed
+    prompts plus ``a (max_i m_i after - before)`` over the others, redrawn with
+    ``(B - K - rho C) / (1 - rho)`` further calls each; m is the posterior mean score of the
+    value-of-information rule and a the slope of label on score.
+
+    Redraws and routing are played on all prompts, labelled or not; labels teach the expected gain and
+    a. Where the table holds labelled prompts alone, drawn with stated propensities, each stands for
+    1 / propensity of them throughout.
+
+    Parameters
+    ----------
+    prompts : JudgedPrompts
+        With three or more scores of each candidate, the first of which is the first pass, and 75 or more
+        labelled prompts.
+    mean_calls : float
+        B: calls of the weak judge a prompt in all, the K first ones among them, more than those.
+    strong_cost : float
+        C: price of routing one prompt, in calls of the weak judge.
+    confidence : float
+    seed : int
+        Of ties, of the cross-fit, and of draws drawn again where fewer than eight are stored.
+
+    Raises
+    ------
+    bonwise.errors.InputError
+        Draws or labels are too few, or the budget does not cover the first scores.
+    """
+    panel, labelled = prompts.panel, prompts.labelled
+    weights = prompts.population if prompts.population is not None else np.ones(len(panel.sizes))
+    weights = weights / weights.mean()
+    first = float(np.average(panel.sizes, weights=weights))
+    drawn = _padded(_check(prompts, mean_calls, strong_cost, first), panel.sizes)
+    labels = _padded(panel.labels[:, None], panel.sizes)[labelled, :, 0]
+    try:
+        # Prompts that are drawn again and again would make the test of the first call reject too often.
+        alike = first_call_test(drawn).averaged_in
+        sample = drawn if prompts.population is None else _as_weighted(drawn, weights, seed)
+        prior = learn_prior(sample, first_counts=alike)
+        slope = label_slope(labels, drawn[labelled], prompts.outcomes.relative)
+    except ValueError as error:
+        raise InputError(
+            f"{panel.judge}: {error}", hint="further draws are not expected to help here: spend on routing"
+        ) from error
+    features = {name: prompts.features[name] for name in FIRST_PASS_FEATURES if name in prompts.features}
+    expected = cross_fitted(features, prompts.gain, prompts.weights, seed=seed)
+    plan = _BudgetUse(
+        np.maximum(np.nan_to_num(expected, nan=0.0), 0.0),
+        redraw_paths(drawn, prior, seed=seed),
+        weights,
+        slope,
+        mean_calls - first,
+        strong_cost,
+    )
+    return _best(plan, mean_calls, confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class _BudgetUse:
+    expected: Floats
+    paths: RedrawPaths
+    weights: Floats
+    slope: float
+    spare: float
+    cost: float
+
+    @property
+    def most(self) -> float:
+        """The largest share that the budget can route."""
+        return min(1.0, self.spare / self.cost)
+
+    def calls(self, share: float) -> float:
+        return max(0.0, (self.spare - share * self.cost) / (1 - share)) if share < 1 else 0.0
+
+    def gains(self, share: float, *, redraw: bool = True) -> Floats:
+        """Return the expected gain of each prompt."""
+        routed = routed_part(self.expected, share, self.weights)
+        found: Floats = routed * self.expected
+        if redraw and share < 1:
+            left = 1 - routed
+            found = found + left * self.slope * self.paths.at(self.calls(share), self.weights * left)
+        return found
+
+    def total(self, share: float, *, redraw: bool = True) -> float:
+        return float(np.mean(self.weights * self.gains(share, redraw=redraw)))
+
+
+def _best(plan: _BudgetUse, mean_calls: float, confidence: float) -> BudgetSplit:
+    share, calls = _taken(plan)
+    gains = plan.gains(share, redraw=calls > 0)
+    over = gains - plan.gains(plan.most, redraw=False)
+    return BudgetSplit(
+        mean_calls=mean_calls,
+        strong_cost=plan.cost,
+        share=share,
+        further_calls=calls,
+        gain=EstimateRecord.of(_mean(plan.weights, gains, confidence)),
+        route_only=plan.total(plan.most, redraw=False),
+        redraw_only=plan.total(0.0),
+        over_routing=EstimateRecord.of(_mean(plan.weights, over, confidence)),
+        sentence=_sentence(share, calls, plan),
+    )
+
+
+def _taken(plan: _BudgetUse) -> tuple[float, float]:
+    """Return the best share and the further calls on each of the others; neither where nothing can be gained."""
+    shares = sorted({one for one in _SHARES if one < plan.most} | {plan.most})
+    totals = [plan.total(one) for one in shares]
+    if max(totals) <= _NOTHING:
+        return 0.0, 0.0
+    # Where the budget routes every prompt to a judge that never errs, nothing is left to gain.
+    alone = plan.most == 1 or totals[-1] >= max(totals) - _NOTHING
+    share = plan.most if alone else shares[int(np.argmax(totals))]
+    return share, plan.calls(share)
+
+
+def _mean(weights: Floats, values: Floats, confidence: float) -> Estimate:
+    mean = float(np.mean(weights * values))
+    return from_influence(mean, weights * (values - mean), confidence=confidence)
+
+
+def _sentence(share: float, calls: float, plan: _BudgetUse) -> str:
+    if share == 0 and calls == 0:
+        return "Spend nothing beyond the first scores: neither use is expected to gain anything."
+    if share == 0:
+        return "Spend all of it on further draws: routing at this price is expected to bring less."
+    if share == plan.most:
+        sent = number(plan.most, "share")
+        return f"Routing alone is best: send {sent} of the prompts to the stronger judge and draw nothing further."
+    further = f"{brief(calls)} further calls on each of the others"
+    return f"Send {number(share, 'share')} of the prompts to the stronger judge and spend {further}."
+
+
+def _as_weighted(drawn: Floats, weights: Floats, seed: int) -> Floats:
+    """Return as many pools, each as often as its weight says: what is learnt without weights is then weighted."""
+    places = (np.arange(len(drawn)) + np.random.default_rng(seed).random()) / len(drawn)
+    again: Floats = drawn[np.searchsorted(np.cumsum(weights) / weights.sum(), places).clip(max=len(drawn) - 1)]
+    return again
+
+
+def _check(prompts: JudgedPrompts, mean_calls: float, strong_cost: float, first: float) -> Floats:
+    if not 0 < strong_cost < np.inf:
+        raise UsageError(
+            f"the price of a routed prompt must be above 0, not {strong_cost:g}", hint="such as 20 calls"
+        )
+    if not first < mean_calls < np.inf:
+        raise UsageError(
+            f"{mean_calls:g} calls per prompt leave nothing beyond the {first:g} first scores", hint="give more calls"
+        )
+    if prompts.draws is None or prompts.draws.shape[1] < _LEAST_DRAWS:
+        raise InputError(
+            f"the budget of {prompts.panel.judge!r} cannot be split without {_LEAST_DRAWS} scores of each candidate",
+            hint="give columns draw_0, draw_1, draw_2 ..., as the judge resampled:MODEL does",
+        )
+    if (labelled := len(prompts.outcomes.gain)) < LEAST_LABELS:
+        raise InputError(
+            f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} it takes to split a budget",
+            hint="label more prompts",
+        )
+    return prompts.draws
+
+
+def _padded(cells: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
+    """Return cells grouped by prompt as (prompts, most candidates, k), NaN where a pool is smaller."""
+    found = np.full((len(sizes), int(sizes.max()), cells.shape[1]), np.nan)
+    starts = np.cumsum(sizes) - sizes
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    found[owner, np.arange(len(cells)) - starts[owner]] = cells
+    return found
 
 
 def routed(  # noqa: PLR0913 - all but the source are named

@@ -13,7 +13,7 @@ from bonwise.results import given
 from bonwise.routing.gain_model import bins_of
 from bonwise.routing.result import AcrossBins, CalibrationCheck, GainBin, GainDecomposition, MarginGroup
 from bonwise.stats.correlation import correlation, from_influence
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bonwise.estimates import EstimateRecord
 from bonwise.routing.result_router import FitReport, GainModel
 from bonwise.stats.correlation import correlation, from_influence
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["bins_of", "cross_fitted", "cross_fitted_means", "fit_gain"]

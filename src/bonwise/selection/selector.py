@@ -23,7 +23,13 @@ from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector_settings import CopiesSettings
-from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSettings, SelectorSettings, settings_of
+from bonwise.selection.settings import (
+    ChoiceSettings,
+    Engines,
+    SelectionSettings,
+    SelectorSettings,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine

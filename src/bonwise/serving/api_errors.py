@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bonwise.calls.reply import Problem
+from bonwise.calls.ask import Problem
 from bonwise.printable import printable
 
 __all__ = ["NO_RETRY", "ApiError", "bad_request", "upstream_error"]

@@ -10,10 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-from bonwise.calls.ask import Model
+from bonwise.calls.ask import Model, encoded
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import provider
-from bonwise.calls.request import encoded
 from bonwise.errors import BonwiseError, InputError
 from bonwise.hosts.adapters import added_usage
 from bonwise.hosts.generation import BestOfN, Chosen

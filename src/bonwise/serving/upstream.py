@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bonwise.calls.ask import AttemptError, Problem, Request
 from bonwise.calls.prices import Price, Prices
 from bonwise.calls.providers.openai import ENDPOINT, NAMES, SERVICE, chat_usage
 from bonwise.calls.providers.protocol import Client, Connection, Response, provider
 from bonwise.calls.providers.service import Address
 from bonwise.calls.providers.supplied import supplied_model
 from bonwise.calls.providers.wire import loaded, problem_of
-from bonwise.calls.reply import AttemptError, Problem
-from bonwise.calls.request import Request
 from bonwise.calls.retry import until_answered
 from bonwise.printable import printable
 from bonwise.serving.api_errors import ApiError

@@ -37,7 +37,7 @@ from bonwise.stacks.result import (
     prompt_digest,
 )
 from bonwise.stacks.stack_table import FEWEST_PROMPTS, StackTable
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.ordinal_ratings import fit_ordinal
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums

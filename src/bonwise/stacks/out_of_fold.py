@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stacks.procedure import Deal, Paths, StackPools, Trained, train
-from bonwise.stats import agreement, recovery, ties, top1, within_prompt
+from bonwise.stats.catalog import ESTIMANDS, VALUES
 from bonwise.stats.clusters import too_few_clusters
-from bonwise.stats.estimand import Estimand
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import EffectiveShare, Exact, Law, Student
@@ -91,17 +90,7 @@ def _scored(pools: StackPools, deal: Deal, trained: Trained, gains: Floats, fold
     return OutOfFold(utilities, trained, best_gains)
 
 
-METRICS: tuple[Estimand, ...] = tuple(
-    one
-    for one in (
-        *within_prompt.ESTIMANDS,
-        *ties.ESTIMANDS,
-        *agreement.ESTIMANDS,
-        *top1.ESTIMANDS,
-        *recovery.ESTIMANDS,
-    )
-    if one.group != "Over all cells"
-)
+METRICS: tuple[Estimand, ...] = tuple(one for one in (*ESTIMANDS,) if one.group != "Over all cells")
 """What a stack has of the metrics of a judge: its utilities compare candidates of one prompt only."""
 
 COMPARED = ("gain", "recovery")
@@ -283,7 +272,7 @@ def worth_of_judges(
     return singles, path
 
 
-_RECOVERY = next(one for one in recovery.ESTIMANDS if one.name == "recovery")
+_RECOVERY = next(one for one in VALUES if one.name == "recovery")
 
 
 def _sums(pools: StackPools, paths: Paths, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bonwise.auditing.view_choice import best_of
+from bonwise.auditing.view_judges import best_of
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.answers import StatedVerdict, outcome_of, verdict

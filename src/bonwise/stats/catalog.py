@@ -1,21 +1,408 @@
-"""All metrics, in the order in which documents hold them."""
+"""All metrics, in the order in which documents hold them.
+
+Within prompts and over all cells; ties; the order of two candidates; the pick, ties in expectation on both sides; and
+what the picks are worth.
+"""
 
 from __future__ import annotations
 
-from bonwise.stats import agreement, level_bias, recovery, ties, top1, within_prompt
-from bonwise.stats.estimand import Metric
+import numpy as np
 
-__all__ = ["ESTIMANDS", "METRICS", "OF_PICKS"]
+from bonwise.stats import level_bias
+from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights, ratio
+from bonwise.stats.sums import Floats, Sums
 
-OF_PICKS = (*top1.ESTIMANDS, *recovery.ESTIMANDS)
+__all__ = ["ESTIMANDS", "METRICS", "OF_PICKS", "VALUES", "WITHIN_PROMPTS", "between_r", "recovery"]
+
+
+def global_r(t: Sums) -> Floats:
+    """Pearson correlation of scores and labels over all cells (the paper's global r)."""
+    return _root_ratio(_total(t.SO, t.S, t.O, t.cells), _total_SS(t), _total_OO(t), t.SS, t.OO)
+
+
+def within_r(t: Sums) -> Floats:
+    """Correlation of the deviations from prompt means, from pooled sums.
+
+    ``sum eS eO / sqrt(sum eS^2 sum eO^2)``; pooling keeps prompts the judge ties entirely, for
+    which a per-prompt correlation does not exist.
+    """
+    return _root_ratio(t.eSO, t.eSS, t.eOO, t.SS, t.OO)
+
+
+def inflation(t: Sums) -> Floats:
+    """Share of the global correlation that is gone within prompts: 1 - within_r / global_r."""
+    overall = global_r(t)
+    return np.where(np.abs(overall) > 1e-12, 1 - within_r(t) / np.where(overall == 0, np.nan, overall), np.nan)
+
+
+def attenuation(t: Sums) -> Floats:
+    """Slope of the judge's deviations on the oracle's (the paper's alpha)."""
+    return ratio(t.eSO, t.eOO, t.OO)
+
+
+def judge_between_share(t: Sums) -> Floats:
+    """Share of the sum of squares of scores that lies between prompt means."""
+    return 1 - ratio(t.eSS, _total_SS(t), t.SS)
+
+
+def oracle_between_share(t: Sums) -> Floats:
+    """Share of the sum of squares of labels that lies between prompt means."""
+    return 1 - ratio(t.eOO, _total_OO(t), t.OO)
+
+
+def between_r(t: Sums) -> Floats:
+    """Correlation of prompt means, weighted by pool size."""
+    total, SS, OO = _total(t.SO, t.S, t.O, t.cells), _total_SS(t), _total_OO(t)
+    return _root_ratio(total - t.eSO, SS - t.eSS, OO - t.eOO, t.SS, t.OO)
+
+
+def _total(products: Floats, left: Floats, right: Floats, cells: Floats) -> Floats:
+    return products - left * right / cells
+
+
+def _total_SS(t: Sums) -> Floats:  # noqa: N802 - S squared, as in the paper
+    return _total(t.SS, t.S, t.S, t.cells)
+
+
+def _total_OO(t: Sums) -> Floats:  # noqa: N802
+    return _total(t.OO, t.O, t.O, t.cells)
+
+
+def _root_ratio(product: Floats, left: Floats, right: Floats, scale_left: Floats, scale_right: Floats) -> Floats:
+    usable = (left > 1e-12 * scale_left) & (right > 1e-12 * scale_right)
+    reach = np.sqrt(np.where(usable, left, 1.0)) * np.sqrt(np.where(usable, right, 1.0))
+    return np.where(usable, product / reach, np.nan)
+
+
+_BOTH_VARY = "scores and labels that vary"
+_BOTH_VARY_WITHIN = "a prompt where scores differ and one where labels differ"
+_CORRELATION = (-1.0, 1.0)
+_ANY = (-np.inf, np.inf)
+
+WITHIN_PROMPTS = (
+    Estimand(
+        "global_r",
+        global_r,
+        _BOTH_VARY,
+        _CORRELATION,
+        group="Over all cells",
+        meaning="correlation over all cells",
+        unit="number",
+        headline=True,
+    ),
+    Estimand(
+        "within_r",
+        within_r,
+        _BOTH_VARY_WITHIN,
+        _CORRELATION,
+        group="Within prompts",
+        meaning="correlation within prompts",
+        unit="number",
+        headline=True,
+    ),
+    Estimand(
+        "inflation",
+        inflation,
+        "a global_r other than 0 and a defined within_r",
+        _ANY,
+        over="global_r",
+        lost_of=(within_r, global_r),
+        group="Over all cells",
+        meaning="share of global_r lost within prompts",
+        unit="share",
+    ),
+    Estimand(
+        "attenuation",
+        attenuation,
+        "a prompt where labels differ",
+        _ANY,
+        group="Within prompts",
+        meaning="slope of score on label deviations",
+        unit="number",
+    ),
+    Estimand(
+        "judge_between_share",
+        judge_between_share,
+        "scores that vary",
+        on_labels=False,
+        group="Over all cells",
+        meaning="variance of scores between prompts",
+        unit="share",
+    ),
+    Estimand(
+        "oracle_between_share",
+        oracle_between_share,
+        "labels that vary",
+        on_scores=False,
+        group="Over all cells",
+        meaning="variance of labels between prompts",
+        unit="share",
+    ),
+)
+
+
+def tie_rate(t: Sums) -> Floats:
+    """Share of within-prompt pairs to which the judge gives equal scores."""
+    return 1 - ratio(t.apart_S, t.pairs)
+
+
+def oracle_tie_rate(t: Sums) -> Floats:
+    """Share of within-prompt pairs with equal labels."""
+    return 1 - ratio(t.apart_O, t.pairs)
+
+
+def top1_tie_rate(t: Sums) -> Floats:
+    """Share of prompts where more than one candidate has the highest score."""
+    return ratio(t.tied_top, t.prompts)
+
+
+_TIES = (
+    Estimand(
+        "tie_rate",
+        tie_rate,
+        "a pair",
+        on_labels=False,
+        average_over=lambda t: t.pairs,
+        group="Within prompts",
+        meaning="pairs with equal scores",
+        unit="share",
+    ),
+    Estimand(
+        "oracle_tie_rate",
+        oracle_tie_rate,
+        "a pair",
+        on_scores=False,
+        average_over=lambda t: t.pairs,
+        group="Within prompts",
+        meaning="pairs with equal labels",
+        unit="share",
+    ),
+    Estimand(
+        "top1_tie_rate",
+        top1_tie_rate,
+        "a prompt",
+        on_labels=False,
+        average_over=lambda t: t.prompts,
+        group="Within prompts",
+        meaning="prompts with more than one top score",
+        unit="share",
+    ),
+)
+
+
+def sign_agreement(t: Sums) -> Floats:
+    """Share of concordant pairs among those that neither side ties (the paper's p_nt)."""
+    return ratio(t.concordant, t.apart_both)
+
+
+def effective_agreement(t: Sums) -> Floats:
+    """Agreement over all pairs, a pair that either side ties counting one half.
+
+    ``1/2 + P(neither tied) (p_nt - 1/2)``: the reading of p_eff that fits the paper's Table 2.
+    """
+    return 0.5 + ratio(t.concordant - t.apart_both / 2, t.pairs)
+
+
+def effective_agreement_decided(t: Sums) -> Floats:
+    """Agreement over the pairs that the oracle decides, a judge's tie counting one half.
+
+    The reading of p_eff that fits the paper's Table 4.
+    """
+    return 0.5 + ratio(t.concordant - t.apart_both / 2, t.apart_O)
+
+
+def kendall_tau(t: Sums) -> Floats:
+    """Mean of Kendall's tau-b over the prompts where it is defined (the paper's equation 2)."""
+    return ratio(t.tau, t.tau_defined)
+
+
+_ORDER = (
+    Estimand(
+        "sign_agreement",
+        sign_agreement,
+        "a pair that neither side ties",
+        counted=lambda t: t.apart_both,
+        average_over=lambda t: t.apart_both,
+        group="Within prompts",
+        meaning="same order, pairs neither side ties",
+        unit="share",
+    ),
+    Estimand(
+        "effective_agreement",
+        effective_agreement,
+        "a pair",
+        average_over=lambda t: t.pairs,
+        group="Within prompts",
+        meaning="same order, all pairs, ties count 1/2",
+        unit="share",
+    ),
+    Estimand(
+        "effective_agreement_decided",
+        effective_agreement_decided,
+        "a pair with different labels",
+        counted=lambda t: t.apart_O,
+        average_over=lambda t: t.apart_O,
+        group="Within prompts",
+        meaning="the same, pairs with different labels",
+        unit="share",
+    ),
+    Estimand(
+        "kendall_tau",
+        kendall_tau,
+        "a prompt where both scores and labels differ",
+        (-1.0, 1.0),
+        counted=lambda t: t.tau_defined,
+        average_over=lambda t: t.tau_defined,
+        group="Within prompts",
+        meaning="mean tau-b where defined",
+        unit="number",
+    ),
+)
+
+
+def top1_accuracy(t: Sums) -> Floats:
+    """Probability that a random top-scored candidate is a random best-labelled one (PCS).
+
+    Mean of ``|A and B| / (|A| |B|)``; a judge that picks at random gets exactly 1/K.
+    """
+    return ratio(t.same_top, t.prompts)
+
+
+def hit_rate(t: Sums) -> Floats:
+    """Probability that a random top-scored candidate is among the best-labelled ones.
+
+    Mean of ``|A and B| / |A|``; a judge that picks at random gets E|B| / K.
+    """
+    return ratio(t.hit, t.prompts)
+
+
+_TOP_1 = (
+    Estimand(
+        "top1_accuracy",
+        top1_accuracy,
+        "a prompt",
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(top1=1.0),
+        group="Picks",
+        meaning="the pick is the best (chance 1/n)",
+        unit="share",
+    ),
+    Estimand(
+        "hit_rate",
+        hit_rate,
+        "a prompt",
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(hit=1.0),
+        group="Picks",
+        meaning="the pick is among the best candidates",
+        unit="share",
+    ),
+)
+
+
+def value_random(t: Sums) -> Floats:
+    """Expected label of a candidate picked at random."""
+    return ratio(t.R, t.prompts)
+
+
+def value_judge(t: Sums) -> Floats:
+    """Expected label of the judge's pick, ties broken at random, in expectation."""
+    return ratio(t.J, t.prompts)
+
+
+def value_oracle(t: Sums) -> Floats:
+    """Expected label of the best candidate."""
+    return ratio(t.M, t.prompts)
+
+
+def gain(t: Sums) -> Floats:
+    """Mean of what the judge's pick is worth beyond a random pick, in the unit of the labels."""
+    return ratio(t.J - t.R, t.prompts)
+
+
+def recovery(t: Sums) -> Floats:
+    """Share of the possible gain over a random pick that the judge's picks bring (equation 1).
+
+    ``(value_judge - value_random) / (value_oracle - value_random)``: a ratio of means, because a
+    prompt whose labels are all equal has no ratio of its own.
+    """
+    return ratio(t.J - t.R, t.M - t.R, np.abs(t.M) + np.abs(t.R))
+
+
+_GAIN, _ROOM = OutcomeWeights(judge_gain=1.0), OutcomeWeights(oracle_gain=1.0)
+
+VALUES = (
+    Estimand(
+        "value_random",
+        value_random,
+        "a prompt",
+        None,
+        on_scores=False,
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(random=1.0),
+        group="Picks",
+        meaning="mean label of a random pick",
+        unit="number",
+        place=3,
+    ),
+    Estimand(
+        "value_judge",
+        value_judge,
+        "a prompt",
+        None,
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(random=1.0, judge_gain=1.0),
+        group="Picks",
+        meaning="mean label of the judge's pick",
+        unit="number",
+        place=3,
+    ),
+    Estimand(
+        "value_oracle",
+        value_oracle,
+        "a prompt",
+        None,
+        on_scores=False,
+        average_over=lambda t: t.prompts,
+        outcomes=OutcomeWeights(random=1.0, oracle_gain=1.0),
+        group="Picks",
+        meaning="mean label of the best candidate",
+        unit="number",
+        place=3,
+    ),
+    Estimand(
+        "gain",
+        gain,
+        "a prompt",
+        None,
+        average_over=lambda t: t.prompts,
+        contrast=True,
+        outcomes=_GAIN,
+        group="Picks",
+        meaning="value of the picks minus random picks",
+        unit="number",
+        place=2,
+    ),
+    Estimand(
+        "recovery",
+        recovery,
+        "a prompt where labels differ",
+        (-np.inf, 1.0),
+        parts=lambda t: (t.J - t.R, t.M - t.R),
+        outcomes=_GAIN,
+        outcomes_below=_ROOM,
+        group="Picks",
+        meaning="share of the possible gain",
+        unit="share",
+        place=1,
+        headline=True,
+    ),
+)
+
+OF_PICKS = (*_TOP_1, *VALUES)
 """Metrics that follow from what was picked: of scores they need no more than the candidates at the top."""
 
-ESTIMANDS = (
-    *within_prompt.ESTIMANDS,
-    *ties.ESTIMANDS,
-    *agreement.ESTIMANDS,
-    *OF_PICKS,
-)
+ESTIMANDS = (*WITHIN_PROMPTS, *_TIES, *_ORDER, *OF_PICKS)
 """Metrics that are functions of totals."""
 
 METRICS: tuple[Metric, ...] = (*ESTIMANDS, level_bias.METRIC)

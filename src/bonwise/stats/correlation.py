@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import Student
 from bonwise.stats.sums import TIE_DECIMALS, Floats

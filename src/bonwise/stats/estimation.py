@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_sums, too_few_clusters
-from bonwise.stats.estimand import Estimand
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.jackknife import Scatter, jackknife, kurtosis_df
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Percentile, RecoveryNearOne, Student
 from bonwise.stats.sums import Floats, Sums

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.estimand import Metric
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate, Metric
 from bonwise.stats.laws import Ends, Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from bonwise.stats.correlation import LEAST_CARRIERS, from_influence, without_interval
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import Fieller, RecoveryNearOne
 from bonwise.stats.sums import TIE_DECIMALS, Floats

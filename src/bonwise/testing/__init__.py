@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bonwise.testing.faults import Faults
     from bonwise.testing.rated_models import RatedModels, simulate_ratings
-    from bonwise.testing.replay_judge import ReplayJudge
     from bonwise.testing.script import Counts, Script
-    from bonwise.testing.scripted_judge import ScriptedJudge
+    from bonwise.testing.scripted_judge import ReplayJudge, ScriptedJudge
     from bonwise.testing.server import ScriptedServer
     from bonwise.testing.simulation import Simulation, simulate
     from bonwise.testing.transport import FakeTransport
@@ -39,7 +38,7 @@ _HOMES = {
     "FakeTransport": "bonwise.testing.transport",
     "Faults": "bonwise.testing.faults",
     "RatedModels": "bonwise.testing.rated_models",
-    "ReplayJudge": "bonwise.testing.replay_judge",
+    "ReplayJudge": "bonwise.testing.scripted_judge",
     "Script": "bonwise.testing.script",
     "ScriptedJudge": "bonwise.testing.scripted_judge",
     "ScriptedServer": "bonwise.testing.server",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from bonwise.calls.reply import Choice, TokenLogprobs
+from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.testing.wire import WireRequest, tokens
 
 __all__ = ["stand_in"]

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
+from bonwise.calls.ask import Choice, Reply, TokenLogprobs
 from bonwise.calls.bill import Usage
 from bonwise.calls.rate_limits import RateLimits, Window
-from bonwise.calls.reply import Choice, Reply, TokenLogprobs
 
 __all__ = [
     "ErrorKind",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import Floats

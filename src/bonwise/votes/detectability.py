@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.laws import Percentile
 from bonwise.stats.sums import Floats
 

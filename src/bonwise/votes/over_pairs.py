@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bonwise.estimates import EstimateRecord
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import Floats
 from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z_law, z_quantiles
 from bonwise.votes.pair_votes import LEVELS, StudiedPair, needed

@@ -9,11 +9,10 @@ from contextlib import nullcontext
 import httpx
 import pytest
 
-from bonwise.calls.ask import Ask, Model
+from bonwise.calls.ask import Ask, AttemptError, Model
 from bonwise.calls.providers.anthropic import Anthropic
 from bonwise.calls.providers.openai import OpenAI
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.reply import AttemptError
 from calls.routed_port import behind_a_port
 
 CANARIES = {

@@ -5,10 +5,9 @@ import socket
 import pytest
 
 import bonwise as bw
-from bonwise.calls.ask import Ask, Model
+from bonwise.calls.ask import Ask, AttemptError, Model
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection
-from bonwise.calls.reply import AttemptError
 from bonwise.errors import MissingExtraError, UsageError
 from bonwise.testing.script import Script
 from bonwise.testing.server import ScriptedServer

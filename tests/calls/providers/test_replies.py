@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bonwise.calls.ask import Choice, Reply, TokenLogprobs
 from bonwise.calls.bill import Usage
 from bonwise.calls.providers.anthropic import Anthropic
 from bonwise.calls.providers.openai import OpenAI
 from bonwise.calls.providers.protocol import Response
-from bonwise.calls.reply import Choice, Reply, TokenLogprobs
 
 NOT_ASKED = object()
 

@@ -16,12 +16,10 @@ from anthropic.types.message_create_params import MessageCreateParamsNonStreamin
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
-from bonwise.calls.ask import Model
+from bonwise.calls.ask import AttemptError, Model, Request
 from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.service import custom_headers, version_alone
-from bonwise.calls.reply import AttemptError
-from bonwise.calls.request import Request
 from http_libraries import HTTP, SDKS
 
 GOLDEN = Path(__file__).parent / "golden" / "requests"

@@ -17,11 +17,10 @@ import httpx
 import pytest
 
 import bonwise as bw
-from bonwise.calls.ask import Model
+from bonwise.calls.ask import AttemptError, Model
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.providers.clients import LARGEST
 from bonwise.calls.providers.protocol import Connection, http_library, library_of
-from bonwise.calls.reply import AttemptError
 from bonwise.errors import CallError, UsageError
 from bonwise.testing import FakeTransport, Script
 from bonwise.testing.stand_in import stand_in

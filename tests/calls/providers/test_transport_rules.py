@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from bonwise.calls.ask import Model
+from bonwise.calls.ask import AttemptError, Model
 from bonwise.calls.providers import clients
 from bonwise.calls.providers.protocol import Connection
 from bonwise.calls.providers.service import read_address
-from bonwise.calls.reply import AttemptError
 from calls.recorded_port import Recorded, listening
 from http_libraries import INSTALLED
 

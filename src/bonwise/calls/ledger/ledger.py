@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from bonwise.calls.ask import Request
 from bonwise.calls.bill import Usage
 from bonwise.calls.ledger import transactions as pruning
 from bonwise.calls.ledger.damage import LedgerCheck, check_file, explain, integrity
@@ -20,7 +21,6 @@ from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded
 from bonwise.calls.ledger.schema import DAMAGED
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
-from bonwise.calls.request import Request
 from bonwise.errors import LedgerError
 
 __all__ = ["FAILED", "Ledger", "LedgerProtocol", "NullLedger"]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Ask, Model
+from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service, custom_headers
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
 from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import anthropic_limits
-from bonwise.calls.reply import Choice, Finish, Problem, Reply
-from bonwise.calls.request import Request
 
 __all__ = ["Anthropic"]
 

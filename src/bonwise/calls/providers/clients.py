@@ -16,11 +16,10 @@ from urllib.request import getproxies, proxy_bypass
 
 from anyio import EndOfStream
 
+from bonwise.calls.ask import AttemptError, Kind, Problem, Request
 from bonwise.calls.providers.protocol import Connection, Response, http_library
 from bonwise.calls.providers.secrets import SHORTEST_SECRET, as_a_word, one_line
 from bonwise.calls.providers.service import Address, CustomHeaders, version_alone
-from bonwise.calls.reply import AttemptError, Kind, Problem
-from bonwise.calls.request import Request
 
 __all__ = [
     "LARGEST",

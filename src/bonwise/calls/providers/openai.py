@@ -6,15 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Ask, Model
+from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.supplied import client_of
 from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import openai_limits
-from bonwise.calls.reply import Choice, Finish, Problem, Reply, TokenLogprobs
-from bonwise.calls.request import Request
 
 __all__ = ["OpenAI"]
 

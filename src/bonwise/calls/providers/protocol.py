@@ -15,10 +15,9 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bonwise.calls.ask import Problem, Reply, Request
 from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.rate_limits import RateLimits
-from bonwise.calls.reply import Problem, Reply
-from bonwise.calls.request import Request
 from bonwise.errors import UsageError
 from bonwise.extras import FAST
 from bonwise.plugins import load_plugin, what_failed

@@ -13,12 +13,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from bonwise.calls.ask import AttemptError, Problem, Request
 from bonwise.calls.providers.clients import LARGEST, SecretScrubber, no_response, too_large
 from bonwise.calls.providers.protocol import Connection, Response, http_library, is_portal_loop, library_of
 from bonwise.calls.providers.secrets import one_line, sent_secrets
 from bonwise.calls.providers.service import version_alone
-from bonwise.calls.reply import AttemptError, Problem
-from bonwise.calls.request import Request
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:

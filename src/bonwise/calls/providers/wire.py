@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bonwise.calls.ask import Kind, Problem
 from bonwise.calls.bill import PartialUsage, Usage
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.rate_limits import retry_after
-from bonwise.calls.reply import Kind, Problem
 
 __all__ = [
     "EXTRA_FIELD",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bonwise.calls.reply import Choice
+from bonwise.calls.ask import Choice
 from bonwise.judges.parse.refusals import is_quoted, refuses
 from bonwise.judges.parse.slots import Fault, Pairs, Slot, pieces, whole_object
 from bonwise.judges.protocol import has_words

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from bonwise.calls.reply import Choice, TokenLogprobs
+from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import Form, after_thinking, answer, stopped_early, unread
 from bonwise.judges.parse.slots import NumberSlot, WordSlot
 from bonwise.printable import printable

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
+from bonwise.report.numbers import Unit, estimate, interval
+from bonwise.stats import estimation
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import Estimate, under_method
-from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats.estimand import Estimate, under_method
+from bonwise.stats.estimation import IntervalRule, difference
 from bonwise.stats.level_bias import largest_bias, level_bias_difference
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
-from bonwise.studies.calibration.calibrators import (
-    COVARIATE_METHODS,
-    METHODS,
-    TOO_DEAR_TO_REFIT,
-    cross_fitted,
-    folds_of_prompts,
-)
-from bonwise.studies.calibration.maps import exchange_training_means
+from bonwise.studies.calibration.maps import exchange_training_means, isotonic_map, spline_index
 from bonwise.studies.calibration.pick_changes import (
     pick_changes,
     rising_groups,
@@ -47,11 +44,244 @@ from bonwise.studies.calibration.result import (
     PickOutcomes,
     RawFigures,
 )
-from bonwise.studies.calibration.sentences import calibration_sentences
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
-__all__ = ["RawScores", "calibrate_judge"]
+__all__ = [
+    "COVARIATE_METHODS",
+    "METHODS",
+    "TOO_DEAR_TO_REFIT",
+    "RawScores",
+    "calibrate_judge",
+    "calibration_sentences",
+    "cross_fitted",
+    "folds_of_prompts",
+]
+
+
+_Methods = Mapping[str, CalibratedMethod]
+
+
+def calibration_sentences(
+    data: JudgeCounts,
+    raw: RawFigures,
+    methods: _Methods,
+    left_out: Mapping[str, str],
+    *,
+    folds: int,
+    prompts: int,
+) -> list[str]:
+    """Return the findings, the most important first.
+
+    Parameters
+    ----------
+    data : JudgeCounts
+    raw : RawFigures
+    methods : mapping of str to CalibratedMethod
+    left_out : mapping of str to str
+        Methods that could not be used, and why.
+    folds : int
+    prompts : int
+        That the judge scored completely, labelled or not.
+    """
+    return [
+        *_recovery(methods),
+        *(_picks(name, method, folds) for name, method in methods.items()),
+        *(_correlations(name, method) for name, method in methods.items()),
+        *_tie_breaks(methods),
+        *_levels(raw, methods),
+        *_described(data, prompts),
+        *(f"{_called(name)} is left out: {why}." for name, why in left_out.items()),
+    ]
+
+
+def _recovery(methods: _Methods) -> Iterator[str]:
+    """Say first whether any way of calibrating changes what is recovered."""
+    changes = {name: method.changes["recovery"] for name, method in methods.items()}
+    undefined = next((one.reason for one in changes.values() if one.estimate is None), None)
+    if undefined is not None:
+        yield f"Whether calibration changes recovery is not known: {undefined}."
+        return
+    better = {name: one for name, one in changes.items() if one.low is not None and one.low > 0}
+    worse = {name: one for name, one in changes.items() if one.high is not None and one.high < 0}
+    unseen = {name: one for name, one in changes.items() if name not in better and name not in worse}
+    if better:
+        yield f"Calibrating raises recovery with {_listed(better)}."
+    if worse:
+        yield f"Calibrating lowers recovery with {_listed(worse)}."
+    if unseen:
+        start = (
+            "No change of recovery is detected" if better or worse else "Calibration is not found to change recovery"
+        )
+        yield f"{start}: {_listed(unseen)}."
+
+
+def _picks(name: str, method: CalibratedMethod, folds: int) -> str:
+    whole, untied = method.picks.all, method.picks.without_ties
+    never_falls = method.rising_folds == folds and name not in COVARIATE_METHODS
+    rises = ", a map that never falls," if never_falls else ""
+    changed = f"{_called(name)}{rises} changes {whole.picks_changed:,} of {whole.prompts:,} picks"
+    broken = f"ties at the top broken: {whole.ties_broken:,}"
+    if not untied.prompts:
+        return f"{changed}; the raw scores of every prompt tie at the top; {broken}."
+    return (
+        f"{changed}, {untied.picks_changed:,} of {untied.prompts:,} where no tie stood at the top; unique picks "
+        f"newly tied: {whole.picks_newly_tied:,}, {broken}."
+    )
+
+
+def _correlations(name: str, method: CalibratedMethod) -> str:
+    parts = [f"{metric} {_signed(method.relative[metric], 'share')}" for metric in ("global_r", "within_r")]
+    parts.append(f"sign_agreement {_signed(method.changes['sign_agreement'], 'points')}")
+    return f"{_called(name)}: {', '.join(parts)}."
+
+
+def _tie_breaks(methods: _Methods) -> Iterator[str]:
+    """Say whether ties are broken in favour of the better candidate; sign_agreement, over other pairs, cannot."""
+    for name, method in methods.items():
+        share = method.tie_breaks
+        if name not in COVARIATE_METHODS or share.estimate is None or share.low is None or share.high is None:
+            continue
+        verdict = "better than" if share.low > 0.5 else "worse than" if share.high < 0.5 else "not told apart from"
+        yield (
+            f"{_called(name)} orders {_plain(share, 'share')} of the pairs that the raw scores tie as the labels do: "
+            f"{verdict} guessing."
+        )
+
+
+def _levels(raw: RawFigures, methods: _Methods) -> Iterator[str]:
+    if raw.level.estimate is None:
+        yield f"Level: {raw.level.reason}."
+        return
+    after = ", ".join(f"{_plain(one.level.bias)} after {name.replace('_', ' ')}" for name, one in methods.items())
+    before = _plain(raw.level)
+    yield f"Level: the mean score of the worst candidate is off its mean label by {before} raw, {after}."
+
+
+def _described(data: JudgeCounts, prompts: int) -> Iterator[str]:
+    """Say of how many prompts the figures are where others lack labels."""
+    used, unlabelled = data.prompts, data.unlabelled_prompts
+    if data.method == "labelled_only":
+        known = " and have every covariate" if used + unlabelled < prompts else ""
+        yield (
+            f"Figures describe {used:,} of {prompts:,} prompts, those that are labelled completely{known}, not all "
+            "prompts."
+        )
+
+
+def _called(name: str) -> str:
+    return (name[0].upper() + name[1:]).replace("_", " ")
+
+
+def _listed(changes: dict[str, EstimateRecord]) -> str:
+    return "; ".join(f"{name.replace('_', ' ')} {_signed(one, 'points')}" for name, one in changes.items())
+
+
+def _signed(one: EstimateRecord, unit: Unit) -> str:
+    if one.estimate is None:
+        return f"unknown ({one.reason})"
+    return f"{estimate(one, unit, sign=True)}{_ends(one, unit, sign=True)}"
+
+
+def _plain(one: EstimateRecord, unit: Unit = "number") -> str:
+    return f"{estimate(one, unit)}{_ends(one, unit)}"
+
+
+def _ends(one: EstimateRecord, unit: Unit, *, sign: bool = False) -> str:
+    return "" if one.low is None else f" {interval(one, unit, sign=sign)}"
+
+
+Map = Callable[[Floats], Floats]
+"""Rows of a score, then its covariates, to calibrated scores."""
+
+_Ints = npt.NDArray[np.int64]
+
+
+def isotonic(rows: Floats, labels: Floats, _seed: int) -> Map:
+    """Learn the map of the score that never falls."""
+    fitted = isotonic_map(rows[:, 0], labels)
+    return lambda new: fitted.at(new[:, 0])
+
+
+def two_stage(rows: Floats, labels: Floats, seed: int) -> Map:
+    """Learn a smooth index of the score alone, then the map of that index that never falls."""
+    learned = two_stage_covariates(rows[:, :1], labels, seed)
+    return lambda new: learned(new[:, :1])
+
+
+def two_stage_covariates(rows: Floats, labels: Floats, _seed: int) -> Map:
+    """Learn a smooth index of the score and its covariates, then the map of that index that never falls."""
+    index = spline_index(rows, labels)
+    fitted = isotonic_map(index.at(rows), labels)
+    return lambda new: fitted.at(index.at(new))
+
+
+def gradient_boosting(rows: Floats, labels: Floats, seed: int) -> Map:
+    """Learn boosted trees of the score and its covariates."""
+    from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - slow to import
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
+
+    # Sums of several threads differ from run to run in the last bits.
+    with threadpool_limits(1):
+        fitted = HistGradientBoostingRegressor(early_stopping=False, random_state=seed).fit(rows, labels)
+
+    def predict(new: Floats) -> Floats:
+        with threadpool_limits(1):
+            return np.asarray(fitted.predict(new), dtype=np.float64)
+
+    return predict
+
+
+METHODS: Mapping[str, Callable[[Floats, Floats, int], Map]] = MappingProxyType(
+    {
+        "isotonic": isotonic,
+        "two_stage": two_stage,
+        "two_stage_covariates": two_stage_covariates,
+        "gradient_boosting": gradient_boosting,
+    }
+)
+
+COVARIATE_METHODS = ("two_stage_covariates", "gradient_boosting")
+
+TOO_DEAR_TO_REFIT = ("gradient_boosting",)
+"""A hundred fits of trees a judge would take minutes: their intervals take the maps as fixed."""
+
+
+def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:
+    """Deal prompts to folds of equal size, give or take one.
+
+    Examples
+    --------
+    >>> np.bincount(folds_of_prompts(11, 5, seed=0)).tolist()
+    [3, 2, 2, 2, 2]
+    """
+    dealt: _Ints = np.random.default_rng(seed).permutation(prompts) % folds
+    return dealt
+
+
+def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: int) -> Floats:
+    """Calibrate the scores of every fold by a map learned on the other folds.
+
+    Parameters
+    ----------
+    method : str
+        Of `METHODS`.
+    rows : ndarray of float64, shape (cells, 1 + covariates)
+        The score first.
+    labels : ndarray of float64, shape (cells,)
+    owner : ndarray of int64, shape (cells,)
+        The fold of each cell; whole prompts share one, so that one map serves all candidates of a prompt.
+    seed : int
+
+    Returns
+    -------
+    ndarray of float64, shape (cells,)
+    """
+    out = np.empty(len(rows))
+    for fold in np.unique(owner):
+        mine = owner == fold
+        out[mine] = METHODS[method](rows[~mine], labels[~mine], seed)(rows[mine])
+    return out
 
 
 _CHANGING = tuple(e for e in ESTIMANDS if e.on_scores)
@@ -98,7 +328,7 @@ class RawScores:
         self.groups = deal_groups(fold_of, settings.seed)
         sums = prompt_sums(self.scores, panel.labels, panel.sizes)
         self.refits: Refits = refits(lambda kept: sums[:, kept], self.groups)
-        self.metrics = estimate(ESTIMANDS, sums, self.rule)
+        self.metrics = estimation.estimate(ESTIMANDS, sums, self.rule)
         self.level = self._level(self.scores)
 
     def calibrated(self, method: str) -> CalibratedMethod:
@@ -157,7 +387,7 @@ class RawScores:
         level = exchange_training_means(calibrated, panel.labels, self.owner)
         after = prompt_sums(level, panel.labels, panel.sizes)
         return (
-            estimate(ESTIMANDS, after, rule),
+            estimation.estimate(ESTIMANDS, after, rule),
             difference(_CHANGING, after, before, rule),
             relative_change(_CORRELATIONS, after, before, rule),
             tie_break_agreement(self.scores, calibrated, panel.labels, panel.sizes, confidence=rule.confidence),

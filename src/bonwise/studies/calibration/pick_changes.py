@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import TIE_DECIMALS, Floats

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.estimand import Estimand
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.estimation import (
     IntervalRule,
     JudgeSums,
@@ -164,7 +163,7 @@ def relative_change(
 
     Examples
     --------
-    >>> from bonwise.stats.within_prompt import ESTIMANDS
+    >>> from bonwise.stats.catalog import ESTIMANDS
     >>> from bonwise.stats.sums import prompt_sums
     >>> one = prompt_sums(np.array([.1, .5, .3, .9, .8, .2]), np.array([.1, .6, .2, 1, .9, .4]), np.full(3, 2))
     >>> relative_change([e for e in ESTIMANDS if e.name == "global_r"], one, one, IntervalRule())["global_r"].estimate

@@ -15,7 +15,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import Floats
 from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
 from bonwise.studies.label_strategy.matched_pairs import best_of_two, match

@@ -15,7 +15,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimate import under_method
+from bonwise.stats.estimand import under_method
 from bonwise.stats.estimation import difference, estimate
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.studies.label_strategy.judged_pairs import PairVerdicts

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.confidence import Logit
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Exact
-from bonwise.stats.share_laws import Logit
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [

@@ -13,7 +13,7 @@ from bonwise.auditing.settings import Settings
 from bonwise.estimates import estimate_records
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
-from bonwise.stats.estimate import under_method
+from bonwise.stats.estimand import under_method
 from bonwise.stats.estimation import difference, estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.studies.label_strategy.matched_pairs import MatchedVerdicts

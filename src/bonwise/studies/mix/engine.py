@@ -2,25 +2,313 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
-from bonwise.printable import listed, quoted
+from bonwise.estimates import EstimateRecord, estimate_records
+from bonwise.metric_groups import unit_of
+from bonwise.printable import listed, printable, quoted
+from bonwise.report.numbers import (
+    NOTHING,
+    counted,
+    estimate,
+    interval,
+    number,
+    percent,
+    unit_of_difference,
+    with_interval,
+)
+from bonwise.stats import estimation
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.estimand import Estimate, under_method
+from bonwise.stats.estimation import IntervalRule, difference
+from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.studies.mix.mixture import mix_change, mix_curve, mix_sums
-from bonwise.studies.mix.result import MixCounts, MixJudge, MixSettings, MixStudy
-from bonwise.studies.mix.sentences import mix_findings
+from bonwise.studies.mix.result import CurveAt, MixCounts, MixJudge, MixSettings, MixStudy
 from bonwise.table.checks import names_of
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["mix_of", "mix_study"]
+__all__ = [
+    "OF_PAIRS",
+    "SHARES",
+    "MixSums",
+    "mix_change",
+    "mix_curve",
+    "mix_findings",
+    "mix_of",
+    "mix_study",
+    "mix_sums",
+]
+
+
+_HEADLINES = ("global_r", "recovery")
+
+_STAYS = "goes"  # from one figure to another that it cannot be told from
+
+
+def mix_findings(
+    points: Sequence[CurveAt],
+    change: Mapping[str, EstimateRecord],
+    data: MixCounts,
+    control: Sequence[str],
+    confidence: float,
+) -> list[str]:
+    """Return the findings of one judge, the most important first.
+
+    Parameters
+    ----------
+    points : sequence of CurveAt
+        As `bonwise.studies.mix.mixture.mix_curve` gives them.
+    change : mapping of str to EstimateRecord
+        With the controls less without.
+    data : MixCounts
+    control : sequence of str
+        Names of the controls.
+    confidence : float
+    """
+    easy = " or ".join(printable(name, longest=40) for name in control[:3])
+    easy += f" or {len(control) - 3} more" if len(control) > 3 else ""
+    return [
+        *_moves(points, change, easy, confidence),
+        *_picks(change),
+        *_pairs(points, easy),
+        *_half(points, change, several=len(control) > 1),
+        f"Where the pools to pick from hold nothing like {easy}, the figures without it are those to quote.",
+        *_prompts(data, easy),
+    ]
+
+
+def _moves(
+    points: Sequence[CurveAt], change: Mapping[str, EstimateRecord], easy: str, confidence: float
+) -> Iterator[str]:
+    without, whole = (_at(points, share).metrics for share in (0, 1))
+    parts = [
+        # Both ends have the decimals of the change, so that a reader can subtract.
+        f"{name} {_verb(change[name])} from {number(without[name].estimate, unit_of(name), like=change[name])} "
+        f"to {number(whole[name].estimate, unit_of(name), like=change[name])} "
+        f"(change {_signed(name, change[name])})"
+        for name in _HEADLINES
+        if change[name].estimate is not None
+    ]
+    if parts:
+        certain = any(change[name].low is not None for name in _HEADLINES)
+        at = f", at {percent(confidence)} confidence" if certain else ""
+        yield (
+            f"With {easy} in the pools {', and '.join(parts)}{at}; nothing about the choice among the other "
+            "candidates changed."
+        )
+    for name in _HEADLINES:
+        if change[name].estimate is None:
+            yield f"The change of {name} has no figure: {change[name].reason}."
+
+
+def _picks(change: Mapping[str, EstimateRecord]) -> Iterator[str]:
+    judge, chance = change["value_judge"], change["value_random"]
+    if judge.estimate is not None and chance.estimate is not None:
+        by_chance = _signed("value_random", chance)
+        yield f"The judge's pick changes in value by {_signed('value_judge', judge)}, a random pick by {by_chance}."
+
+
+def _pairs(points: Sequence[CurveAt], easy: str) -> Iterator[str]:
+    share = f"Pairs of {easy} and another candidate are {number(_at(points, 1).easy_pairs, 'share')} of the pairs"
+    alone, without = points[-1].metrics["sign_agreement"], points[0].metrics["sign_agreement"]
+    if alone.estimate is None or without.estimate is None:
+        yield f"{share}."
+        return
+    correlation = points[-1].metrics["global_r"]
+    also = "" if correlation.estimate is None else f" and global_r {_with_ends('global_r', correlation)}"
+    yield (
+        f"{share}; on them alone sign_agreement is {_with_ends('sign_agreement', alone)}{also}, "
+        f"on the pairs of the others sign_agreement is {_with_ends('sign_agreement', without)}."
+    )
+
+
+def _half(points: Sequence[CurveAt], change: Mapping[str, EstimateRecord], *, several: bool) -> Iterator[str]:
+    """Say how far half of the pools with a control go, of what moves at all."""
+    middle = _at(points, 0.5).metrics
+    moving = [name for name in _HEADLINES if _verb(change[name]) != _STAYS and middle[name].estimate is not None]
+    if moving:
+        parts = [f"{name} is {_with_ends(name, middle[name])}" for name in moving]
+        it = "them" if several else "it"
+        yield f"With {it} in half of the prompts that hold {it} {' and '.join(parts)}."
+
+
+def _prompts(data: MixCounts, easy: str) -> Iterator[str]:
+    mixed, holding = data.mixed_prompts, data.prompts_with_control
+    if holding < mixed:
+        hold = "holds" if holding == 1 else "hold"
+        yield f"{holding:,} of {mixed:,} prompts {hold} {easy}; the others are the same at every point of the curve."
+    if data.left_out:
+        yield f"{_left_out(data['left_out'])}: {easy} is not there, or lacks a score or a label."
+    if data.only_with_control:
+        yield f"{_left_out(data['only_with_control'])}: without {easy} no choice is left."
+    if data.method == "labelled_only":
+        whose = "whose candidates all have labels"
+        yield f"Figures describe the {counted(mixed, 'prompt')} {whose}, not all prompts."
+
+
+def _left_out(count: int) -> str:
+    return f"{counted(count, 'prompt')} {'is' if count == 1 else 'are'} left out"
+
+
+def _at(points: Sequence[CurveAt], share: float) -> CurveAt:
+    return next(point for point in points if point.share == share)
+
+
+def _verb(change: EstimateRecord) -> str:
+    if change.low is None or change.high is None or change.low <= 0 <= change.high:
+        return _STAYS
+    return "rises" if change.low > 0 else "falls"
+
+
+def _with_ends(name: str, found: EstimateRecord) -> str:
+    unit = unit_of(name)
+    return estimate(found, unit) if found.low is None else with_interval(found, unit)
+
+
+def _signed(name: str, found: EstimateRecord) -> str:
+    unit = unit_of_difference(unit_of(name))
+    ends = interval(found, unit, sign=True)
+    size = estimate(found, unit, sign=True)
+    return f"{size}, no interval" if ends == NOTHING else f"{size} {ends}"
+
+
+SHARES = tuple(step / 10 for step in range(11))
+"""At which the curve is calculated."""
+
+OF_PAIRS = ("global_r", "sign_agreement", "effective_agreement")
+"""Metrics of cells and pairs: they exist on easy pairs alone, of which no pool is made."""
+
+_OF_CELLS = ("S", "O", "SS", "OO", "SO")
+_COUNTS = ("apart_S", "apart_O", "apart_both", "concordant")
+
+
+class MixSums(NamedTuple):
+    """Sums of the same prompts, each of shape (len(Sums._fields), prompts), centred at one value."""
+
+    without: Floats  # pools without their control candidates
+    whole: Floats  # pools with them
+    easy: Floats  # pairs of a control and another candidate as pools of two; NaN but for cells and pairs
+
+
+def mix_sums(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], control: npt.NDArray[np.bool_]) -> MixSums:
+    """Compute the sums of every prompt without its controls, with them, and of its easy pairs.
+
+    Parameters
+    ----------
+    scores, labels : ndarray of float64, shape (cells,)
+        Of the pools with their controls; grouped by prompt, no NaN.
+    sizes : ndarray of int64, shape (prompts,)
+    control : ndarray of bool, shape (cells,)
+        Which cells are controls; every prompt holds two other candidates or more.
+
+    Examples
+    --------
+    >>> sums = mix_sums(np.array([.5, .7, 0.]), np.array([1., 0., 0.]), np.array([3]), np.array([False, False, True]))
+    >>> [float(Sums(*one).pairs[0]) for one in sums]
+    [1.0, 3.0, 2.0]
+    """
+    controls = np.add.reduceat(control.astype(np.int64), np.cumsum(sizes) - sizes)
+    several = controls > 1
+    among = control & np.repeat(several, sizes)
+    # One call, so that all are centred at one value.
+    pieces = [(~control, sizes - controls), (np.ones_like(control), sizes), (among, controls[several])]
+    found = prompt_sums(
+        np.concatenate([scores[cells] for cells, _ in pieces]),
+        np.concatenate([labels[cells] for cells, _ in pieces]),
+        np.concatenate([counts for _, counts in pieces]),
+    )
+    without, whole, of_controls = np.split(found, [len(sizes), 2 * len(sizes)], axis=1)
+    same = np.zeros_like(without)
+    same[:, several] = of_controls
+    return MixSums(without, whole, _easy_pairs(Sums(*without), Sums(*whole), Sums(*same)))
+
+
+def _easy_pairs(without: Sums, whole: Sums, same: Sums) -> Floats:
+    """Sum the pairs of a control and another candidate: each stands in as many pairs as there are of the others."""
+    others, controls = without.cells, whole.cells - without.cells
+    unknown = np.full_like(others, np.nan)
+    found = Sums(*(unknown for _ in Sums._fields))._replace(
+        prompts=without.prompts, cells=2 * controls * others, pairs=controls * others
+    )
+    cells = {
+        name: others * (getattr(whole, name) - getattr(without, name)) + controls * getattr(without, name)
+        for name in _OF_CELLS
+    }
+    pairs = {name: getattr(whole, name) - getattr(without, name) - getattr(same, name) for name in _COUNTS}
+    return np.array(found._replace(**cells, **pairs))
+
+
+def mix_curve(sums: MixSums, rule: IntervalRule, method: str = "complete") -> list[CurveAt]:
+    """Estimate the metrics along both legs of the curve: on the second those of `OF_PAIRS` alone.
+
+    First leg: a share m of the prompts shows its controls, sums ``(1 - m) without + m whole``. Second leg, from where
+    the first ends: ``(1 - u) whole + u easy``, for what exists on pairs alone.
+
+    Parameters
+    ----------
+    sums : MixSums
+    rule : IntervalRule
+        Intervals have the prompt as their unit, and take the share as given.
+    method : str
+        Of the estimates: which prompts they are of.
+
+    Returns
+    -------
+    list of CurveAt
+        In the order of `easy_pairs`.
+    """
+    of_pairs = tuple(e for e in ESTIMANDS if e.name in OF_PAIRS)
+    easy = Sums(*sums.easy).pairs
+    points = []
+    for share in SHARES:
+        mixed = (1 - share) * sums.without + share * sums.whole
+        metrics = _records(estimation.estimate(ESTIMANDS, mixed, rule), method)
+        points.append(CurveAt(share=share, towards=0.0, easy_pairs=_share(share * easy, mixed), metrics=metrics))
+    for towards in SHARES[1:]:
+        mixed = (1 - towards) * sums.whole + towards * sums.easy
+        # At the end a prompt without a control holds no pair, and counts for nothing.
+        held = mixed[:, Sums(*mixed).pairs > 0]
+        metrics = _records(estimation.estimate(of_pairs, held, rule), method)
+        points.append(CurveAt(share=1.0, towards=towards, easy_pairs=_share(easy, mixed), metrics=metrics))
+    return points
+
+
+def _records(estimates: Mapping[str, Estimate], method: str) -> dict[str, EstimateRecord]:
+    return estimate_records(under_method(estimates, method))
+
+
+def _share(easy: Floats, mixed: Floats) -> float:
+    return float(easy.sum() / Sums(*mixed).pairs.sum())
+
+
+def mix_change(sums: MixSums, rule: IntervalRule, method: str = "complete") -> dict[str, EstimateRecord]:
+    """Estimate by how much each metric differs with the controls from without, paired by prompt.
+
+    Parameters
+    ----------
+    sums : MixSums
+    rule : IntervalRule
+    method : str
+        Of the estimates: which prompts they are of.
+    """
+    # The controls change what could be gained too, so the two recoveries share no denominator for Fieller's interval.
+    estimands = [replace(e, parts=None) for e in ESTIMANDS]
+    changes = difference(estimands, sums.whole, sums.without, rule)
+    for ends in (estimation.estimate(ESTIMANDS, pools, rule) for pools in (sums.whole, sums.without)):
+        for name, end in ends.items():
+            if end.estimate is None and changes[name].estimate is not None:
+                changes[name] = Estimate.undefined(end.reason or "", end.n)
+    return _records(changes, method)
 
 
 def mix_study(

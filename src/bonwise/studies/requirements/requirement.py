@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from bonwise.stats.estimate import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.catalog import within_r as correlation
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
-from bonwise.stats.within_prompt import within_r as correlation
 from bonwise.studies.requirements.noisy_oracle import (
     AtNoise,
     NoisyOracle,

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord
-from bonwise.stats.estimate import Estimate
+from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import EffectiveShare
