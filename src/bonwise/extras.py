@@ -36,15 +36,7 @@ class Feature:
     def require(self, asked: str) -> None:
         """Refuse what cannot be done here. Call it before anything is read, sent or written.
 
-        Parameters
-        ----------
-        asked : str
-            What the user asked for: the beginning of the message.
-
-        Raises
-        ------
-        bonwise.errors.MissingExtraError
-            A module is not installed.
+        `asked`, what the user asked for, begins the message.
         """
         missing = self.missing()
         if missing:

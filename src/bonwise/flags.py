@@ -85,11 +85,6 @@ def comma_separated(text: str, _: str) -> tuple[str, ...]:
 def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
     """Read ``NAME=NUMBER`` pairs.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A pair that is none.
-
     Examples
     --------
     >>> numbers(["recovery=0.2"], "--fail-under")
@@ -114,11 +109,6 @@ def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
 def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
     """Read ``NAME=TEXT`` pairs.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A pair that is none.
-
     Examples
     --------
     >>> texts(["gpt=pairwise,orders=1:openai/m"], "--spec")
@@ -138,10 +128,7 @@ def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
 def judge_families(texts: Iterable[str] | None, flag: str) -> Mapping[str, str]:
     """Read ``NAME`` and ``JUDGE=NAME``; the key of the former is empty.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A judge that is named twice, or no name.
+    A judge may be named once.
 
     Examples
     --------
@@ -215,12 +202,7 @@ def options_of(keywords: type) -> Mapping[str, Option]:
 def completed(keywords: type[K], given: Mapping[str, Any], caller: str) -> K:
     """Return the value of every option: what was given, checked, else its default.
 
-    Raises
-    ------
-    TypeError
-        An option that is not declared, as Python itself says it of the caller.
-    bonwise.errors.UsageError
-        A value that means nothing.
+    An option that is not declared raises TypeError, as Python itself says it of the caller.
     """
     declared = options_of(keywords)
     for name, value in given.items():

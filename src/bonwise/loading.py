@@ -35,11 +35,6 @@ def word_of(schema: str) -> str | None:
 def document_class(word: str) -> type[Document]:
     """Return the model of a schema; of a schema with several classes their base, whose `class_for` tells them apart.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No schema has this word.
-
     Examples
     --------
     >>> document_class("confidence").schema_name()
@@ -116,20 +111,7 @@ def load(path: str | Path) -> Document:
 
 
 def read_document(path: str | Path, model: type[D], *, hint: str = _HINT) -> D:
-    """Read a document of one class.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-    model : type
-    hint : str
-        How to make such a file.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        As for `load`; also for a document of another schema.
-    """
+    """Read a document of one class, refusing those of another schema; `hint` says how to make such a file."""
     file = Path(path)
     found = json_object(file, hint)
     if found.get("schema") != model.schema_name():

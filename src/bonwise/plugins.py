@@ -31,13 +31,9 @@ def is_built_in(entry: EntryPoint) -> bool:
 def load_plugin(entry: EntryPoint) -> Any:
     """Return what is behind an entry point.
 
-    A plug-in is imported in a thread of its own, so that one that hangs holds nobody up for ever.
-
-    Raises
-    ------
-    Exception
-        Whatever the plug-in raises. `RuntimeError` where it ends the program or prints, `TimeoutError` where it takes
-        longer than `LOADING_SECONDS`.
+    A plug-in is imported in a thread of its own, so that one that hangs holds nobody up for ever. What it raises goes
+    through; RuntimeError where it ends the program or prints, TimeoutError where it takes longer than
+    `LOADING_SECONDS`.
     """
     if is_built_in(entry):
         return entry.load()
@@ -150,25 +146,13 @@ class Factory:
     """Those among them without a default."""
 
     def make(self, *arguments: object, **options: object) -> object:
-        """Call it; whatever fails inside is named in one line.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            It failed.
-        """
+        """Call it; whatever fails inside is a UsageError of one line."""
         with self.guarded():
             return self.function(*arguments, **options)
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Name whatever the code behind it raises, or its end of the program, in one line.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            It failed.
-        """
+        """Raise a UsageError of one line for whatever the code behind it raises, or for its end of the program."""
         try:
             yield
         except BonwiseError:
@@ -190,22 +174,13 @@ class Group:
     entries: Sequence[EntryPoint]
 
     def factory(self, kind: str) -> Factory:
-        """Load what makes a kind.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            No such kind, two plug-ins of that name, or a plug-in that cannot be loaded.
-        """
+        """Load what makes a kind, refusing one that two plug-ins share or that cannot be loaded."""
         return _factory(self._entry(kind))
 
     def kinds(self, options: Callable[[Factory], Iterable[str]]) -> list[Kind]:
         """Return every kind that is installed, by name; a broken one with the reason.
 
-        Parameters
-        ----------
-        options : callable
-            From a factory to the names of its options; a `BonwiseError` that it raises is the reason.
+        `options` goes from a factory to the names of its options; a `BonwiseError` that it raises is the reason.
         """
         return sorted((self._kind(entry, options) for entry in self.entries), key=lambda kind: kind.name)
 
@@ -235,11 +210,6 @@ class Group:
 def option_values(kind: str, stated: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:
     """Read the options that stand behind the name of a kind: words, numbers, ``none``, ``true`` and ``false``.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        One that is not among the known ones.
-
     Examples
     --------
     >>> option_values("adaptive", {"margin": "0.2", "repick": "false"}, ["margin", "repick"])
@@ -254,12 +224,7 @@ def option_values(kind: str, stated: Mapping[str, str], known: Sequence[str]) ->
 def with_options(
     kind: str, stated: Mapping[str, Any], given: Mapping[str, Any], known: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the options of a text, and those that are given beside it as they stand.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        One that is not among the known ones, or that the text states too.
+    """Return the options of a text, and those that are given beside it as they stand; none may be in both.
 
     Examples
     --------

@@ -68,13 +68,8 @@ _KINDS = {
 def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *, whole: str = "the document") -> str:
     """Say what is wrong with the first key that is, and with how many others.
 
-    Parameters
-    ----------
-    error : pydantic.ValidationError
-    document : mapping, optional
-        What was validated: it tells keys from the names that pydantic gives the members of a union.
-    whole : str
-        What to call it where no single key is wrong.
+    `document` is what was validated: it tells keys from the names that pydantic gives the members of a union. It is
+    called `whole` where no single key is wrong.
 
     Examples
     --------
@@ -184,18 +179,7 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
     """Read a file that holds one JSON object.
 
     A byte order mark is passed over. NaN, infinities and keys that occur twice are refused; a number that is too
-    large for a float becomes infinity, which no model accepts.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-    hint : str
-        Of the errors.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file cannot be read, or holds something else.
+    large for a float becomes infinity, which no model accepts. `hint` is that of the errors.
     """
     refuse_pipe(file)
     with file_errors(file), file.open("rb") as stream:

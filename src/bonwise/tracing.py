@@ -63,15 +63,7 @@ UNTRACED = Untraced()
 
 
 class Span(Untraced):
-    """A span that is current while it is entered.
-
-    Parameters
-    ----------
-    api : module
-        ``opentelemetry.trace``.
-    name : str
-    kind : str
-    """
+    """A span that is current while it is entered."""
 
     def __init__(self, api: ModuleType, name: str, kind: Kind) -> None:
         self._api, self._name, self._kind = api, name, kind

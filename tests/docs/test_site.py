@@ -20,7 +20,7 @@ import bonwise
 from bonwise.cli.app import app_for
 from bonwise.declared import words
 from bonwise.loading import json_schema
-from bonwise.report.page.rendered import DEFINITIONS
+from bonwise.report.page.defined import DEFINITIONS
 from bonwise.testing import simulate
 from browser.conftest import ARGUMENTS, NAMES, absent
 from docs.pages import ROOT

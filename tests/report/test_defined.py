@@ -9,7 +9,8 @@ import pytest
 
 import bonwise as bw
 from bonwise.report.blocks import Column, Part, Row, Table
-from bonwise.report.page.rendered import DEFINITIONS, whole_page, with_definitions
+from bonwise.report.page.defined import DEFINITIONS, with_definitions
+from bonwise.report.page.rendered import whole_page
 from bonwise.stats.catalog import METRICS
 from browser.samples import spoken, two_spoken
 from docs.pages import ROOT

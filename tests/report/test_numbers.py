@@ -292,7 +292,9 @@ SENTENCES = (
     "**/view*.py",
     "**/figures.py",
     "**/sentences.py",
-    "studies/*/*.py",
+    "studies/mix/engine.py",
+    "studies/requirements/engine.py",
+    "studies/calibration/judge_calibration.py",
     "monitoring/engine.py",
     "auditing/verdict.py",
     "auditing/gates.py",
@@ -301,8 +303,8 @@ SENTENCES = (
 OF_A_FLOAT = re.compile(r"(\.\d+[fgeEG%]?|[fgeEG%])$")
 """Format specifications that round; those of counts and texts, such as ``,``, ``d`` or ``<20``, do not."""
 
-IN_A_COMMAND = {"planning/sentences.py": 4}
-"""Values of flags in a command that is to be typed."""
+IN_A_COMMAND = {"planning/sentences.py": 4, "studies/requirements/engine.py": 1}
+"""Values of flags in a command that is to be typed, or as they were typed."""
 
 ON_AN_AXIS = {"report/figures/curves.py": 1, "report/figures/percent.py": 1}
 """Ticks of an axis have a formatter of their own, which matplotlib calls."""

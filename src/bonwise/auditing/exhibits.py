@@ -18,7 +18,6 @@ from bonwise.auditing.candidate_attributes import candidate_lengths
 from bonwise.auditing.gates import more_prompts
 from bonwise.auditing.judge_audit import NO_SCORES
 from bonwise.auditing.judge_record import JudgeAudit
-from bonwise.auditing.per_prompt import prompt_rows
 from bonwise.auditing.result_exhibits import (
     Chance,
     ColumnLeftOut,
@@ -34,6 +33,7 @@ from bonwise.auditing.result_exhibits import (
     WhatIf,
 )
 from bonwise.auditing.settings import Settings
+from bonwise.auditing.worst_prompts import prompt_rows
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS

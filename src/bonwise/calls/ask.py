@@ -291,18 +291,7 @@ class Ask:
 
 
 def model_from_spec(spec: str, base_url: str | None = None) -> Model:
-    """Read ``provider/model``.
-
-    Parameters
-    ----------
-    spec : str
-    base_url : str, optional
-        Another server that speaks the provider's language.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Not of that form.
+    """Read ``provider/model``; `base_url` is another server that speaks the provider's language.
 
     Examples
     --------

@@ -72,10 +72,7 @@ def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
 def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> list[str]:
     """Return a line for each parameter that this ask wants and its provider or server is known not to take.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It could not be answered as it needs.
+    Raises `bonwise.errors.UsageError` where the ask could not be answered as it needs.
     """
     refuse_impossible(ask, capabilities)
     return list(_left_out(ask, refused, capabilities))
@@ -100,13 +97,7 @@ def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) ->
 
 
 def refuse_impossible(ask: Ask, capabilities: Capabilities) -> None:
-    """Refuse, before it is paid for, an ask that could not be answered as it needs.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It needs log probabilities, which the provider never sends.
-    """
+    """Refuse, before it is paid for, an ask that needs log probabilities which the provider never sends."""
     if ask.top_logprobs and not capabilities.logprobs:
         raise UsageError(
             f"{ask.model.provider} sends no log probabilities, which this judge needs",
@@ -124,13 +115,7 @@ Open = dict[bytes, int]
 
 
 class CallsUnderWay:
-    """The calls of an engine that are not answered yet, and whether new ones may start.
-
-    Parameters
-    ----------
-    terms : Terms
-        What all of them share.
-    """
+    """The calls of an engine that are not answered yet, and whether new ones may start."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -187,19 +172,8 @@ class CallsUnderWay:
 class AskRun:
     """One ask on its way.
 
-    Parameters
-    ----------
-    ask : Ask
-    whole : Request
-        With nothing left out.
-    endpoint : Endpoint
-        Where it goes.
-    calls : CallsUnderWay
-        Of the engine.
-    deadline : float, optional
-        Seconds after which no new attempt at a question is made.
-    reask : int
-        How often an answer that is unscored is asked for again.
+    `whole` is the request with nothing left out. After `deadline` seconds no new attempt at a question is made. An
+    answer that is unscored is asked for again `reask` times.
     """
 
     def __init__(

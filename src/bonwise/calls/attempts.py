@@ -61,15 +61,7 @@ def attempt_span(
     """Return the span of an attempt, to be entered around it; what comes of the attempt is logged too.
 
     An attempt that fails is logged as information, because another one follows; one that is answered, for debugging.
-
-    Parameters
-    ----------
-    endpoint : Endpoint
-    request : Request
-    number : int
-        1 for the first attempt at the call.
-    exchange : Exchange
-        What is known of the attempt when the span ends.
+    `number` is 1 for the first attempt at the call; `exchange` holds what is known when the span ends.
     """
     current = span(f"chat {request.model}", "LLM")
     if current is UNTRACED and not _LOG.isEnabledFor(logging.INFO):
@@ -181,19 +173,9 @@ class CallSize:
 class CallAttempts:
     """Ask once for some samples of one request.
 
-    Parameters
-    ----------
-    terms : Terms
-    endpoint : Endpoint
-    build : callable
-        From a number of samples to their request; the keys do not depend on the number.
-    keys : sequence of bytes
-        One a sample.
-    size : CallSize
-    refused : frozenset of str
-        Parameters left out already; if the server complains of one of them again, that is final.
-    until : float or None
-        Time of the event loop after which no attempt is made.
+    `build` makes the request for a number of samples. There is one of `keys` a sample; they do not depend on the
+    number. A parameter in `refused` is left out already: if the server complains of it again, that is final. No
+    attempt is made after `until`, a time of the event loop.
     """
 
     def __init__(
@@ -225,10 +207,7 @@ class CallAttempts:
     async def run(self) -> CallOutcome:
         """Return what came of it: an answer that did not arrive is an owed `Unscored`.
 
-        Raises
-        ------
-        UnsupportedError
-            The request is to be built anew.
+        Raises `UnsupportedError` where the request is to be built anew.
         """
         try:
             try:

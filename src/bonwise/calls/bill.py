@@ -118,13 +118,7 @@ class Amount(NamedTuple):
 
     @classmethod
     def of_call(cls, tokens: int | None, cost: float | None) -> Self:
-        """Return what one call takes, its cost in US dollars; what is not known (None) counts as nothing.
-
-        Raises
-        ------
-        ValueError
-            A number of tokens that is negative, or a cost that is negative or not finite.
-        """
+        """Return what one call takes, its cost in US dollars; what is not known (None) counts as nothing."""
         if tokens is not None and tokens < 0:
             raise ValueError(f"tokens cannot be negative: {tokens}")
         if cost is not None and not 0 <= cost < math.inf:

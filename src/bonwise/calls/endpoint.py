@@ -31,19 +31,7 @@ CLOSED_FOR = 30.0
 class Endpoint:
     """What all calls of one model at one server share.
 
-    Parameters
-    ----------
-    provider : Provider
-    model : Model
-    base_url : str
-        Where the requests go.
-    refused : frozenset of str
-        Parameters that the server has refused or ignored before.
-    price : Price or None
-        None where it is not known.
-    limiter : callable
-        From the model to its limiter.
-    connection : Connection
+    `refused` are parameters that the server has refused or ignored before. `price` is None where it is not known.
     """
 
     def __init__(
@@ -81,12 +69,7 @@ class Endpoint:
     def open(self) -> None:
         """Have a client at hand for the account of this moment; stored answers need neither.
 
-        Raises
-        ------
-        bonwise.calls.reply.AttemptError
-            The endpoint is closed.
-        bonwise.errors.CallError
-            There is no key.
+        Raises `AttemptError` where the endpoint is closed, and `bonwise.errors.CallError` where there is no key.
         """
         account = self.provider.account(self.model)
         if account != self._account:
@@ -114,10 +97,7 @@ class Endpoint:
     def latest_start(self, until: float | None) -> float | None:
         """Return when an attempt begins at the latest: one with less time left than half of the answers take is lost.
 
-        Parameters
-        ----------
-        until : float or None
-            Time of the event loop by which the answer is needed.
+        Both are times of the event loop; `until` is when the answer is needed.
         """
         return until if until is None or self.latencies.median is None else until - self.latencies.median
 
@@ -125,19 +105,9 @@ class Endpoint:
         """Send a request once, by a client that has few calls under way.
 
         An attempt that is needed by some time is given up after 4 times the 95th percentile of the latencies here,
-        once enough are known. It may outlast that time: an answer that comes is kept.
-
-        Parameters
-        ----------
-        request : Request
-        until : float, optional
-            Time of the event loop by which the answer is needed.
-
-        Raises
-        ------
-        bonwise.calls.reply.AttemptError
-            As `bonwise.calls.providers.protocol.Client.send`; ``timeout`` too where the whole takes too long, though
-            bytes come.
+        once enough are known. It may outlast that time: an answer that comes is kept. `until` is a time of the event
+        loop. Raises as `bonwise.calls.providers.protocol.Client.send` does, and ``timeout`` too where the whole takes
+        too long, though bytes come.
         """
         now = asyncio.get_running_loop().time
         in_use, begun, longest = self._take_client(), now(), self.attempt_timeout

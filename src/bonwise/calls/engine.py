@@ -89,16 +89,10 @@ class Engine:
     async def ask(self, ask: Ask) -> Answers:
         """Return one answer per sample, from the ledger where it is known.
 
-        An answer that did not arrive is an `Unscored` with ``owed`` set: a later run asks again.
-
-        Raises
-        ------
-        bonwise.errors.CallError
-            There is no key for the model's provider.
-        bonwise.errors.LedgerError
-            The ledger cannot be written; nothing more is sent.
-        bonwise.errors.UsageError
-            The engine belongs to another event loop, or the provider cannot answer such a question.
+        An answer that did not arrive is an `Unscored` with ``owed`` set: a later run asks again. Raises
+        `bonwise.errors.CallError` without a key, `bonwise.errors.LedgerError` where the ledger cannot be written
+        (nothing more is sent), and `bonwise.errors.UsageError` where the engine belongs to another event loop or the
+        provider cannot answer such a question.
         """
         loop = asyncio.get_running_loop()
         if self._loop not in {None, loop}:
@@ -111,14 +105,7 @@ class Engine:
         return await AskRun(ask, whole, endpoint, self._calls, deadline=self.deadline, reask=self.reask).run()
 
     def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:
-        """Return the endpoint of an ask: the model, at the server to which a request would go now.
-
-        Parameters
-        ----------
-        ask : Ask
-        request : Request, optional
-            Its request with nothing left out, where that is at hand.
-        """
+        """Return the endpoint of an ask: the model, at the server to which its whole `request` would go now."""
         model = ask.model
         adapter = provider(model.provider)
         base_url = (request or adapter.request(ask, 1, frozenset())).base_url

@@ -155,21 +155,11 @@ def estimate(
 ) -> CostEstimate:
     """Say what asks will use. Nothing is sent, and each ask is looked at once.
 
-    Parameters
-    ----------
-    asks : iterable of Ask
-    stored : callable
-        How many samples of an ask are there already.
-    prices : Prices
-    samples_at_once : bool or callable
-        Whether one call brings all missing samples of an ask and is charged its input once; by model where
-        models differ.
-    observed_output : mapping, optional
-        Mean output tokens of one stored answer, by model (``provider/model``).
-    input_correction : mapping, optional
-        Input tokens that servers counted over those that were expected, by model. Bounds are not corrected.
-    address : callable
-        Where a model is really served, which decides on its price: an environment variable may move it.
+    `stored` tells how many samples of an ask are there already. `samples_at_once`, by model where models differ,
+    tells whether one call brings all missing samples of an ask and is charged its input once. By ``provider/model``,
+    `observed_output` is the mean output tokens of one stored answer, and `input_correction` the input tokens that
+    servers counted over those that were expected; bounds are not corrected. `address` is where a model is really
+    served, which decides on its price: an environment variable may move it.
 
     Examples
     --------
@@ -279,21 +269,10 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
     """Estimate calls, tokens and cost of questions. Nothing is sent, and no key is needed.
 
-    Parameters
-    ----------
-    engine : Engine
-        Its ledger says what is stored already, and how long the answers of a model have been; with ``reask``
-        an answer that is stored and unscored is asked for again. That new answers will be unscored, and asked
-        for again, is not estimated.
-    asks : iterable of Ask
-        A question that stands among them twice is asked once.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A question that a provider cannot answer.
-    bonwise.errors.LedgerError
-        The ledger cannot be read.
+    The engine's ledger tells what is stored already, and how long the answers of a model have been; a question that
+    stands among `asks` twice is asked once. With ``reask`` a stored answer that is unscored is asked for again. That
+    new answers will be unscored, and asked for again, is not estimated. Raises `bonwise.errors.UsageError` for a
+    question that a provider cannot answer.
     """
     view = _View(engine)
     return estimate(

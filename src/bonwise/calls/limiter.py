@@ -29,10 +29,7 @@ CUTTING = frozenset({"throttled", "overloaded", "timeout"})
 class DeadlineError(Exception):
     """A call cannot start before its deadline; stays inside the engine.
 
-    Parameters
-    ----------
-    wait : float
-        The seconds it would have had to wait, or had waited, when it was given up.
+    `wait` is the seconds it would have had to wait, or had waited, when it was given up.
     """
 
     def __init__(self, wait: float) -> None:
@@ -95,19 +92,8 @@ class EndpointLimiter:
     the input limit (a judge reads much and writes little), and starts pause for a breath when hardly any
     output allowance is left.
 
-    Parameters
-    ----------
-    max_concurrency : int
-        Calls at once.
-    requests_per_minute, tokens_per_minute : int, optional
-        Lower than the server's, to leave room for others.
-    seed : int, optional
-        Of the jitter of pauses.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A limit below 1.
+    Limits per minute are given where they are to be lower than the server's, to leave room for others. `seed` is that
+    of the jitter of pauses.
 
     Examples
     --------

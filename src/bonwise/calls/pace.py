@@ -20,12 +20,7 @@ class Bucket:
     minute that gets the allowance twice. An amount larger than the bucket starts when the bucket is full, and
     leaves a debt that the next ones wait for; only such amounts can carry a minute over the limit.
 
-    Parameters
-    ----------
-    limit : int
-        Per minute, at least 1.
-    spent : float
-        What has been used already.
+    `limit` is per minute, at least 1; `spent` is what has been used already.
 
     Examples
     --------
@@ -49,19 +44,9 @@ class Bucket:
         return self._limit
 
     def wait(self, amount: float, now: float, ahead: float = 0.0) -> float:
-        """Return the seconds until an amount may start, behind what is queued ahead of it.
+        """Return the seconds until an amount may start, behind what is queued ahead of it; 0 when it may at once.
 
-        Parameters
-        ----------
-        amount : float
-        now : float
-            Time of the event loop, as everywhere.
-        ahead : float
-
-        Returns
-        -------
-        float
-            0 when it may start now.
+        `now` is the time of the event loop, as everywhere.
         """
         short = ahead + min(amount, self._burst) - self._filled(now)
         return short / self._rate if short > 0 else 0.0
@@ -77,14 +62,7 @@ class Bucket:
     def sync(self, window: Window, now: float, since: float, unseen: float) -> None:
         """Believe the server where it knows of less than we do: others may share the allowance.
 
-        Parameters
-        ----------
-        window : Window
-            What a response said.
-        now, since : float
-            The present, and when the request of that response started.
-        unseen : float
-            What has started after it, which its server had not counted yet.
+        The request of that response started at `since`; `unseen` started after it, and was not counted in it yet.
         """
         limit = window.limit if self._own is None else min(self._own, window.limit)
         level = self._filled(now)
@@ -196,11 +174,6 @@ class ConcurrencyWindow:
     It starts small and grows by one with every answer, so that connections are not opened all at once. From
     the size at which the server last complained it grows slowly.
 
-    Parameters
-    ----------
-    cap : int
-        Never more than this.
-
     Examples
     --------
     >>> window = ConcurrencyWindow(64)
@@ -219,10 +192,7 @@ class ConcurrencyWindow:
     def grow(self, *, careful: bool = False) -> None:
         """Count an answer that came while the window was full.
 
-        Parameters
-        ----------
-        careful : bool
-            Whether to stay at a size at which the server has complained before.
+        With `careful` it stays at a size at which the server has complained before.
         """
         if self.size < self._steep:
             self.size = min(self._cap, self.size + 1.0)
@@ -230,18 +200,10 @@ class ConcurrencyWindow:
             self.size = min(self._cap, self.size + SLOWLY / self.size)
 
     def cut(self, seen: int) -> bool:
-        """Shrink, once a round trip.
+        """Shrink, once a round trip, and tell whether it did.
 
-        Parameters
-        ----------
-        seen : int
-            The `cuts` there had been when the failed call started: a call from before the last cut tells
-            nothing about the size since.
-
-        Returns
-        -------
-        bool
-            Whether it shrank.
+        `seen` are the `cuts` there had been when the failed call started: a call from before the last cut tells
+        nothing about the size since.
         """
         if seen != self.cuts:
             return False

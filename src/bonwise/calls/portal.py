@@ -20,12 +20,7 @@ T = TypeVar("T")
 
 
 class Portal:
-    """An event loop in a thread of its own, with an engine that lives there.
-
-    Parameters
-    ----------
-    make_engine : callable
-        Called in that thread when the engine is first needed.
+    """An event loop in a thread of its own, with an engine that lives there, made there when it is first needed.
 
     Examples
     --------
@@ -57,15 +52,8 @@ class Portal:
     def submit(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> Future[T]:
         """Call ``work(engine, *arguments)`` there, and return at once.
 
-        Returns
-        -------
-        concurrent.futures.Future
-            Cancelling it cancels the work.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            Called from asynchronous work that runs there, which would wait for itself, or in a forked process.
+        Cancelling the future cancels the work. Raises `bonwise.errors.UsageError` in a forked process, and where it
+        is called from asynchronous work that runs there, which would wait for itself.
         """
         if self.is_here:
             raise UsageError(
@@ -89,13 +77,7 @@ class Portal:
         return threading.current_thread() is self._thread
 
     def close(self, *, wait: bool = True) -> None:
-        """Close the engine and end the thread.
-
-        Parameters
-        ----------
-        wait : bool
-            Whether to wait for calls on the wire first.
-        """
+        """Close the engine and end the thread; with `wait` after the calls on the wire."""
         self._end(wait=wait, told=True)
 
     def leave(self) -> None:

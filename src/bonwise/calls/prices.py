@@ -103,17 +103,8 @@ class Prices:
     def load(cls, path: Path | None = None) -> Prices:
         """Read the built-in table and lay the user's file over it.
 
-        Parameters
-        ----------
-        path : Path, optional
-            The user's file; without it the one that ``BONWISE_PRICES`` names, if any.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            The file is absent or unreadable.
-        bonwise.errors.InputError
-            It is no TOML, or an entry of it cannot be used; the message names the file and the field.
+        Without `path` that is the file that ``BONWISE_PRICES`` names, if any. Where an entry cannot be used, a
+        `bonwise.errors.InputError` names the file and the field.
         """
         built_in = _parse((resources.files(__package__) / "prices.toml").read_bytes(), "prices.toml of bonwise")
         official = frozenset(

@@ -54,17 +54,8 @@ SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Read ``retry-after-ms``, else ``retry-after``: seconds to wait, None where neither says anything usable.
 
-    Parameters
-    ----------
-    headers : mapping
-        Names in any case.
-    now : float
-        The wall clock, in seconds since 1970; dates are counted from it. A date in the past asks for no wait.
-
-    Returns
-    -------
-    float or None
-        Between 0 and `LONGEST_WAIT`.
+    Names of headers are in any case. `now` is the wall clock, in seconds since 1970; dates are counted from it, and
+    one in the past asks for no wait. The wait is between 0 and `LONGEST_WAIT`.
 
     Examples
     --------
@@ -87,17 +78,8 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     """Read ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``, as OpenAI and many others write them.
 
-    Parameters
-    ----------
-    headers : mapping
-        Names in any case.
-    now : float
-        The wall clock; these headers count from the response and do not need it.
-
-    Returns
-    -------
-    RateLimits
-        A window whose limit is absent, zero or unreadable is None.
+    Names of headers are in any case. A window whose limit is absent, zero or unreadable is None. These headers count
+    from the response and do not need `now`, the wall clock.
 
     Examples
     --------
@@ -121,17 +103,8 @@ def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
 def anthropic_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     """Read ``anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-{limit,remaining,reset}``.
 
-    Parameters
-    ----------
-    headers : mapping
-        Names in any case.
-    now : float
-        The wall clock, in seconds since 1970: a reset is a date.
-
-    Returns
-    -------
-    RateLimits
-        A window whose limit is absent, zero or unreadable is None.
+    Names of headers are in any case. A window whose limit is absent, zero or unreadable is None. A reset is a date:
+    `now` is the wall clock, in seconds since 1970.
 
     Examples
     --------

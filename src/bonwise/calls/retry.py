@@ -72,24 +72,10 @@ async def until_answered(
     0.05-0.1 s up to 22-45 s. Where the endpoint pauses as well, both waits run from the same moment, side by side, so
     nobody waits twice.
 
-    Parameters
-    ----------
-    attempt : callable
-        Takes the number of the attempt, from 1. Raises `AttemptError`; anything else passes through.
-    attempts : int
-        At most this many.
-    deadline : float, optional
-        Time of the event loop. An attempt that would start later is not waited for.
-    failed : AttemptError, optional
-        How the first attempt has failed, which the caller made already: most calls are answered at once, and need
-        not pay for what counts, waits and stops.
-    seed : int, optional
-        Of the jitter.
-
-    Raises
-    ------
-    bonwise.calls.reply.AttemptError
-        Of the last attempt.
+    `attempt` takes its number, from 1, and raises `AttemptError`, of which the last one is raised; anything else
+    passes through. An attempt that would start after `deadline`, a time of the event loop, is not waited for.
+    `failed` is how the first attempt has failed, where the caller made it already: most calls are answered at once,
+    and need not pay for what counts, waits and stops. `seed` is that of the jitter.
 
     Examples
     --------

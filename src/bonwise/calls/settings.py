@@ -18,13 +18,7 @@ __all__ = ["CallSettings", "EngineSettings", "check_seconds"]
 
 
 def check_seconds(name: str, value: Any) -> None:
-    """Refuse a duration that is none; None is no limit.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
-    """
+    """Refuse what is no finite number of seconds above 0; None is no limit."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if value is not None and not (is_number and 0 < float(value) < math.inf):
         raise UsageError(f"{name} is {value!r}", hint="give seconds, more than 0")

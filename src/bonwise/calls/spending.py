@@ -25,12 +25,7 @@ __all__ = ["QueuedReservation", "Reservation", "ReservationQueue", "Spending", "
 class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends where its owner wanted it to
     """One more call might exceed a limit, whatever becomes of the calls in flight; stays inside the engine.
 
-    Parameters
-    ----------
-    limit : str
-        ``max_calls``, ``max_tokens`` or ``max_cost``.
-    reason : str
-        One line.
+    `limit` is ``max_calls``, ``max_tokens`` or ``max_cost``; `reason` is one line.
     """
 
     def __init__(self, limit: str, reason: str) -> None:
@@ -104,14 +99,8 @@ class ReservationQueue(Generic[N]):
         """Let those try who fit, or are to be refused, in their order.
 
         With nothing in flight the first in line does, so nobody waits for nobody. Whose loop stands still is not
-        waited for: there is no telling whether it will take its turn.
-
-        Parameters
-        ----------
-        fits : callable
-            Whether there is room now for all that is needed by those who are let in.
-        is_refused : callable
-            Whether there cannot be room for one any more.
+        waited for: there is no telling whether it will take its turn. `fits` tells whether there is room now for all
+        that is needed by those who are let in, `is_refused` whether there cannot be room for one any more.
         """
         here, gone = _running_loop(), []
         promised: N | None = None
@@ -163,16 +152,7 @@ class Spending:
     Where somebody waits for room, a reservation whose event loop has stood still for `PATIENCE` seconds counts as
     possibly spent, and is waited for no longer. Should its loop go on, it ends as any other.
 
-    Parameters
-    ----------
-    max_calls, max_tokens : int, optional
-    max_cost : float, optional
-        US dollars. A limit that is exactly reached is kept.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A limit that is negative or no number.
+    `max_cost` is in US dollars. A limit that is exactly reached is kept.
 
     Examples
     --------
@@ -260,19 +240,9 @@ class Spending:
         Each attempt that may be billed needs a reservation of its own: a retry after `Reservation.lost` or
         `Reservation.settle` reserves again. An attempt that was surely not sent may keep its reservation.
 
-        Parameters
-        ----------
-        tokens : int
-            The most the call can use, input and output together.
-        cost : float or None
-            The most it can cost in US dollars; None where the price is not known.
-
-        Raises
-        ------
-        SpendingLimitReached
-            It cannot fit even if all calls in flight turn out to cost nothing.
-        bonwise.errors.UsageError
-            The cost is not known and there is a `max_cost`.
+        `tokens` is the most the call can use, input and output together, and `cost` the most in US dollars, None
+        where the price is not known; with a `max_cost` that is a `bonwise.errors.UsageError`. Raises
+        `SpendingLimitReached` where it cannot fit even if all calls in flight turn out to cost nothing.
         """
         if cost is None and self.needs_prices:
             raise UsageError(
@@ -464,14 +434,8 @@ class Reservation:
     ) -> None:
         """Charge what the call really used, even if that is more than was set aside.
 
-        Parameters
-        ----------
-        tokens : int or None
-            None where the server counted none: the worst case stays charged, as possible tokens.
-        cost : float or None
-            The same for US dollars.
-        may_tokens, may_cost : optional
-            What may have been used besides, where that is known better than by the worst case.
+        Costs are in US dollars. None is what the server did not count: the worst case stays charged, as possible
+        spending. `may_tokens` and `may_cost` may have been used besides, where that is better known.
         """
         used = Amount.of_call(tokens, cost)
         may = Amount.of_call(may_tokens, may_cost)

@@ -30,14 +30,9 @@ _SCALAR = 3
 def most_input_tokens(text_bytes: int, messages: int) -> int:
     """Return a bound on the input tokens of a request.
 
-    A token holds at least one byte of UTF-8. Servers add tokens around each message, and hidden words of
-    their own that bind an answer to a schema: 16 a message and 512 a request are allowed for them.
-
-    Parameters
-    ----------
-    text_bytes : int
-        UTF-8 bytes of all that is sent: messages and schema.
-    messages : int
+    A token holds at least one byte of UTF-8. Servers add tokens around each message, and hidden words of their own
+    that bind an answer to a schema: 16 a message and 512 a request are allowed for them. `text_bytes` counts the
+    UTF-8 of all that is sent: messages and schema.
 
     Examples
     --------
@@ -112,17 +107,8 @@ def reckoned(partial: PartialUsage, sent: int, most_output: int, choices: Iterab
     """Return what a call took: what was told, and in place of the rest the larger of two reckonings.
 
     One is what the server's total leaves for it, the other a count of the text that was sent or that came. An answer
-    may hold reasoning that nobody sees: without a total, its length counts as the most that it can be.
-
-    Parameters
-    ----------
-    partial : PartialUsage
-    sent : int
-        About how many tokens the request has.
-    most_output : int
-        The most tokens that the answers can have.
-    choices : iterable of Choice
-        What came.
+    may hold reasoning that nobody sees: without a total, its length counts as the most that it can be. `sent` is
+    about how many tokens the request has, `most_output` the most that the answers can have.
 
     Examples
     --------

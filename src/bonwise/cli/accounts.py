@@ -160,15 +160,7 @@ def describe_ledger(document: LedgerDocument) -> Part:
 def describe_with(
     document: LedgerDocument, models: Sequence[ModelCalls] = (), refused: Sequence[RefusedParameter] = ()
 ) -> Part:
-    """Describe a ledger with what stands beside its sums.
-
-    Parameters
-    ----------
-    document : LedgerDocument
-    models : sequence of ModelCalls
-        They take the place of the sums.
-    refused : sequence of RefusedParameter
-    """
+    """Describe a ledger with what stands beside its sums; `models` take their place."""
     return Part("Ledger", list(_lines(document, models, refused)))
 
 

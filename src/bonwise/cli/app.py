@@ -18,12 +18,8 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line with the command that the arguments name, or with every command.
 
     Typer reads the options of every command that it is given, which for all of them takes longer than an audit of a
-    small file. So every command is there only for the help, and for a name that is no command.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        Without the program's name.
+    small file. So every command is there only for the help, and for a name that is no command. `arguments` come
+    without the program's name.
     """
     app = typer.Typer(
         name="bonwise",

@@ -41,14 +41,8 @@ __all__ = [
 def page_target(path: Path | None) -> Path | None:
     """Refuse what no page can be written to, before anything is done.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No name of a file, or ``BONWISE_DOCS`` names no documentation.
-    bonwise.errors.FileError
-        A folder, or a file in a folder that is not there.
-    bonwise.errors.MissingExtraError
-        The extra that draws pages is not installed.
+    That is a folder, a file in a folder that is not there, and what names no file. A page also needs the extra that
+    draws it and, where ``BONWISE_DOCS`` is set, the documentation that it names.
     """
     if path is None:
         return None
@@ -100,13 +94,7 @@ def say(line: str) -> None:
 
 
 def forced_shape(rectangular: bool, ragged: bool) -> Literal["rectangular", "ragged"] | None:
-    """Return the shape that two flags force, None where neither does.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Both were given.
-    """
+    """Return the shape that two flags force, None where neither does; both are a `bonwise.errors.UsageError`."""
     if rectangular and ragged:
         raise UsageError("--rectangular and --ragged contradict each other", hint="give one of them")
     return "rectangular" if rectangular else "ragged" if ragged else None
@@ -121,21 +109,9 @@ def refuse_overwriting(
 ) -> None:
     """Refuse an output that would replace an input, another output, or a file that bonwise did not write.
 
-    Parameters
-    ----------
-    inputs, outputs : iterable
-        Paths; None where there is none, and of outputs ``-`` for standard output.
-    headers : iterable of sequences of str
-        Names with which the rows begin that the command writes: columns of CSV, keys of JSON Lines.
-    force : bool
-        Whether to replace a file that bonwise did not write.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        With the path of an input or an output.
-    bonwise.errors.FileError
-        With the path of another file.
+    Of `outputs`, ``-`` is standard output. `headers` are names with which the rows begin that the command writes:
+    columns of CSV, keys of JSON Lines. `force` replaces a file that bonwise did not write; without it that is a
+    `bonwise.errors.FileError`, the other cases a `bonwise.errors.UsageError`.
     """
     from bonwise.table.writing import refuse_foreign
 
@@ -152,13 +128,7 @@ def refuse_overwriting(
 
 
 def refuse_lost(outputs: Iterable[str | Path | None]) -> None:
-    """Refuse an output that cannot be written, before anything is done; ``-`` is standard output.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        A folder, or a file in a folder that is not there.
-    """
+    """Refuse an output that cannot be written, before anything is done; ``-`` is standard output."""
     from bonwise.table.writing import refuse_unwritable
 
     for path in outputs:

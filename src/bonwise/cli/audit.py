@@ -34,20 +34,8 @@ __all__ = ["AuditCommand", "audit", "further_studies"]
 def further_studies(audit: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None) -> list[Document]:
     """Return the results that the page shows beside the audit's own.
 
-    Parameters
-    ----------
-    audit : Audit
-    calibration : bool
-        Whether calibration was asked for.
-    verdicts : pathlib.Path or None
-        Verdicts on pairs: how else the judge might be asked.
-    pools : pathlib.Path or None
-        With the texts whose length calibration may use.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Studies of scores were asked for, and picks were audited.
+    `verdicts`, on pairs, show how else the judge might be asked; `pools` have the texts whose length calibration may
+    use. Raises `bonwise.errors.UsageError` where studies of scores were asked for, and picks were audited.
     """
     table, settings = audit.table, audit.settings
     left_out = (*settings.exclude, *settings.control)

@@ -66,15 +66,7 @@ def show_plan(
 ) -> int:
     """Print what selecting would use: the first pass exactly, and bounds of what follows from its answers.
 
-    Parameters
-    ----------
-    source : callable
-        Returns the pools, from the first one on.
-    plan : SelectionSettings
-    run : pathlib.Path
-    reask : int
-    share : float
-        Part of the pools that may go to the stronger judge of the plan's router.
+    `share` is the part of the pools that may go to the stronger judge of the plan's router.
     """
     from bonwise.calls.estimate import estimate_asks
 

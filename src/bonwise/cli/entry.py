@@ -32,13 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        Without the program's name.
-    """
+    """Run a command and return its exit code; `arguments` come without the program's name."""
     import typer
 
     from bonwise.cli.app import app_for

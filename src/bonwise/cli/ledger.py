@@ -332,13 +332,7 @@ def _row(row: LedgerRow) -> dict[str, Any]:
 
 
 def write_rows(target: str, lines: Iterable[str]) -> int:
-    """Write lines to a file, or to standard output for ``-``, and return how many.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The folder is absent or not writable, or the disk is full.
-    """
+    """Write lines to a file, or to standard output for ``-``, and return how many."""
     from bonwise.cli.arguments import emit
     from bonwise.table.writing import write_whole
 

@@ -209,10 +209,7 @@ class PickedPage:
     def document(self, ended: str) -> SelectionsDocument:
         """Return the document of schema ``bonwise.selections/1``; some pick was noted.
 
-        Parameters
-        ----------
-        ended : str
-            Why pools are missing; empty where none is.
+        `ended` says why pools are missing; it is empty where none is.
         """
         from bonwise.results import given
         from bonwise.selection.result import SelectionsDocument, SelectionsSettings
@@ -230,10 +227,7 @@ class PickedPage:
     def leave(self, summary: RunSummary | None) -> bool:
         """Write the page, where anything was picked, and tell whether that could be done.
 
-        Parameters
-        ----------
-        summary : RunSummary or None
-            How the run went; None where an error ended it.
+        `summary` is how the run went, None where an error ended it.
         """
         if not self._settings:
             say(f"nothing was picked, so {self.path} is not written")

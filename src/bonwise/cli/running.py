@@ -277,16 +277,8 @@ def select_all(
 ) -> RunSummary:
     """Pick from pools as they come, hand each pick on in input order, and return how it went.
 
-    Parameters
-    ----------
-    pools : iterator of Pool
-        Read in a thread of its own; what it raises is raised after the picks before it.
-    selector : Selector
-        Its router sees the pools in input order.
-    run : pathlib.Path
-    each : callable
-    total : int or None
-        How many pools there are; None where nobody knows.
+    Pools are read in a thread of their own; what that raises is raised after the picks before it. The selector's
+    router sees them in input order. `total` is None where nobody knows how many there are.
     """
     from bonwise.judges.pool_loop import read_in_thread
     from bonwise.selection.many_pools import selected_by

@@ -66,13 +66,7 @@ class Reading(Generic[K]):
     """By flag, such as ``--exclude``: those that were given."""
 
     def keywords(self) -> K:
-        """Return the keywords of the function that opens the table; one that was not given is absent.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A value that cannot be read.
-        """
+        """Return the keywords of the function that opens the table; one that was not given is absent."""
         found = {name: self._read(name, flags) for name, flags in _flags_by_option().items()}
         return cast("K", {name: value for name, value in found.items() if value})
 
@@ -97,10 +91,7 @@ class Reading(Generic[K]):
 def flags_of(values: Mapping[str, object]) -> list[str]:
     """Write flags as they are typed, quoted for a shell; one that was not given is left out.
 
-    Parameters
-    ----------
-    values : mapping of str to object
-        By flag: None or False where it was not given, True where it takes no value, a list where it is repeated.
+    By flag, a value is None or False where it was not given, True where it takes none, a list where it is repeated.
 
     Examples
     --------
@@ -218,13 +209,7 @@ class TypedCall:
         return (*(value for value in self.values.values() if isinstance(value, Path)), *self.reading.paths())
 
     def keywords(self) -> dict[str, Any]:
-        """Return the keywords of the function; one that was not given is absent, and has its default there.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A value that cannot be read.
-        """
+        """Return the keywords of the function; one that was not given is absent, and has its default there."""
         read = (option.read(self.values[name]) for name, option in self._options.items())
         own = {name: value for keyword in read for name, value in keyword.items()}
         return own | cast("dict[str, Any]", self.reading.keywords())
@@ -277,14 +262,9 @@ def shared_flags(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Replace the parameters of a command that stand for shared flags by these flags.
 
-    Parameters
-    ----------
-    without : mapping of str to str
-        Flags of columns that the command has no use for, such as ``--propensity-col``, and why.
-    of : callable, optional
-        The function whose parameters a `TypedCall` stands for.
-    before : mapping of str to str
-        As `bonwise.flags.Command.before`; also for the parameters of the command itself.
+    `without` names flags of columns that the command has no use for, such as ``--propensity-col``, and why. `of` is
+    the function whose parameters a `TypedCall` stands for. `before` is as `bonwise.flags.Command.before`; also for
+    the parameters of the command itself.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
@@ -375,12 +355,8 @@ def parameter_of(option: str, flag: Flag) -> str:
 def option_flags(options: type, words: Mapping[str, str] = MappingProxyType({})) -> dict[str, tuple[Any, Any]]:
     """Return annotation and default of the flag of each option, by parameter.
 
-    Parameters
-    ----------
-    options : type
-        A ``TypedDict`` that declares them.
-    words : mapping of str to str
-        What the help says where that is not what they declare, by option.
+    `options` is a ``TypedDict`` that declares them. By option, `words` has what the help says where that is not what
+    they declare.
     """
     made: dict[str, tuple[Any, Any]] = {}
     for name, flag in _with_flag(options):

@@ -152,10 +152,7 @@ def _refuse(flags: Mapping[str, object], message: str) -> None:
 def app_for(arguments: Sequence[str] | None) -> typer.Typer:
     """Return the group with the study that the arguments name, or with the names of all for the help.
 
-    Parameters
-    ----------
-    arguments : sequence of str or None
-        After ``study``; None where nothing is to be known of the studies but that there are some.
+    `arguments` come after ``study``; None is where nothing is to be known of the studies but that there are some.
     """
     app = typer.Typer(
         name="study",

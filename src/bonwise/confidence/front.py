@@ -10,8 +10,8 @@ from bonwise.table.checks import CONFIDENCE
 from bonwise.table.reading_options import NO_PROPENSITY, LabelledKeywords, ReadingOptions, opens_a_table
 
 if TYPE_CHECKING:
+    from bonwise.confidence.engine import Ties
     from bonwise.confidence.result import ConfidenceAudit
-    from bonwise.confidence.statements import Ties
     from bonwise.table.reading import RowSource
 
 __all__ = ["audit_confidence"]

@@ -27,11 +27,6 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 class Check:
     """One constraint of a task: a kind from `CHECKERS` and the values of its parameters.
 
-    Raises
-    ------
-    UsageError
-        If there is no such kind, or its parameters are not as the checker wants them.
-
     Examples
     --------
     >>> Check("max_words", {"n": 2}).passes("one two three")
@@ -286,17 +281,7 @@ class Task:
 
 
 def load_tasks() -> tuple[Task, ...]:
-    """Read the bundled tasks.
-
-    Returns
-    -------
-    tuple of Task
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        If a task names a check that does not exist or states it badly.
+    """Read the bundled tasks, in the order of the file; a badly stated check is refused.
 
     Examples
     --------
@@ -309,18 +294,6 @@ def load_tasks() -> tuple[Task, ...]:
 
 def label(task: Task, candidate: Candidate) -> float:
     """Return the oracle label of a candidate: the share of the task's checks that it passes.
-
-    Parameters
-    ----------
-    task : Task
-        The constraints.
-    candidate : Candidate
-        The answer to hold against them.
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Examples
     --------

@@ -8,8 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bonwise.auditing.result import JudgeFound
-from bonwise.demo.policies import Policy
-from bonwise.demo.run import Demo
+from bonwise.demo.run import Demo, Policy
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable, shell_path
 from bonwise.report.terminal import FittedTable, command
@@ -22,11 +21,7 @@ _SIMULATED = ("flat", "sharp")
 def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
     """Yield what to print first: one useful judge among the weak ones, and what that means.
 
-    Parameters
-    ----------
-    demo : Demo
-    everything : str
-        The command that prints all of it.
+    `everything` is the command that prints all of it.
     """
     judges = {**demo.paradox.judges, **demo.local.judges}
     useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]

@@ -69,13 +69,9 @@ def near_duplicates(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
     """Return groups of prompts whose texts are nearly the same, by id, largest group first.
 
     Two prompts belong together where, letter case and punctuation aside, their texts are the same, or where they have
-    four words or more and share 80 % of their different words (Jaccard similarity). Words that a fifth of the
-    prompts have are those of a template and do not count, unless a prompt has no others.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        Nothing is found without a column ``prompt``.
+    four words or more and share 80 % of their different words (Jaccard similarity). Words that a fifth of the prompts
+    have are those of a template and do not count, unless a prompt has no others. Nothing is found without a column
+    ``prompt``.
     """
     if table.words is None or "prompt" not in table.words.columns:
         return ()
@@ -143,14 +139,8 @@ _LONG_TEXT = 40
 def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[ColumnFacts]:
     """Yield what each column of a file holds.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `bonwise.table.reading.open_rows` returns it.
-    taken : mapping of str to str
-        Role to column, as far as it is known.
-    strata : bool
-        Whether columns without a role are strata: where the table could be read.
+    `frame` is as `bonwise.table.reading.open_rows` returns it; `taken` maps role to column, as far as it is known.
+    With `strata`, where the table could be read, columns without a role are strata.
 
     Examples
     --------
@@ -225,14 +215,7 @@ class Suspicion(NamedTuple):
 
 
 def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, ...]:
-    """Collect what looks wrong.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    panels : sequence of Panel
-        As `lay_out` gives them.
-    """
+    """Collect what looks wrong."""
     fullest = max(panels, key=lambda panel: len(panel.sizes))
     return (
         *_names(table),
@@ -378,16 +361,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
 def columns_of(source: RowSource, **columns: str) -> list[ColumnFacts]:
     """Describe the columns of a file that may be no table of scores.
 
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-    **columns
-        Role to column, as the user named them.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        It cannot be read at all.
+    `columns` are role to column, as the user named them.
 
     Examples
     --------

@@ -122,17 +122,8 @@ Cross-validation chooses the ridge of each.
 def baseline_losses(design: HumanDesign, fitted: HumanRatings, held: HumanRatings, prompts: int) -> dict[str, Floats]:
     """Return minus the log-probability of each held-out rating by baseline.
 
-    Parameters
-    ----------
-    design : HumanDesign
-    fitted, held : HumanRatings
-        Ratings to fit, and to predict.
-    prompts : int
-        How many there are.
-
-    Returns
-    -------
-    dict of str to ndarray of float64, shape (held-out ratings,)
+    Each array has one value a rating of `held`; the baselines are fitted to `fitted`. `prompts` is how many there
+    are.
     """
     found: dict[str, Callable[[], Floats]] = {
         "frequencies": lambda: _frequencies(fitted, held),

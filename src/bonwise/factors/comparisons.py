@@ -32,21 +32,8 @@ __all__ = ["compare_models", "explain_gaps"]
 def compare_models(view: HumanView, model: str, other: str) -> FactorComparison:
     """Compare two models on every prompt.
 
-    Parameters
-    ----------
-    view : HumanView
-    model, other : str
-
-    Returns
-    -------
-    FactorComparison
-        Per prompt the difference of capabilities ``t[m, p] - t[m', p]``, with a simultaneous interval, and the mean
-        difference by category.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No such model, or the same one twice.
+    Per prompt this is the difference of capabilities ``t[m, p] - t[m', p]``, with a simultaneous interval; by
+    category it is the mean difference. A model that is unknown, or the same one twice, raises `UsageError`.
     """
     one, two = view.model_at(model), view.model_at(other)
     if one == two:
@@ -115,25 +102,9 @@ def explain_gaps(
     """Regress the gap between two models on tags of the prompts, categories, numbers and the length of the text.
 
     Least squares over prompts, freed of the pull that the fit exerts on every prompt towards the mean of all. See
-    `bonwise.factors.latent_regression`.
-
-    Parameters
-    ----------
-    view : HumanView
-    model, other : str
-    prompts : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Columns ``prompt_id`` and tags; the category of the ratings counts too.
-    tags : sequence of str, optional
-        Columns to use; all where it is None.
-
-    Returns
-    -------
-    FactorExplanation
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        No such model or column, a table that cannot be read, or too few prompts for so many columns.
+    `bonwise.factors.latent_regression`. `prompts` has a column ``prompt_id`` and tags, of which `tags` are used, or
+    all where it is None; the category of the ratings counts too. Too few prompts for so many columns raise
+    `InputError`.
     """
     one, two = view.model_at(model), view.model_at(other)
     if one == two:

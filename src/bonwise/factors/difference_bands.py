@@ -72,13 +72,7 @@ class Band:
 
 
 def band_of_draws(draws: Floats, confidence: float) -> Band:
-    """Return mean and standard deviation of posterior draws, with both intervals.
-
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (draws, items)
-    confidence : float
-    """
+    """Return mean and standard deviation of posterior draws, shape (draws, items), with both intervals."""
     mean, sd = draws.mean(axis=0), draws.std(axis=0, ddof=1)
     return Band(mean, sd, _normal(confidence), _largest((draws - mean) / np.where(sd > 0, sd, 1.0), confidence))
 
@@ -86,15 +80,7 @@ def band_of_draws(draws: Floats, confidence: float) -> Band:
 def band_of_covariance(estimate: Floats, covariance: Floats, confidence: float, degrees: int, seed: int) -> Band:
     """Return both intervals of estimates with a known covariance, by Student's law.
 
-    Parameters
-    ----------
-    estimate : ndarray of float64, shape (items,)
-    covariance : ndarray of float64, shape (items, items)
-    confidence : float
-    degrees : int
-        Of freedom; at least 1.
-    seed : int
-        Of the draws that say how far the largest of all errors reaches.
+    `degrees` of freedom are at least 1. `seed` is of the draws that say how far the largest of all errors reaches.
     """
     se = np.sqrt(np.maximum(np.diag(covariance), 0))
     pointwise = float(stats.t.ppf((1 + confidence) / 2, degrees))

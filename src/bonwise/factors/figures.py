@@ -42,21 +42,9 @@ def gap_variances(
 ) -> tuple[Floats, Floats]:
     """Return the mean variance of the human's gaps on each prompt, with all judges and without each.
 
-    Parameters
-    ----------
-    judges : RatingArrays
-        Ratings of the judges alone.
-    found : CapabilityFactors
-        Stage 1.
-    weights : ndarray of float64, shape (rank,)
-        The human's weight of each skill.
-    prior : float
-        Precision of the prior of the prompts' factors; above 0.
-
-    Returns
-    -------
-    whole : ndarray of float64, shape (prompts,)
-    without : ndarray of float64, shape (judges, prompts)
+    `judges` has the ratings of the judges alone, and `found` is stage 1. `weights` are the human's of each skill,
+    shape (rank,); `prior` is the precision of the prior of the prompts' factors, above 0. The results have shapes
+    (prompts,) and (judges, prompts).
     """
     counted, rank = judges.counted(), found.rank
     z = found.raters[counted.rater] * counted.differences(found.models)
@@ -83,13 +71,7 @@ def information_of_judges(
 ) -> Iterator[JudgeInformation]:
     """Yield by which share the variance would grow without each judge, most first.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the judges.
-    variances : tuple of ndarray
-        See `gap_variances`.
-    confidence : float
+    `variances` are as `gap_variances` returns them, `names` those of the judges in the same order.
     """
     whole, without = variances
     growth = without.sum(axis=1) / whole.sum() - 1
@@ -119,17 +101,9 @@ _FLAT = 1e-6
 def principal_places(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Return rows along the principal axes of their columns.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (rows, columns)
-
-    Returns
-    -------
-    places : ndarray of float64, shape (rows, axes)
-    axes : ndarray of float64, shape (axes, columns)
-        Unit vectors; the largest entry of each is positive, because the sign is otherwise open.
-    shares : ndarray of float64, shape (axes,)
-        Of the variance.
+    Values are (rows, columns). Returned are places, shape (rows, axes); axes, shape (axes, columns), unit vectors of
+    which the largest entry is positive, because the sign is otherwise open; and the share of the variance of each
+    axis.
 
     Examples
     --------
@@ -146,12 +120,7 @@ def principal_places(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def map_of_prompts(view: HumanView) -> PromptMap | None:
-    """Return the map of prompts, None where all of them stand on a line.
-
-    Parameters
-    ----------
-    view : HumanView
-    """
+    """Return the map of prompts, None where all of them stand on a line."""
     capabilities = _capabilities(view)
     if min(capabilities.shape) < 2:
         return None
@@ -236,16 +205,7 @@ class Places:
 
 
 def prompt_map_figure(data: Places, key: str, title: str, says: str) -> Drawing[Places]:
-    """Draw prompts as points.
-
-    Parameters
-    ----------
-    data : Places
-    key : str
-        Of the drawing, see `bonwise.report.blocks.Drawing`.
-    title, says : str
-        What is not drawn is added to `says`.
-    """
+    """Draw prompts as points; what is not drawn is added to `says`."""
     drawn, every = len(data.drawn), len(data.every)
     cut = f" {count(drawn)} of {count(every)} prompts are drawn." if drawn < every else ""
     lines = -(-len(data.groups) // 2) if len(data.groups) > 1 else 0

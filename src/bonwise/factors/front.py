@@ -53,13 +53,9 @@ def largest_rank(judges: RatingArrays) -> int:
 def refuse_unfit(table: RatingTable, data: RatingArrays, rank: int | None) -> None:
     """Refuse ratings that no factor model can be fitted to.
 
-    Raises
-    ------
-    bonwise.errors.InputError
-        No judge, a human with one category or few ratings, one model, a model that no judge rates, or comparisons
-        that fall apart into groups of models.
-    bonwise.errors.UsageError
-        A rank beyond what the ratings can tell apart.
+    No judge, a human with one category or few ratings, one model, a model that no judge rates, or comparisons that
+    fall apart into groups of models raise `InputError`; a rank beyond what the ratings can tell apart raises
+    `UsageError`.
     """
     human = table.human_scale.rater
     if table.human_scale.size < 2:
@@ -263,13 +259,7 @@ def _check(
 
 
 def read_ratings(source: RowSource | RatingTable, human: str | None, scales: Mapping[str, object]) -> RatingTable:
-    """Return the table of ratings, with the human one named.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Ratings that cannot be read, or no such rater.
-    """
+    """Return the table of ratings, with the human one named."""
     if isinstance(source, RatingTable):
         if human is not None and human != source.human_scale.rater:
             names = [one.rater for one in source.raters]

@@ -91,12 +91,8 @@ class PromptFactors:
     def of(cls, contrast: Floats, prompts: Floats) -> PromptFactors:
         """Return draws turned to common coordinates, with what is open of each prompt.
 
-        Parameters
-        ----------
-        contrast : ndarray of float64, shape (draws, rank)
-            Of one draw, the weights of the skills in the gap.
-        prompts : ndarray of float64, shape (draws, prompts, rank)
-            Draws in the order of the chain; at least two.
+        `contrast`, shape (draws, rank), has the weights of the skills in the gap. `prompts`, shape (draws, prompts,
+        rank), has the draws in the order of the chain; at least two.
         """
         contrast, prompts = _aligned(contrast, prompts)
         # What all prompts share moves slowly along the chain, and leaves the difference of two neighbours.
@@ -118,16 +114,8 @@ class PromptFactors:
     def regression(self, z: Floats, weight: npt.NDArray[np.bool_] | None = None) -> TagCoefficients:
         """Return the coefficients of the gaps on properties of the prompts.
 
-        Parameters
-        ----------
-        z : ndarray of float64, shape (prompts, coefficients)
-            Of full column rank, the constant first; fewer columns than prompts.
-        weight : ndarray of bool, shape (prompts,), optional
-            Which prompts count; all where it is None.
-
-        Returns
-        -------
-        TagCoefficients
+        `z`, shape (prompts, coefficients), is of full column rank, the constant first, with fewer columns than
+        prompts. `weight`, shape (prompts,), says which prompts count; all where it is None.
 
         Examples
         --------

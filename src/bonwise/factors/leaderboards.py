@@ -38,22 +38,9 @@ _ONE = "One prompt: intervals assume that no trait matters to people that every 
 def rank_models(view: HumanView, *, prompt: str | None = None, category: str | None = None) -> FactorLeaderboard:
     """Rank the models on all prompts, on one, or on those of a category.
 
-    Parameters
-    ----------
-    view : HumanView
-    prompt : str, optional
-    category : str, optional
-        Its reference composite: the direction of skill ``u`` that the prompts of the category share, the leading
-        eigenvector of the sum of ``P_p P_p'`` with ``u'P_p`` positive on the whole.
-
-    Returns
-    -------
-    FactorLeaderboard
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No such prompt or category, or both given.
+    In a category they are ranked by its reference composite: the direction of skill ``u`` that its prompts share, the
+    leading eigenvector of the sum of ``P_p P_p'`` with ``u'P_p`` positive on the whole. A prompt and a category
+    together raise `UsageError`.
     """
     if prompt is not None and category is not None:
         raise UsageError("a prompt and a category are two leaderboards", hint="give one of them")
@@ -97,17 +84,8 @@ def unrated(view: HumanView) -> list[str]:
 def composites(view: HumanView, rows: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return the models along the reference composite of some prompts, and its cohesion.
 
-    Parameters
-    ----------
-    view : HumanView
-    rows : ndarray of int64
-        Prompts.
-
-    Returns
-    -------
-    models : ndarray of float64, shape (draws, models)
-    cohesion : ndarray of float64, shape (draws,)
-        Largest eigenvalue over the sum of all.
+    `rows` are positions of prompts. Models have shape (draws, models). The cohesion, shape (draws,), is the largest
+    eigenvalue over the sum of all.
     """
     chosen = view.draws.by_prompt[:, rows]
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
@@ -167,14 +145,8 @@ def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
 def predict_averages(view: HumanView) -> FactorPrediction:
     """Predict the average rating, or the net win rate, of every model over all prompts.
 
-    Parameters
-    ----------
-    view : HumanView
-
-    Returns
-    -------
-    FactorPrediction
-        Means over prompts of ``E[Y]``; of a human who compares, of ``P(win) - P(loss)`` against every other model.
+    These are means over prompts of ``E[Y]``; of a human who compares, of ``P(win) - P(loss)`` against every other
+    model.
     """
     draws = np.stack([_averages(view, at) for at in range(len(view.draws))])
     band = band_of_draws(draws, view.confidence)

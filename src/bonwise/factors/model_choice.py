@@ -62,13 +62,7 @@ def fit_stage_one(
 ) -> list[StageOneFit]:
     """Fit stage 1 to the ratings of the judges alone, with each rank and prior.
 
-    Parameters
-    ----------
-    judges : RatingArrays
-    ranks : sequence of int
-    priors : sequence of float
-    **settings
-        The other settings of `bonwise.factors.stage_one.fit_capabilities`.
+    `settings` are the others of `bonwise.factors.stage_one.fit_capabilities`.
     """
     return [
         StageOneFit(rank, prior, fit_capabilities(judges, rank, prior=prior, **settings))
@@ -86,14 +80,7 @@ def choose_among(
 ) -> ChosenModel:
     """Take of fits of stage 1 what predicts human ratings best out of fold.
 
-    Parameters
-    ----------
-    fits : sequence of StageOneFit
-    design : HumanDesign
-    ratings : HumanRatings
-        Those to fit.
-    columns : sequence of tuple of str
-        Sets of blocks to compare.
+    `ratings` are those to fit, and `columns` are the sets of blocks to compare.
     """
     compared = [
         (_candidate(fit, skilled, ratings, blocks), fit.capabilities, skilled, blocks)

@@ -69,23 +69,9 @@ def draw_posterior(
 ) -> PosteriorDraws:
     """Draw from the posterior.
 
-    Parameters
-    ----------
-    data : RatingArrays
-        Ratings of all raters, the human's observed ones among them.
-    start : CapabilityFactors
-        Of the other raters, from stage 1.
-    human : tuple of ndarray
-        Weights of the skills, shape (rank,), and cutoffs, from stage 2.
-    seed : int
-    burn_in, sweeps : int
-        Sweeps left out, and further ones, of which every second is kept.
-    say : callable, optional
-        Called with a line now and then.
-
-    Returns
-    -------
-    PosteriorDraws
+    `data` has the ratings of all raters, the human's observed ones among them; `start` is of the other raters, from
+    stage 1. `human` is the weights of the skills, shape (rank,), and the cutoffs, from stage 2. The first `burn_in`
+    sweeps are left out; of `sweeps` further ones every second is kept. `say` is called with a line now and then.
     """
     sampler = _Sampler(data.counted(), np.random.default_rng(seed), _State.starting(data, start, human))
     models, prompts, cutoffs = [], [], []
@@ -304,16 +290,8 @@ class PluggedIn:
     ) -> PluggedIn:
         """Return the intervals; with `propagated` the error of the prompts' factors counts.
 
-        Parameters
-        ----------
-        judges : RatingArrays
-            Ratings of the judges alone.
-        capabilities : CapabilityFactors
-        human : HumanModel
-            Of the block ``skills``.
-        prior : float
-            Precision of the prior of stage 1.
-        propagated : bool
+        `judges` has the ratings of the judges alone, `human` is of the block ``skills``, and `prior` is the precision
+        of the prior of stage 1.
         """
         if not propagated:
             return cls(capabilities, human, None)
@@ -338,13 +316,7 @@ class PluggedIn:
         return np.asarray(self.human.regression.coefficients / self._scales)
 
     def draws(self, rng: np.random.Generator, count: int = DRAWS) -> PosteriorDraws:
-        """Draw the weights of the skills, and the prompts' factors where their error counts.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-        count : int
-        """
+        """Draw the weights of the skills, and the prompts' factors where their error counts."""
         regression = self.human.regression
         root = np.linalg.cholesky(regression.covariance + 1e-12 * np.eye(len(regression.coefficients)))
         weights = regression.coefficients + rng.standard_normal((count, len(root))) @ root.T

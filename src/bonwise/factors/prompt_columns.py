@@ -33,19 +33,9 @@ def properties_of_prompts(
 ) -> tuple[list[PromptProperty], list[str]]:
     """Return what is known of the prompts, and what a reader should know of that.
 
-    Parameters
-    ----------
-    view : HumanView
-        The categories of its ratings are one property, where no column of `prompts` has that name.
-    prompts : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        See `bonwise.factors.prompt_properties.read_prompt_properties`.
-    tags : sequence of str, optional
-        Columns to use; all where it is None.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Nothing is known of the prompts, or a column is absent.
+    `prompts` is as `bonwise.factors.prompt_properties.read_prompt_properties` takes it, and `tags` are the columns to
+    use; all where it is None. The categories of the ratings are one property, where no column of `prompts` has that
+    name. Nothing known of the prompts raises `InputError`.
     """
     rated = any(view.prompt_categories)
     if prompts is None and not rated:
@@ -110,12 +100,8 @@ class PromptColumns:
         """Return the columns of some properties.
 
         A prompt without a value, or in a category with fewer than `FEWEST` prompts, does not count. A column that is
-        the same on nearly all prompts, or that follows from those before it, is left out.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            No column is left, or there are too few prompts for so many.
+        the same on nearly all prompts, or that follows from those before it, is left out. No column left, or too few
+        prompts for so many, raises `InputError`.
         """
         known, left_out = _known(properties, prompts)
         rows = np.flatnonzero(known)
@@ -145,11 +131,8 @@ class PromptColumns:
 def prompt_groups(properties: Sequence[PromptProperty]) -> tuple[list[tuple[str, str, Floats]], list[str]]:
     """Return groups of prompts, and sentences about what makes none.
 
-    Returns
-    -------
-    groups : list of (name, level, ndarray of float64, shape (prompts,))
-        1 for a prompt in the group, 0 for one outside it, NaN where that is not known.
-    notes : list of str
+    A group is (name, level, array of shape (prompts,)): 1 for a prompt in the group, 0 for one outside it, NaN where
+    that is not known.
     """
     groups: list[tuple[str, str, Floats]] = []
     small: list[str] = []

@@ -64,22 +64,10 @@ def read_prompt_properties(
 ) -> list[PromptProperty]:
     """Read what is known of each prompt.
 
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        A column ``prompt_id``, and columns of 0 and 1 (or true and false, yes and no), of numbers, or of at most
-        `MOST_LEVELS` names. Of a column named as in `TEXTS` the number of characters counts. Rows of other prompts
-        are ignored.
-    prompts : sequence of str
-        Whose properties are wanted; a prompt without a row has none.
-    columns : sequence of str, optional
-        All but ``prompt_id`` where it is None.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A file that cannot be read, a column that is absent or holds too many names, a prompt with two rows, or no
-        row of any of the prompts.
+    `source` has a column ``prompt_id``, and columns of 0 and 1 (or true and false, yes and no), of numbers, or of at
+    most `MOST_LEVELS` names. Of a column named as in `TEXTS` the number of characters counts. Without `columns` all
+    are read. Rows of other prompts are ignored, and a prompt without a row has no properties; but two rows of one
+    prompt, or no row of any, raise `InputError`.
 
     Examples
     --------

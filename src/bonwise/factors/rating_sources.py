@@ -28,25 +28,8 @@ def ratings_of_scores(source: ScoreSource, *, human: str = "human", category: st
     """Return a judge's scores and the oracle labels as ratings of candidates.
 
     Each judge is a rater, each of its draws a replicate, and the oracle is the rater `human`. Candidates are the
-    models, so their names should recur across prompts.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-    human : str
-        How to name the oracle.
-    category : str, optional
-        Column that says the category of a prompt.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A table that `RatingTable.read` takes.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A table that cannot be read, a judge of that name, or no such column.
+    models, so their names should recur across prompts. `category` is the column that says the category of a prompt.
+    The table is one that `RatingTable.read` takes. A judge named like the oracle raises `InputError`.
 
     Examples
     --------
@@ -102,35 +85,10 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
 ) -> pd.DataFrame:
     """Return votes on pairs of models as side-by-side ratings.
 
-    Columns that are not named are found, and verdicts are read, as `study_preferences` does.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-    verdict : str, optional
-        Column that says which model won.
-    pair : sequence of str, optional
-        The two columns that name the models.
-    prompt : sequence of str, optional
-        Columns that together name the prompt.
-    rater : str, optional
-        Column that names the rater. Without it all votes are those of the rater `name`, and several votes on one pair
-        are replicates.
-    name : str
-    category : str, optional
-        Column that says the category of a prompt.
-    verdict_map : mapping of str to str, optional
-        What verdicts say: ``first``, ``second``, ``tie`` or ``none``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A table that `RatingTable.read` takes.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A column that is absent, or a verdict that is none.
+    Columns that are not named are found, and verdicts are read, as `study_preferences` does. The columns of `prompt`
+    together name the prompt. Without the column `rater` all votes are those of the rater `name`, and several votes on
+    one pair are replicates. `verdict_map` says what verdicts mean: ``first``, ``second``, ``tie`` or ``none``. The
+    table is one that `RatingTable.read` takes.
 
     Examples
     --------
@@ -172,24 +130,9 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
 def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.DataFrame:
     """Return the verdicts that ``bonwise judge --pairs`` writes as side-by-side ratings.
 
-    What a candidate earned, from 0 to 1, less 1/2 is the rating; each presentation order is a replicate.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        Columns ``prompt_id``, ``judge``, ``a``, ``b``, ``shown_first`` and ``shown_second``.
-    category : str, optional
-        Column that says the category of a prompt.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A table that `RatingTable.read` takes.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A column that is absent, or a value that is not a number.
+    What a candidate earned, from 0 to 1, less 1/2 is the rating; each presentation order is a replicate. Columns are
+    ``prompt_id``, ``judge``, ``a``, ``b``, ``shown_first`` and ``shown_second``; `category` names that of the
+    category of a prompt. The table is one that `RatingTable.read` takes.
 
     Examples
     --------
@@ -220,24 +163,10 @@ def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.Da
 def ratings_of_biggen(source: RowSource, *, human: str = "human") -> pd.DataFrame:
     """Return results in the schema of BiGGen-Bench as ratings of one model each.
 
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        Columns ``id``, ``model_name``, ``human_score``, a column ``NAME_score`` per judge, and optionally
-        ``capability``, which becomes the category. A judge's cell is a score or a list of scores, which are
-        replicates; None in it is left out, and so is a human score of -1.
-    human : str
-        How to name the human rater.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A table that `RatingTable.read` takes.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A column that is absent, or a cell that is neither a score nor a list of scores.
+    Columns are ``id``, ``model_name``, ``human_score``, a column ``NAME_score`` per judge, and optionally
+    ``capability``, which becomes the category. A judge's cell is a score or a list of scores, which are replicates;
+    None in it is left out, and so is a human score of -1. `human` names the human rater. The table is one that
+    `RatingTable.read` takes.
 
     Examples
     --------

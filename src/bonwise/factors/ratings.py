@@ -350,32 +350,11 @@ def scale_of_ratings(
 ) -> tuple[RaterRecord, tuple[float, ...], _Ints]:
     """Read the ratings of one rater.
 
-    Parameters
-    ----------
-    column : pandas.Series, shape (rows,)
-        Cells that are not blank; the index holds the row numbers.
-    rater : str
-    side_by_side : bool
-    names : pandas.DataFrame, shape (rows, 2)
-        ``model`` and ``opponent`` of each row, which may serve as verdicts.
-    rules : CategoryRules
-    source : str
-        How to name the file in an error.
-
-    Returns
-    -------
-    record : RaterRecord
-        The rater and its categories.
-    points : tuple of float
-        What each category counts in an average: the number itself, the mean of the numbers in a bin, the position of
-        a word counted from 0, or -1, 0 and 1 for a verdict.
-    rating : ndarray of int64, shape (rows,)
-        Positions in the categories.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A rating that is neither a number nor a declared word, or numbers of a comparison that have no middle.
+    `column` has the cells that are not blank, with row numbers as its index; `names`, shape (rows, 2), has ``model``
+    and ``opponent`` of each row, which may serve as verdicts. Returned are the rater and its categories; what each
+    category counts in an average (the number itself, the mean of the numbers in a bin, the position of a word counted
+    from 0, or -1, 0 and 1 for a verdict); and the position of each rating in the categories. A rating that is neither
+    a number nor a declared word, or numbers of a comparison that have no middle, raise `RowError`.
 
     Examples
     --------

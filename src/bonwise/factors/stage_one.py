@@ -162,12 +162,7 @@ class StageOneLoss:
 def backend_for(backend: Backend, ratings: int) -> UsedBackend:
     """Return what computes the loss for so many ratings of judges.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No such backend.
-    bonwise.errors.MissingExtraError
-        ``torch`` is asked for and not installed.
+    Where ``torch`` is asked for and not installed this raises `MissingExtraError`.
     """
     if backend not in BACKENDS:
         raise UsageError(f"there is no backend {quoted(backend)}", hint=f"one of {', '.join(BACKENDS)}")
@@ -196,26 +191,9 @@ def fit_capabilities(  # noqa: PLR0913 - every setting is named
 ) -> CapabilityFactors:
     """Fit the factors of all raters of `data`.
 
-    Parameters
-    ----------
-    data : RatingArrays
-        Ratings of the cheap raters.
-    rank : int
-        K; at least 1.
-    prior : float
-        Precision of the Gaussian prior of the factors.
-    normalize : bool
-        The paper's column normalisation in place of the prior.
-    restarts : int
-        Starts, of which the one with the smallest loss is kept.
-    seed : int
-    backend : {"auto", "numpy", "torch"}
-    say : callable, optional
-        Called with one line per start, and per pass of torch.
-
-    Returns
-    -------
-    CapabilityFactors
+    `rank` is K, at least 1, and `prior` the precision of the Gaussian prior of the factors; `normalize` is the
+    paper's column normalisation in place of that prior. Of so many `restarts` the one with the smallest loss is kept.
+    `say` is called with one line per start, and per pass of torch.
     """
     counted = data.counted()
     shape = CapabilityShape(counted.raters, counted.prompts, counted.models, rank, counted.layout)

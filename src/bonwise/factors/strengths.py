@@ -29,24 +29,8 @@ def find_strengths(
 
     The advantage is the model's capability less the mean of the other models. A strength is a group or a prompt on
     which the advantage is above the model's own mean, by an interval that holds together with all the others.
-
-    Parameters
-    ----------
-    view : HumanView
-    model : str
-    prompts : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Columns ``prompt_id`` and tags; the category of the ratings counts too.
-    tags : sequence of str, optional
-        Columns to use; all where it is None.
-
-    Returns
-    -------
-    FactorStrengths
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        No such model or column, a table that cannot be read, or fewer than five prompts.
+    `prompts` has a column ``prompt_id`` and tags, of which `tags` are used, or all where it is None; the category of
+    the ratings counts too. Fewer than five prompts raise `InputError`.
     """
     at = view.model_at(model)
     if len(view.prompts) < FEWEST:

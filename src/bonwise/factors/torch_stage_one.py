@@ -114,19 +114,7 @@ def by_batches(
 ) -> Floats:
     """Return parameters after some passes of Adam over batches of the ratings, in single precision.
 
-    Parameters
-    ----------
-    loss : TorchStageOneLoss
-    start : ndarray of float64
-        Parameters to start from.
-    rng : numpy.random.Generator
-        Draws the batches.
-    say : callable, optional
-        Called with one line per pass.
-
-    Returns
-    -------
-    ndarray of float64
+    `rng` draws the batches; `say` is called with one line per pass.
     """
     at = torch.tensor(start, dtype=torch.float32, requires_grad=True)
     count = len(loss.data)

@@ -75,10 +75,6 @@ def fit_answer(document: FactorFit) -> StatedVerdict:
     """Return whether judges improve the prediction of human ratings that were held out.
 
     The factor model is compared with the best baseline that uses no judge, which is chosen on the same ratings.
-
-    Parameters
-    ----------
-    document : FactorFit
     """
     alone = {name: document.baselines[name] for name in WITHOUT_JUDGES if name in document.baselines}
     if document.holdout is None or not alone:
@@ -110,10 +106,6 @@ def study_answer(document: FactorStudy) -> StatedVerdict:
     """Return whether more human ratings, or more judges, predict human ratings better.
 
     The smallest share is compared with the largest one.
-
-    Parameters
-    ----------
-    document : FactorStudy
     """
     gains = {what: (told, found) for what, told, found in _gains(document)}
     if not gains:
@@ -151,12 +143,7 @@ def _gains(document: FactorStudy) -> Iterator[tuple[str, str, EstimateRecord]]:
 
 
 def leaderboard_answer(document: FactorLeaderboard) -> StatedVerdict:
-    """Return whether the simultaneous interval of the first model lies above those of all others.
-
-    Parameters
-    ----------
-    document : FactorLeaderboard
-    """
+    """Return whether the simultaneous interval of the first model lies above those of all others."""
     first, *others = document.models
     name, figure = _name(first.model), with_interval(_band(first), sign=True)
     told = f"{figure} above the mean of all models"
@@ -174,12 +161,7 @@ def leaderboard_answer(document: FactorLeaderboard) -> StatedVerdict:
 
 
 def comparison_answer(document: FactorComparison) -> StatedVerdict:
-    """Return which of two models is better on average over all prompts.
-
-    Parameters
-    ----------
-    document : FactorComparison
-    """
+    """Return which of two models is better on average over all prompts."""
     first, second = _name(document.model), _name(document.other)
     whole = document.gaps[0]
     found = Ends(whole.estimate, whole.low, whole.high)
@@ -192,12 +174,7 @@ def comparison_answer(document: FactorComparison) -> StatedVerdict:
 
 
 def explanation_answer(document: FactorExplanation) -> StatedVerdict:
-    """Return whether a property of the prompts goes with the gap, by intervals that hold together.
-
-    Parameters
-    ----------
-    document : FactorExplanation
-    """
+    """Return whether a property of the prompts goes with the gap, by intervals that hold together."""
     explained = Ends(document.explained, document.explained_low, document.explained_high)
     share = f"together they explain {with_interval(explained, 'share')} of its variance"
     of = f"of {count(len(document.coefficients))} coefficients"
@@ -218,12 +195,7 @@ def clear_coefficients(document: FactorExplanation) -> list[GapCoefficient]:
 
 
 def strengths_answer(document: FactorStrengths) -> StatedVerdict:
-    """Return which groups of prompts are strengths and weaknesses of a model; without groups, which prompts.
-
-    Parameters
-    ----------
-    document : FactorStrengths
-    """
+    """Return which groups of prompts are strengths and weaknesses of a model; without groups, which prompts."""
     rows: Sequence[GroupAdvantage | PromptAdvantage] = document.groups or document.prompts
     what = f"{counted(len(rows), 'group')} of prompts" if document.groups else counted(len(rows), "prompt")
     strong = [one for one in rows if one.verdict == "strength"]

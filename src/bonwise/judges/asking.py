@@ -43,11 +43,8 @@ MISSING = Unscored("owed: no answer arrived", owed=True)
 class AskingSettings(ABC):
     """The settings of a judge that asks one model by one prompt file.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A setting that means nothing, or a prompt file for another kind of judge; a client that does not fit the
-        provider.
+    A `UsageError` refuses a setting that means nothing, a prompt file for another kind of judge, and a client that
+    does not fit the provider.
     """
 
     model: str
@@ -195,13 +192,7 @@ def concluded_alone(
 ) -> Conclusion:
     """Return what each candidate scored that was asked about alone.
 
-    Parameters
-    ----------
-    candidates : sequence of str
-    answers : sequence of Answers
-        One for each candidate that has words.
-    score : callable
-        From a reading and the model's words to their score.
+    `answers` holds one for each candidate that has words; `score` turns a reading and the words into a score.
     """
     verdicts: list[Verdict] = [EMPTY] * len(candidates)
     for one, found in zip(candidates_with_words(candidates), answers, strict=True):
@@ -240,12 +231,7 @@ def owed_among(parts: Iterable[object]) -> Unscored | None:
 def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
     """Return one `Unscored` for several, with the number of each reason, the most frequent first.
 
-    Parameters
-    ----------
-    unscored : iterable of Unscored
-        At least one, and none that is owed.
-    of : str
-        What they are, in the plural.
+    There is at least one, and none is owed; `of` says what they are, in the plural.
 
     Examples
     --------
@@ -275,10 +261,7 @@ def counted_reasons(unscored: Iterable[Unscored]) -> str:
 def checked_temperature(value: float | None) -> float | None:
     """Return a temperature as it is sent: 0, 0.0 and -0.0 are the same question.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Neither None nor a number from 0 to 2.
+    A `UsageError` refuses what is neither None nor a number from 0 to 2.
 
     Examples
     --------
@@ -294,14 +277,7 @@ def checked_temperature(value: float | None) -> float | None:
 def options_text(judge: Any, *, always: Collection[str] = (), never: Collection[str] = ("of",)) -> dict[str, str]:
     """Return the settings of a judge, as they are written on a command line.
 
-    Parameters
-    ----------
-    judge : object
-        Of a dataclass.
-    always : collection of str
-        Settings that are stated even where they stand at their default.
-    never : collection of str
-        Fields that are no options.
+    Settings in `always` are stated even at their default; fields in `never` are no options.
     """
     options = {}
     for one in fields(judge):

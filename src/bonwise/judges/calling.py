@@ -71,13 +71,7 @@ class FunctionJudge:
 
 
 def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
-    """Return a judge as it is, a function as a `FunctionJudge`.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        Neither a judge nor a function.
-    """
+    """Return a judge as it is, a function as a `FunctionJudge`; a `JudgeError` refuses all else."""
     if isinstance(judge, type):
         raise JudgeError(f"{judge.__name__} is a class, no judge", hint="pass an instance of it")
     if isinstance(judge, Judge):
@@ -93,11 +87,7 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
 def innermost(judge: Judge) -> object:
     """Return what is at work when a judge is called, and stays the same where what leads to it is made anew.
 
-    Returns
-    -------
-    object
-        The innermost judge; of a function its code, for one that is written in place is another object each time;
-        of a method its object.
+    Of a function it is its code, for one written in place is another object each time; of a method its object.
 
     Examples
     --------
@@ -125,13 +115,7 @@ def _inside(called: object) -> object:
 
 
 def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict, ...]:
-    """Return what a judge answered, provided that it is one verdict per candidate.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        Too few or too many verdicts, or something that is none.
-    """
+    """Return what a judge answered, provided that it is one verdict per candidate; otherwise raise `JudgeError`."""
     if not isinstance(answer, Iterable):
         raise JudgeError(
             f"judge {judge.name!r} returned {type(answer).__name__}",
@@ -152,13 +136,7 @@ def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict
 
 
 def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
-    """Return a judge's questions, provided that they are some.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        It failed, or returned something else.
-    """
+    """Return a judge's questions, provided that they are some; a failure or anything else raises `JudgeError`."""
     with _faults_of(judge, "asks"):
         found: object = judge.asks(prompt, texts)
         asks = tuple(found) if isinstance(found, Iterable) else (found,)
@@ -171,10 +149,7 @@ def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, .
 def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
     """Return what a judge makes of the answers, provided that it is about these candidates.
 
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        It failed, or concluded something about other candidates.
+    A judge that fails, or concludes something about other candidates, raises `JudgeError`.
     """
     with _faults_of(judge, "conclude"):
         found: object = judge.conclude(prompt, texts, answers)
@@ -241,13 +216,7 @@ Verdicts = tuple[Verdict, ...]
 
 
 def as_asking(judge: Judge) -> AskingJudge:
-    """Return a judge that asks a model.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        It does not.
-    """
+    """Return a judge that asks a model; any other raises `JudgeError`."""
     if not is_asking(judge):
         raise JudgeError(f"judge {judge.name!r} asks no model", hint="call its judge() instead")
     return judge
@@ -263,10 +232,7 @@ def called(
 ) -> Verdicts | Awaitable[Verdicts]:
     """Call a judge's own `judge` some times, hold each answer to the contract, and make verdicts of them.
 
-    Returns
-    -------
-    tuple of Score or Unscored, or a coroutine
-        A coroutine where the inner judge is asynchronous; it awaits one call after the other.
+    Where the inner judge is asynchronous, return a coroutine, which awaits one call after the other.
     """
     first = judge.judge(prompt, candidates)
     if inspect.isawaitable(first):

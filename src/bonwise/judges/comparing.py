@@ -32,11 +32,6 @@ ALONE = Unscored("no other answer to compare with")
 class ComparingSettings(AskingSettings):
     """The settings of a judge that asks one model about pairs of candidates.
 
-    Parameters
-    ----------
-    model, prompt, base_url, client, temperature, max_tokens, longest
-        As of `AskingSettings`.
-
     Attributes
     ----------
     pairs : bool
@@ -141,12 +136,7 @@ def borda(candidates: int, preferences: Sequence[Preference]) -> tuple[Verdict, 
 
     What a pair gives is `Preference.value`: the mean over its orders, so that orders which contradict each other
     count as a tie. A candidate none of whose pairs was scored is unscored, and owed while one of its pairs is.
-
-    Parameters
-    ----------
-    candidates : int
-    preferences : sequence of Preference
-        Any of the pairs.
+    `preferences` are on any of the pairs.
 
     Examples
     --------

@@ -125,31 +125,15 @@ async def judge_with(
 ) -> Judgment:
     """Judge the candidates of one prompt.
 
-    Parameters
-    ----------
-    engine : Engine
-        Answers the questions of a judge that asks a model.
-    judge : Judge
-        Any judge. One that is neither asking nor asynchronous runs in a thread of its own, one call at a time, so it
-        need not be thread-safe; functions of one definition, and a judge inside of several others, count as one. A
-        call whose caller is cancelled cannot be interrupted: it runs on beside the next one, and where
-        `bonwise.judges.worker.MOST_ABANDONED` such calls of a judge have not ended, it is not called again.
-    prompt : str
-    texts : sequence of str
-    draw : int
-        0 judges as ever; 1, 2 ... ask a model for further, independent answers to the same questions.
-    temperature : float, optional
-        At which a model is asked, in place of the judge's own.
+    The engine answers the questions of a judge that asks a model. A judge that is neither asking nor asynchronous
+    runs in a thread of its own, one call at a time, so it need not be thread-safe; functions of one definition, and a
+    judge inside of several others, count as one. A call whose caller is cancelled cannot be interrupted: it runs on
+    beside the next one, and where `bonwise.judges.worker.MOST_ABANDONED` such calls of a judge have not ended, it is
+    not called again.
 
-    Returns
-    -------
-    Judgment
-        What did not arrive is an `Unscored` with ``owed`` set.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        A judge that does not keep its contract, that fails in whatever way, or that is occupied.
+    Draw 0 judges as ever; 1, 2 ... ask a model for further, independent answers to the same questions. A temperature
+    takes the place of the judge's own. What did not arrive is an `Unscored` with ``owed`` set. A judge that does not
+    keep its contract, that fails in whatever way, or that is occupied raises `JudgeError`.
     """
     if not is_asking(judge):
         return await (called if _is_awaited(judge) else _called_in_thread)(engine, judge, prompt, texts)
@@ -196,16 +180,7 @@ async def _answered(engine: Engine, asks: Sequence[Ask]) -> list[Answers]:
 
 
 def redrawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
-    """Return the question that wants another answer to an ask.
-
-    Parameters
-    ----------
-    ask : Ask
-    draw : int
-        0 for the first answer, 1 for the next one, and so on.
-    temperature : float or None
-        In place of the ask's own.
-    """
+    """Return the question that wants another answer to an ask, the first being draw 0; None keeps its temperature."""
     if draw == 0 and temperature is None:
         return ask
     asked_at = ask.temperature if temperature is None else temperature
@@ -215,12 +190,7 @@ def redrawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
 def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
     """Judge from synchronous code, with the shared engine; also inside a running event loop.
 
-    Raises
-    ------
-    bonwise.errors.CallError
-        An answer did not arrive.
-    bonwise.errors.JudgeError
-        A judge that does not keep its contract.
+    Raises `CallError` where an answer did not arrive, `JudgeError` where the judge does not keep its contract.
     """
     if not is_asking(judge):
         answer: Any = judge.judge(prompt, texts)
@@ -272,13 +242,7 @@ def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 async def called(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
-    """Do what `judge_with` does, of a judge that asks no model and is asynchronous.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        As `judge_with`.
-    """
+    """Do what `judge_with` does, of a judge that asks no model and is asynchronous."""
     running = _Running(engine, asyncio.get_running_loop())
     return await _heard(running, judge, texts, lambda: judge.judge(prompt, texts))
 
@@ -357,12 +321,7 @@ async def _called_in_thread(engine: Engine, judge: Judge, prompt: str, texts: Se
 class CallsInThread:
     """Calls of a judge that `blocks`: made in its thread one after the other, and that is entered once for all.
 
-    Parameters
-    ----------
-    engine : Engine
-    judge : Judge
-    about : sequence of (str, sequence of str)
-        The prompt and the candidates of each call.
+    `about` holds the prompt and the candidates of each call.
     """
 
     def __init__(self, engine: Engine, judge: Judge, about: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -426,13 +385,7 @@ async def run_together(
 ) -> None:
     """Wait for tasks, and cancel those that have not ended when the time is up or when who waits is cancelled.
 
-    Parameters
-    ----------
-    tasks : collection of asyncio.Task
-    ended : set of asyncio.Task
-        Those that ended by themselves are added.
-    patience : float, optional
-        Seconds.
+    Those that ended by themselves are added to `ended`; `patience` is in seconds, None waits for all.
     """
     try:
         await asyncio.wait(tasks, timeout=patience)

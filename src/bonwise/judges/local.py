@@ -172,22 +172,7 @@ NAMES: tuple[str, ...] = tuple(_JUDGES)
 
 
 def from_name(name: str) -> Judge:
-    """Return the local judge called ``name``.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-
-    Returns
-    -------
-    Judge
-        A judge named ``local:NAME``.
-
-    Raises
-    ------
-    UsageError
-        If there is no such judge.
+    """Return the local judge called ``name``, one of `NAMES`; any other raises `UsageError`.
 
     Examples
     --------

@@ -42,13 +42,7 @@ class ItemReader(Protocol[T_co]):
 
 
 class AsyncReader(Generic[T]):
-    """Reads an asynchronous iterator in the event loop.
-
-    Parameters
-    ----------
-    items : asynchronous iterator
-        Who made it closes it.
-    """
+    """Reads an asynchronous iterator in the event loop; who made it closes it."""
 
     def __init__(self, items: AsyncIterator[T]) -> None:
         self._items = items
@@ -62,12 +56,7 @@ class AsyncReader(Generic[T]):
 
 
 class SyncReader(Generic[T]):
-    """Reads an iterator that never blocks in the event loop.
-
-    Parameters
-    ----------
-    items : iterator
-    """
+    """Reads an iterator that never blocks in the event loop."""
 
     def __init__(self, items: Iterator[T]) -> None:
         self._items = items
@@ -85,13 +74,7 @@ class SyncReader(Generic[T]):
 
 
 class ThreadReader(Generic[T]):
-    """Reads an iterator in a thread of its own: the event loop never waits for a disk or a pipe.
-
-    Parameters
-    ----------
-    items : iterator
-        May block.
-    """
+    """Reads an iterator in a thread of its own: the event loop never waits for a disk or a pipe."""
 
     def __init__(self, items: Iterator[T]) -> None:
         self._items = items
@@ -193,22 +176,10 @@ async def work_on_many(
 ) -> AsyncGenerator[R, None]:
     """Yield the result of each item.
 
-    Parameters
-    ----------
-    source : ItemReader
-    work : callable
-        From the position of an item, counted from 0, and the item to its result.
-    at_once : int
-        The most items under way, or where order is kept waiting for a predecessor.
-    stop : asyncio.Event, optional
-        When set no further item is begun.
-    ordered : bool
-        Whether a result waits for those of the items before it; else it comes as soon as it is there.
-
-    Raises
-    ------
-    Exception
-        What a worker raises, when its result would come; what the source raises, after all results before it.
+    `work` takes the position of an item, counted from 0, and the item. At most `at_once` items are under way, or
+    where order is kept waiting for a predecessor. When `stop` is set no further item is begun. Where `ordered` is
+    false a result comes as soon as it is there. What a worker raises comes when its result would, what the source
+    raises after all results before it.
     """
     state = _LoopState(source, work, at_once, ordered)
     stopping = None if stop is None else state.waking(stop.wait())
@@ -331,15 +302,9 @@ def from_callers_thread(
 ) -> Iterator[R]:
     """Yield what asynchronous work on some items gives, and read the items in the thread that calls.
 
-    Parameters
-    ----------
-    items : iterable
-        May block; it is read only while the caller waits for a result.
-    begin : callable
-        From a reader of the items, and what `submit` hands to work, to the results.
-    submit : callable
-        Runs an asynchronous function in an event loop of another thread, as `bonwise.calls.portal` does with an
-        engine. Closing the iterator cancels it.
+    Items may block; they are read only while the caller waits for a result. `begin` takes a reader of the items, and
+    what `submit` hands to work. `submit` runs an asynchronous function in an event loop of another thread, as
+    `bonwise.calls.portal` does with an engine; closing the iterator cancels it.
     """
     inbox: SimpleQueue[asyncio.Future[T | None] | _Finished[R] | None] = SimpleQueue()
 

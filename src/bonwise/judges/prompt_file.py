@@ -37,12 +37,7 @@ class Enclosed:
 def boundary(identity: str, texts: Sequence[str]) -> str:
     """Return 32 hexadecimal digits that depend on every text of a call and occur in none of them.
 
-    Parameters
-    ----------
-    identity : str
-        Of the prompt file.
-    texts : sequence of str
-        All texts of the call, in a fixed order.
+    `identity` is that of the prompt file; `texts` are all those of the call, in a fixed order.
 
     Examples
     --------
@@ -61,14 +56,7 @@ def boundary(identity: str, texts: Sequence[str]) -> str:
 def all_enclosed(identity: str, texts: Mapping[str, str], *, longest: int = LONGEST) -> dict[str, Enclosed]:
     """Put all texts of a call between their lines, which carry the same boundary.
 
-    Parameters
-    ----------
-    identity : str
-        Of the prompt file.
-    texts : mapping of str to str
-        By variable, in a fixed order.
-    longest : int
-        The most characters of each text that are kept.
+    `texts` are by variable, in a fixed order; `longest` is the most characters of each, `identity` the prompt file's.
 
     Examples
     --------
@@ -87,16 +75,8 @@ def all_enclosed(identity: str, texts: Mapping[str, str], *, longest: int = LONG
 def enclosed(label: str, text: str, mark: str, *, longest: int = LONGEST) -> Enclosed:
     """Put a text between its two lines; a longer one keeps its head and its tail, with a note between.
 
-    Parameters
-    ----------
-    label : str
-        What the text is, for the lines.
-    text : str
-        Sent as it is, control characters included, but for lone surrogates.
-    mark : str
-        The `boundary` of the call.
-    longest : int
-        The most characters of the text that are kept.
+    `label` says on these lines what the text is, `mark` is the `boundary` of the call, and `longest` is the most
+    characters that are kept. The text is sent as it is, control characters included, but for lone surrogates.
 
     Examples
     --------
@@ -177,18 +157,8 @@ class PromptFile:
     def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
         r"""Return what is sent to judge these candidates.
 
-        Parameters
-        ----------
-        prompt : str
-        candidates : sequence of str
-            One, or two in the order in which they are to be shown, as the mode wants.
-        longest : int
-            The most characters of each text that are sent.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            Another number of candidates, something that is not text, or a length below 1.
+        Candidates are one, or two in the order in which they are to be shown, as the mode wants; `longest` is the
+        most characters of each text. A `UsageError` refuses another number, what is not text, and a length below 1.
 
         Examples
         --------

@@ -23,12 +23,7 @@ __all__ = ["builtin_names", "load", "problems", "prompt_path", "prompts_folder"]
 
 
 def prompts_folder() -> Path:
-    """Return the folder of the built-in prompt files.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The installation lacks them.
+    """Return the folder of the built-in prompt files; an installation that lacks them raises `FileError`.
 
     Examples
     --------
@@ -127,12 +122,7 @@ def problems(path: Path) -> tuple[InputError, ...]:
 
 
 def prompt_path(name_or_path: str | Path) -> Path:
-    """Return the path of a built-in prompt, or the path that was given.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Neither.
+    """Return the path of a built-in prompt, or the path that was given; what is neither raises `UsageError`.
 
     Examples
     --------
@@ -202,13 +192,7 @@ def _misused(user: Section, declared: Sequence[str], source: str) -> Iterator[Ro
 
 
 def front_matter(section: Section, source: str) -> dict[str, Any]:
-    """Read the TOML.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        With the line of the file where it is not TOML.
-    """
+    """Read the TOML; where it is none, raise `RowError` with the line of the file."""
     try:
         return tomllib.loads(section.text)
     except ValueError as error:  # includes integers with more digits than Python reads

@@ -120,13 +120,7 @@ class Sections:
 
 
 def taken_apart(text: str, source: str) -> Sections:
-    """Split the text of a prompt file.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A part that is missing, empty, repeated or out of place.
-    """
+    """Split the text of a prompt file; a part that is missing, empty, repeated or out of place raises `RowError`."""
     lines = text.split("\n")
     close = _front_matter_end(lines, source)
     system, user = _headings(lines, close, source)

@@ -48,10 +48,7 @@ class Spec:
 def read_spec(text: str) -> Spec:
     """Take such a text apart; ``read_spec(str(spec)) == spec``.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        An option without a value, or stated twice.
+    A `UsageError` refuses an option without a value, or stated twice.
 
     Examples
     --------
@@ -164,13 +161,7 @@ def _first(first: str, spec: Spec, shared: Mapping[str, object], model: str | No
 def judges_from_specs(
     specs: Iterable[str], *, model: str | None = None, base_url: str | None = None, seed: int = 0
 ) -> list[Judge]:
-    """Make several judges, each with a name of its own.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        As `judge_from_spec`, or two judges of one name.
-    """
+    """Make several judges as `judge_from_spec` does; two of one name raise `UsageError`."""
     judges: dict[str, Judge] = {}
     for spec in specs:
         judge = judge_from_spec(spec, model=model, base_url=base_url, seed=seed)

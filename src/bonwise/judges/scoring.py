@@ -53,10 +53,7 @@ def judge_pools(
 ) -> AsyncGenerator[JudgedPool, None]:
     """Yield each pool with its judgments, in input order, while up to `at_once` pools are under way.
 
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        A judge that does not keep its contract.
+    A judge that does not keep its contract raises `JudgeError`.
     """
 
     async def judged(_position: int, pool: Pool) -> JudgedPool:

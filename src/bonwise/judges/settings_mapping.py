@@ -18,16 +18,7 @@ __all__ = ["checked_mapping", "judge_from_values", "judge_values", "refuse", "sp
 def judge_values(field: str, judge: Judge) -> str | dict[str, Any]:
     """Return the text that makes a judge, or a mapping of it with what no text states: ``base_url`` and ``seed``.
 
-    Parameters
-    ----------
-    field : str
-        Where it stands, for the error.
-    judge : Judge
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        What these values would make is not the same judge, or they would hold a secret.
+    A `UsageError` names `field` where the values would not make the same judge, or would hold a secret.
 
     Examples
     --------
@@ -39,31 +30,14 @@ def judge_values(field: str, judge: Judge) -> str | dict[str, Any]:
 
 
 def judge_from_values(field: str, written: object) -> Judge:
-    """Return the judge that `judge_values` has written.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The values mean nothing.
-    """
+    """Return the judge that `judge_values` has written; values that mean nothing raise `UsageError`."""
     return judge_from_spec(**spec_arguments(field, written))
 
 
 def spec_values(field: str, made: Any, make: Callable[..., object]) -> str | dict[str, Any]:
     """Return the text that makes a judge or a strategy, or a mapping of it with ``base_url`` and ``seed``.
 
-    Parameters
-    ----------
-    field : str
-        Where it stands, for the error.
-    made : Judge or Strategy
-    make : callable
-        Makes one of such values, as `judge_from_spec` does.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        As `judge_values`.
+    `make` makes one of such values, as `judge_from_spec` does; errors are those of `judge_values`.
     """
     beside: dict[str, Any] = {}
     for part in _parts(made):
@@ -95,10 +69,7 @@ def spec_values(field: str, made: Any, make: Callable[..., object]) -> str | dic
 def spec_arguments(field: str, written: object) -> Mapping[str, Any]:
     """Return keywords of `judge_from_spec` or `bonwise.strategy_from_spec`.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Neither a text nor a mapping with ``spec``, and perhaps ``base_url`` and ``seed``.
+    A `UsageError` refuses what is neither a text nor a mapping with ``spec``, and perhaps ``base_url`` and ``seed``.
     """
     if isinstance(written, str):
         return {"spec": written}
@@ -112,12 +83,7 @@ def spec_arguments(field: str, written: object) -> Mapping[str, Any]:
 
 
 def checked_mapping(field: str, mapping: object, known: tuple[str, ...], needed: str) -> dict[str, Any]:
-    """Return a mapping whose keys are some of those known, among them the one needed.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
+    """Return a mapping whose keys are some of those known, among them the one needed; else raise `UsageError`.
 
     Examples
     --------
@@ -136,13 +102,7 @@ def checked_mapping(field: str, mapping: object, known: tuple[str, ...], needed:
 
 
 def refuse(field: str, what: str, mend: str) -> NoReturn:
-    """Say what is wrong with a setting.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Always.
-    """
+    """Say what is wrong with a setting, by a `UsageError`."""
     raise UsageError(f"{field} {what}", hint=mend)
 
 

@@ -43,27 +43,10 @@ async def run_in_thread(owner: object, name: str, call: Callable[[], Any]) -> Ou
     Calls of one owner are made one after the other, in the order in which they were asked for, and in one thread as
     long as none is abandoned. Who is cancelled while a call is running leaves it behind: it cannot be interrupted, so
     it runs on, and another thread makes the calls that follow. What the owner's own calls ask of the owner in turn
-    runs in a thread for calls that are nested so deep, for the outer call waits for it.
-
-    Parameters
-    ----------
-    owner : object
-        Whose calls take turns. It is held weakly, and its threads end with it; where that cannot be, its class stands
-        for it.
-    name : str
-        The judge's, for messages.
-    call : callable
-        Sees the context variables of who awaits this.
-
-    Returns
-    -------
-    Outcome
-        What the call returned or raised.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        Too many calls are nested.
+    runs in a thread for calls that are nested so deep, for the outer call waits for it. The owner is held weakly, and
+    its threads end with it; where that cannot be, its class stands for it. `name` is the judge's, for messages. The
+    call sees the context variables of who awaits this. What it returned or raised is the `Outcome`; a `JudgeError`
+    means that too many calls are nested.
 
     Examples
     --------
@@ -80,20 +63,9 @@ async def run_all_in_thread(
 ) -> None:
     """Make several calls, one after the other, in one turn of their owner's thread; else as `run_in_thread`.
 
-    Parameters
-    ----------
-    owner, name
-        As of `run_in_thread`.
-    calls : sequence of callable
-        Each sees the context variables of who awaits this, and what it sets itself is its own. Where who waits is
-        cancelled, no further one is begun.
-    outcomes : list of Outcome
-        The outcome of each call is added when the call ends, so that who is cancelled has what there is.
-
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        Too many calls are nested.
+    Each call sees the context variables of who awaits this, and what it sets itself is its own. Where who waits is
+    cancelled, no further one is begun. The outcome of each call is added to `outcomes` when the call ends, so that
+    who is cancelled has what there is.
 
     Examples
     --------
@@ -155,10 +127,7 @@ class _Turn(Executor):
 class _Worker:
     """One thread that makes calls, and those before it that are still busy with what nobody waits for.
 
-    Parameters
-    ----------
-    owner : weakref.ref
-        Kept, because a reference that is dropped calls nobody back.
+    The weak reference to the owner is kept, because a reference that is dropped calls nobody back.
     """
 
     def __init__(self, owner: weakref.ref[Any]) -> None:

@@ -49,22 +49,8 @@ def sheet_of_pools(
 ) -> PoolSheet:
     """Choose prompts of a file of pools to be labelled, all candidates of each.
 
-    Parameters
-    ----------
-    pools : str or pathlib.Path
-        JSONL, a pool per line.
-    labels : int, optional
-        Prompts to label, drawn uniformly at random; all where nothing is said.
-    seed : int
-        0 or more.
-    exclude : str or sequence of str
-        Candidates to leave out.
-    label_scale : Scale, optional
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The file cannot be read, no pool has two candidates, or there are fewer prompts than asked for.
+    `labels` prompts are drawn uniformly at random; None takes all. Refuses a file in which no pool has two
+    candidates, or there are fewer prompts than asked for.
 
     Examples
     --------
@@ -159,21 +145,9 @@ class BlindSheet:
     def of_frame(cls, sheet: pd.DataFrame, *, seed: int, phase: int = 1, scale: Scale | None = None) -> BlindSheet:
         """Return the blind sheet of a table of candidates to label.
 
-        Parameters
-        ----------
-        sheet : pandas.DataFrame
-            Columns ``prompt_id``, ``candidate``, ``oracle_label``, ``prompt``, and ``text`` or ``response``.
-            Candidates are shuffled within prompts, which stay in their order.
-        seed : int
-            0 or more.
-        phase : int
-            Of the draw; each phase is shuffled anew.
-        scale : Scale, optional
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            There are no words to show.
+        `sheet` has the columns ``prompt_id``, ``candidate``, ``oracle_label``, ``prompt``, and ``text`` or
+        ``response``: without words to show it is refused. Prompts stay in their order; candidates are shuffled within
+        them, anew for each `phase`.
 
         Examples
         --------
@@ -212,10 +186,7 @@ class BlindSheet:
     def text(self, path: str | Path) -> str:
         """Return what is written under a name, see `kind_of_sheet`.
 
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A page or tasks are asked for on a scale that they cannot offer.
+        A page or tasks are refused on a scale that they cannot offer.
         """
         kind = kind_of_sheet(path)
         if kind == "csv":
@@ -238,10 +209,7 @@ class BlindSheet:
     def page(self, name: str = "sheet") -> str:
         """Return the page for a browser.
 
-        Parameters
-        ----------
-        name : str
-            How the name of the exported file begins.
+        The name of the exported file begins with `name`.
         """
         PAGES.require("a label sheet for a browser")
         from bonwise.report.page.label_page import label_page  # noqa: PLC0415 - jinja2 is needed for pages alone
@@ -333,18 +301,7 @@ class SheetFile:
 def write_draw(design: LabelDesign, out: Path, sheet: SheetFile | None = None) -> None:
     """Write a design, and a sheet where one is asked for; both or, where something would be lost, neither.
 
-    Parameters
-    ----------
-    design : LabelDesign
-    out : pathlib.Path
-    sheet : SheetFile, optional
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A sheet stands there with labels, or another design.
-    bonwise.errors.FileError
-        A folder is absent or not writable, or the disk is full.
+    Refused where a sheet stands there with labels, or `out` holds another design.
     """
     drawn = csv_frame(design.frame())
     if _differs(out, drawn) and LabelDesign.stands_in(out):
@@ -360,15 +317,7 @@ def write_draw(design: LabelDesign, out: Path, sheet: SheetFile | None = None) -
 
 
 def write_sheet(sheet: SheetFile) -> None:
-    """Write a sheet.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A sheet stands there with labels.
-    bonwise.errors.FileError
-        A folder is absent or not writable, or the disk is full.
-    """
+    """Write a sheet, unless one stands there with labels."""
     _refuse_lost_labels(sheet)
     _write(sheet)
 

@@ -58,13 +58,7 @@ class DrawnBy:
 
 
 def drawn_by(by: str | None, for_: str | None, design: str | None, earlier: LabelDesign | None) -> DrawnBy:
-    """Read what a draw was asked to be; where nothing is said it is that of the earlier draw.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Unknown words, words that contradict each other, an earlier draw of another kind.
-    """
+    """Read what a draw was asked to be; where nothing is said it is that of the earlier draw."""
     check_text("by", by, "by='cell'")
     check_text("for_", for_, "for_='gain'")
     if by not in (None, "prompt", "cell"):
@@ -119,12 +113,8 @@ def with_chances(design: LabelDesign, population: LabelPopulation) -> LabelDesig
 class CellPhase:
     """One phase of a draw of whole pools and pairs.
 
-    Raises
-    ------
-    bonwise.errors.InputError
-        Fewer than 8 candidates per prompt, or a judge that ties all candidates everywhere.
-    bonwise.errors.UsageError
-        Too few labels for 60 whole pools, more than there are candidates, or no more than were drawn before.
+    Refuses fewer than 8 candidates per prompt, a judge that ties all candidates everywhere, too few labels for 60
+    whole pools, more labels than there are candidates, and no more labels than were drawn before.
     """
 
     population: LabelPopulation

@@ -114,20 +114,10 @@ class LabelledPools:
 
 
 def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
-    """Compute the figures.
+    """Compute the figures of a population with labels.
 
-    Parameters
-    ----------
-    population : LabelPopulation
-        With labels.
-    seed : int
-        Of the folds of the model.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        More than 5 % of the prompts lack labels, labels of a prompt never differ, or the judge's picks are all
-        random picks.
+    `seed` is of the folds of the model. Refused where more than 5 % of the prompts lack labels, labels of a prompt
+    never differ, or the judge's picks are all random picks.
     """
     kept, lacking = _complete(population)
     cells = np.repeat(kept, population.panel.sizes)

@@ -54,21 +54,9 @@ _Mask = npt.NDArray[np.bool_]
 def share_out(name: str, rule: Rule, units: int, taken: _Mask, *, first: bool) -> _Ints:
     """Return how many units of each stratum are drawn in the end, over all phases.
 
-    Parameters
-    ----------
-    name : str
-    rule : Rule
-    units : int
-        Prompts, or clusters of them, asked for over all phases.
-    taken : ndarray of bool, shape (units,)
-        Drawn before.
-    first : bool
-        Whether this is the first phase, which of ``neyman`` is the pilot alone.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        More pairs than prompts in which the judge tells candidates apart, or a stratum that would have no label.
+    `units` are asked for over all phases; `taken` marks those drawn before. The `first` phase of ``neyman`` is the
+    pilot alone. Refuses more pairs than prompts in which the judge tells candidates apart, and a stratum that would
+    have no label.
     """
     if name == "neyman" and first:
         units = pilot_size(units)
@@ -120,10 +108,7 @@ class LabelPhase:
     def draw(self, seed: int) -> tuple[LabelDesign, _Mask]:
         """Return the design of all phases, and what was drawn now.
 
-        Parameters
-        ----------
-        seed : int
-            Each phase has its own stream of it.
+        Each phase has its own stream of the seed.
         """
         rng = np.random.default_rng([seed, self.number])
         units = self.population.units

@@ -62,12 +62,7 @@ class DrawnUnits:
     def clusters(cls, of_prompts: _Ints, names: Sequence[str]) -> DrawnUnits:
         """Return clusters that are drawn as a whole.
 
-        Parameters
-        ----------
-        of_prompts : ndarray of int64, shape (prompts,)
-            Any codes.
-        names : sequence of str
-            By code.
+        `of_prompts` holds any codes, one a prompt, into `names`.
         """
         codes, _ = cluster_codes(of_prompts)
         return cls(codes, tuple(str(names[code]) for code in np.unique(of_prompts).tolist()))
@@ -153,20 +148,8 @@ def label_population(
 ) -> LabelPopulation:
     """Lay out one judge's pools.
 
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-    reading : ReadingOptions
-        Its labels are those of the label file.
-    judge : str, optional
-        The audited one; needed where the table holds several.
-    with_labels : bool
-        Otherwise the labels of the table are not looked at.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        One line: what, which row or column, how to mend; several judges and none named.
+    No labels are looked at unless `with_labels`: then those of the label file of `reading`, or else the table's own.
+    `judge` is needed where the table holds several.
     """
     label_file = reading.labels
     _refuse_kinds(source, label_file, judge)

@@ -53,16 +53,9 @@ class VarianceRatio(NamedTuple):
 def design_variance(phi: Floats, found: _Ints, counts: _Ints) -> float:
     """Return the variance over draws of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``.
 
-    To first order this over the squared mean of Y2 is the variance of recovery about its value on all prompts.
-
-    Parameters
-    ----------
-    phi : ndarray of float64, shape (prompts,)
-        Or what a model leaves of it.
-    found : ndarray of int64, shape (prompts,)
-        Stratum of each prompt.
-    counts : ndarray of int64, shape (strata,)
-        n_h, 1 or more.
+    To first order this over the squared mean of Y2 is the variance of recovery about its value on all prompts. `phi`
+    may be what a model leaves of it, one value a prompt; `found` is the stratum of each prompt. `counts` are n_h, 1
+    or more.
 
     Examples
     --------
@@ -83,16 +76,9 @@ def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.
     """Return the width of an interval over that of as many labels drawn at random, to first order.
 
     ``sqrt(b + (1 - R2) (g - b))`` with b = m / N and ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, which
-    is ``(E sd)^2 / E sd^2`` where n_h is in proportion to N_h sd_h.
-
-    Parameters
-    ----------
-    prompts, counts : ndarray of int64, shape (strata,)
-        N_h and n_h; a stratum without a draw is left out.
-    sd : ndarray of float64, shape (strata,)
-        Standard deviation of phi in each stratum, in any unit.
-    explained : float
-        R2: share of the variance of phi that a model explains.
+    is ``(E sd)^2 / E sd^2`` where n_h is in proportion to N_h sd_h. N_h are the `prompts` and n_h the `counts` of
+    each stratum, one without a draw left out; sd_h, the standard deviation of phi there, is in any unit. R2 is the
+    share of the variance of phi that a model explains.
 
     Examples
     --------
@@ -148,13 +134,8 @@ def by_strata(found: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Dr
 def two_phase(outcomes: tuple[Floats, Floats], found: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed.
 
-    Parameters
-    ----------
-    outcomes : tuple of ndarray of float64, shape (prompts,)
-        Y1 and Y2; of the prompts that are not drawn nothing is looked at.
-    found : ndarray of int64, shape (prompts,)
-    labels : int
-        In both phases; no more than the pilot takes are drawn at random.
+    `outcomes` are Y1 and Y2; of the prompts that are not drawn nothing is looked at. `labels` are those of both
+    phases; no more than the pilot takes are drawn at random.
     """
     if labels <= pilot_size(labels):
         return by_strata(np.zeros(len(found), dtype=np.int64), np.array([labels]))
@@ -178,19 +159,8 @@ def drawn_recoveries(
 ) -> Floats:
     """Return recovery from the labels of each of many draws: ``sum w Y1 / sum w Y2`` with w = 1 / propensity.
 
-    Parameters
-    ----------
-    outcomes : tuple of ndarray of float64, shape (prompts,)
-        Y1 and Y2 of every prompt.
-    draw : callable
-    draws : int
-    seed : tuple of int
-        Of the stream; each draw has its own.
-
-    Returns
-    -------
-    ndarray of float64, shape (draws,)
-        NaN where the drawn prompts had no label that differs from their mean.
+    `outcomes` are Y1 and Y2 of every prompt; each draw has its own stream of `seed`. NaN where the drawn prompts had
+    no label that differs from their mean.
     """
     Y1, Y2 = outcomes
     found = np.full(draws, np.nan)
@@ -213,12 +183,7 @@ def _dot(a: Floats, b: Floats) -> float:
 def variance_ratio(found: Floats, uniform: Floats, truth: float) -> VarianceRatio | None:
     """Compare mean squared errors over draws, NaN left out; None where there is nothing to compare.
 
-    Parameters
-    ----------
-    found, uniform : ndarray of float64, shape (draws,)
-        Estimates under the design, and under draws at random.
-    truth : float
-        The value on all prompts.
+    `found` are estimates under the design, `uniform` under draws at random, and `truth` is the value on all prompts.
 
     Examples
     --------
@@ -245,10 +210,7 @@ class ScoreResiduals(NamedTuple):
 def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
     """Return recovery, and phi = Y1 - rho Y2 of every prompt.
 
-    Parameters
-    ----------
-    Y : ndarray of float64, shape (prompts, 5)
-        The outcomes; Y2 must not sum to 0.
+    `Y` is (prompts, 5), the outcomes; Y2 must not sum to 0.
 
     Examples
     --------
@@ -266,23 +228,9 @@ def score_residuals(
     """Return what is left of phi when a sample of the labels had taught the model that an estimate would rest on.
 
     The model is the one that as many labels would get, cross-fitted on the labels of the sample alone and given the
-    weight that they would give it: ``phi - lam (m1 - rho m2)``, predictions about their mean.
-
-    Parameters
-    ----------
-    Y : ndarray of float64, shape (prompts, 5)
-        The outcomes of all prompts.
-    features : LabelFeatures
-        Of all prompts.
-    labelled : ndarray of bool, shape (prompts,)
-        The sample, drawn with equal chances; at least one.
-    seed : int
-        Of the folds.
-
-    Returns
-    -------
-    ScoreResiduals
-        phi itself where so few labels are used alone.
+    weight that they would give it: ``phi - lam (m1 - rho m2)``, predictions about their mean. `Y` is (prompts, 5),
+    the outcomes of all prompts; `labelled` marks the sample, drawn with equal chances. The result is phi itself where
+    so few labels are used alone.
     """
     rho, phi = recovery_deviations(Y)
     draw = ScaledSample.of(LabelSample.uniform(labelled))

@@ -65,13 +65,7 @@ MEANING: Mapping[DrawRule, str] = MappingProxyType(
 
 
 def known_rule(name: str) -> DrawRule:
-    """Return a rule by its name.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        There is none of that name.
-    """
+    """Return a rule by its name."""
     for rule in MEANING:
         if rule == name:
             return rule
@@ -117,17 +111,9 @@ class Rule:
 
 
 def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints | None = None) -> Rule:
-    """Apply a rule.
+    """Apply a rule, a key of `MEANING`.
 
-    Parameters
-    ----------
-    name : str
-        A key of `MEANING`.
-    population : LabelPopulation
-    labels : int
-        Units to be labelled, over all phases.
-    before : ndarray of int64, shape (units,), optional
-        Strata of an earlier phase, which stay as they are.
+    `labels` are units over all phases; `before` holds the strata of an earlier phase, which stay as they are.
     """
     panel = population.panel
     tops = top_of_scores(panel.scores, panel.sizes)
@@ -219,20 +205,9 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
     """Let the labels of a first phase say how much outcomes vary in each stratum.
 
     ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, r being what a regression on the scores leaves of
-    phi = Y1 - rho Y2; for ``neyman`` phi itself about the mean of its stratum.
-
-    Parameters
-    ----------
-    name : str
-    rule : Rule
-    population : LabelPopulation
-        With labels.
-    seen : ndarray of bool, shape (prompts,)
-        Drawn and completely labelled.
-    weights : ndarray of float64, shape (prompts,)
-        1 / propensity in the first phase.
-    labels : int
-        Units labelled in both phases.
+    phi = Y1 - rho Y2; for ``neyman`` phi itself about the mean of its stratum. `seen` marks the prompts that are
+    drawn and completely labelled, `weights` are 1 / propensity in the first phase, and `labels` the units labelled in
+    both phases.
     """
     if (rule.size is None and name != "neyman") or name in ("pick", "pair"):
         return rule
@@ -292,17 +267,7 @@ def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats)
 def units_asked(name: str, labels: int, population: LabelPopulation, taken: int, units: _Mask) -> int:
     """Return how many prompts, or clusters, are to be labelled over all phases, refusing what cannot be drawn.
 
-    Parameters
-    ----------
-    name : str
-        Of the rule.
-    labels : int
-        Asked for.
-    population : LabelPopulation
-    taken : int
-        Prompts drawn before.
-    units : ndarray of bool, shape (units,)
-        Which units they are.
+    `labels` were asked for, `taken` prompts drawn before; `units` marks which units these are.
     """
     prompts = labels // 2 if name == "pair" else labels
     there = len(population.panel.sizes)

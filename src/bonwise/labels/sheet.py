@@ -43,20 +43,8 @@ def drawn_pairs(
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Draw the pick among the candidates with the top score, and for ``pair`` one of the others, all alike.
 
-    Parameters
-    ----------
-    rule : str
-    panel : Panel
-        Of the audited judge.
-    now : ndarray of bool, shape (prompts,)
-    before : LabelDesign, optional
-        In the order of the panel; what it drew stays.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    picks, others : sequence of str, one a prompt
-        Empty strings where nothing was drawn; empty for the rules by prompt.
+    `panel` is of the audited judge; `before` is in its order, and what it drew stays. Returns picks and others, one a
+    prompt: empty strings where nothing was drawn; empty sequences for the rules by prompt.
     """
     if rule not in ("pick", "pair"):
         return (), ()
@@ -86,12 +74,7 @@ def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
 def drawn_cells(design: LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
     """Return which cells of some drawn prompts were drawn, shape (cells,).
 
-    Parameters
-    ----------
-    design : LabelDesign
-        In the order of the panel.
-    panel : Panel
-    prompts : ndarray of bool, shape (prompts,)
+    The design is in the order of the panel.
     """
     cells: _Mask = np.repeat(prompts, panel.sizes)
     if design.by_candidate:
@@ -105,16 +88,10 @@ def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) ->
     """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
 
     A pick does not stand before the other candidate of its pair, because the order would give it away. Candidates of
-    earlier phases come first, with the labels that they have, so that one file holds the labels of all phases;
-    where the table itself holds labels, they stand there. Of a draw by cell, candidates drawn now may have labels
-    too: these stand in the sheet, or, where they stand in the table, do without a row.
-
-    Parameters
-    ----------
-    population : LabelPopulation
-    design : LabelDesign
-    now : ndarray of bool, shape (prompts,)
-        Prompts drawn in the last phase.
+    earlier phases come first, with the labels that they have, so that one file holds the labels of all phases; where
+    the table itself holds labels, they stand there. Of a draw by cell, candidates drawn now may have labels too:
+    these stand in the sheet, or, where they stand in the table, do without a row. `now` marks the prompts drawn in
+    the last phase.
     """
     panel = population.panel
     cells = drawn_cells(design, panel, now if population.settings.labels_in_table else design.drawn)
@@ -142,12 +119,7 @@ def _as_given(labels: Floats, scale: Scale | None) -> Floats:
 def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> pd.DataFrame:
     """Return the sheet with the columns of words that the source has; as it is where there are none.
 
-    Parameters
-    ----------
-    sheet : pandas.DataFrame
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-        What the table was read from; a ScoreTable holds no words.
-    table : ScoreTable
+    `source` is what the table was read from; a ScoreTable holds no words.
     """
     if isinstance(source, HoldsScores | ScoreTable):
         return sheet
@@ -164,18 +136,8 @@ def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> p
 def with_words(sheet: pd.DataFrame, table: ScoreTable, pools: str | Path) -> pd.DataFrame:
     """Return the sheet with the columns ``prompt`` and ``text``, from a file of pools.
 
-    Parameters
-    ----------
-    sheet : pandas.DataFrame
-    table : ScoreTable
-        Its columns of words count where the pools hold none.
-    pools : str or pathlib.Path
-        JSONL, a pool per line.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The file cannot be read, or lacks the words of a prompt or a candidate to label.
+    The table's columns of words count where the pools hold none. Refused where the words of a prompt, or of a
+    candidate to label, are nowhere.
     """
     known = Words(table, pools).of(sheet["prompt_id"])
     prompts, texts = [], []

@@ -82,20 +82,9 @@ def stated_draw(
 ) -> str | None:
     """Return what is stated of the draw, having refused one with unequal chances.
 
-    Parameters
-    ----------
-    design : str, pathlib.Path or LabelDesign, optional
-        ``"uniform"``, or the record of a uniform draw.
-    table : ScoreTable
-        Its propensity column states the draw too.
-    panel : Panel
-    labelled : ndarray of bool, shape (prompts,)
-        Completely labelled prompts of the panel.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Unequal chances, labels or prompts that the design does not know, or no such design.
+    `design` is ``"uniform"`` or a record of a uniform draw; the propensity column of the table states the draw too.
+    Of the panel, `labelled` marks the completely labelled prompts. Refuses labels or prompts that the design does not
+    know.
     """
     weighted = "propensity" in table.frame.columns
     if weighted and design is not None:
@@ -197,16 +186,7 @@ class LabelledPrompts:
 def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledPrompts:
     """Read scores and labels; the order of the labels is that of the rows they stand in.
 
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-        Scores, and without a label file the labels too.
-    request : MonitorRequest
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        One line: what, which row or column, how to mend.
+    Without a label file, `source` holds the labels too.
     """
     table = open_table(source, request.reading)
     left_out = (*request.reading.exclude, *request.control)
@@ -309,23 +289,10 @@ def votes_in_order(
 ) -> OrderedVotes:
     """Read the votes of one pair.
 
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-    verdict_col : str
-        Column of the votes: 1 or 2, a or b, model_a or model_b, tie; a blank is none.
-    ties : {"drop", "half", "pessimistic"}, optional
-        Left out, half a vote for each, or a vote against the first answer; needed where there are any.
-    pair : sequence of str
-        The two columns that name the models, where they change places; the alphabetically first one is the first.
-    prompt : str, optional
-        Column of the prompt: each may then have one vote only.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        An absent column, a vote that is none, ties that nothing was said about, more than two models, or a prompt
-        that is voted on twice.
+    `verdict_col` names the column of the votes: 1 or 2, a or b, model_a or model_b, tie; a blank is none. `ties` are
+    left out, half a vote for each, or a vote against the first answer, and have to be stated where there are any.
+    `pair` names the two columns of the models, where these change places; the alphabetically first one is the first.
+    Where `prompt` names the column of the prompt, each may have one vote only.
 
     Examples
     --------

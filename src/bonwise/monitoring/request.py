@@ -132,13 +132,7 @@ class MonitorRequest:
 
     @property
     def earliest_look(self) -> int:
-        """Number of labelled prompts before which the rule does not look.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            An earlier look is wanted.
-        """
+        """Number of labelled prompts before which the rule does not look."""
         least = first_look(self.planned) if self.question == "precision" else EARLIEST
         if self.first_look is not None and self.first_look < least:
             raise UsageError(

@@ -82,15 +82,8 @@ class Watched:
 def watch_precision(running: RunningRatio, *, half_width: float, first: int, confidence: float) -> Watched:
     """Stop at the first look whose half-width is small enough.
 
-    Parameters
-    ----------
-    running : RunningRatio
-        After each labelled prompt.
-    half_width : float
-        Above 0, in units of recovery.
-    first : int
-        Prompts before the first look.
-    confidence : float
+    `running` is after each labelled prompt, `half_width` in units of recovery; `first` prompts stand before the first
+    look.
     """
     prompts = len(running.prompts)
     numbers = looks(first, running)
@@ -118,17 +111,8 @@ def watch_significance(
 ) -> Watched:
     """Stop at the first look whose confidence sequence leaves a recovery out.
 
-    Parameters
-    ----------
-    running : RunningRatio
-        After each labelled prompt.
-    than : float
-        The recovery to compare it with.
-    first : int
-        Prompts before the first look; every prompt from there on is one, once there are `EARLIEST` units.
-    target : float
-        Units after which the sequence is narrowest.
-    confidence : float
+    `first` prompts stand before the first look; every prompt from there on is one, once there are `EARLIEST` units.
+    The sequence is narrowest after `target` units.
     """
     prompts = len(running.prompts)
     numbers = np.arange(first, prompts + 1, dtype=np.int64)
@@ -156,15 +140,8 @@ def watch_significance(
 def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
     """Stop at the first vote after which the confidence sequence leaves a share out.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (votes,)
-        1 for the first answer, 0 for the second, 1/2 for a tie.
-    than : float
-        The share to compare it with.
-    weight : float
-        a of the Beta(a, a) mixture.
-    confidence : float
+    Of `values`, 1 is a vote for the first answer, 0 for the second, 1/2 a tie; `weight` is a of the Beta(a, a)
+    mixture.
     """
     votes, wins = np.arange(1.0, len(values) + 1), np.cumsum(values)
     side = vote_sides(wins, votes, weight, than, confidence)
@@ -272,12 +249,7 @@ _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 def expected_until(enough: Callable[[Floats], npt.NDArray[np.bool_]], start: int, now: int) -> Expected:
     """Return how many more there are to come until something is enough.
 
-    Parameters
-    ----------
-    enough : callable
-        Takes numbers of labels in all and tells which of them are enough.
-    start, now : int
-        Labels at the next look, and labels so far.
+    `enough` takes numbers of labels in all; `start` are the labels at the next look, `now` the labels so far.
 
     Examples
     --------

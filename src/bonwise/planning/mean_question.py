@@ -164,13 +164,7 @@ def rival_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
 
 
 def refuse_constant(source: str, theta: Shift) -> None:
-    """Refuse a pilot without scatter.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The picks' labels do not scatter over prompts.
-    """
+    """Refuse a pilot in which the picks' labels do not scatter over prompts."""
     if not math.isfinite(theta.estimate):
         raise InputError(
             f"{source}: the picks' labels do not scatter over prompts, so no number can be taken from them",

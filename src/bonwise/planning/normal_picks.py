@@ -70,24 +70,9 @@ def score_correlation(r_a: float, r_b: float, errors: float) -> float:
 def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
     """Find how often two judges pick different candidates, and how the labels of their picks go together.
 
-    Parameters
-    ----------
-    n : int
-        Candidates per prompt, 2 or more.
-    r_a, r_b : float
-        Within-prompt correlation of each judge's scores with the label.
-    errors : float
-        Correlation of the two judges' errors within a prompt.
-
-    Returns
-    -------
-    TwoPicks
-        By quadrature over both scores; the scores must correlate by less than `CLOSEST`.
-
-    Raises
-    ------
-    ValueError
-        Scores that correlate more than that.
+    `n` is 2 or more; `r_a` and `r_b` are each judge's within-prompt correlation of scores with the label, `errors`
+    that of the two judges' errors. By quadrature over both scores; ValueError where these correlate by more than
+    `CLOSEST`.
 
     Examples
     --------
@@ -112,10 +97,7 @@ def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
 def win_share(n: int, r_a: float, r_b: float, errors: float) -> float:
     """Return the probability that A's pick has the higher label, given that the picks differ.
 
-    Parameters
-    ----------
-    n, r_a, r_b, errors
-        As of `two_picks`; at least one of the correlations below 1 in magnitude.
+    Arguments are as of `two_picks`; at least one of the correlations is below 1 in magnitude.
 
     Examples
     --------
@@ -210,14 +192,8 @@ def largest_of_normals(n: int) -> tuple[float, float]:
 def complete_contrast(n: int, r: float) -> Contrast:
     """Describe the pick's label less the mean label, all n candidates labelled.
 
-    ``E d = r e``, ``Var d = r^2 v + 1 - r^2 - 1 / n``.
-
-    Parameters
-    ----------
-    n : int
-        Candidates per prompt, 2 or more.
-    r : float
-        Within-prompt correlation, in [-1, 1].
+    ``E d = r e``, ``Var d = r^2 v + 1 - r^2 - 1 / n``. `n` is 2 or more; `r`, the within-prompt correlation, lies in
+    [-1, 1].
 
     Examples
     --------
@@ -233,14 +209,8 @@ def two_label_contrast(n: int, r: float) -> Contrast:
     """Describe the pick's label less that of one of the others, drawn with equal chances.
 
     ``E d = r e n / (n - 1)``; the variance follows from that of the pick, of a random other candidate, and their
-    covariance. The labels of a prompt's candidates sum to what they sum to, which ties the others to the pick.
-
-    Parameters
-    ----------
-    n : int
-        Candidates per prompt, 2 or more.
-    r : float
-        Within-prompt correlation, in [-1, 1].
+    covariance. The labels of a prompt's candidates sum to what they sum to, which ties the others to the pick. `n` is
+    2 or more; `r`, the within-prompt correlation, lies in [-1, 1].
 
     Examples
     --------
@@ -259,14 +229,8 @@ def recovery_residual(n: int, r: float) -> float:
     """Return the variance over prompts of ``(Y1 - r Y2) / E Y2``, the influence of one prompt on the recovery.
 
     Y1 is the pick's label less the mean label and Y2 the best label less the mean label: the standard error of the
-    recovery from P complete prompts is the square root of this over P.
-
-    Parameters
-    ----------
-    n : int
-        Candidates per prompt, 2 or more.
-    r : float
-        Within-prompt correlation, in (-1, 1).
+    recovery from P complete prompts is the square root of this over P. `n` is 2 or more; `r`, the within-prompt
+    correlation, lies in (-1, 1).
 
     Examples
     --------

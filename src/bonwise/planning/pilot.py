@@ -291,13 +291,7 @@ LEAST_PROMPTS = 5
 
 
 def gain_pilot(source: PilotSource, judges: Sequence[str] = ()) -> GainPilot:
-    """Read a pilot of one judge.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        No table, no labels, several judges and none named, or fewer than `LEAST_PROMPTS` labelled prompts.
-    """
+    """Read a labelled pilot of one judge, with `LEAST_PROMPTS` labelled prompts or more."""
     panels = _panels(source, judges)
     if len(panels) > 1:
         raise UsageError(
@@ -308,13 +302,7 @@ def gain_pilot(source: PilotSource, judges: Sequence[str] = ()) -> GainPilot:
 
 
 def rival_pilot(source: PilotSource, judges: Sequence[str] = ()) -> RivalPilot:
-    """Read a pilot of two judges, on the prompts that both scored.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        As `gain_pilot`, and a table that does not hold two judges.
-    """
+    """Read a pilot of two judges, on the prompts that both scored."""
     panels = _panels(source, judges)
     if len(panels) != 2:
         raise UsageError(

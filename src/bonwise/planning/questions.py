@@ -231,13 +231,7 @@ class Question:
     """What says how its pilot is read."""
 
     def size(self, request: PlanRequest, pilot: PilotSource | None) -> Sizing:
-        """Size the question.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            An argument that means nothing to it, or one that is missing.
-        """
+        """Size the question, refusing an argument that means nothing to it and missing ones."""
         self._refuse(request)
         if pilot is None:
             if request.seed != SEED:
@@ -347,11 +341,6 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
 def read_question(text: str) -> tuple[PlanQuestion, float | None]:
     """Read a question as it is typed: its name, and the threshold where it states one.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        An unknown question; the known ones are listed.
-
     Examples
     --------
     >>> read_question("recovery > 0"), read_question("within_r>=0.4")
@@ -367,14 +356,7 @@ def read_question(text: str) -> tuple[PlanQuestion, float | None]:
 
 
 def answer(arguments: Mapping[str, Any], reading: ReadingOptions) -> Plan:
-    """Answer the question of a plan.
-
-    Parameters
-    ----------
-    arguments : mapping
-        Those of `bonwise.planning.front.plan`, by name.
-    reading : ReadingOptions
-    """
+    """Answer the question of a plan, from the arguments of `bonwise.planning.front.plan` by name."""
     name, stated = read_question(arguments["question"])
     if stated is not None:
         arguments = {**arguments, "r0": stated}

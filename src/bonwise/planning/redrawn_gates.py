@@ -35,15 +35,7 @@ class CompleteGate:
 
     @classmethod
     def of(cls, found: Dealt, room: Floats, clusters: _Ints | None, confidence: float) -> CompleteGate:
-        """Prepare a pilot.
-
-        Parameters
-        ----------
-        found : Dealt
-        room : ndarray of float64, shape (prompts,)
-        clusters : ndarray of int64, shape (prompts,), or None
-        confidence : float
-        """
+        """Prepare a pilot."""
         rows = np.stack([np.ones_like(room), found.gain, found.gain**2, room, found.variance, found.third])
         sums = cluster_sums(rows, clusters)
         return cls(np.vstack([sums, sums[1] ** 2 / sums[0]]), confidence, clusters is not None)

@@ -99,13 +99,7 @@ class PlanRequest(PlanSettings):
         arguments: Mapping[str, Any],
         reading: ReadingOptions,
     ) -> PlanRequest:
-        """Take the arguments of `bonwise.planning.front.plan`, by name.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            An argument out of range, several that contradict each other, or a design that the question has not.
-        """
+        """Take the arguments of `bonwise.planning.front.plan`, by name."""
         asked = {name: value for name, value in arguments.items() if name in cls.model_fields and value is not None}
         _check(asked)
         pilot = _of_pilot(arguments, reading)

@@ -141,18 +141,8 @@ class Stopping(NamedTuple):
 def gain_stopping(standardised: float, target: float, confidence: float) -> Stopping:
     """Simulate after how many prompts the confidence sequence of ``bonwise monitor`` tells a gain from 0.
 
-    Parameters
-    ----------
-    standardised : float
-        theta, above 0.
-    target : float
-        Prompts planned, at which the sequence is narrowest.
-    confidence : float
-
-    Returns
-    -------
-    Stopping
-        No look is earlier than `EARLIEST`.
+    `standardised` is theta, above 0; `target` are the prompts planned, at which the sequence is narrowest. No look is
+    earlier than `EARLIEST`.
 
     Examples
     --------

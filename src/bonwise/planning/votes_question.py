@@ -59,13 +59,7 @@ class VotePilot(NamedTuple):
     def of(
         cls, source: str, wins: float, votes: float, confidence: float, *, ties: float = 0.0, tie_rate: float = 0.0
     ) -> VotePilot:
-        """Estimate the margin from the votes that count, those for the first side and all, by Wilson's interval.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            No such count of votes.
-        """
+        """Estimate the margin from the votes that count, those for the first side and all, by Wilson's interval."""
         if not 0 <= wins <= votes or votes < 1:
             raise UsageError(
                 f"{wins:g} of {votes:g} votes is not a pilot", hint="write wins/decisive votes, such as 28/50"
@@ -90,14 +84,7 @@ class VotePilot(NamedTuple):
 
 
 def vote_pilot(source: PilotSource, request: PlanRequest) -> VotePilot:
-    """Read a pilot of votes.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        No count and no file of votes, a word that is not a verdict, votes on several pairs of models, or ties that
-        nothing was said about.
-    """
+    """Read a pilot of votes, on one pair of models; ties need a rule."""
     found = source.source
     if isinstance(found, str) and (counted := _COUNT.fullmatch(found)):
         for name in OF_VOTES:

@@ -70,13 +70,8 @@ def outcome_of(found: Bounded, than: float = 0.0) -> Outcome:
 def verdict(answer: StatedVerdict, then: Sequence[Said] = (), more: Sequence[Block] = ()) -> Part:
     """Return the verdict of a result.
 
-    Parameters
-    ----------
-    answer : StatedVerdict
-    then : sequence of Said
-        What to do next: a page says it in the verdict, a terminal last.
-    more : sequence of Block
-        What else belongs to the answer.
+    `then` is what to do next: a page says it in the verdict, a terminal last. `more` is what else belongs to the
+    answer.
     """
     lead = Said("lead", printable(answer.says, longest=_LONGEST))
     return Part(answer.word, [lead, *more, *_next(then)], "verdict", answer.state)
@@ -126,15 +121,9 @@ _COIN = 0.5
 def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = None) -> StatedVerdict:
     """Return whether the agreement is shown to be above that of a coin.
 
-    A judge that always names the same side agrees more than a coin where the oracle prefers that side; its
-    correlation with the oracle is 0.
-
-    Parameters
-    ----------
-    agreement : EstimateRecord
-        Share of the oracle's verdicts that the judge shares, a tie counting one half.
-    phi : EstimateRecord, optional
-        Correlation of the verdicts, where it is known.
+    `agreement` is the share of the oracle's verdicts that the judge shares, a tie counting one half. A judge that
+    always names the same side agrees more than a coin where the oracle prefers that side; its correlation with the
+    oracle, `phi`, is 0.
     """
     if agreement.estimate is None:
         why = printable(agreement.reason or "no reason is known", longest=200)

@@ -381,13 +381,7 @@ def decisive_first(part: Part, *, above_all: bool = False) -> Part:
     """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
 
     In a verdict the sentences that lead come first, then the bar, the other sentences, what to type next, the
-    headlines, and last what it rests on.
-
-    Parameters
-    ----------
-    part : Part
-    above_all : bool
-        Whether they come before what stands above all parts too; otherwise that stays there.
+    headlines, and last what it rests on. With `above_all` they come before what stands above all parts too.
 
     Examples
     --------

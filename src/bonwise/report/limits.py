@@ -109,14 +109,8 @@ _LIMITS: Mapping[str, Sequence[str]] = {
 def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str | None = None) -> Part:
     """Return the limits of a kind of result as a part of its page.
 
-    Parameters
-    ----------
-    kind : str
-        Word of the document, or name of the study.
-    role : {"detail", "long"}
-        ``long`` where a short form leaves it out, so that a terminal that shows everything says it too.
-    reference : str, optional
-        What stands in for the oracle.
+    `kind` is the word of the document, or the name of the study. The role is ``long`` where a short form leaves the
+    part out, so that a terminal that shows everything says it too. `reference` is what stands in for the oracle.
 
     Examples
     --------

@@ -93,12 +93,7 @@ class Ends:
 def estimate(found: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
     """Write an estimate; a dash where there is none.
 
-    Parameters
-    ----------
-    found : Bounded or None
-    unit : Unit
-    sign : bool
-        Whether a plus stands before a figure above 0, as before a difference.
+    With `sign` a plus stands before a figure above 0, as before a difference.
 
     Examples
     --------
@@ -183,14 +178,7 @@ def with_any_interval(found: Bounded, unit: Unit = "number", *, sign: bool = Fal
 def number(value: float | None, unit: Unit = "number", *, like: Bounded | None = None, sign: bool = False) -> str:
     """Write a figure that has no interval of its own; a dash where there is none.
 
-    Parameters
-    ----------
-    value : float or None
-    unit : Unit
-    like : Bounded, optional
-        An estimate beside it, which has as many decimals.
-    sign : bool
-        Whether a plus stands before a figure above 0.
+    It has as many decimals as `like`, an estimate beside it. With `sign` a plus stands before a figure above 0.
 
     Examples
     --------
@@ -205,12 +193,7 @@ def number(value: float | None, unit: Unit = "number", *, like: Bounded | None =
 def against(value: float, other: float, unit: Unit = "number", *, like: Bounded | None = None) -> str:
     """Write a figure that is compared with another, with digits enough to tell the two apart.
 
-    Parameters
-    ----------
-    value, other : float
-    unit : Unit
-    like : Bounded, optional
-        What the figure belongs to, which has at least as many decimals.
+    It has at least as many decimals as `like`, to which it belongs.
 
     Examples
     --------

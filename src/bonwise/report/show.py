@@ -35,10 +35,7 @@ __all__ = [
 def describe(document: Document) -> Part:
     """Return the description of a document: a part whose title is that of the whole.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A document that nothing describes, because it is read by programs alone.
+    A document that nothing describes, because it is read by programs alone, raises `UsageError`.
     """
     view = view_of(document.schema_)
     if view is None:
@@ -95,13 +92,7 @@ _NUMBERED = re.compile(r"^([a-z]+)-(\d+)(?=-|$)")
 
 
 def by_name(drawings: Sequence[Drawing[FigureData]]) -> Mapping[str, Drawing[FigureData]]:
-    """Return drawings by their names: their keys, without the number of the judge where there is only one.
-
-    Parameters
-    ----------
-    drawings : sequence of Drawing
-        Of a page, in its order.
-    """
+    """Return drawings by their names: their keys, without the number of the judge where there is only one."""
     keys = [_OF_AN_AUDIT.sub("", one.key) for one in drawings]
     numbers: dict[str, set[str]] = {}
     for key in keys:
@@ -115,10 +106,7 @@ def by_name(drawings: Sequence[Drawing[FigureData]]) -> Mapping[str, Drawing[Fig
 def figure(drawings: Sequence[Drawing[FigureData]], name: str) -> Drawing[FigureData]:
     """Return the drawing of a name, or the first of the only judge whose name holds it as a whole word.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        There is none, or those of several judges.
+    Where there is none, or those of several judges, this raises `UsageError`.
     """
     known = by_name(drawings)
     if name in known:

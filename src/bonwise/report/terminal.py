@@ -154,13 +154,8 @@ _LONGEST = 4_000
 def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
     """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
-    Parameters
-    ----------
-    described : Part
-    full : bool
-        Whether to show everything where the description has a short form.
-    then : sequence of Said
-        What is next, in place of what the verdict says of it: a command knows the names of files.
+    With `full` everything is shown where the description has a short form. `then` stands in place of what the verdict
+    says is next: a command knows the names of files.
     """
     chosen = described.blocks if full or described.in_short is None else described.in_short
     blocks = decisive_first(replace(described, blocks=chosen), above_all=True).blocks

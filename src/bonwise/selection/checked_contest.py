@@ -34,15 +34,8 @@ class CheckedContest:
 
     Its questions are about entrants that there are and none is asked for ever; its standing has one verdict an
     entrant and finite numbers. About n entrants it may ask n (1 + m) questions, where m is what the strategy's
-    `most_calls` says; where that is 0, 10,000 questions about each.
-
-    Parameters
-    ----------
-    strategy : Strategy
-        Its contest is opened by the first use.
-    entrants : Entrants
-    judge : Judge
-        Answers what names no other judge.
+    `most_calls` says; where that is 0, 10,000 questions about each. The first use opens the contest of the strategy;
+    `judge` answers what names no other judge.
 
     Examples
     --------
@@ -63,10 +56,8 @@ class CheckedContest:
     def next(self) -> tuple[Question, ...]:
         """Return the questions to ask now, each once; none when enough is known.
 
-        Raises
-        ------
-        bonwise.errors.JudgeError
-            The contest fails, asks what is no question, asks nothing but what it was answered, or never ends.
+        A contest that fails, asks what is no question, asks nothing but what it was answered, or never ends, raises
+        `JudgeError`.
         """
         contest, most = self._opened(), self._bound()
         with _faults_of(self._strategy, "next"):
@@ -89,13 +80,7 @@ class CheckedContest:
         return tuple(asked.values())
 
     def hear(self, question: Question, answer: Heard) -> None:
-        """Hand on the answer to one of them.
-
-        Raises
-        ------
-        bonwise.errors.JudgeError
-            The contest fails.
-        """
+        """Hand on the answer to one of the questions; a contest that fails raises `JudgeError`."""
         contest = self._opened()
         with _faults_of(self._strategy, "hear"):
             contest.hear(question, answer)
@@ -103,10 +88,7 @@ class CheckedContest:
     def standing(self) -> Standing:
         """Return how the entrants stand, in plain numbers.
 
-        Raises
-        ------
-        bonwise.errors.JudgeError
-            The contest fails, or its standing is none of these entrants.
+        A contest that fails, or a standing that is none of these entrants, raises `JudgeError`.
         """
         contest = self._opened()
         with _faults_of(self._strategy, "standing"):
@@ -182,10 +164,7 @@ class CheckedContest:
 def most_calls_of(strategy: Strategy, judge: Judge, candidates: int) -> int:
     """Return the most answers of models that a strategy takes, provided that it is a number of them.
 
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        It fails, or says something else.
+    One that fails, or says something else, raises `JudgeError`.
 
     Examples
     --------

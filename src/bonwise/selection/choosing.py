@@ -106,35 +106,17 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     salt: str | None = None,
     judge_all: bool = False,
 ) -> Selection:
-    """Judge the candidates of one prompt as a settings says, and pick the best.
+    """Judge the candidates of one prompt as the settings say, and pick the best.
 
-    Parameters
-    ----------
-    settings : SelectionSettings
-    runner : JudgeRunner
-        Where judges run.
-    prompt : str
-    pool : sequence of Candidate
-        At least one.
-    prompt_id : str, optional
-    originals : sequence, optional
-        The candidates as the caller holds them.
-    turn : callable, optional
-        Awaited before the router looks at the pool, so that pools can pass it in an order of their own.
-    salt : str, optional
-        What chance hangs on beside the seed and the texts; `prompt_id`, or without one `prompt`, unless it is given.
-        Who has no id but a position gives the prompt: the same pool has the same pick wherever it stands.
-    judge_all : bool
-        Whether a single text is judged too, and a stronger judge sees all candidates, so that all can be ranked.
+    `pool` holds at least one candidate, and `originals` are the candidates as the caller holds them. `turn` is
+    awaited before the router looks at the pool, so that pools can pass it in an order of their own. `salt` is what
+    chance hangs on beside the seed and the texts; `prompt_id`, or without one `prompt`, unless it is given. Who has
+    no id but a position gives the prompt: the same pool has the same pick wherever it stands. With `judge_all` a
+    single text is judged too, and a stronger judge sees all candidates, so that all can be ranked.
 
-    Raises
-    ------
-    bonwise.errors.CallError
-        An answer did not arrive, and `on_failure` is ``raise``.
-    bonwise.errors.JudgeError
-        A judge or a strategy that fails or does not keep its contract, and `on_failure` is ``raise``.
-    bonwise.errors.LedgerError
-        An answer cannot be kept, and `on_failure` is ``raise`` or ``owe``.
+    With ``raise`` as `on_failure`, an answer that did not arrive raises `CallError`, and a judge or a strategy that
+    fails or does not keep its contract `JudgeError`; an answer that cannot be kept raises `LedgerError` with
+    ``raise`` and with ``owe``.
     """
     started = runner.now()
     await runner.begin()

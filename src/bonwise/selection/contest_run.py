@@ -30,18 +30,9 @@ def calls_for(
 ) -> list[tuple[Call, tuple[Question, ...]]]:
     """Return each use of a judge with the questions that its judgment answers.
 
-    Parameters
-    ----------
-    questions : iterable of Draw or Match
-    judge : Judge
-        Answers what names no other judge.
-    prompt : str
-    texts : sequence of str
-        One an entrant.
-    pool : sequence of str, optional
-        The texts of all candidates. A judge that asks no model and sees them together sees them all at first: what
-        it makes of one may rest on how many others say the same. Redraws show it only those to be drawn again, unless
-        it is listwise.
+    `texts` has one text an entrant, and `judge` answers what names no other judge. `pool` has the texts of all
+    candidates. A judge that asks no model and sees them together sees them all at first: what it makes of one may
+    rest on how many others say the same. Redraws show it only those to be drawn again, unless it is listwise.
 
     Examples
     --------
@@ -72,10 +63,7 @@ def calls_for(
 def asks_of(call: Call) -> Iterator[Ask]:
     """Yield what a use of a judge asks of models; nothing where the judge asks none.
 
-    Raises
-    ------
-    bonwise.errors.JudgeError
-        A judge that does not keep its contract.
+    A judge that does not keep its contract raises `JudgeError`.
     """
     if not is_asking(call.judge):
         return
@@ -99,12 +87,7 @@ def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Sta
     """Return a standing with the chances and the expected regret that the judge stated, as a stack of judges does.
 
     A strategy's own go before. Nothing is stated while an answer is pending, or where some score has no chance.
-
-    Parameters
-    ----------
-    standing : Standing
-    heard : mapping of int to Score or Unscored
-        The only verdict on each entrant.
+    `heard` has the only verdict on each entrant.
 
     Examples
     --------
@@ -140,21 +123,10 @@ Asked = tuple[Call, tuple[Question, ...]]
 class ContestRun:
     """One contest, asked and heard.
 
-    Parameters
-    ----------
-    contest : CheckedContest
-    judge : Judge
-        Answers what names no other judge.
-    runner : JudgeRunner
-    prompt : str
-    texts : sequence of str
-        One an entrant.
-    until : float or None
-        Second of the runner's clock after which nothing is waited for.
-    second : Judge, optional
-        Judges all texts too, beside the first round; the contest does not hear of it.
-    pool : sequence of str, optional
-        The texts of all candidates, of which a judge that asks no model sees also those that occur twice.
+    `judge` answers what names no other judge; `second` judges all texts too, beside the first round, and the contest
+    does not hear of it. `texts` has one text an entrant; `pool` has those of all candidates, of which a judge that
+    asks no model sees also those that occur twice. `until` is in seconds of the runner's clock: nothing is waited for
+    after it; None for no such limit.
     """
 
     def __init__(  # noqa: PLR0913 - all that a contest needs of the world around it
@@ -219,11 +191,7 @@ class ContestRun:
     def with_what_was_said(self, standing: Standing, places: Sequence[int | None]) -> Standing:
         """Return a standing whose verdicts also hold what the judge said, which a strategy need not hand on.
 
-        Parameters
-        ----------
-        standing : Standing
-        places : sequence of int or None
-            Which entrant of this contest each of the standing is; None for one that it did not see.
+        `places` says which entrant of this contest each of the standing is; None for one that it did not see.
         """
         first = self.first
         pairs = list(zip(places, standing.verdicts, strict=True))

@@ -91,25 +91,10 @@ def decide(
 ) -> Selection:
     """Pick the best candidate.
 
-    Parameters
-    ----------
-    settings : SelectionSettings
-    distinct : DistinctTexts
-    evidence : Evidence
-    prompt_id : str, optional
-    originals : sequence, optional
-        The candidates as the caller holds them.
-    latency : float
-        Seconds.
+    `originals` are the candidates as the caller holds them, and `latency` is in seconds.
 
-    Raises
-    ------
-    bonwise.errors.CallError
-        An answer is missing, and `on_failure` is ``raise``.
-    bonwise.errors.JudgeError
-        The judge or the strategy failed, and `on_failure` is ``raise``.
-    bonwise.errors.LedgerError
-        An answer cannot be kept, and `on_failure` is ``raise`` or ``owe``.
+    With ``raise`` as `on_failure`, an answer that is missing raises `CallError`, and a judge or a strategy that
+    failed `JudgeError`; an answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
     """
     verdicts, spread = _verdicts(distinct, evidence), _spread(distinct, evidence.standing)
     scores = [one.value if isinstance(one, Score) else None for one in verdicts]

@@ -175,25 +175,13 @@ class Pilot(NamedTuple):
 
 
 def save_model(model: DrawModel, path: str | Path) -> None:
-    """Write a small JSON file, whole or not at all.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The folder is absent or not writable.
-    """
+    """Write a model as a small JSON file, whole or not at all."""
     document = DrawModelDocument.of(model, release()).to_dict()
     write_whole(Path(path), json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def load_model(path: str | Path) -> DrawModel:
-    """Read what `save_model` wrote.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        No such file, or one that holds something else; the message names the key that is wrong.
-    """
+    """Read what `save_model` wrote; where a file holds something else, a `FileError` names the key that is wrong."""
     return read_document(path, DrawModelDocument, hint=_HINT).model()
 
 
@@ -218,17 +206,8 @@ def learnt_from(
 ) -> tuple[Pilot, DrawModel]:
     """Learn from the draws of one judge in a table; its labels are not looked at.
 
-    Parameters
-    ----------
-    table, judge
-        As in `read_pilot`.
-    max_draws, seed
-        As in `bonwise.selection.learnt_draws.DrawModel.fit`.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        As `read_pilot`, or draws of which nothing can be learnt.
+    `judge` is as in `read_pilot`, the other settings as in `bonwise.selection.learnt_draws.DrawModel.fit`. Draws of
+    which nothing can be learnt raise `InputError`.
     """
     pilot = read_pilot(table, judge)
     try:
@@ -243,20 +222,9 @@ def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
 
     Draws are in columns ``draw_0``, ``draw_1`` ..., as ``bonwise judge --judge resampled,...`` writes them, or in
     rows that the column ``draw`` tells apart. Where the table also holds the scores of the judge that was resampled,
-    these are the first calls and all draws are later ones; otherwise ``draw_0`` is the first call.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    judge : str, optional
-        Whose draws, where several judges have some.
-
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        No draws, or fewer than three of each candidate, the first call among them.
-    bonwise.errors.UsageError
-        Several judges have draws and none is named, or the named one has none.
+    these are the first calls and all draws are later ones; otherwise ``draw_0`` is the first call. There must be
+    three draws of each candidate or more, the first call among them (`ColumnError`). Where several judges have draws,
+    `judge` names one that has (`UsageError`).
     """
     every = {str(name): _draws(rows) for name, rows in table.frame.groupby("judge", observed=True)}
     drawn = {name: found for name, found in every.items() if found.shape[1] > 1}

@@ -33,10 +33,6 @@ class Draws:
 
     Nothing depends on the order in which answers come in.
 
-    Parameters
-    ----------
-    candidates : int
-
     Examples
     --------
     >>> book = Draws(2)
@@ -51,13 +47,7 @@ class Draws:
         self._temperatures: set[float | None] = set()
 
     def hear(self, question: Question, answer: Heard) -> None:
-        """Take the answer to a draw.
-
-        Raises
-        ------
-        TypeError
-            The question was no draw, or the answer is none to a draw.
-        """
+        """Take the answer to a draw; anything else raises `TypeError`."""
         if not isinstance(question, Draw) or isinstance(answer, Preference):
             raise TypeError(f"{type(answer).__name__} is no answer to {question}: only scores were asked for")
         self._heard[question.candidate][question.number] = answer
@@ -114,11 +104,6 @@ class Draws:
         temperature, every scored candidate has two or more, the pooled variance has 16 degrees of freedom or more and
         is not 0. Its errors are those of Student's distribution of so many degrees: the pooled variance times
         df / (df - 2).
-
-        Parameters
-        ----------
-        stopped : str
-            As of `Standing`.
         """
         standing = Standing(self.verdicts(), self.standard_errors(), stopped=stopped)
         means = [self.mean(candidate) for candidate in range(len(self._heard))]
@@ -226,14 +211,8 @@ def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
 
     The ends are the mean of the ends that the judge gave, one pair per draw: how sure the judge says it is of one
     score, and no standard error of their mean. There are none where some draw has none, or where the candidate is not
-    ranked by the mean of its draws.
-
-    Parameters
-    ----------
-    final : Score or Unscored
-        By which the candidate is ranked.
-    heard : sequence of Score or Unscored
-        What the judge said of it, in the order of the draws; empty where it was compared only.
+    ranked by the mean of its draws. `heard` is in the order of the draws, and empty where the candidate was compared
+    only.
 
     Examples
     --------
@@ -287,13 +266,7 @@ class Matches:
         self._heard: dict[tuple[int, int], Preference] = {}
 
     def hear(self, question: Question, answer: Heard) -> None:
-        """Take the answer to a match.
-
-        Raises
-        ------
-        TypeError
-            The question was no match, or the answer is none to a match.
-        """
+        """Take the answer to a match; anything else raises `TypeError`."""
         if not isinstance(question, Match) or not isinstance(answer, Preference):
             raise TypeError(f"{type(answer).__name__} is no answer to {question}: only comparisons were asked for")
         # A judge that was shown two texts alone calls them 0 and 1.

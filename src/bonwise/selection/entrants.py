@@ -64,14 +64,8 @@ def ranked(
 ) -> Ranked:
     """Rank candidates by score, then by `second`, then by where they are in a seeded order.
 
-    Parameters
-    ----------
-    scores : sequence of float or None
-        None where unscored: such a candidate is not ranked.
-    order : sequence of int
-        As `seeded_order` returns it.
-    second : sequence of float or None, optional
-        Decides between equal scores; who has none stands behind who has one.
+    A score of None is unscored: such a candidate is not ranked. `second` decides between equal scores; who has none
+    stands behind who has one. `order` is as `seeded_order` returns it.
 
     Examples
     --------

@@ -21,12 +21,7 @@ __all__ = ["BestOf", "Kept", "aselect", "best_of", "select"]
 
 
 class Kept(str):
-    """The text that was kept, with how it was chosen.
-
-    Attributes
-    ----------
-    selection : Selection
-    """
+    """The text that was kept; its `selection` says how it was chosen."""
 
     __slots__ = ("selection",)
 

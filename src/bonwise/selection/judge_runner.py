@@ -84,13 +84,7 @@ class JudgeRunner(Protocol):
 
 
 class PoolQueue:
-    """Where pools wait until they may begin, and until there is a place for them.
-
-    Parameters
-    ----------
-    at_once : int
-        Pools that are judged at once.
-    """
+    """Where pools wait until they may begin, and until there is a place for them among the `at_once`."""
 
     def __init__(self, at_once: int) -> None:
         self._places = asyncio.Semaphore(at_once)
@@ -155,12 +149,8 @@ class _PoolPlace:
 class EngineJudgeRunner:
     """Runs judges beside one another in the event loop of an engine.
 
-    Parameters
-    ----------
-    engine : Engine
-    gate : PoolQueue, optional
-        Where pools wait. Of a crowd that has little time the first ones are then finished, where otherwise all would
-        be begun and none finished; and a crowd that comes at the same instant does not block the loop.
+    Pools wait in `gate`. Of a crowd that has little time the first ones are then finished, where otherwise all would
+    be begun and none finished; and a crowd that comes at the same instant does not block the loop.
     """
 
     def __init__(self, engine: Engine, gate: PoolQueue | None = None) -> None:
@@ -329,15 +319,7 @@ Work = Callable[..., Coroutine[Any, Any, T]]
 
 
 class LoopHost(ABC):
-    """An event loop with an engine in it.
-
-    Parameters
-    ----------
-    make_engine : callable
-        Called in that loop.
-    at_once : int
-        Pools that are judged at once there.
-    """
+    """An event loop with an engine in it, which `make_engine` makes in that loop."""
 
     @abstractmethod
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:

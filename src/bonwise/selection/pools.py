@@ -36,19 +36,10 @@ __all__ = [
 def as_candidates(candidates: Sequence[Any], text: Callable[[Any], str] | None) -> tuple[Candidate, ...]:
     """Give each candidate an id and the text the judge sees.
 
-    Parameters
-    ----------
-    candidates : sequence
-        Strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, whatever
-        `bonwise.table.chat.answer_text` understands, or with `text` anything. None and a message without text or tool
-        calls are unscored: ``no text``.
-    text : callable, optional
-        Candidate to its text.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No candidates, one in which no text is looked for, or two with the same id.
+    Candidates are strings, mappings with ``text`` and perhaps ``id``, `Candidate` objects, whatever
+    `bonwise.table.chat.answer_text` understands, or anything where `text` takes the text out of it. None and a
+    message without text or tool calls are unscored: ``no text``. No candidates, one in which no text is looked for,
+    or two with the same id raise `UsageError`.
     """
     if isinstance(candidates, str | bytes | Mapping) or not isinstance(candidates, Sequence):
         raise UsageError("candidates must be a sequence of answers", hint='such as ["answer a", "answer b"]')
@@ -118,10 +109,8 @@ class Job:
     ) -> Self:
         """Check what a caller passes.
 
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A prompt that is neither text nor messages, no candidates, one that is no answer, or two with one id.
+        A prompt that is neither text nor messages, no candidates, one that is no answer, or two with one id raise
+        `UsageError`.
         """
         return cls(prompt_text(prompt), as_candidates(candidates, text), candidates, prompt_id)
 
@@ -129,12 +118,8 @@ class Job:
     def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
         """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair of the two.
 
-        Who has no prompt id is named by its position, which says nothing about how its ties fall.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            None of these, or a prompt id that is bytes, a list or an object.
+        Who has no prompt id is named by its position, which says nothing about how its ties fall. Anything else, or a
+        prompt id that is bytes, a list or an object, raises `UsageError`.
         """
         if isinstance(given, Pool):
             _refuse_structured(given.prompt_id, position)
@@ -221,13 +206,7 @@ PoolSource = str | Path | Iterable[Any]
 
 
 def opened(pools: PoolSource) -> Iterable[Any]:
-    """Return the pools themselves, those of the file where a path is given.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Neither a path nor an iterable.
-    """
+    """Return the pools themselves, those of the file where a path is given; `UsageError` for what is neither."""
     if isinstance(pools, str | Path):
         return read_pools(pools)
     if not isinstance(pools, Iterable):
@@ -240,12 +219,8 @@ def opened(pools: PoolSource) -> Iterable[Any]:
 def pools_of(pools: PoolSource, text: Callable[[Any], str] | None = None) -> Iterator[Pool]:
     """Yield pools, each checked.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Something that is no pool, or a prompt id that occurs twice.
-    bonwise.errors.InputError
-        A line of a file that is no pool, or a name that holds a NUL.
+    What is no pool, or a prompt id that occurs twice, raises `UsageError`; a line of a file that is no pool, or a
+    name that holds a NUL, raises `InputError`.
     """
     check = _Checked(text)
     return (check(given) for given in opened(pools))
@@ -275,13 +250,7 @@ def beside_the_loop(pools: PoolSource | AsyncIterable[Any]) -> Iterable[Any] | A
 
 
 def refuse_nul(pool: Pool, where: str) -> None:
-    """Refuse names that no table of text can hold, before anything is paid.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        With the name.
-    """
+    """Refuse names that no table of text can hold, before anything is paid."""
     for name in (pool.prompt_id, *(candidate.id for candidate in pool.candidates)):
         if "\0" in name:
             raise InputError(

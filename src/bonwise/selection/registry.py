@@ -45,12 +45,9 @@ class StrategySpec:
 
 
 def read_strategy(text: str) -> StrategySpec:
-    """Take such a text apart; ``read_strategy(str(spec)) == spec``.
+    """Take the text of a strategy apart; ``read_strategy(str(spec)) == spec``.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No kind, an option without a value, or one stated twice.
+    No kind, an option without a value, or one stated twice raises `UsageError`.
 
     Examples
     --------

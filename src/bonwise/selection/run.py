@@ -247,13 +247,7 @@ class RunControl:
 
     @property
     def how_it_went(self) -> RunSummary:
-        """The summary of a run that has begun.
-
-        Raises
-        ------
-        RuntimeError
-            It has not.
-        """
+        """The summary of a run that has begun; `RuntimeError` where it has not."""
         if self.summary is None:
             raise RuntimeError("the run has not begun")
         return self.summary

@@ -38,11 +38,7 @@ __all__ = ["Comparison", "Routed", "Selection", "document_of", "pick_record", "s
 def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     """Return the line that ``bonwise select`` writes.
 
-    Parameters
-    ----------
-    pick : Selection
-    whole : bool
-        Whether it holds the text of the pick and the settings, which a document of many picks holds elsewhere.
+    Without `whole` it lacks the text of the pick and the settings, which a document of many picks holds elsewhere.
 
     Examples
     --------

@@ -118,12 +118,8 @@ def settings_of(
 ) -> SelectionSettings:
     """Check the settings of a selection and fill in the strategy.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A setting that means nothing, or a strategy that asks of the judge what it does not do.
-    bonwise.errors.JudgeError
-        What is given as the judge is none, or a strategy that cannot say what it takes.
+    A setting that means nothing, or a strategy that asks of the judge what it does not do, raises `UsageError`. What
+    is given as the judge but is none, or a strategy that cannot say what it takes, raises `JudgeError`.
     """
     chosen = as_judge(judge)
     strategy = choice.get("strategy")
@@ -177,13 +173,7 @@ class Engines:
 
     @classmethod
     def of(cls, **settings: Unpack[EngineSettings]) -> "Engines":
-        """Check settings, and open an account where there is a limit.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A setting that means nothing.
-        """
+        """Check settings, and open an account where there is a limit."""
         made = cls(completed(EngineSettings, settings, "EngineSettings"))
         limits = (made.settings["max_calls"], made.settings["max_tokens"], made.settings["max_cost"])
         if all(limit is None for limit in limits):

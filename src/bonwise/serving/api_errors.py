@@ -19,22 +19,8 @@ _REQUEST = "invalid_request_error"
 class ApiError(Exception):
     """What a client is told instead of an answer.
 
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    message : str
-        One sentence.
-    code : str
-        A word for programs.
-    kind : str
-        The ``type`` in OpenAI's shape.
-    param : str, optional
-        The field of the request that is wrong.
-    headers : mapping, optional
-        Sent with it.
-    beside : mapping, optional
-        What else stands in the body, such as the usage of candidates that are paid.
+    `code` is a word for programs, `kind` the ``type`` in OpenAI's shape, `param` the field of the request that is
+    wrong, and `beside` what else stands in the body, such as the usage of candidates that are paid.
 
     Examples
     --------

@@ -48,34 +48,11 @@ _JSON = "application/json"
 class ChatEndpoint:
     """The models of a file of settings behind OpenAI's paths.
 
-    Parameters
-    ----------
-    config : ServeConfig
-    run : str, optional
-        Run folder for the judges' answers.
-    limits : KeyLimits, optional
-        The accounts of the keys; of this process alone unless given.
-
-    Attributes
-    ----------
-    app : starlette.applications.Starlette
-        To be served, or mounted in another application.
-    models : dict of str to BestOfModel
-    records : RequestRecords
-        Counts of this process.
-    metrics_of_others : callable
-        Returns the metrics of other processes that serve the same address.
-    closing : bool
-        Whether the server ends: each answer is then the last one on its connection.
-    cut_off : bool
-        Whether a request was given up because the server could not wait any longer.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A setting that cannot be used.
-    bonwise.errors.CallError
-        There is no key for an upstream or a judge.
+    `run` is the folder for the judges' answers; the accounts of the keys are those of this process alone unless
+    `limits` are given. `app` can be served, or mounted in another application; `metrics_of_others` returns the
+    metrics of other processes that serve the same address. Once `closing`, each answer is the last one on its
+    connection; `cut_off` tells whether a request was given up because the server could not wait any longer. Refuses
+    an upstream or a judge without a key.
     """
 
     def __init__(self, config: ServeConfig, run: str | None = None, limits: KeyLimits | None = None) -> None:

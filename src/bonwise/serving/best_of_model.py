@@ -37,13 +37,7 @@ __all__ = [
 
 
 class RequestOutcome:
-    """What became of a request, as far as it came: filled while it is worked on, read when it ends, however it ends.
-
-    Attributes
-    ----------
-    drawn : DrawnChoices or None
-    chosen : Chosen or None
-    """
+    """What became of a request, as far as it came: filled during the work, read when it ends, however it ends."""
 
     __slots__ = ("chosen", "drawn")
 
@@ -64,20 +58,7 @@ class RequestOutcome:
 
 
 class BestOfModel:
-    """A model ``bon/NAME``.
-
-    Parameters
-    ----------
-    config : ModelConfig
-    prices : Prices
-    run : str, optional
-        Run folder for the judge's answers.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The judge, the strategy or the router cannot be made; the message names the model.
-    """
+    """A model ``bon/NAME``; `run` is the folder for the judge's answers."""
 
     def __init__(self, config: ModelConfig, prices: Prices, run: str | None = None) -> None:
         self.config = config
@@ -92,25 +73,13 @@ class BestOfModel:
         self._upstream = Upstream(config, self._price)
 
     def check_access(self) -> None:
-        """Check that there is a key for the upstream and for the judges.
-
-        Raises
-        ------
-        bonwise.errors.CallError
-            There is none.
-        """
+        """Check that there is a key for the upstream and for the judges."""
         drawing = () if self.config.forward_client_key else (self.config.model,)
         for model in (*drawing, *self._judge_models()):
             provider(model.provider).account(model)
 
     def check_prices(self) -> None:
-        """Check that the cost of a request can be bounded.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            A price is not known, or candidates may have any length.
-        """
+        """Check that the cost of a request can be bounded: prices are known, and candidates are of limited length."""
         unpriced = [
             one
             for one in (self.config.model, *self._judge_models())
@@ -146,10 +115,7 @@ class BestOfModel:
     async def answer(self, asked_for: ChatRequest, outcome: RequestOutcome) -> None:
         """Draw candidates and choose among them.
 
-        Raises
-        ------
-        ApiError
-            No candidate could be drawn; or the judge failed, and `on_failure` is ``raise``.
+        Raises ApiError where no candidate could be drawn, or where the judge failed and `on_failure` is ``raise``.
         """
         try:
             outcome.drawn = await self._upstream.draw(asked_for.passed_on, asked_for.candidates, asked_for.client_key)

@@ -60,18 +60,8 @@ class ChatRequest:
 def read_request(content: bytes, models: Mapping[str, ModelConfig], authorization: str = "") -> ChatRequest:
     """Read the body of a request.
 
-    Parameters
-    ----------
-    content : bytes
-    models : mapping of str to ModelConfig
-    authorization : str
-        The header of that name, which most models do not look at.
-
-    Raises
-    ------
-    ApiError
-        400 for what cannot be answered as it is, 401 for a model that is asked with the client's own key where there
-        is none, 404 for a model that is not there.
+    Raises ApiError: 400 for what cannot be answered as it is, 401 for a model that is asked with the client's own key
+    where `authorization` holds none, 404 for a model that is not there.
     """
     body = _loaded(content)
     config = _model(body.get("model"), models)
@@ -173,10 +163,8 @@ _PATIENCE = 10.0
 async def read_body(headers: Mapping[str, str], receive: Receive, *, most: int, seconds: float) -> bytes:
     """Return the body of a request.
 
-    Raises
-    ------
-    ApiError
-        413 where it is larger than `most` bytes, 408 where it takes longer than `seconds`, 499 where the client left.
+    Raises ApiError: 413 where it is larger than `most` bytes, 408 where it takes longer than `seconds`, 499 where the
+    client left.
     """
     stated = headers.get("content-length", "")
     if stated.isdigit() and int(stated) > most:

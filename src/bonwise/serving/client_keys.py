@@ -75,12 +75,7 @@ class KeyRing:
 
 
 def read_keys(given: Mapping[str, Any]) -> tuple[ClientKey, ...]:
-    """Read the table of keys; no message ever repeats one.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A key that is none, or that two names share.
+    """Read the table of keys, each of one name; no message ever repeats a key.
 
     Examples
     --------
@@ -161,17 +156,8 @@ class KeyLimits:
     """The account of each key, in a file that all processes of a host share.
 
     A request is admitted where its worst case fits beside all that is spent and under way. What it really cost is
-    charged when it ends; where that is not known, its worst case.
-
-    Parameters
-    ----------
-    place : pathlib.Path, optional
-        A file; without one the accounts are those of this process, and end with it.
-
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        The file cannot be used.
+    charged when it ends; where that is not known, its worst case. Without a `place`, the accounts are those of this
+    process and end with it.
 
     Examples
     --------
@@ -198,10 +184,7 @@ class KeyLimits:
     def admit(self, key: ClientKey, worst: float) -> int:
         """Set the worst case of one request aside; return its number.
 
-        Raises
-        ------
-        ApiError
-            429: too many requests at once, or the worst case does not fit.
+        Raises ApiError 429 for too many requests at once, or a worst case that does not fit.
         """
         need = round(worst * PICO)
         with _Transaction(self._file):

@@ -142,15 +142,7 @@ OF_THE_JUDGE = {f"judge_{name}": name for name in options_of(EngineSettings) if 
 
 
 def read_config(path: str | Path) -> ServeConfig:
-    """Read a file of settings.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file is absent or unreadable.
-    bonwise.errors.InputError
-        It is no TOML, or a setting cannot be used; the message names its place.
-    """
+    """Read a file of settings."""
     path = Path(path)
     try:
         document = tomllib.loads(path.read_text("utf-8"))

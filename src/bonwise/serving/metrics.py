@@ -199,17 +199,7 @@ _GAUGE = "bonwise_requests_in_flight"
 
 
 class WorkerMetrics:
-    """What each worker has said, in a file that all of them share.
-
-    Parameters
-    ----------
-    place : pathlib.Path
-
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        The file cannot be used.
-    """
+    """What each worker has said, in a file that all of them share."""
 
     def __init__(self, place: Path) -> None:
         # Process numbers come again; what a worker that has ended counted stays.

@@ -50,13 +50,7 @@ _LAST_REQUESTS = 0.5
 
 
 def check_host(host: str, config: ServeConfig) -> None:
-    """Refuse an address that other machines reach, unless clients need a key.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        There are no keys.
-    """
+    """Refuse an address that other machines reach, unless clients need a key."""
     if not config.keys and not _is_loopback(host):
         raise UsageError(
             f"--host {host} is reached by other machines, and the file of settings has no [keys]",
@@ -72,13 +66,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The address cannot be used.
-    """
+    """Return a socket that listens."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError, OverflowError) as error:
@@ -120,16 +108,8 @@ def serve_here(
 ) -> int:
     """Serve until a signal comes; return the exit code.
 
-    Parameters
-    ----------
-    endpoint : ChatEndpoint
-    limits : ServerLimits
-    door : socket.socket
-        Listens.
-    ready : callable
-        Called when requests are answered and signals are heard.
-    each_second : callable
-        Called about once a second; where it returns False, the process ends as by a signal.
+    `door` listens already. `ready` is called when requests are answered and signals are heard, `each_second` about
+    once a second; where it returns False, the process ends as by a signal.
     """
     allow_many_files()
     config = uvicorn.Config(
@@ -278,13 +258,7 @@ def log_to_standard_error() -> None:
 
 @contextmanager
 def run_folder(run: str) -> Iterator[Path]:
-    """Make a run folder where there is none, and keep other servers out of it; yield the file of accounts.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It cannot be used, or another server uses it.
-    """
+    """Make a run folder where there is none, and keep other servers out of it; yield the file of accounts."""
     folder = Path(run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -306,20 +280,7 @@ def serve_alone(
 ) -> int:
     """Serve in this process; return the exit code.
 
-    Parameters
-    ----------
-    config : ServeConfig
-    door : socket.socket
-        Listens.
-    run : str, optional
-        Run folder.
-    ready : callable
-        Called when requests are answered and signals are heard.
-
-    Raises
-    ------
-    bonwise.errors.BonwiseError
-        A setting that cannot be used, or no key for a service.
+    `door` listens already; `ready` is called when requests are answered and signals are heard.
     """
     with nullcontext(None) if run is None else run_folder(run) as accounts:
         limits = KeyLimits(accounts)

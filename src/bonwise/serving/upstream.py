@@ -29,12 +29,7 @@ _MOST = 256
 
 
 def bearer_key(authorization: str) -> str:
-    """Return the key of an ``Authorization`` header.
-
-    Raises
-    ------
-    ApiError
-        401: it holds none.
+    """Return the key of an ``Authorization`` header; ApiError 401 where it holds none.
 
     Examples
     --------
@@ -51,14 +46,7 @@ def bearer_key(authorization: str) -> str:
 
 
 class ForwardedKeys:
-    """One client per key, over connections that all of them share. Belongs to one event loop.
-
-    Parameters
-    ----------
-    address : Address
-        Of the upstream.
-    connection : Connection
-    """
+    """One client per key, over connections that all of them share. Belongs to one event loop."""
 
     def __init__(self, address: Address, connection: Connection) -> None:
         # The SDK takes most of a second to import.
@@ -130,15 +118,7 @@ class DrawnChoices:
 
 
 class UpstreamError(Exception):
-    """No candidate could be drawn.
-
-    Parameters
-    ----------
-    problem : Problem
-        Of the first call.
-    drawn : DrawnChoices
-        What was paid, or may have been.
-    """
+    """No candidate could be drawn: the problem of the first call, and what was paid, or may have been."""
 
     def __init__(self, problem: Problem, drawn: DrawnChoices) -> None:
         self.problem, self.drawn = problem, drawn
@@ -146,14 +126,7 @@ class UpstreamError(Exception):
 
 
 class Upstream:
-    """Draws candidates from one model. Belongs to one event loop.
-
-    Parameters
-    ----------
-    config : ModelConfig
-    price : Price or None
-        Of the model.
-    """
+    """Draws candidates from one model. Belongs to one event loop."""
 
     def __init__(self, config: ModelConfig, price: Price | None) -> None:
         self._config, self._price = config, price
@@ -189,20 +162,9 @@ class Upstream:
 
         Where the upstream honours ``n``, one call draws them all. What is missing is drawn by calls of its own; an
         upstream that gave one choice where several were asked for is from then on asked by several calls. A ``seed``
-        grows by one per call: calls with one seed would draw one and the same candidate.
-
-        Parameters
-        ----------
-        body : mapping
-            Without ``n``.
-        wanted : int
-        client_key : str
-            What is sent in place of the server's own key, where the settings say so.
-
-        Raises
-        ------
-        UpstreamError
-            No call brought a candidate.
+        grows by one per call: calls with one seed would draw one and the same candidate. `body` comes without ``n``.
+        `client_key` is sent in place of the server's own key where the settings say so. Raises UpstreamError where no
+        call brought a candidate.
         """
         drawn = DrawnChoices(sender=None if self._forwarded is None else self._forwarded.client(client_key))
         first: Problem | None = None

@@ -42,24 +42,8 @@ def serve_by_workers(
 ) -> int:
     """Serve in several processes; return the exit code: 0 where all ended well.
 
-    Limits of keys hold over all of them; `[server]` is for each, and each has routers of its own.
-
-    Parameters
-    ----------
-    config : str
-        The file of settings.
-    door : socket.socket
-        Listens.
-    run : str, optional
-        Run folder.
-    count : int
-    ready : callable
-        Called when all of them answer requests.
-
-    Raises
-    ------
-    bonwise.errors.BonwiseError
-        A setting that cannot be used, or no key for a service.
+    Limits of keys hold over all of them; `[server]` is for each, and each has routers of its own. `config` names the
+    file of settings; `door` listens already; `ready` is called when all workers answer requests.
     """
     if sys.platform == "win32":
         raise UsageError("--workers needs a system that hands sockets on", hint="leave --workers out on Windows")

@@ -40,20 +40,12 @@ class Beliefs:
 
     Where the prior keeps the first score apart, a candidate's belief starts there: p_i = d + mu + beta (d_i - d) with
     d the mean first score and mu the shift of this prompt, itself learnt from the later draws. Then, over the later
-    draws alone, m_i = p_i + B (ybar_i - p_i), v_i = B s2 / n_i and B = tau2 / (tau2 + s2 / n_i), where
-    s2 = (sigma2 (nu0 - 2) + SS) / (nu0 + nu - 2); each later draw y adds (y - m_i)^2 s2 / (v_i + s2) to SS and 1
-    to nu. Where the prior counts the first score as a call like the later ones, ybar_i and n_i are of all of them and
-    p_i = sum w_j ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j).
-
-    Parameters
-    ----------
-    prior : DrawPrior
-    first : ndarray of float64, shape (n, K)
-        First scores; NaN puts a candidate out of the running, also where a pool is smaller than K.
-    rank : ndarray of int64, shape (n, K)
-        Which of two equal candidates goes ahead: the one of lower rank.
-    most : int
-        Draws of one candidate, the first among them.
+    draws alone, m_i = p_i + B (ybar_i - p_i), v_i = B s2 / n_i and B = tau2 / (tau2 + s2 / n_i), where s2 = (sigma2
+    (nu0 - 2) + SS) / (nu0 + nu - 2); each later draw y adds (y - m_i)^2 s2 / (v_i + s2) to SS and 1 to nu. Where the
+    prior counts the first score as a call like the later ones, ybar_i and n_i are of all of them and p_i = sum w_j
+    ybar_j / sum w_j with w_j = 1 / (tau2 + s2 / n_j). `first` is (n, K): NaN puts a candidate out of the running,
+    also where a pool is smaller than K. Of two equal candidates the one of lower `rank`, (n, K), goes ahead. `most`
+    counts the draws of one candidate, the first among them.
 
     Examples
     --------
@@ -214,26 +206,12 @@ class BestOfNormals(NamedTuple):
 def best_of_normals(mean: Floats, se: Floats) -> BestOfNormals:
     """Find how likely each candidate is the best, and what keeping the one of highest mean is expected to lose.
 
-    P(i best) = integral of phi_i(x) prod_{j != i} Phi_j(x) dx, and E[max] = a + integral from a of
-    (1 - prod_j Phi_j(x)) dx with a so low that the maximum does not lie below it. Both by Gauss-Legendre
-    quadrature between cuts that follow every density, accurate to about 1e-9.
-
-    Parameters
-    ----------
-    mean, se : ndarray of float64, shape (n, K)
-        Score units, of independent normal values; ``se`` is not negative and 0 where the value is certain. Certain
-        values that tie at the top share their probability equally. A NaN in either takes the candidate out of the
-        running.
-
-    Returns
-    -------
-    BestOfNormals
-        Of a row without any candidate in the running the regret is NaN and every probability 0.
-
-    Raises
-    ------
-    ValueError
-        A negative standard error, or shapes that differ.
+    P(i best) = integral of phi_i(x) prod_{j != i} Phi_j(x) dx, and E[max] = a + integral from a of (1 - prod_j
+    Phi_j(x)) dx with a so low that the maximum does not lie below it. Both by Gauss-Legendre quadrature between cuts
+    that follow every density, accurate to about 1e-9. `mean` and `se` are (n, K), in score units, of independent
+    normal values; `se` is 0 where the value is certain, and certain values that tie at the top share their
+    probability equally. A NaN in either takes the candidate out of the running. In a row without any candidate in the
+    running the regret is NaN and every probability 0. A negative `se` and shapes that differ raise ValueError.
 
     Examples
     --------

@@ -42,14 +42,7 @@ def cluster_codes(clusters: _Ints) -> tuple[_Ints, int]:
 def cluster_sums(values: Floats, clusters: _Ints | None) -> Floats:
     """Add up values of prompts over each cluster; without clusters return the values themselves.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (..., prompts)
-    clusters : ndarray of int64, shape (prompts,), or None
-
-    Returns
-    -------
-    ndarray of float64, shape (..., clusters)
+    Values are (..., prompts), the sums (..., clusters).
 
     Examples
     --------
@@ -79,11 +72,6 @@ def too_few_clusters(clusters: _Ints | None) -> str:
 
 def intraclass_correlation(values: Floats, clusters: _Ints) -> float:
     """Return the correlation of two prompts of one cluster, by one-way analysis of variance, cut to [0, 1].
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (prompts,)
-    clusters : ndarray of int64, shape (prompts,)
 
     Examples
     --------
@@ -125,12 +113,6 @@ def _squares(values: Floats, clusters: _Ints) -> _MeanSquares | None:
 def upper_correlation(values: Floats, clusters: _Ints, confidence: float) -> float:
     """Return the end of the one-sided interval above `intraclass_correlation`, where values are normal.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (prompts,)
-    clusters : ndarray of int64, shape (prompts,)
-    confidence : float
-
     Examples
     --------
     >>> values, clusters = np.array([1.0, 2.0, 2.0, 3.0, 1.0, 3.0]), np.array([0, 0, 1, 1, 2, 2])
@@ -161,11 +143,7 @@ def typical_size(clusters: _Ints) -> float:
 def design_effect(values: Floats, clusters: _Ints) -> float:
     """Return ``1 + (m* - 1) icc`` with ``m* = sum m^2 / sum m`` over the sizes m of the clusters.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (prompts,)
-        What each prompt adds to the estimate.
-    clusters : ndarray of int64, shape (prompts,)
+    `values` is what each prompt adds to the estimate.
 
     Examples
     --------

@@ -153,16 +153,8 @@ def calibration(
 ) -> Calibration:
     """Compare stated probabilities with outcomes.
 
-    Parameters
-    ----------
-    stated, won : ndarray of float64, shape (statements,)
-        Probability that something is the case, and whether it is: 1, 0, or 0.5 for a tie.
-    prompt : ndarray of int64, shape (statements,)
-        The unit of the intervals.
-    bins : int
-        Of equal width on [0, 1].
-    confidence : float
-        Two-sided, in (0, 1).
+    `stated` is the probability that something is the case and `won` whether it is: 1, 0, or 0.5 for a tie. All arrays
+    are (statements,); `prompt` is the unit of the intervals. Bins have equal width on [0, 1].
     """
     # Rounded first, for 1 - 0.8 belongs where 0.2 does.
     at = np.minimum((np.round(stated, TIE_DECIMALS) * bins).astype(np.int64), bins - 1)
@@ -202,13 +194,7 @@ def calibration(
 
 
 def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: bool = False) -> Estimate:
-    """Estimate the mean of values in [0, 1], clustered by prompt.
-
-    Parameters
-    ----------
-    values, prompt, confidence, share
-        As in `means_by_group`.
-    """
+    """Estimate the mean of values in [0, 1], clustered by prompt; see `means_by_group`."""
     (found,) = means_by_group(values, np.zeros(len(values), dtype=np.int64), prompt, 1, confidence, share=share)
     return found
 
@@ -218,16 +204,8 @@ def means_by_group(
 ) -> list[Estimate]:
     """Estimate the mean of values in [0, 1] in each group, clustered by prompt.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (statements,)
-    group : ndarray of int64, shape (statements,)
-        From 0 to `groups` - 1.
-    prompt : ndarray of int64, shape (statements,)
-    groups : int
-    confidence : float
-    share : bool
-        Whether the values are 0 and 1, bar a few halves: the interval is then made on log-odds.
+    Arrays are (statements,); groups are 0 to `groups` - 1. With `share` the values are 0 and 1, bar a few halves, and
+    the interval is made on log-odds.
     """
     sums = _grouped((np.ones(len(values)), values), group, prompt, groups)
     totals = sums.sum(axis=2)

@@ -23,22 +23,9 @@ def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confiden
     """Estimate the correlation over prompts.
 
     Its standard error is the infinitesimal jackknife: prompt t moves r by
-    ``w_t / sum w * (z_x z_y - r (z_x^2 + z_y^2) / 2)``.
-
-    Parameters
-    ----------
-    x, y : ndarray of float64, shape (prompts,)
-        A prompt where either is NaN is left out.
-    weights : ndarray of float64, shape (prompts,), optional
-        0 or more, such as 1 / propensity; a prompt of weight 0 is left out.
-    confidence : float
-        Of the two-sided interval.
-
-    Returns
-    -------
-    Estimate
-        Undefined with fewer than three prompts, or where either figure does not vary; without an interval
-        where fewer than 20 prompts differ from the most common value of `x`, or of `y`.
+    ``w_t / sum w * (z_x z_y - r (z_x^2 + z_y^2) / 2)``. A prompt is left out where `x` or `y` is NaN or its weight,
+    such as 1 / propensity, is 0. The estimate is undefined with fewer than three prompts, or where either figure does
+    not vary; it has no interval where fewer than 20 prompts differ from the most common value of `x`, or of `y`.
 
     Examples
     --------
@@ -70,14 +57,8 @@ def from_influence(
 ) -> Estimate:
     """Give an estimate the interval that its influence values allow (infinitesimal jackknife, Student's t).
 
-    Parameters
-    ----------
-    value : float
-    influence : ndarray of float64, shape (prompts,)
-        How far the estimate moves, times n, with a little more weight on each prompt; mean 0.
-    confidence : float
-    limits : tuple of float
-        Range of the estimand.
+    `influence` is how far the estimate moves, times n, with a little more weight on each prompt; its mean is 0.
+    `limits` is the range of the estimand.
     """
     n = len(influence)
     if n < 2:

@@ -69,15 +69,10 @@ def first_call_test(draws: Floats) -> FirstCallTest:
     """Test whether the first call of a candidate can be exchanged with its later ones.
 
     With y_0 the first and y_1 ... y_(k-1) the later calls, and cov_w over the candidates of a prompt, each prompt has
-    U1 = mean y_0 - mean of the later calls, U2 = var_w(y_0) - mean over j of var_w(y_j), and
-    U3 = mean over j of cov_w(y_0, y_j) - mean over j < l of cov_w(y_j, y_l). All three have mean 0 where the calls
-    are exchangeable.
-
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (n, K, k)
-        k at least 3; ``draws[:, :, 0]`` from the first call. Candidates with a NaN among their draws are left out,
-        and so are prompts with fewer than two candidates left.
+    U1 = mean y_0 - mean of the later calls, U2 = var_w(y_0) - mean over j of var_w(y_j), and U3 = mean over j of
+    cov_w(y_0, y_j) - mean over j < l of cov_w(y_j, y_l). All three have mean 0 where the calls are exchangeable.
+    `draws` is (n, K, k) with k at least 3, ``draws[:, :, 0]`` from the first call. Candidates with a NaN among their
+    draws are left out, and so are prompts with fewer than two candidates left.
 
     Examples
     --------
@@ -169,24 +164,14 @@ def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior
 
     With y_i0 the first and y_i1 ... y_i(k-1) the later draws of a candidate, L_i the mean of the later ones and cov_w
     a covariance over the candidates of one prompt: vw = mean_i var(y_i1 ... y_i(k-1)), beta = mean cov_w(y_0, L) /
-    mean cov_w(y_0, y_0), and rr = cov_w(L - beta y_0, L - beta y_0) - vw / (k - 1). In a class of n_c prompts
-    sigma2 = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2).
+    mean cov_w(y_0, y_0), and rr = cov_w(L - beta y_0, L - beta y_0) - vw / (k - 1). In a class of n_c prompts sigma2
+    = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2).
 
-    Where `bonwise.stats.draw_prior` finds the first call to be one like the later ones, all k calls are averaged:
-    vw = mean_i var(y_i0 ... y_i(k-1)), L_i is the mean of all of them, and rr = cov_w(L, L) - vw / k.
-
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (n, K, k)
-        k at least 3. Candidates with a NaN among their draws are left out, and so are prompts with fewer than two
-        candidates left.
-    first_counts : bool, optional
-        Whether the first call is one of the calls. Left out, `bonwise.stats.draw_prior` decides on these draws.
-
-    Raises
-    ------
-    ValueError
-        Fewer than 3 draws, no prompt left, or draws that never differ, of which nothing can be learnt.
+    Where the first call counts as one like the later ones, all k calls are averaged: vw = mean_i var(y_i0 ...
+    y_i(k-1)), L_i is the mean of all of them, and rr = cov_w(L, L) - vw / k. `draws` is as in `first_call_test`.
+    `first_counts` is whether the first call is one of the calls; where it is None, `first_call_test` decides on these
+    draws. Fewer than 3 draws, no prompt left, and draws that never differ, of which nothing can be learnt, raise
+    ValueError.
 
     Examples
     --------
@@ -222,15 +207,7 @@ def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
 def spread_of(draws: Floats) -> tuple[float, float]:
     """Return two variances over all levels: of one later call, and between the candidates of one prompt.
 
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (n, K, k)
-        As in `learn_prior`.
-
-    Raises
-    ------
-    ValueError
-        As `learn_prior`.
+    `draws` and the ValueError are as in `learn_prior`.
     """
     y, whole = _complete(draws)
     later = y[:, :, 1:].mean(axis=2)

@@ -60,19 +60,9 @@ MEASURES = tuple(_MEASURES)
 
 
 def efficiency(spent: Spent, confidence: float) -> dict[str, Estimate]:
-    """Estimate every measure of one set of picks.
+    """Estimate every measure of one set of picks, by the names of `MEASURES`.
 
-    Parameters
-    ----------
-    spent : Spent
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    dict of str to Estimate
-        By the names of `MEASURES`: means per prompt and recovery with jackknife intervals, the gain per unit of cost
-        with Fieller's.
+    Means per prompt and recovery have jackknife intervals, the gain per unit of cost has Fieller's.
 
     Examples
     --------

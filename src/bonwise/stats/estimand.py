@@ -142,13 +142,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Estimand(Metric):
-    """A metric as a function of totals.
-
-    Parameters
-    ----------
-    name, group, meaning, unit, place, headline
-        See `Metric`.
-    """
+    """A metric as a function of totals."""
 
     of: Callable[[Sums], Floats]
     """Totals to value; works on arrays of totals of any shape, NaN where undefined."""
@@ -186,11 +180,7 @@ class Estimand(Metric):
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
     """Divide, NaN where the denominator is 0 but for rounding.
 
-    Parameters
-    ----------
-    numerator, denominator : ndarray
-    scale : ndarray or float
-        Size of the terms the denominator was summed from: below 1e-12 of it is rounding error.
+    `scale` is the size of the terms the denominator was summed from: below 1e-12 of it is rounding error.
     """
     usable = denominator > 1e-12 * scale
     out = np.full(np.broadcast(numerator, usable).shape, np.nan)

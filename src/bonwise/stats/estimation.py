@@ -43,22 +43,11 @@ _FEWEST = 8  # resamples in a chunk however large n is: a product with fewer col
 def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, resamples: int, seed: int) -> Floats:
     """Draw replicates of metrics by resampling whole prompts with replacement.
 
-    The counts of n prompts drawn from n are multinomial(n; 1/n, ..., 1/n); totals of a resample are
-    the counts times the per-prompt sums, so no row is ever copied (the paper's appendix F).
-
-    Parameters
-    ----------
-    functional : callable
-        Totals, one `Sums` a matrix, to metrics of shape (metrics, ...).
-    matrices : sequence of ndarray, shape (len(Sums._fields), prompts)
-        Per-prompt sums of one or more judges on the same prompts.
-    resamples : int
-    seed : int
-        The same seed, prompts and number of resamples give the same replicates, bit for bit.
-
-    Returns
-    -------
-    ndarray of float64, shape (metrics, resamples)
+    The counts of n prompts drawn from n are multinomial(n; 1/n, ..., 1/n); totals of a resample are the counts times
+    the per-prompt sums, so no row is ever copied (the paper's appendix F). `functional` takes totals, one `Sums` a
+    matrix, to metrics of shape (metrics, ...). Matrices are (len(Sums._fields), prompts), of one or more judges on
+    the same prompts. Replicates are (metrics, resamples); the same seed, prompts and number of resamples give the
+    same ones, bit for bit.
     """
     totals = [np.empty((len(matrix), resamples)) for matrix in matrices]
     # One BLAS thread: sums in one order, hence the same bits on any number of cores, and less CPU time.
@@ -126,16 +115,7 @@ class IntervalRule:
 def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) -> dict[str, Estimate]:
     """Estimate metrics from per-prompt sums.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    sums : ndarray of float64, shape (len(Sums._fields), prompts)
-    rule : IntervalRule
-
-    Returns
-    -------
-    dict of str to Estimate
-        In the order of the estimands.
+    `sums` is (len(Sums._fields), prompts); estimates are in the order of the estimands.
     """
     sample = JudgeSums([sums], rule)
     found = _estimate(estimands, [e.of for e in estimands], sample)
@@ -176,12 +156,7 @@ def difference(
 ) -> dict[str, Estimate]:
     """Estimate metric differences, first judge minus second, paired by prompt.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    first, second : ndarray of float64, shape (len(Sums._fields), prompts)
-        The two judges' sums on the same prompts, in the same order.
-    rule : IntervalRule
+    Both sums are (len(Sums._fields), prompts), of the same prompts in the same order.
     """
     found = _estimate(estimands, [minus(e) for e in estimands], JudgeSums([first, second], rule))
     alone = replace(rule, kind="default")
@@ -195,13 +170,7 @@ def without_wild(
 ) -> dict[str, Estimate]:
     """Undefine the estimates that are divided by what cannot be told from 0.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    found : dict of str to Estimate
-        Theirs, by name.
-    alone : callable
-        Gives each judge's own estimate of the metric that is divided by.
+    `alone` gives each judge's own estimate of the metric that is divided by.
     """
     by_name = {e.name: e for e in estimands}
     out = dict(found)
@@ -346,15 +315,8 @@ def _estimate(
 def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter, law: Law | None = None) -> Estimate:
     """Give a metric the interval that its sample allows, or the reason why there is none.
 
-    Parameters
-    ----------
-    e : Estimand
-    sample : JudgeSums
-    value : float
-        NaN where the metric is undefined.
-    scatter : Scatter
-    law : Law, optional
-        Replaces Fieller's interval of a ratio of means, and Student's t of the others.
+    `value` is NaN where the metric is undefined. A `law` replaces Fieller's interval of a ratio of means, and
+    Student's t of the others.
     """
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
     units = n if sample.rule.clusters is None else sample.count_units(e)
@@ -393,19 +355,8 @@ def from_jackknife(
 ) -> Estimate:
     """Give an estimate the interval that its leave-one-out standard error allows.
 
-    Parameters
-    ----------
-    value : float
-    scatter : Scatter
-    n : int
-        Prompts that contribute.
-    limits : tuple of float
-        Range of the metric.
-    confidence : float
-    exact : callable, optional
-        Makes the bound where prompts do not vary, which is rare; None for what is no average over prompts.
-    law : Law, optional
-        Replaces Student's t.
+    `n` counts the prompts that contribute; `limits` is the range of the metric. `exact` makes the bound where prompts
+    do not vary, which is rare; it is None for what is no average over prompts. A `law` replaces Student's t.
     """
     se, df = scatter.se, scatter.df
     if n < 2:

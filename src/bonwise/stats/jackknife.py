@@ -31,13 +31,8 @@ def kurtosis_df(contributions: Floats) -> float:
     """Return the degrees of freedom of Student's t for a mean or sum of contributions.
 
     ``min(max(3, 3 (sum d^2)^2 / sum d^4 - 1), G - 1)`` with d the contributions less their mean. The estimated
-    variance of G normal contributions has a relative variance of 2 / (G - 1); with a kurtosis of k it is
-    (k - 1) / G, as if there were fewer of them.
-
-    Parameters
-    ----------
-    contributions : ndarray of float64, shape (units,)
-        What each prompt, or each cluster of prompts, adds to the estimate.
+    variance of G normal contributions has a relative variance of 2 / (G - 1); with a kurtosis of k it is (k - 1) / G,
+    as if there were fewer of them. A contribution is what a prompt, or a cluster of prompts, adds to the estimate.
 
     Examples
     --------
@@ -101,13 +96,8 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
     """Estimate metrics and their leave-one-out standard errors.
 
     ``se^2 = (n - 1) / n * sum_x (theta_(-x) - mean theta_(-x))^2`` over the n units x: prompts, or clusters of them.
-
-    Parameters
-    ----------
-    functional : callable
-        Totals, one `Sums` a matrix, to metrics.
-    matrices : sequence of ndarray, shape (len(Sums._fields), units)
-        Sums of every unit, of one or more judges on the same units.
+    `functional` takes totals, one `Sums` a matrix, to metrics. Matrices are (len(Sums._fields), units), of one or
+    more judges on the same units.
     """
     totals = [matrix.sum(axis=1) for matrix in matrices]
     estimate = functional(*(Sums(*total) for total in totals))
@@ -127,15 +117,8 @@ def paired_jackknives(
     """Estimate differences of metrics between judges on the same prompts, as `jackknife` does for one pair.
 
     What leaving out a prompt does to the metrics of a judge is computed once, in however many pairs it is.
-
-    Parameters
-    ----------
-    functional : callable
-        Totals of one judge to its metrics.
-    matrices : sequence of ndarray, shape (len(Sums._fields), units)
-        Sums of every unit, of each judge.
-    pairs : sequence of tuple of int
-        Positions of two judges; the difference is the first less the second.
+    `functional` takes totals of one judge to its metrics. Matrices, one a judge, are (len(Sums._fields), units). A
+    pair holds the positions of two judges; the difference is the first less the second.
     """
     totals = [matrix.sum(axis=1) for matrix in matrices]
     alone = [functional(Sums(*total)) for total in totals]
@@ -171,12 +154,7 @@ def _chunks(n: int) -> Iterator[slice]:
 
 
 class _SpreadSoFar:
-    """Sums of powers of deviations from the mean, gathered chunk by chunk (Pebay's update).
-
-    Parameters
-    ----------
-    metrics : int
-    """
+    """Sums of powers of deviations from the mean, gathered chunk by chunk (Pebay's update)."""
 
     def __init__(self, metrics: int) -> None:
         self._count = 0

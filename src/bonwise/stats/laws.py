@@ -249,12 +249,7 @@ class RecoveryNearOne:
     def over(cls, ratio: Law, recovery: float, se: float, df: float) -> Law:
         """Return the law of a recovery, which up to one half is the ratio's own.
 
-        Parameters
-        ----------
-        ratio : Law
-        recovery, se : float
-            The linearised standard error of the ratio.
-        df : float
+        `se` is the linearised standard error of the ratio.
         """
         if not _HALF < recovery < 1 or se <= 0:
             return ratio

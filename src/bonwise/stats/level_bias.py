@@ -70,20 +70,10 @@ def largest_bias(
 ) -> Estimate:
     """Estimate the largest absolute mean residual of a candidate name that recurs.
 
-    ``max_c |mean (f(S_c) - O_c)|``; the interval holds f fixed and takes one prompt as the unit.
-
-    Parameters
-    ----------
-    residuals, labels : ndarray of float64, shape (cells,)
-        Score, calibrated or not, less label; and the label. Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-    names : ndarray of int64, shape (cells,)
-        Which candidate a cell is; at most one cell of a name a prompt.
-    confidence : float
-    weights : ndarray of float64, shape (cells,), optional
-        Of mean 1, the same in all cells of a prompt.
-    clusters : ndarray of int64, shape (prompts,), optional
-        Codes of clusters, each of which is one unit of the interval.
+    ``max_c |mean (f(S_c) - O_c)|``; the interval holds f fixed and takes one prompt as the unit. Residuals (score,
+    calibrated or not, less label), labels and weights are (cells,), grouped by prompt, no NaN. Weights have mean 1
+    and are the same in all cells of a prompt. `names` says which candidate a cell is; at most one cell of a name a
+    prompt. `clusters` is (prompts,): each code is one unit of the interval.
 
     Examples
     --------
@@ -132,20 +122,10 @@ def _weighted_means(
 def pool_adjacent_violators(values: Floats, weights: Floats) -> Floats:
     """Return the sequence that never falls and comes nearest to the values in weighted least squares.
 
-    The results are those of ``scipy.optimize.isotonic_regression`` to the last bit: its operations stand here in
-    the same order. Importing ``scipy.optimize`` costs an audit more time than all of its arithmetic.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n,)
-        No NaN, at least one.
-    weights : ndarray of float64, shape (n,)
-        Above 0.
-
-    References
-    ----------
-    Busing (2022), Monotone Regression: A Simple and Fast O(n) PAVA Implementation, Journal of Statistical Software
-    102, code snippet 1.
+    The results are those of ``scipy.optimize.isotonic_regression`` to the last bit: its operations stand here in the
+    same order. Importing ``scipy.optimize`` costs an audit more time than all of its arithmetic. There is at least
+    one value and no NaN; weights are above 0. See Busing (2022), Monotone Regression: A Simple and Fast O(n) PAVA
+    Implementation, Journal of Statistical Software 102, code snippet 1.
 
     Examples
     --------
@@ -213,14 +193,8 @@ class _BonferroniDifference:
 def level_bias_difference(first: Estimate, second: Estimate, confidence: float) -> Estimate:
     """Return the first judge's level bias minus the second's.
 
-    A largest absolute value has no smooth difference, so the interval is Bonferroni's: it holds
-    whatever the correlation of the two, and is wider than a paired one would be.
-
-    Parameters
-    ----------
-    first, second : Estimate
-        Level biases on the same prompts.
-    confidence : float
+    A largest absolute value has no smooth difference, so the interval is Bonferroni's: it holds whatever the
+    correlation of the two, and is wider than a paired one would be. Both are of the same prompts.
     """
     n = min(first.n, second.n)
     if first.law is None or second.law is None or first.estimate is None or second.estimate is None:
@@ -242,24 +216,12 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
 ) -> Estimate:
     """Estimate the largest bias of a calibrated candidate mean.
 
-    ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur, where f is an isotonic fit
-    of labels on scores, fitted on the other folds of prompts. The interval holds f fixed and takes
-    one prompt as the unit.
-
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-    names : ndarray of int64, shape (cells,)
-        Which candidate a cell is; at most one cell of a name a prompt.
-    confidence : float
-    seed : int
-        Draws the folds.
-    weights : ndarray of float64, shape (prompts,), optional
-        Such as 1 / propensity where some prompts were likelier than others to be labelled; in the fit and the means.
-    clusters : ndarray of int64, shape (prompts,), optional
-        Codes of clusters, each of which is one unit of the folds and of the interval.
+    ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur, where f is an isotonic fit of labels on
+    scores, fitted on the other folds of prompts. The interval holds f fixed and takes one prompt as the unit. Scores
+    and labels are (cells,), grouped by prompt, no NaN. `names` says which candidate a cell is; at most one cell of a
+    name a prompt. `weights` is (prompts,), such as 1 / propensity where some prompts were likelier than others to be
+    labelled, and counts in the fit and the means. `clusters` is (prompts,): each code is one unit of the folds and of
+    the interval. The seed draws the folds.
     """
     n = len(sizes)
     units, count = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
@@ -277,12 +239,7 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
 def calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:
     """Predict each label by an isotonic fit on the other folds.
 
-    Parameters
-    ----------
-    scores, labels, w : ndarray of float64, shape (cells,)
-        No NaN; w are the weights of the cells.
-    folds : ndarray of int64, shape (cells,)
-        0 to 4.
+    All arrays are (cells,), no NaN: w weights the cells, folds are 0 to 4.
     """
     values, codes = np.unique(scores, return_inverse=True)
     width = len(values)

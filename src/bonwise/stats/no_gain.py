@@ -40,16 +40,11 @@ class Dealt(NamedTuple):
 def dealt(scores: Floats, labels: Floats, sizes: _Ints) -> Dealt:
     """Return the moments of every prompt's gain when its labels are dealt to its candidates at random.
 
-    With a of K candidates at the top, s^2 the variance of the labels (ddof 1) and m3 their third central moment::
+    Scores and labels are (cells,), grouped by prompt, no NaN. With a of K candidates at the top, s^2 the variance of
+    the labels (ddof 1) and m3 their third central moment::
 
         variance = s^2 (1/a - 1/K)
         third    = m3 (K - a)(K - 2a) / ((K - 1)(K - 2) a^2),  0 where K = 2
-
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
 
     Examples
     --------
@@ -77,11 +72,6 @@ def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
 
     ``z' = z - (g3 / V^1.5) (z^2 - 1) / 6`` with ``z = sum gain / sqrt V``, V and g3 the sums of the moments. Deals of
     one cluster are not independent: there V counts `design_effect` times, and g3 its square times. None where V is 0.
-
-    Parameters
-    ----------
-    found : Dealt
-    clusters : ndarray of int64, shape (prompts,), optional
 
     Examples
     --------
@@ -117,13 +107,8 @@ class DealtLabels:
 def no_gain_laws(gain: Floats, room: Floats, clusters: _Ints | None, limits: tuple[float, float]) -> dict[str, Law]:
     """Return the laws, by ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none.
 
-    Parameters
-    ----------
-    gain, room : ndarray of float64, shape (prompts,)
-        What the judge's pick gains over a random pick, and what the best candidate does.
-    clusters : ndarray of int64, shape (prompts,), or None
-    limits : tuple of float
-        Range of the gain.
+    `gain` is what the judge's pick gains over a random pick, `room` what the best candidate does, both (prompts,);
+    `limits` is the range of the gain.
     """
     n, rows = len(gain), cluster_sums(np.stack([gain, room]), clusters)
     units = rows.shape[1]

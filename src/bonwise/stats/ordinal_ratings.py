@@ -38,15 +38,8 @@ LEAST_GAP = 1e-4
 def mirrored(size: int) -> Floats:
     """Return the map from free numbers to cutoffs that mirror each other about 0.
 
-    Parameters
-    ----------
-    size : int
-        Categories; at least 2.
-
-    Returns
-    -------
-    ndarray of float64, shape (size - 1, (size - 1) // 2)
-        Times positive increments it gives cutoffs with ``a_j = -a_{size-j}``.
+    For `size` categories, at least 2, it is (size - 1, (size - 1) // 2); times positive increments it gives cutoffs
+    with ``a_j = -a_{size-j}``.
 
     Examples
     --------
@@ -169,10 +162,8 @@ class CutoffLayout:
     def even(self, shares: Sequence[Floats]) -> Floats:
         """Return cutoffs at which ratings without any effect have the given shares.
 
-        Parameters
-        ----------
-        shares : sequence of ndarray
-            Of each rater the share of each category; a symmetric rater's are averaged with their mirror.
+        `shares` holds the share of each category, one array a rater; a symmetric rater's are averaged with their
+        mirror.
         """
         parts = []
         for share, symmetric in zip(shares, self.symmetric, strict=True):
@@ -207,14 +198,9 @@ def ordinal_terms(eta: Floats, upper: Floats, lower: Floats) -> OrdinalTerms:
     """Return the terms of ratings.
 
     With ``a = upper - eta`` and ``b = lower - eta`` the probability is ``sigma(a) - sigma(b)``, which is computed as
-    ``sigma(a) sigma(-b) (1 - exp(b - a))``: no difference of numbers that are nearly equal.
-
-    Parameters
-    ----------
-    eta : ndarray of float64, shape (ratings,)
-        Linear predictor, the effective advantage of equation 3.1.
-    upper, lower : ndarray of float64, shape (ratings,)
-        Cutoffs of the category that was seen; infinite at the ends.
+    ``sigma(a) sigma(-b) (1 - exp(b - a))``: no difference of numbers that are nearly equal. `eta` is the linear
+    predictor, the effective advantage of equation 3.1; `upper` and `lower` are the cutoffs of the category that was
+    seen, infinite at the ends. All are (ratings,).
 
     Examples
     --------
@@ -250,17 +236,7 @@ def log_probability(eta: Floats, upper: Floats, lower: Floats) -> Floats:
 
 
 def category_probabilities(eta: Floats, cutoffs: Floats) -> Floats:
-    """Return the probability of each category.
-
-    Parameters
-    ----------
-    eta : ndarray of float64, shape (cells,)
-    cutoffs : ndarray of float64, shape (categories - 1,)
-        Increasing.
-
-    Returns
-    -------
-    ndarray of float64, shape (cells, categories)
+    """Return the probability of each category, shape (cells, categories), for increasing cutoffs.
 
     Examples
     --------
@@ -277,21 +253,8 @@ def score_and_information(
 ) -> tuple[float, Floats, Floats]:
     """Return log-likelihood, gradient and observed information of a proportional odds model.
 
-    Parameters
-    ----------
-    x : ndarray of float64, shape (ratings, columns)
-    y : ndarray of int64, shape (ratings,)
-    coefficients : ndarray of float64, shape (columns,)
-    cutoffs : ndarray of float64, shape (categories - 1,)
-        Increasing.
-    weights : ndarray of float64, shape (ratings,)
-
-    Returns
-    -------
-    log_likelihood : float
-    gradient : ndarray of float64, shape (columns + categories - 1,)
-    information : ndarray of float64, shape (columns + categories - 1, columns + categories - 1)
-        Minus the second derivatives; the block of the cutoffs has three diagonals.
+    `x` is (ratings, columns) and cutoffs increase. Derivatives are by the columns + categories - 1 coefficients and
+    cutoffs, in this order. The information is minus the second ones; its block of the cutoffs has three diagonals.
     """
     upper, lower = np.append(cutoffs, np.inf)[y], np.insert(cutoffs, 0, -np.inf)[y]
     eta = x @ coefficients
@@ -364,24 +327,9 @@ def fit_ordinal(
 
     The penalised log-likelihood ``sum w log p - ridge |b|^2 / 2`` is concave, so Newton's method with halved steps
     finds its maximum. Where a category has no rating, half a rating at ``x = 0`` is added to each category: its
-    cutoffs would otherwise coincide or be infinite.
-
-    Parameters
-    ----------
-    x : ndarray of float64, shape (ratings, columns)
-    y : ndarray of int64, shape (ratings,)
-        Categories from 0.
-    categories : int
-        At least 2.
-    ridge : float or ndarray of float64, shape (columns,)
-        At least 0.
-    weights : ndarray of float64, shape (ratings,), optional
-    symmetric : bool
-        Whether the cutoffs mirror each other about 0, as those of a comparison do.
-
-    Returns
-    -------
-    OrdinalRegression
+    cutoffs would otherwise coincide or be infinite. `x` is (ratings, columns), `y` counts categories from 0, and
+    `ridge`, at least 0, is one number or one a column. With `symmetric` the cutoffs mirror each other about 0, as
+    those of a comparison do.
 
     Examples
     --------

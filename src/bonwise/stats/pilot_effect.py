@@ -56,13 +56,8 @@ class Shift(NamedTuple):
 def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None = None) -> Shift:
     """Estimate a function of totals over prompts.
 
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (sums, prompts)
-    of : callable
-        Totals of shape (sums, ...) to a figure of shape (...), NaN where undefined.
-    clusters : ndarray of int64, shape (prompts,), optional
-        What is left out at a time.
+    `rows` is (sums, prompts); `of` takes totals of shape (sums, ...) to a figure of shape (...), NaN where undefined.
+    With clusters one cluster is left out at a time, not one prompt.
 
     Examples
     --------
@@ -210,18 +205,9 @@ def redraw(
 ) -> Redrawn:
     """Find the smallest size at which so many samples, drawn with replacement, pass a gate.
 
-    Parameters
-    ----------
-    passes : callable
-        Samples, and what else is drawn at random, to whether each passes.
-    units : int
-        Prompts, or clusters, of the pilot.
-    start : float
-        What the normal formula asks for, up to `MOST_UNITS`; 400 to 2,000 samples are drawn of each of seven sizes
-        from .35 to 1.6 times as many.
-    power : float
-        Share of the samples that must pass.
-    seed : int
+    `passes` takes samples, and what else is drawn at random, to whether each passes; `power` is the share that must
+    pass. `units` counts the prompts, or clusters, of the pilot. `start` is what the normal formula asks for, up to
+    `MOST_UNITS`; 400 to 2,000 samples are drawn of each of seven sizes from .35 to 1.6 times as many.
 
     Examples
     --------

@@ -53,10 +53,7 @@ class CallCurve(NamedTuple):
     def prices_for(self, mean_calls: float) -> CallPrice:
         """Return the neighbouring prices that, mixed, buy so many calls on average.
 
-        Raises
-        ------
-        ValueError
-            Fewer calls than the first draws take, or more than there can be.
+        Fewer calls than the first draws take, or more than there can be, raise ValueError.
         """
         least, most = float(self.calls[0]), float(self.calls[-1])
         if not least <= mean_calls <= most:
@@ -109,10 +106,7 @@ class Replay(NamedTuple):
     def curve(self) -> CallCurve:
         """Return how many calls each price buys of these pools, exactly.
 
-        Raises
-        ------
-        ValueError
-            No pool has a further draw to ask.
+        It raises ValueError where no pool has a further draw to ask.
         """
         lowest = np.minimum.accumulate(self.opportunity, axis=1)
         steps = np.sort(lowest[np.isfinite(lowest)])[::-1]
@@ -135,21 +129,10 @@ class Replay(NamedTuple):
 def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:
     """Apply the rule to stored draws.
 
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (n, K, k)
-        ``draws[:, :, 0]`` are the first scores; NaN where a draw was not scored. A candidate without any draw is
-        none: it fills up a smaller pool.
-    prior : DrawPrior
-    most : int
-        Draws of one candidate, the first among them; where fewer are stored, its later ones are drawn again, and the
-        first one too where it counts as one of them.
-    seed : int
-        Of the order in which ties are broken and of the draws that are drawn again.
-
-    Returns
-    -------
-    Replay
+    `draws` is (n, K, k), ``draws[:, :, 0]`` the first scores, NaN where a draw was not scored. A candidate without
+    any draw is none: it fills up a smaller pool. `most` counts the draws of one candidate, the first among them;
+    where fewer are stored, its later ones are drawn again, and the first one too where it counts as one of them. The
+    seed is of the draws that are drawn again and of the order in which ties are broken.
     """
     rng = np.random.default_rng(seed)
     stored = lengthened(draws, most, rng, start=0 if prior.first_counts else 1)

@@ -52,14 +52,8 @@ def mixture_variance(target: float, confidence: float) -> float:
 def squared_critical(count: Floats, target: float, confidence: float) -> Floats:
     """Return what is in the place of z^2 after `count` prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``.
 
-    Parameters
-    ----------
-    count : ndarray of float64
-        m.
-    target : float
-        Prompts after which the sequence is to be narrowest; fixed before the first label.
-    confidence : float
-        In (0, 1).
+    m is the count and k2 the `mixture_variance`; `target`, the prompts after which the sequence is to be narrowest,
+    is fixed before the first label.
 
     Examples
     --------
@@ -72,30 +66,15 @@ def squared_critical(count: Floats, target: float, confidence: float) -> Floats:
 
 
 def sequence_limits(running: RunningRatio, target: float, confidence: float) -> tuple[Floats, Floats]:
-    """Return the sequence's interval for the ratio at every look, NaN where it is unbounded.
-
-    Parameters
-    ----------
-    running : RunningRatio
-    target, confidence : float
-        As in `squared_critical`.
-    """
+    """Return the sequence's interval for the ratio at every look, NaN where unbounded; see `squared_critical`."""
     return running.limits(squared_critical(running.count, target, confidence))
 
 
 def sides(running: RunningRatio, than: float, target: float, confidence: float) -> Floats:
     """Return at every look where the sequence lies: 1 above a ratio, -1 below it, 0 where it holds it.
 
-    The denominator is never negative, so the mean of ``psi(than)`` has the sign of ``ratio - than``; this
-    answers also where the interval of the ratio itself is unbounded.
-
-    Parameters
-    ----------
-    running : RunningRatio
-    than : float
-        The ratio to compare it with.
-    target, confidence : float
-        As in `squared_critical`.
+    The denominator is never negative, so the mean of ``psi(than)`` has the sign of ``ratio - than``; this answers
+    also where the interval of the ratio itself is unbounded. `target` and `confidence` are as in `squared_critical`.
     """
     mean, se = running.gap(than)
     reach = np.sqrt(squared_critical(running.count, target, confidence)) * se
@@ -110,10 +89,7 @@ _SMALLEST = 1e-12
 def mixture_weight(margin: float) -> float:
     """Return a, the parameter of the Beta(a, a) mixture that suits a margin: ``1 / (8 margin^2)`` within [1, 50].
 
-    Parameters
-    ----------
-    margin : float
-        The expected ``|p - 1/2|``, in (0, 1/2].
+    The margin is the expected ``|p - 1/2|``, in (0, 1/2].
 
     Examples
     --------
@@ -124,16 +100,9 @@ def mixture_weight(margin: float) -> float:
 
 
 def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats | float = 0.5) -> Floats:
-    """Return ``ln M_n(p)``.
+    """Return ``ln M_n(p)``, the log likelihood ratio of the Beta(a, a) mixture against the share p, in (0, 1).
 
-    Parameters
-    ----------
-    wins, votes : ndarray of float64 or float
-        k and n, of one shape.
-    a : float
-        Of the mixture; fixed before the first vote.
-    p : float or ndarray of float64
-        The share that is compared with the votes, in (0, 1).
+    Wins are k and votes n, of one shape; a is fixed before the first vote.
 
     Examples
     --------
@@ -148,15 +117,8 @@ def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats 
 def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: float) -> Floats:
     """Return after each vote where the confidence sequence lies: 1 above a share, -1 below it, 0 around it.
 
-    Parameters
-    ----------
-    wins, votes : ndarray of float64, shape (looks,)
-    a : float
-        Of the mixture.
-    than : float
-        The share to compare it with, in (0, 1); one half: neither is preferred.
-    confidence : float
-        In (0, 1).
+    `than`, in (0, 1), is the share to compare it with; one half is that neither is preferred. a is as in
+    `log_wealth`.
     """
     out = log_wealth(wins, votes, a, than) >= -np.log1p(-confidence)
     found: Floats = np.where(out, np.sign(wins - than * votes), 0.0)
@@ -166,14 +128,7 @@ def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: f
 def share_limits(wins: float, votes: float, a: float, confidence: float) -> tuple[float, float]:
     """Return the confidence sequence's interval for the share, ``{p : M_n(p) < 1/alpha}``.
 
-    Parameters
-    ----------
-    wins, votes : float
-        k and n.
-    a : float
-        Of the mixture.
-    confidence : float
-        In (0, 1).
+    Wins are k and votes n; M_n and a are as in `log_wealth`.
 
     Examples
     --------
@@ -220,15 +175,9 @@ def first_look(planned: int | None) -> int:
 def looks(first: int, running: RunningRatio) -> npt.NDArray[np.int64]:
     """Return the numbers of prompts at which the rule looks, among those there are.
 
-    Every `STEP` prompts from the first look on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of
-    the ratio: where few prompts carry all of the variance, the spread of those seen so far says little.
-
-    Parameters
-    ----------
-    first : int
-        Prompts before the first look.
-    running : RunningRatio
-        After each labelled prompt.
+    Every `STEP` prompts from the first look on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the
+    ratio: where few prompts carry all of the variance, the spread of those seen so far says little. `first` counts
+    the prompts before the first look; `running` is after each labelled prompt.
 
     Examples
     --------
@@ -247,14 +196,8 @@ def looks(first: int, running: RunningRatio) -> npt.NDArray[np.int64]:
 def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, Floats]:
     """Return Fieller's interval with Student's t and ``1 + 10/m`` times the variance, NaN where it is unbounded.
 
-    The degrees of freedom are those of `bonwise.stats.jackknife.kurtosis_df`.
-
-    Parameters
-    ----------
-    running : RunningRatio
-        At the looks wanted, each after two units or more.
-    confidence : float
-        Two-sided, in (0, 1).
+    The degrees of freedom are those of `bonwise.stats.jackknife.kurtosis_df`. `running` is at the looks wanted, each
+    after two units or more.
 
     Examples
     --------

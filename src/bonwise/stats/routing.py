@@ -77,25 +77,15 @@ class RoutedShare:
 def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95) -> RoutedShare:
     """Estimate what routing a share of the prompts by a signal is worth.
 
-    The prompts with the highest signal are routed; those that tie at the threshold are routed with
-    the probability that fills the share, in expectation. A prompt without a signal comes last.
-    With ``p_t`` the probability that prompt t is routed, ``g_t`` its gain and b the share,
-    ``lift = mean (p_t - b) g_t``.
+    The prompts with the highest signal are routed; those that tie at the threshold are routed with the probability
+    that fills the share, in expectation. A prompt without a signal comes last. With ``p_t`` the probability that
+    prompt t is routed, ``g_t`` its gain and b the share, ``lift = mean (p_t - b) g_t``.
 
-    The intervals are by prompt and hold for fresh prompts routed at a threshold that is estimated
-    from as many: prompt t moves the lift by ``(p_t - b)(g_t - m) - lift``, m being the mean gain at
-    the threshold. They are conditional on the signal: how a learnt one came to be is not in them.
-    ``captured`` is a ratio of two such means, with Fieller's interval. Lift and captured have no interval
-    where fewer than 20 prompts are routed, ties in expectation.
-
-    Parameters
-    ----------
-    signal : ndarray of float64, shape (prompts,)
-        Higher: sooner routed.
-    outcomes : Outcomes
-    share : float
-        In (0, 1].
-    confidence : float
+    The intervals are by prompt and hold for fresh prompts routed at a threshold that is estimated from as many:
+    prompt t moves the lift by ``(p_t - b)(g_t - m) - lift``, m being the mean gain at the threshold. They are
+    conditional on the signal: how a learnt one came to be is not in them. ``captured`` is a ratio of two such means,
+    with Fieller's interval. Lift and captured have no interval where fewer than 20 prompts are routed, ties in
+    expectation. The share is in (0, 1].
 
     Examples
     --------
@@ -129,32 +119,13 @@ def routing_bound(
 ) -> tuple[Estimate, Estimate]:
     """Estimate the bound of corollary 3 for what some features were found to predict.
 
-    ``V(router) - V(random) <= sd(Delta) sqrt(b (1 - b))`` with ``Delta = E[gain | W]``. From predictions
-    that are cross-fitted, ``sd(Delta)`` is estimated by ``cov(prediction, gain) / sd(prediction)``,
-    which noise in the prediction does not inflate, and which falls short of sd(Delta) by what the
-    prediction misses. The largest of several is taken, and never less than the best lift.
-
-    Parameters
-    ----------
-    predicted : ndarray of float64, shape (prompts,)
-        Cross-fitted; its lift is compared with the bound.
-    outcomes : Outcomes
-    share : float
-        In (0, 1).
-    others : sequence of ndarray of float64, shape (prompts,)
-        Further cross-fitted predictions of the gain.
-    signals : sequence of ndarray of float64, shape (prompts,)
-        Signals whose lift the bound cannot lie below.
-    confidence : float
-        Of the intervals, which are conditional on the prediction or signal taken.
-
-    Returns
-    -------
-    bound : Estimate
-        In units of the label.
-    achieved : Estimate
-        Lift of routing by `predicted` as a part of the bound; `gaussian_share` is what a normally
-        distributed Delta allows.
+    ``V(router) - V(random) <= sd(Delta) sqrt(b (1 - b))`` with ``Delta = E[gain | W]``. From predictions that are
+    cross-fitted, ``sd(Delta)`` is estimated by ``cov(prediction, gain) / sd(prediction)``, which noise in the
+    prediction does not inflate, and which falls short of sd(Delta) by what the prediction misses. The largest of
+    several is taken, and never less than the best lift. `predicted` and `others` are cross-fitted predictions of the
+    gain, `signals` are signals whose lift the bound cannot lie below, and the share is in (0, 1). Returned are the
+    bound, in units of the label, and the lift of routing by `predicted` as a part of it; `gaussian_share` is what a
+    normally distributed Delta allows. The intervals are conditional on the prediction or signal taken.
     """
     w, n = outcomes.relative, len(predicted)
     found = [_from_spread(one, outcomes, share) for one in (predicted, *others)]
@@ -187,13 +158,7 @@ def gaussian_share(share: float) -> float:
 def threshold(signal: Floats, share: float, weights: Floats | None = None) -> float:
     """Return the value of the signal such that the share of prompts lies at or above it.
 
-    Parameters
-    ----------
-    signal : ndarray of float64, shape (prompts,)
-        NaN where a prompt has none: such a prompt comes last. Not all of them.
-    share : float
-        In (0, 1].
-    weights : ndarray of float64, shape (prompts,), optional
+    A prompt without a signal, NaN, comes last; not all may be NaN. The share is in (0, 1].
 
     Examples
     --------
@@ -207,13 +172,7 @@ def threshold(signal: Floats, share: float, weights: Floats | None = None) -> fl
 def routed_part(signal: Floats, share: float, weights: Floats) -> Floats:
     """Return the probability with which each prompt is routed; those that tie at the threshold share what is left.
 
-    Parameters
-    ----------
-    signal : ndarray of float64, shape (prompts,)
-        Higher: sooner routed; NaN last.
-    share : float
-        In [0, 1], of the weight.
-    weights : ndarray of float64, shape (prompts,)
+    The higher the signal, the sooner a prompt is routed, NaN last. The share, in [0, 1], is of the weight.
 
     Examples
     --------
@@ -254,14 +213,8 @@ def _too_few(routed: Floats) -> str:
 def lift_contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:
     """Return ``(p - b)(g - m)`` of each prompt, whose weighted mean is the lift.
 
-    Parameters
-    ----------
-    signal : ndarray of float64, shape (prompts,)
-    outcomes : Outcomes
-    share : float
-        In (0, 1].
-    exact : bool
-        Whether the signal is the gain itself, so that the gain at the threshold is known.
+    Symbols are as in `routed_share`; the share b is in (0, 1]. If `exact`, the signal is the gain itself, so that the
+    gain at the threshold is known.
     """
     values, w, gain = _ranked(signal), outcomes.relative, outcomes.gain
     edge, _ = _edge(values, share, w)
@@ -356,19 +309,8 @@ def routed_recovery(
     With ``p_t`` the probability that prompt t is sent, ``g_t`` what it gains then, ``v_t`` the label of the first
     judge's pick and ``r_t`` that of a random one: ``mean(v_t + p_t g_t - r_t) / mean(v_t + g_t - r_t)``, a ratio of
     means with Fieller's interval and the low end of `bonwise.stats.laws.RecoveryNearOne`. The interval holds for
-    fresh prompts, as that of `bonwise.stats.routing.routed_share`.
-
-    Parameters
-    ----------
-    signal : ndarray of float64, shape (prompts,)
-        Higher: sooner sent.
-    outcomes : Outcomes
-    random : ndarray of float64, shape (prompts,)
-        Expected label of a random pick.
-    share : float
-        In [0, 1].
-    confidence : float
-        Of the two-sided interval.
+    fresh prompts, as that of `bonwise.stats.routing.routed_share`. The higher the signal, the sooner a prompt is
+    sent; the share is in [0, 1], and `random` is r_t.
 
     Examples
     --------

@@ -126,12 +126,7 @@ class RunningRatio:
     def of(cls, numerator: Floats, denominator: Floats, clusters: _Ints | None = None) -> RunningRatio:
         """Sum up prompts in the order in which they came.
 
-        Parameters
-        ----------
-        numerator, denominator : ndarray of float64, shape (prompts,)
-            Of a prompt: what the pick gains over a random pick, and what the best candidate does.
-        clusters : ndarray of int64, shape (prompts,), optional
-            The cluster of each prompt.
+        `numerator` is what the pick of a prompt gains over a random pick, `denominator` what the best candidate does.
         """
         units = UnitSums.of(numerator, denominator, clusters)
         m = units.count
@@ -168,12 +163,8 @@ class RunningRatio:
     def limits(self, squared: Floats, inflation: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Return Fieller's interval at every look, NaN where it is unbounded or units do not vary.
 
-        Parameters
-        ----------
-        squared : ndarray of float64, shape (looks,)
-            Squared critical value: of Student's t, or of a confidence sequence.
-        inflation : ndarray of float64 or float
-            Factor on the covariances.
+        `squared`, (looks,), is the squared critical value, of Student's t or of a confidence sequence; `inflation` is
+        a factor on the covariances.
         """
         squared = squared * inflation
         lead = self.b**2 - squared * self.cbb

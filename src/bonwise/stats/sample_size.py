@@ -49,16 +49,8 @@ def critical_value(confidence: float, sides: int) -> float:
 def mean_power(standardised: float, n: float, confidence: float, sides: int) -> float:
     """Return the power of a z test of a mean.
 
-    Parameters
-    ----------
-    standardised : float
-        Mean over standard deviation of one unit.
-    n : float
-        Units.
-    confidence : float
-        1 - alpha.
-    sides : int
-        1 (the mean is above 0) or 2.
+    `standardised` is the mean over the standard deviation of one of n units. With one side the test is of a mean
+    above 0.
 
     Examples
     --------
@@ -73,14 +65,8 @@ def mean_power(standardised: float, n: float, confidence: float, sides: int) -> 
 def correlation_power(r: float, least: float, pairs: float, confidence: float) -> float:
     """Return the power to find a within-prompt correlation above a threshold, one-sided, by Fisher's z.
 
-    Parameters
-    ----------
-    r, least : float
-        The correlation and the threshold.
-    pairs : float
-        Degrees of freedom plus 1 of the correlation: P (n - 1) for P prompts of n candidates. Fisher's z has the
-        variance 1 / (pairs - 2).
-    confidence : float
+    `least` is the threshold. `pairs` is the degrees of freedom plus 1 of the correlation: P (n - 1) for P prompts of
+    n candidates. Fisher's z has the variance 1 / (pairs - 2).
 
     Examples
     --------
@@ -105,13 +91,7 @@ def paper_votes_power(delta: float, n: float, confidence: float) -> float:
 def votes_power(delta: float, n: _Counts, confidence: float) -> Floats:
     """Return the power of the exact two-sided binomial test of a preference margin.
 
-    Parameters
-    ----------
-    delta : float
-        Margin, in [-1/2, 1/2].
-    n : array_like of int
-        Decisive votes.
-    confidence : float
+    The margin `delta` is in [-1/2, 1/2]; n counts decisive votes.
 
     Examples
     --------
@@ -135,14 +115,8 @@ def _lower_region(votes: Floats, tail: float) -> Floats:
 def equal_votes_power(bound: float, n: _Counts, confidence: float) -> Floats:
     """Return how likely two exact one-sided tests show that a margin of 0 lies within a bound on either side.
 
-    Parameters
-    ----------
-    bound : float
-        Margins of this size or more are to be ruled out, in (0, 1/2).
-    n : array_like of int
-        Decisive votes.
-    confidence : float
-        Of each of the two tests.
+    Margins of the bound's size, in (0, 1/2), or more are to be ruled out. n counts decisive votes, and `confidence`
+    is that of each of the two tests.
 
     Examples
     --------
@@ -183,11 +157,7 @@ def mean_units(standardised: float, power: float, confidence: float, sides: int)
 def equal_mean_units(standardised: float, power: float, confidence: float) -> float:
     """Return the units two one-sided tests need to show that a mean of 0 lies within a bound.
 
-    Parameters
-    ----------
-    standardised : float
-        Bound over the standard deviation of one unit.
-    power, confidence : float
+    `standardised` is the bound over the standard deviation of one unit.
 
     Examples
     --------
@@ -244,11 +214,7 @@ def nearest(raw: float) -> int:
 def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
     """Return the votes an exact two-sided binomial test needs to find a margin.
 
-    Parameters
-    ----------
-    delta : float
-        Margin, of magnitude between `SMALLEST_MARGIN` and 1/2.
-    power, confidence : float
+    The margin `delta` has a magnitude between `SMALLEST_MARGIN` and 1/2.
 
     Examples
     --------
@@ -262,11 +228,7 @@ def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
 def equal_votes(bound: float, power: float, confidence: float) -> ExactSampleSize:
     """Return the votes two exact one-sided tests need to show that a margin of 0 lies within a bound.
 
-    Parameters
-    ----------
-    bound : float
-        Between `SMALLEST_MARGIN` and 1/2.
-    power, confidence : float
+    The bound is between `SMALLEST_MARGIN` and 1/2.
 
     Examples
     --------

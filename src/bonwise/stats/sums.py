@@ -26,10 +26,7 @@ _SORTED_CELLS = 1 << 12  # sorted at a time, but for a single prompt that has mo
 def pair_counts(scores: _Floats, labels: _Floats) -> PairCounts:
     """Count the pairs of candidates of each prompt, exactly, in memory proportional to the number of cells.
 
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (prompts, K)
-        Equal numbers are ties; no NaN.
+    Scores and labels are (prompts, K), no NaN; equal numbers are ties.
 
     Examples
     --------
@@ -163,17 +160,8 @@ class Sums(NamedTuple):
 def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
     """Compute the sums of every prompt, in memory proportional to the number of rows.
 
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt, 2 or more.
-
-    Returns
-    -------
-    ndarray of float64, shape (len(Sums._fields), prompts)
-        ``Sums(*matrix)`` names the rows.
+    Scores and labels are (cells,), grouped by prompt of 2 candidates or more, no NaN. The sums are
+    (len(Sums._fields), prompts); ``Sums(*matrix)`` names the rows.
 
     Examples
     --------

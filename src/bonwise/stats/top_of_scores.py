@@ -25,11 +25,7 @@ class TopOfScores(NamedTuple):
 def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Return which cells hold the highest score of their prompt; scores tie after rounding to `TIE_DECIMALS`.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        Grouped by prompt; none of a prompt that holds NaN is at the top.
-    sizes : ndarray of int64, shape (prompts,)
+    Scores are grouped by prompt; none of a prompt that holds NaN is at the top.
 
     Examples
     --------
@@ -46,11 +42,6 @@ def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_
 
 def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64]) -> TopOfScores:
     """Compute the features from scores grouped by prompt.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
 
     Examples
     --------

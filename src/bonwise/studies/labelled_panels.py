@@ -49,15 +49,7 @@ class LabelledPanels:
     """By judge: labels of prompts that are labelled in part."""
 
     def settings_as(self, kind: type[S], **own: Any) -> S:
-        """Return the settings of a study's document, and where the scores came from.
-
-        Parameters
-        ----------
-        kind : type
-            `StudySettings`, or a subclass of it.
-        own
-            Settings of the study's own.
-        """
+        """Return the settings of a study's document, `own` among them, and where the scores came from."""
         asked, table = self.settings, self.table
         common = {
             "confidence": asked.confidence,
@@ -78,16 +70,7 @@ class LabelledPanels:
         return kind(**common, **own)
 
     def counts_as(self, kind: type[C], judge: str, **own: Any) -> C:
-        """Return the counts behind a judge's figures: prompts, rows, dropped prompts by reason, method.
-
-        Parameters
-        ----------
-        kind : type
-            `JudgeCounts`, or a subclass of it.
-        judge : str
-        own
-            Counts of the study's own, or in the place of these.
-        """
+        """Return a judge's counts: prompts, rows, dropped prompts by reason, method; `own` adds or replaces."""
         panel, in_part = self.panels[judge], self.in_part.get(judge)
         common = {
             "prompts": len(panel.sizes),
@@ -103,10 +86,7 @@ class LabelledPanels:
 def open_judged(source: ScoreSource, settings: Settings, reading: ReadingOptions = AS_IT_STANDS) -> LabelledPanels:
     """Open a table for a study; candidates that the settings exclude, and the control, are left out of the panels.
 
-    Raises
-    ------
-    bonwise.errors.InputError
-        One line: what, which row or column, how to mend; also where no judge has a labelled prompt.
+    An `InputError` also says where no judge has a labelled prompt.
     """
     table = open_table(source, reading)
     refuse_clusters(table, "this study")

@@ -30,10 +30,8 @@ class StudyJudge(Record):
 class StudyDocument(Document):
     """A study of judges: what it found of each of them.
 
-    Notes
-    -----
-    A study is a folder of ``bonwise/studies``, whose ``result.py`` holds its class as ``MODEL``; its name is
-    that of the folder, with hyphens. A study of several kinds holds their classes as ``MODELS``.
+    A study is a folder of ``bonwise/studies``, whose ``result.py`` holds its class as ``MODEL``; its name is that of
+    the folder, with hyphens. A study of several kinds holds their classes as ``MODELS``.
     """
 
     schema_: Literal["bonwise.study/1"] = Field(default="bonwise.study/1", alias="schema")

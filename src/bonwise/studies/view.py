@@ -115,13 +115,6 @@ def beside_audit(study: StudyDocument, audit: Audit) -> BesideAudit:
 
     Nothing is drawn of an audit of more than `MOST_DRAWN` judges. What the study rests on is told only where it
     differs from the data of the audit.
-
-    Parameters
-    ----------
-    study : StudyDocument
-        Of any study.
-    audit : Audit
-        Of one judge or of several.
     """
     many = len(audit.judges) > MOST_DRAWN
     left = list(not_studied(study))

@@ -72,10 +72,8 @@ class RequestTarget:
     def whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a body as the service itself would have got it: with the model.
 
-        Raises
-        ------
-        bonwise.testing.wire.WireError
-            The cloud would refuse it: Bedrock and Vertex want their own version in it, and no model.
+        A body that the cloud would refuse raises `WireError`: Bedrock and Vertex want their own version in it, and no
+        model.
         """
         if not self.model:
             return dict(body)

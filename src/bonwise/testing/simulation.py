@@ -57,18 +57,7 @@ class Latent(NamedTuple):
 def draw(parameters: Mapping[str, float], rng: np.random.Generator, shape: tuple[int, int]) -> Latent:
     """Draw the latent values that thresholds turn into scores and labels.
 
-    Parameters
-    ----------
-    parameters : mapping of str to float
-        As stored in a preset.
-    rng : numpy.random.Generator
-        Advanced by the draw.
-    shape : (int, int)
-        Prompts and candidates.
-
-    Returns
-    -------
-    Latent
+    `parameters` are as stored in a preset, and `shape` is (prompts, candidates). `rng` is advanced by the draw.
     """
     p = parameters
     level, judge_noise, difficulty, label_noise = rng.standard_normal((4, shape[0], 1))
@@ -86,13 +75,8 @@ def draw(parameters: Mapping[str, float], rng: np.random.Generator, shape: tuple
 def seen(latent: Latent, weight: float, persistent: float = 1.0) -> NDArray[np.float64]:
     """Return how the judge sees the candidates, shape (n, candidates).
 
-    Parameters
-    ----------
-    latent : Latent
-    weight : float
-        Correlation of what it sees with the quality that the labels see.
-    persistent : float
-        Part of the variance of its error that is the same in every call.
+    `weight` is the correlation of what it sees with the quality that the labels see; `persistent` is the part of the
+    variance of its error that is the same in every call.
     """
     error = np.sqrt(persistent) * latent.judge_error
     return latent.judge_level + latent.score_spread * _blend(latent.quality, error, weight)

@@ -157,12 +157,8 @@ class WireResponse:
 def reply_body(request: WireRequest, reply: Reply) -> bytes:
     """Write an answer as the service of the request would.
 
-    Parameters
-    ----------
-    request : WireRequest
-        Its digest and attempt make the id of the answer; ``top_logprobs`` says how many to list.
-    reply : Reply
-        Anthropic has a single choice: the first.
+    Digest and attempt of the request make the id of the answer, and its ``top_logprobs`` says how many to list.
+    Anthropic has a single choice: the first.
 
     Examples
     --------
@@ -350,16 +346,8 @@ _ANTHROPIC: dict[ErrorKind, _ErrorBody] = {
 class WireError(Exception):
     """A request that is not answered.
 
-    Parameters
-    ----------
-    kind : str
-        See `ErrorKind`.
-    message : str, optional
-        Instead of what the service says for this kind.
-    parameter : str, optional
-        The parameter at fault.
-    retry_after : float, optional
-        Seconds to wait, said in the headers.
+    `message` stands instead of what the service says for this kind, `parameter` is the one at fault, and
+    `retry_after` is in seconds, written into the headers.
     """
 
     def __init__(
@@ -404,13 +392,8 @@ def error_response(service: Service, error: WireError, request_id: str) -> WireR
 def rate_limit_headers(service: Service, limits: RateLimits, now: float) -> dict[str, str]:
     """Write allowances as headers, in the spelling of a service.
 
-    Parameters
-    ----------
-    service : {'openai', 'anthropic'}
-        OpenAI names requests and tokens, with a duration; Anthropic all four, with an instant.
-    limits : RateLimits
-    now : float
-        Seconds since 1970.
+    OpenAI names requests and tokens, with a duration; Anthropic all four, with an instant. `now` is in seconds since
+    1970.
 
     Examples
     --------

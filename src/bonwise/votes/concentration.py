@@ -47,16 +47,7 @@ def kept_types(types: int, share: float) -> int:
 def kappa(squares: Floats, share: float) -> Floats:
     """Return the concentration of squared margins, ``sum_{S_q} d_i^2 / (q sum_i d_i^2)``.
 
-    Parameters
-    ----------
-    squares : ndarray of float64, shape (..., types)
-    share : float
-        q, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        NaN where all squares are 0.
+    `squares` is (..., types), `share` is q; NaN where all squares are 0.
 
     Examples
     --------
@@ -72,13 +63,7 @@ def kappa(squares: Floats, share: float) -> Floats:
 def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
     """Return the weighted part that the largest squares hold; where weights are equal, q kappa.
 
-    Types at the border that are equal count with their mean weight: no order decides.
-
-    Parameters
-    ----------
-    squares : ndarray of float64, shape (..., types)
-    weights : ndarray of float64, shape (types,)
-    share : float
+    Types at the border that are equal count with their mean weight: no order decides. `squares` is (..., types).
     """
     kept = kept_types(squares.shape[-1], share)
     border = np.sort(squares, axis=-1)[..., -kept, None]
@@ -95,17 +80,8 @@ def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
     """Return an unbiased estimate of each type's squared margin, and its votes, types with one vote left out.
 
     ``(rate_i - 1/2)^2 - s_i^2 / n_i`` with s_i^2 of divisor n_i - 1; for votes of 0 and 1 the second term is
-    ``rate_i (1 - rate_i) / (n_i - 1)``. A single one may be negative: chance alone makes that.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (votes,)
-        1 for the second model, 0 for the first, 1/2 for half a vote each.
-    type_ : ndarray of int64, shape (votes,)
-
-    Returns
-    -------
-    squares, votes : ndarray of float64, shape (types,)
+    ``rate_i (1 - rate_i) / (n_i - 1)``. A single one may be negative: chance alone makes that. Of `values`, one a
+    vote, 1 is for the second model, 0 for the first and 1/2 half a vote each.
 
     Examples
     --------
@@ -124,12 +100,7 @@ def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
 def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
     """Estimate the mean squared margin of the types, weighted by their votes and free of the bias of squares.
 
-    Parameters
-    ----------
-    values, type_ : ndarray, shape (votes,)
-        As in `debiased_squares`.
-    confidence : float
-        Of the interval, by leaving out one type at a time.
+    `values` and `type_` are as in `debiased_squares`; the interval leaves out one type at a time.
     """
     squares, n = debiased_squares(values, type_)
     if len(n) < 2:
@@ -142,16 +113,7 @@ def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
 def homogeneity(sums: Floats, votes: Floats) -> Floats:
     """Return the chi-squared distance of the types' win rates from their common one.
 
-    Parameters
-    ----------
-    sums : ndarray of float64, shape (..., types)
-        Votes for the second model.
-    votes : ndarray of float64, shape (types,)
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        NaN where all votes are alike.
+    `sums` (..., types) holds the votes for the second model; NaN where all votes are alike.
     """
     common = sums.sum(axis=-1, keepdims=True) / votes.sum()
     apart = (votes * (sums / votes - common) ** 2).sum(axis=-1)
@@ -171,25 +133,10 @@ def concentration(
 ) -> PairConcentration | None:
     """Measure how concentrated a preference is, and what chance alone would make of it.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (votes,)
-        1 for the second model, 0 for the first, 1/2 for half a vote each.
-    type_ : ndarray of int64, shape (votes,)
-        Prompt, or type of prompt. Types weigh by their votes.
-    share : float
-        q, in (0, 1).
-    threshold : float
-        What kappa has to exceed, besides chance, where screening is recommended.
-    permutations : int
-        19 or more, so that .05 can be reached.
-    seed : int
-        Of the permutations.
-
-    Returns
-    -------
-    PairConcentration or None
-        None where there is one type, all votes are alike, or every type is exactly split.
+    Of `values`, 1 is for the second model, 0 for the first, 1/2 half a vote each. `type_` is the prompt of each vote
+    or its type of prompt; types weigh by their votes. `share` is q, `threshold` what kappa has to exceed, besides
+    chance, where screening is recommended; below 19 `permutations` .05 cannot be reached. None where there is one
+    type, all votes are alike, or every type is exactly split.
     """
     _, owner = np.unique(type_, return_inverse=True)
     votes = np.bincount(owner).astype(np.float64)
@@ -255,11 +202,6 @@ def cluster_ratio(values: Floats, cluster: _Ints) -> float:
     effect: by so much more votes are needed. It is 1 where no two votes share a cluster, and NaN where all votes
     are equal.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (votes,)
-    cluster : ndarray of int64, shape (votes,)
-
     Examples
     --------
     >>> round(cluster_ratio(np.array([1.0, 1, 0, 0]), np.array([0, 0, 1, 1])), 3)
@@ -281,19 +223,9 @@ def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
     mean of s_q^2 / n_q over these, s_q^2 with divisor n_q - 1, for votes of 0 and 1 ``x_q (1 - x_q) / (n_q - 1)``;
     ``between`` is ``total - within``. All are unbiased, so that ``between`` may fall below 0 where prompts do not
     differ. The split as Lee (2026) prints it is over all prompts, with ``x_q (1 - x_q) / n_q``: too small by the
-    factor (n_q - 1) / n_q, and 0 for a prompt with a single vote.
+    factor (n_q - 1) / n_q, and 0 for a prompt with a single vote. `values` lie in [0, 1].
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (votes,)
-        In [0, 1].
-    prompt : ndarray of int64, shape (votes,)
-
-    Returns
-    -------
-    PairVariance or None
-        None where fewer than two prompts hold two votes: from clusters of one vote the two parts cannot be told
-        apart.
+    None where fewer than two prompts hold two votes: from clusters of one vote the two parts cannot be told apart.
 
     Examples
     --------
@@ -335,18 +267,8 @@ def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
     """Return win rates that vary between prompts as much as prompts differ, chance within prompts taken out.
 
     ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: the rates as seen vary more than
-    those behind them. A supposition for planning, no estimate of the rate of any one prompt.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (votes,)
-        In [0, 1].
-    prompt : ndarray of int64, shape (votes,)
-
-    Returns
-    -------
-    rates, votes : ndarray of float64, shape (prompts with two votes or more,)
-        None where fewer than two prompts hold two votes.
+    those behind them. A supposition for planning, no estimate of the rate of any one prompt. `values` lie in [0, 1].
+    Rates and votes are those of the prompts with two votes or more; None where these are fewer than two.
 
     Examples
     --------

@@ -75,21 +75,9 @@ def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replac
 
     Every subsample counts, weighed by how likely it is: the number that repeated subsampling tends to.
 
-    Parameters
-    ----------
-    pool : PooledVotes
-    votes : int
-        Size of a subsample.
-    significance : float
-        Of the two-sided test.
-    replace : bool
-        Drawn with replacement (the pool as the population) or without (the pool is all there is: towards its size
-        the rate becomes the verdict of the pool itself, 0 or 1).
-
-    Returns
-    -------
-    float or None
-        None where the pool holds fewer votes, or half votes, for which the test is not defined.
+    With `replace` the pool is the population; without it, the pool is all there is, and towards its size the rate
+    becomes the verdict of the pool itself, 0 or 1. None where the pool holds fewer votes, or half votes, for which
+    the test is not defined.
 
     Examples
     --------
@@ -126,14 +114,6 @@ def z_law(pool: PooledVotes, votes: int, *, replace: bool) -> ZLaw | None:
 
     All subsamples count, so that nothing depends on a seed. The z are those of 0, 1/2, 1, ... `votes` votes for the
     second model, in this order for every pool.
-
-    Parameters
-    ----------
-    pool : PooledVotes
-    votes : int
-        Size of a subsample.
-    replace : bool
-        Drawn with replacement, or without.
     """
     if votes > pool.votes and not replace:
         return None
@@ -154,18 +134,8 @@ def z_law(pool: PooledVotes, votes: int, *, replace: bool) -> ZLaw | None:
 def z_quantiles(laws: Sequence[ZLaw], shares: Floats, weights: Floats) -> Floats:
     """Return quantiles of z over pools, the smallest z that is not exceeded with the share's probability.
 
-    Parameters
-    ----------
-    laws : sequence of ZLaw
-        Of subsamples of one size, one a pool.
-    shares : ndarray of float64, shape (quantiles,)
-    weights : ndarray of float64, shape (..., pools)
-        Not negative, of sum 1 along the last axis.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., quantiles)
-        Infinite where so many subsamples agree.
+    Of the laws, all for subsamples of one size, each is of one pool. `weights` (..., pools) sum to 1 along the last
+    axis; the result is (..., quantiles), infinite where so many subsamples agree.
 
     Examples
     --------
@@ -227,10 +197,7 @@ def least_error(information: float) -> float:
 def least_information(significance: float, miss: float) -> float:
     """Return the nats without which no test keeps both error rates: ln(1 / (2 (significance + miss))), at least 0.
 
-    Parameters
-    ----------
-    significance, miss : float
-        Probability to see a preference that is not there, and to miss one that is.
+    `significance` is the probability to see a preference that is not there, `miss` to miss one that is.
 
     Examples
     --------
@@ -275,11 +242,8 @@ class PairResamples:
     def estimate(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Estimate:
         """Give a figure over pairs its percentile interval.
 
-        Parameters
-        ----------
-        statistic : callable
-            Takes columns of shape (..., pairs) and returns one figure a leading index; NaN where there is none.
-        columns : ndarray of float64, shape (..., pairs)
+        `statistic` takes columns of shape (..., pairs) and returns one figure a leading index, NaN where there is
+        none.
         """
         value = float(statistic(columns)) if self.pairs else float("nan")
         if not np.isfinite(value):
@@ -304,12 +268,6 @@ def margin_quantiles(
     margins: Floats, resamples: PairResamples, shares: tuple[float, ...] = (0.1, 0.25, 0.5)
 ) -> tuple[Estimate, ...]:
     """Estimate quantiles of the absolute margins, linear between pairs.
-
-    Parameters
-    ----------
-    margins : ndarray of float64, shape (pairs,)
-    resamples : PairResamples
-    shares : tuple of float
 
     Examples
     --------

@@ -164,14 +164,7 @@ class OverPairs:
 def near_ties(margins: Floats, tau: float, power: float, resamples: PairResamples) -> NearTies:
     """Count the pairs with ``|delta| <= tau``, and say how large their margins are.
 
-    Parameters
-    ----------
-    margins : ndarray of float64, shape (pairs,)
-    tau : float
-        In (0, 1/2).
-    power : float
-        Of the votes that see the median of these margins.
-    resamples : PairResamples
+    `tau` lies in (0, 1/2); `power` is that of the votes that see the median of these margins.
     """
     sizes = np.abs(margins)
     # A margin that is tau but for rounding belongs to the near ties.

@@ -94,22 +94,8 @@ def screening(
 ) -> Screening:
     """Return what the two stages would spend: ``b = ceil(c ln m)`` votes on each of m types, the rest on the kept.
 
-    Parameters
-    ----------
-    votes : int
-    types : int
-        Two or more.
-    share : float
-        q, the part of types that is kept, in (0, 1).
-    factor : float
-        c, of the screening; the paper asks for 10 or more.
-    each : int, optional
-        b itself.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Fewer than two types, or so few votes that none are left after screening.
+    `share` is q, the part of types that is kept, in (0, 1); `factor` is c, for which the paper asks for 10 or more;
+    `each` states b itself. Refuses fewer than two types, or so few votes that none are left after screening.
 
     Examples
     --------
@@ -138,17 +124,8 @@ def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_
     """Return the votes of the second stage for each type, 0 for one that is not kept.
 
     The types with the largest squared margins are kept, and get votes in proportion to their weights, by largest
-    remainder. Types that are equal are told apart by the seed, not by their order.
-
-    Parameters
-    ----------
-    wins, votes : ndarray of float64, shape (types,)
-        Of the first stage: votes for the second model, and all votes.
-    weights : ndarray of float64, shape (types,)
-        How often each type occurs; need not sum to 1.
-    kept : int
-    second_stage : int
-    seed : int
+    remainder. Types that are equal are told apart by the seed, not by their order. `wins` and `votes` are of the
+    first stage, wins those for the second model; `weights`, how often each type occurs, need not sum to 1.
 
     Examples
     --------
@@ -181,17 +158,7 @@ def simulate_screening(
     ``proportional`` and ``two_stage`` are how often "no type has a preference" is rejected, with all votes spread by
     weight, and with those of the second stage alone; ``mass_kept`` the mean part of ``sum w_i delta_i^2`` that the
     kept types hold; ``overlap`` their mean Jaccard overlap with the truly strongest. Types as strong as the last of
-    these count as such in the order of their numbers.
-
-    Parameters
-    ----------
-    margins : ndarray of float64, shape (types,)
-        delta_i, in [-1/2, 1/2].
-    weights : ndarray of float64, shape (types,)
-    plan : Screening
-    significance : float
-    repetitions : int
-    seed : int
+    these count as such in the order of their numbers. `margins` are the delta_i, in [-1/2, 1/2].
     """
     rng = np.random.default_rng(seed)
     weight = weights / weights.sum()
@@ -262,13 +229,7 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
 
 
 def checked(*, ties: Ties | None, **asked: Any) -> dict[str, Any]:
-    """Return what a study of votes was asked to do as JSON holds it.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A setting of another type, or out of its range.
-    """
+    """Return what a study of votes was asked to do as JSON holds it."""
     if ties is not None:
         tie_value(ties)
     for name, limit in _LIMITS.items():
@@ -284,17 +245,8 @@ _TIMES = 2
 def plan_screening(values: Floats, prompt: np.ndarray, settings: VotesSettings) -> PairScreening | None:
     """Plan screening with twice the votes of its first stage, and simulate it under margins that the votes suggest.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (votes,)
-        1 for the second model, 0 for the first, 1/2 for half a vote each.
-    prompt : ndarray of int64, shape (votes,)
-    settings : VotesSettings
-
-    Returns
-    -------
-    PairScreening or None
-        Of the prompts with two votes or more; None where these are fewer than two.
+    Of `values`, 1 is for the second model, 0 for the first, 1/2 half a vote each. Only prompts with two votes or more
+    count; None where these are fewer than two.
     """
     likely = likely_rates(values, prompt)
     if likely is None:
@@ -340,18 +292,8 @@ def study_pair(
 ) -> StudiedPair:
     """Study the votes on one pair.
 
-    Parameters
-    ----------
-    names : tuple of str
-        First and second model.
-    values : ndarray of float64, shape (votes,)
-        Votes that count: 1 for the second model, 0 for the first, 1/2 for half a vote each.
-    prompt : ndarray of int64, shape (votes,)
-    cast : ndarray of float64
-        All votes of the pair, 1/2 for a tie.
-    settings : VotesSettings
-    named : bool
-        Whether a prompt column was named; otherwise every vote counts as a prompt of its own.
+    `values` are the votes that count: 1 for the second model, 0 for the first, 1/2 half a vote each; `cast` are all
+    votes, 1/2 for a tie. Unless a prompt column was `named`, every vote counts as a prompt of its own.
     """
     pool = PooledVotes.of(values)
     clear = cast[cast != 0.5]

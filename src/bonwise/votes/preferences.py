@@ -82,25 +82,16 @@ class _PairSums(NamedTuple):
 def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) -> Jackknife:
     """Estimate the decomposition and its standard errors, one prompt left out at a time.
 
-    Parameters
-    ----------
-    J, O : ndarray of float64, shape (pairs,)
-        1 where the first candidate is preferred, 0 where the second, 1/2 for a tie (for J: also two
-        presentation orders that contradict each other).
-    prompt : ndarray of int64, shape (pairs,)
-        The unit that is left out; pairs of one prompt belong to one context.
-    context : ndarray of int64, shape (pairs,)
+    `J` and `O` are 1 where the first candidate is preferred, 0 where the second, 1/2 for a tie (for J also two
+    presentation orders that contradict each other). The pairs of one prompt belong to one context.
 
-    Notes
-    -----
     With S_x the sum of products of deviations in context x, ``within = sum n_x S_x / (n_x - 1) / sum n_x`` over the
     contexts of two pairs or more; a context of one pair is lent that. The total adds to the products about the
     overall means what estimating those costs, ``sum (n_x / N)^2 S_x / ((n_x - 1) n_x)``; between is the total minus
-    within.
-    Contexts are taken as given, and pairs as drawn one by one within them.
+    within. Contexts are taken as given, and pairs as drawn one by one within them.
 
-    Leaving a prompt out changes the sums of its own context alone, so all n leave-outs together
-    cost as much as a few passes over the pairs.
+    Leaving a prompt out changes the sums of its own context alone, so all n leave-outs together cost as much as a few
+    passes over the pairs.
     """
     units, owner = np.unique(prompt, return_inverse=True)
     home = np.zeros(len(units), dtype=np.int64)

@@ -54,16 +54,9 @@ _STRIKING = 3.0
 def level_over(u: Floats, v: Floats, picks: Floats, confidence: float, *, share: bool = False) -> LevelRecord:
     """Return ``sum u / sum v`` with Fieller's interval by periods, Student's t with as many degrees less one.
 
-    A part of a whole gets Clopper and Pearson's interval on as many draws as that standard error is worth.
-
-    Parameters
-    ----------
-    u, v, picks : ndarray of float64, shape (periods,)
-        Sums over the picks of each period, and how many these are.
-    confidence : float
-        Two-sided, in (0, 1).
-    share : bool
-        Whether it is a part of a whole, each u from 0 to its v.
+    A part of a whole gets Clopper and Pearson's interval on as many draws as that standard error is worth. `u`, `v`
+    and `picks` are sums over the picks of each period, and how many these are. A `share` is such a part, each u from
+    0 to its v.
 
     Examples
     --------
@@ -104,13 +97,7 @@ def _interval_over(
 def highest_share(estimate: float, se: float, count: int, chance: float) -> float:
     """Return the upper bound of a share: the larger one of Student's t and of Clopper and Pearson.
 
-    Parameters
-    ----------
-    estimate, se : float
-    count : int
-        Units behind it.
-    chance : float
-        That the share lies above the bound.
+    `count` are the units behind the estimate, `chance` is that of a share above the bound.
 
     Examples
     --------
@@ -139,17 +126,8 @@ def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance
 
     A prompt loses at most its possible gain, which is at most 1. So the lost share, a ratio of sums, counts as a
     share of as many draws as the possible gains add up to. Where few losses were seen, or none, the standard error
-    says little, and that bound is the lower one.
-
-    Parameters
-    ----------
-    estimate, se : float
-    count : int
-        Prompts whose labels differ.
-    draws : float
-        Sum of the possible gains of all prompts, labels in [0, 1]; above 0.
-    chance : float
-        That the recovery lies below the bound.
+    says little, and that bound is the lower one. `count` are the prompts whose labels differ, `draws` is the sum of
+    the possible gains of all prompts, labels in [0, 1], above 0; `chance` is that of a recovery below the bound.
 
     Examples
     --------
@@ -165,10 +143,6 @@ def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance
 
 def neighbour_correlation(values: Floats) -> float | None:
     """Return the correlation of neighbouring periods where it is striking, None where it is not.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (periods,)
 
     Examples
     --------
@@ -241,12 +215,7 @@ def not_watched(signal: LoggedSignal, reason: str, *, early: bool = False) -> Wa
 def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
     """Watch a signal by how its periods rank among those before them.
 
-    Parameters
-    ----------
-    signal : LoggedSignal
-    rule : WatchRule
-    source : str
-        What the baseline is.
+    `source` is what the baseline is.
     """
     seed = (rule.settings.seed, list(SIGNALS).index(signal.name))
     looks = Looks.of(
@@ -301,14 +270,7 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
     """Watch a signal against what an audit found: the mean of each period against the bounds of that figure.
 
     Half of the signal's chance is spent on the bounds, half on the evidence. A tie rate can rise or fall, recovery
-    only fall. u and v of a pick lie in [0, 1], u at most v.
-
-    Parameters
-    ----------
-    signal : LoggedSignal
-    rule : WatchRule
-        Periods of its baseline are not watched.
-    audited : AuditedLevel
+    only fall. u and v of a pick lie in [0, 1], u at most v. Periods of the rule's baseline are not watched.
     """
     totals = signal.totals(len(rule.names))
     seen = np.flatnonzero(totals.picks > 0)

@@ -52,15 +52,9 @@ def scores_evidence(scores: Floats, year: int, sides: Sides = "both") -> ChangeE
 
     The bet from s on is the likelihood ratio of a shift that is itself drawn from a normal law of mean 0 and standard
     deviation `SPREAD`, or from its half above or below 0. With k scores of sum S since s and ``c = 1 + k SPREAD^2``:
-    ``E = exp(S^2 SPREAD^2 / (2 c)) / sqrt(c)``, of one half times ``2 Phi(+-S SPREAD / sqrt(c))``.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (..., looks)
-        See `bonwise.watching.drift.normal_scores`.
-    year : int
-        Looks over which the chance of a false alarm is spent, L.
-    sides : {"both", "above", "below"}
+    ``E = exp(S^2 SPREAD^2 / (2 c)) / sqrt(c)``, of one half times ``2 Phi(+-S SPREAD / sqrt(c))``. `scores` is
+    (..., looks), see `bonwise.watching.drift.normal_scores`; `year` is L, the looks over which the chance of a false
+    alarm is spent.
 
     Examples
     --------
@@ -85,16 +79,9 @@ def bounded_evidence(gains: Floats, reach: float, year: int) -> ChangeEvidence:
     """Return the evidence that a bounded stream has a mean above 0, whatever its law.
 
     The bet from s on is the average over `STAKES` of the product of ``1 + stake x gain / reach``, the wealth of a
-    bettor who starts with 1 (Waudby-Smith and Ramdas, arXiv:2010.09686).
-
-    Parameters
-    ----------
-    gains : ndarray of float64, shape (..., looks)
-        One per look; no mean above 0, given what came before, where nothing moved.
-    reach : float
-        No gain is below ``-reach``; above 0.
-    year : int
-        Looks over which the chance of a false alarm is spent.
+    bettor who starts with 1 (Waudby-Smith and Ramdas, arXiv:2010.09686). `gains` is (..., looks): where nothing
+    moved, none has a mean above 0, given what came before, and no gain is below ``-reach``. `year` is the number of
+    looks over which the chance of a false alarm is spent.
 
     Examples
     --------
@@ -143,12 +130,7 @@ PART = 0.75
 def look_size(picks: _Ints, part: float = PART) -> int:
     """Return the size of a look: a part of the median of the picks per period of the baseline, at least 1.
 
-    Parameters
-    ----------
-    picks : ndarray of int64, shape (periods,)
-        Of the baseline; periods without a pick do not count.
-    part : float
-        In (0, 1].
+    Periods without a pick do not count; `part` lies in (0, 1].
 
     Examples
     --------
@@ -191,20 +173,10 @@ class Looks:
         """Divide picks into looks.
 
         A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken.
-        A look that later periods have yet to fill is left out.
-
-        Parameters
-        ----------
-        numerator, denominator : ndarray of float64, shape (picks,)
-            u and v of each pick on which the signal is defined.
-        period : ndarray of int64, shape (picks,)
-            Of each pick, from 0, never decreasing.
-        periods, baseline : int
-            How many there are, and how many of these, the first ones, are the baseline.
-        part : float
-            See `look_size`.
-        seed : int or tuple of int
-            Later periods do not change what is drawn from earlier ones.
+        A look that later periods have yet to fill is left out. `numerator` and `denominator` are u and v of each pick
+        on which the signal is defined; `period` is that of each pick, from 0, never decreasing. The first `baseline`
+        of the `periods` are the baseline. Later periods do not change what `seed` draws from earlier ones; for `part`
+        see `look_size`.
 
         Examples
         --------
@@ -255,16 +227,8 @@ def normal_scores(u: Floats, v: Floats, baseline: int, draws: Floats) -> Floats:
 
     Of N looks so far, the latest included, each is ranked by ``u - R v`` with ``R = sum u / sum v`` over the N. Then
     ``p = (those above the latest + draw x those level with it) / N``, and the score is the ``1 - p`` quantile of the
-    standard normal law.
-
-    Parameters
-    ----------
-    u, v : ndarray of float64, shape (..., looks)
-        Of `bonwise.watching.drift.Looks`.
-    baseline : int
-        The first looks, at least 1, which only later ones are compared with.
-    draws : ndarray of float64, shape (..., looks - baseline)
-        Uniform draws in [0, 1), which decide among equals.
+    standard normal law. `u` and `v` are (..., looks); the first `baseline` looks, at least 1, only serve to be
+    compared with. `draws`, uniform in [0, 1) and (..., looks - baseline), decide among equals.
 
     Examples
     --------

@@ -53,10 +53,7 @@ class AuditBaseline:
 def baseline_files(named: str | Path | Sequence[str | Path]) -> tuple[Path | None, tuple[Path, ...]]:
     """Return the audit among the files of a baseline, and the files of picks.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Two audits.
+    Two audits are refused.
     """
     files = files_of(named)
     audits = [path for path in files if audit_file(path)]
@@ -71,23 +68,7 @@ def audit_file(path: Path) -> bool:
 
 
 def audit_baseline(path: Path, judge: str | None, picks: Sequence[LoggedPick]) -> AuditBaseline:
-    """Read an audit.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    judge : str, optional
-        Whose figures, where it holds several judges; without it the judge that the picks name.
-    picks : sequence of LoggedPick
-        The log that is watched.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file is not an audit.
-    bonwise.errors.UsageError
-        Several judges, and none is chosen.
-    """
+    """Read an audit of one judge: the one named, else the only one, else the one that the picks of the log name."""
     document = read_document(path, Audit, hint=_HINT)
     name = _judge_of(document, path, judge, picks)
     found = document.judges[name]

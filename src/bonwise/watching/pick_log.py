@@ -97,13 +97,7 @@ class LoggedPick:
         return f"{self.file}, row {self.row}"
 
     def time(self, key: str) -> datetime:
-        """Return when it was picked, in UTC.
-
-        Raises
-        ------
-        bonwise.errors.RowError
-            The key is missing, or its value is not a time.
-        """
+        """Return when it was picked, in UTC."""
         value = self.times.get(key)
         found = None if value is None else _time(value)
         if found is None:
@@ -118,12 +112,7 @@ class LoggedPick:
 def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     """Return the files that are named, patterns such as ``picks/*.jsonl`` replaced by their files in order of name.
 
-    Raises
-    ------
-    bonwise.errors.FileError
-        A pattern that fits no file.
-    bonwise.errors.UsageError
-        A file that is named twice.
+    Refuses a pattern that fits no file, and a file that is named twice.
     """
     found: list[Path] = []
     for one in [named] if isinstance(named, str | Path) else named:
@@ -146,18 +135,8 @@ def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
 def read_log(files: Sequence[Path], time: str | None) -> list[LoggedPick]:
     """Read the lines of several files.
 
-    Parameters
-    ----------
-    files : sequence of pathlib.Path
-    time : str, optional
-        A key that holds the time of a line, beside `TIME_KEYS`.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A line that is not a pick.
-    bonwise.errors.UsageError
-        Files whose names hold dates that do not follow each other.
+    `time` is a key that holds the time of a line, beside `TIME_KEYS`. Refuses files whose names hold dates that do
+    not follow each other.
     """
     _refuse_other_order(files)
     keys = (*TIME_KEYS, *([time] if time else []))
@@ -229,11 +208,6 @@ def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) 
     """Return what a period is, and the key that holds the time of a line where that matters.
 
     Without a word of the user, days where every line has one of `TIME_KEYS`, else files.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        What is asked for does not fit, or no line holds a time.
     """
     if isinstance(by, str) and by.isdecimal():
         by = int(by)
@@ -256,12 +230,8 @@ def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) 
 def divided(picks: Sequence[LoggedPick], by: str | int, time: str | None) -> DividedLog:
     """Divide picks into periods.
 
-    Parameters
-    ----------
-    picks : sequence of LoggedPick
-        In the order of the files; a time puts them into its own order.
-    by, time
-        As `way_of` returns them.
+    The picks come in the order of the files; a time puts them into its own order. `by` and `time` are as `way_of`
+    returns them.
     """
     if isinstance(by, int):
         whole = len(picks) - len(picks) % by

@@ -92,12 +92,7 @@ class LoggedSignal:
 def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.int64]) -> LoggedSignal:
     """Return a signal that needs no labels.
 
-    Parameters
-    ----------
-    name : str
-        One of `SIGNALS`, not recovery.
-    lines : sequence of WatchedLine
-    period : ndarray of int64, shape (lines,)
+    `name` is one of `SIGNALS`, not recovery; `period` is that of each line.
     """
     read = [_READERS[name](line) for line in lines]
     known = np.array([not isinstance(value, str) for value in read], dtype=bool)
@@ -175,20 +170,8 @@ class LabelledPicks(NamedTuple):
 def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> LabelledPicks:
     """Join picks with their labels.
 
-    A prompt that is picked again has the labels of its first pick only: a label names no period.
-
-    Parameters
-    ----------
-    log : DividedLog
-    reading : ReadingOptions
-        With the labels.
-    source : str
-        What to call the log.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Labels that cannot be read, or that fit nothing.
+    A prompt that is picked again has the labels of its first pick only: a label names no period. `source` is what to
+    call the log. Refuses labels that fit nothing.
     """
     place: dict[str, int] = {}
     for row, pick in enumerate(log.picks):

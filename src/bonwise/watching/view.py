@@ -75,14 +75,7 @@ class Course:
 
 
 def course_figure(name: str, title: str, signal: WatchedSignal) -> list[Drawing[Course]]:
-    """Draw a signal over time; none where no look has a level.
-
-    Parameters
-    ----------
-    name, title : str
-        Of the signal.
-    signal : WatchedSignal
-    """
+    """Draw a signal over time; none where no look has a level."""
     looks, alarm, unit = signal.looks, signal.alarm, signal.unit
     if not any(look.value is not None for look in looks):
         return []

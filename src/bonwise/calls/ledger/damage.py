@@ -106,13 +106,7 @@ def integrity(file: Path, busy_timeout: float) -> str:
 
 
 def refuse_damage(connection: sqlite3.Connection, *, thorough: bool) -> None:
-    """Refuse a ledger from which answers are gone, or with `thorough` also one whose answers were changed.
-
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        What is damaged.
-    """
+    """Refuse a ledger from which answers are gone, or with `thorough` also one whose answers were changed."""
     if thorough or not _keys_are_whole(connection):
         _refuse(check(connection))
 
@@ -120,10 +114,7 @@ def refuse_damage(connection: sqlite3.Connection, *, thorough: bool) -> None:
 def explain(file: Path, busy_timeout: float, error: BaseException) -> None:
     """Check a ledger of which a page could not be read, and refuse it by the calls that are damaged.
 
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        What is damaged. Nothing is raised where the error says nothing of the file, or nothing of it can be read.
+    Nothing is raised where the error says nothing of the file, or nothing of it can be read.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_IOERR")) or not name:
@@ -286,10 +277,7 @@ class Repaired:
 def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
     """Put a ledger without damage in the place of a damaged one, and keep the old file beside it.
 
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        A living process uses it, or nothing of it can be read.
+    Raises `bonwise.errors.LedgerError` where a living process uses it, or nothing of it can be read.
     """
     new, before = file.with_name(f"{file.name}.repair"), _free_name(file)
     with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as old:

@@ -35,15 +35,9 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once
 class Ledger:
     """Every call of a run in one SQLite file, shared by all threads, event loops and processes that open it.
 
-    Nothing is handed on before it is on the disk. A call under way is leased by its process; the lease is void
-    as soon as that process has ended. Use `open`.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, which exists and is current.
-    busy_timeout : float
-        Seconds to wait for other processes.
+    Nothing is handed on before it is on the disk. A call under way is leased by its process; the lease is void as
+    soon as that process has ended. Use `open`: the file at `path` exists and is current. `busy_timeout` is the
+    seconds to wait for other processes.
 
     Examples
     --------
@@ -69,16 +63,8 @@ class Ledger:
     def open(cls, path: str | Path, *, busy_timeout: float = 60.0) -> Self:
         """Open the ledger of a run folder, or a ``.sqlite`` file; made where there is none.
 
-        Parameters
-        ----------
-        path : str or pathlib.Path
-        busy_timeout : float
-            Seconds to wait while another process writes.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file is not a ledger, a newer version made it, it cannot be made, or it lies on a network filesystem.
+        `busy_timeout` is the seconds to wait while another process writes. Raises `bonwise.errors.LedgerError` for
+        what is not a ledger, one that a newer version made, and one on a network filesystem.
         """
         file = ledger_file(path).absolute()
         try:
@@ -102,32 +88,14 @@ class Ledger:
         return f"Ledger({str(self.path)!r})"
 
     def stored(self, key: bytes) -> Stored | None:
-        """Return an answered or rejected sample, None where there is none.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be read.
-        """
+        """Return an answered or rejected sample, None where there is none."""
         return self._reader.stored(key)
 
     async def claim(self, keys: Sequence[bytes], request: Request, wall: float) -> Claim:
         """Enter a call for those keys that nobody has answered or is asking for, in one transaction.
 
-        Where the caller is cancelled before it has the claim, the claim is withdrawn.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
-            One a sample.
-        request : Request
-        wall : float
-            Seconds since 1970.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be written.
+        Where the caller is cancelled before it has the claim, the claim is withdrawn. There is one of `keys` a
+        sample; `wall` is in seconds since 1970.
         """
         where, body = _request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
@@ -137,11 +105,6 @@ class Ledger:
         """Record what came of a call; samples that got no choice are released, unless it was rejected.
 
         A caller that is cancelled does not undo it.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be written: the answer is not kept.
         """
         columns, choices = _response_columns(recorded), dict(recorded.choices)
         await self._writer.submit(lambda ledger_file: ledger_file.answer(call_id, columns, recorded.raw, choices))
@@ -149,50 +112,21 @@ class Ledger:
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
         """Record that a call brought no answer, and release its samples.
 
-        Parameters
-        ----------
-        call_id, attempts : int
-        lost_attempts : int
-            How many attempts may be billed although nothing came back.
-        note : str
-            Why, in one line without any secret.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be written.
+        `lost_attempts` may be billed although nothing came back. `note` says why, in one line without any secret.
         """
         why = _as_text(note)
         await self._writer.submit(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
 
     def note_reading(self, key: bytes, reading: str) -> None:
-        """Queue what was read from a sample, as JSON text; nobody waits for it.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The ledger is closed.
-        """
+        """Queue what was read from a sample, as JSON text; nobody waits for it."""
         self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=_as_text(reading)))
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
-        """Return the parameters that a model was found not to take.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be read.
-        """
+        """Return the parameters that a model was found not to take."""
         return self._reader.dropped(base_url, model)
 
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:
-        """Remember that a model does not take a parameter, and what its server said.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be written.
-        """
+        """Remember that a model does not take a parameter, and what its server said."""
         said = _as_text(message)
         await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
 
@@ -201,13 +135,7 @@ class Ledger:
         self._finalize()
 
     def stats(self) -> LedgerStats:
-        """Sum up the ledger.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be read.
-        """
+        """Sum up the ledger."""
         return read_stats(self.path, self._busy_timeout)
 
     def rows(
@@ -220,80 +148,31 @@ class Ledger:
     ) -> Iterator[LedgerRow]:
         """Walk through samples with their calls, and calls without a sample, in the order they were sent.
 
-        Parameters
-        ----------
-        model : str, optional
-            As it was asked for.
-        state : str, optional
-            Of the call.
-        key_prefix : str
-            First hexadecimal digits of the key.
-        limit : int, optional
-            The most rows.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            `key_prefix` is not hexadecimal.
-        bonwise.errors.LedgerError
-            The file cannot be read.
+        `model` is as it was asked for, `state` the call's, and `key_prefix` the first hexadecimal digits of the key.
         """
         return read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
 
     def prune(self, states: Collection[State] = FAILED, before: float | None = None) -> int:
         """Delete calls with their samples and return how many calls; what was answered stays unless it is named.
 
-        Parameters
-        ----------
-        states : collection of str
-            Not ``sent``; calls that ended processes left behind are unknown.
-        before : float, optional
-            Seconds since 1970: only calls answered, or else sent, before; required for answered ones.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            Calls under way, or all answered ones.
-        bonwise.errors.LedgerError
-            The file cannot be written.
+        Only calls that were answered, or else sent, before `before`, in seconds since 1970. ``sent``, and answered
+        ones without `before`, are a `bonwise.errors.UsageError`; what ended processes left behind is ``unknown``.
         """
         return pruning.prune(self.path, self._busy_timeout, states, before)
 
     def forget(self, *, model: str | None = None, parameter: str | None = None) -> int:
         """Forget parameters that servers were found not to take, and return how many: they are sent again.
 
-        Parameters
-        ----------
-        model : str, optional
-            Only of this one, as it was asked for.
-        parameter : str, optional
-            Only this one.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be written.
+        Only those of `model`, as it was asked for, and only `parameter`, where these are given.
         """
         return pruning.forget(self.path, self._busy_timeout, model, parameter)
 
     def integrity(self) -> str:
-        """Return SQLite's own verdict on the file, ``ok`` where nothing is wrong.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be read.
-        """
+        """Return SQLite's own verdict on the file, ``ok`` where nothing is wrong."""
         return integrity(self.path, self._busy_timeout)
 
     def check(self) -> LedgerCheck:
-        """Compare all that the ledger holds with the digests that were stored with it.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The file cannot be read at all.
-        """
+        """Compare all that the ledger holds with the digests that were stored with it."""
         return check_file(self.path, self._busy_timeout)
 
 

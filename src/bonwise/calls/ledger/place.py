@@ -71,16 +71,8 @@ def this_process() -> Owner:
 def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> bool:
     """Tell whether a lease of `owner` still binds.
 
-    Parameters
-    ----------
-    owner : Owner
-        Who holds the lease.
-    heartbeat : float or None
-        Its last sign of life, in seconds since 1970; None where it has left.
-    here : Owner
-        Who asks.
-    now : float
-        Seconds since 1970.
+    `heartbeat` is the owner's last sign of life, None where it has left; `here` is who asks. Times are in seconds
+    since 1970.
 
     Examples
     --------
@@ -181,12 +173,7 @@ _USABLE = "check the disk and the permissions, or name another run folder"
 
 
 def ledger_file(path: str | Path) -> Path:
-    """Return the file for a run folder, or the file itself.
-
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        It is a file without the suffix ``.sqlite``.
+    """Return the file for a run folder, or the file itself, which has the suffix ``.sqlite``.
 
     Examples
     --------
@@ -204,10 +191,7 @@ def ledger_file(path: str | Path) -> Path:
 def prepare(file: Path, busy_timeout: float) -> None:
     """Make the file if there is none, and bring it to the current version.
 
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        It cannot be made or is not a ledger, a newer version made it, or it lies on a network filesystem.
+    Raises `bonwise.errors.LedgerError` also for one that a newer version made, and on a network filesystem.
     """
     with as_ledger_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -45,15 +45,7 @@ _ROWS = """
 
 
 class Reader:
-    """One connection that only reads, for all threads of a process.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        An existing ledger.
-    busy_timeout : float
-        Seconds to wait for other processes.
-    """
+    """One connection that only reads an existing ledger, for all threads of a process."""
 
     def __init__(self, file: Path, busy_timeout: float) -> None:
         self._file = file

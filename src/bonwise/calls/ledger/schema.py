@@ -53,12 +53,7 @@ def key_digest(key: bytes, call: int, choice: int | None) -> bytes:
 def answer_digest(call: int, columns: tuple[Any, ...], raw: bytes) -> bytes:
     """Return the digest of an answer: its call, the figures that stand beside it, and its bytes.
 
-    Parameters
-    ----------
-    call : int
-    columns : tuple
-        Numbers, texts and None, each of the type that SQLite gives back.
-    raw : bytes
+    `columns` are numbers, texts and None, each of the type that SQLite gives back.
 
     Examples
     --------
@@ -239,10 +234,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (_TABLES,)
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[Step]] = MIGRATIONS) -> None:
     """Bring a file to the current version, all or nothing; a current one is only read.
 
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        It is another program's, or a version made it that this one does not read.
+    Raises `bonwise.errors.LedgerError` for another program's file, and for a version that this one does not read.
 
     Examples
     --------
@@ -312,13 +304,7 @@ DAMAGED = "bonwise ledger check RUN lists all damage; bonwise ledger repair RUN 
 
 
 def stored_from(key: bytes, row: tuple[Any, ...]) -> Stored:
-    """Read a row of `STORED`.
-
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        It is not what was written; the call is named.
-    """
+    """Read a row of `STORED`; where it is not what was written, a `bonwise.errors.LedgerError` names the call."""
     call, choice, reading, of_key, raw, of_answer, found = row[:7]
     columns = row[7:]
     because = "" if found == call else "the call is missing"
@@ -352,10 +338,7 @@ def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any) -
 def json_from(text: Any, call: int, column: str) -> Any:
     """Read a column that holds JSON; NaN and infinity, which JSON has no number for, come as their names.
 
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        It holds something else; the call is named.
+    Where it holds something else, a `bonwise.errors.LedgerError` names the call.
 
     Examples
     --------
@@ -369,13 +352,7 @@ def json_from(text: Any, call: int, column: str) -> Any:
 
 
 def effective_from(text: Any, call: int) -> dict[str, Any]:
-    """Read the parameters that were sent.
-
-    Raises
-    ------
-    bonwise.errors.LedgerError
-        They are no JSON object; the call is named.
-    """
+    """Read the parameters that were sent; if no JSON object, a `bonwise.errors.LedgerError` names the call."""
     found = json_from(text, call, "effective")
     if not isinstance(found, dict):
         raise _damaged(call, "effective")

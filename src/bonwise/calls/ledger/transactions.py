@@ -62,17 +62,7 @@ _LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its proce
 
 
 class LedgerTransactions:
-    """One connection that writes, on behalf of one process.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        An existing ledger.
-    busy_timeout : float
-        Seconds to wait for other processes.
-    owner : int, optional
-        The process's number in this ledger; None enters it anew.
-    """
+    """One connection that writes for one process; `owner` is its number in this ledger, and None enters it anew."""
 
     def __init__(self, file: Path, busy_timeout: float, owner: int | None) -> None:
         self._file = file

@@ -39,15 +39,7 @@ class _WriteTask:
 
 
 class Writer:
-    """Runs work in transactions, several pieces in one; its thread starts with the first piece.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        An existing ledger.
-    busy_timeout : float
-        Seconds to wait for other processes.
-    """
+    """Runs work in transactions, several pieces in one; its thread starts with the first piece."""
 
     def __init__(self, file: Path, busy_timeout: float) -> None:
         self._file = file
@@ -61,16 +53,8 @@ class Writer:
     ) -> T:
         """Run one piece of work and return what it returned, once it is committed.
 
-        Parameters
-        ----------
-        work : callable
-        undo : callable, optional
-            What takes the work back where nobody waits for its result any more.
-
-        Raises
-        ------
-        bonwise.errors.LedgerError
-            The work, its commit or an earlier commit failed, or the writer is closed.
+        `undo` takes the work back where nobody waits for its result any more. Raises `bonwise.errors.LedgerError`
+        where the work, its commit or an earlier commit failed, or the writer is closed.
         """
         job, future = self._queued(work)
         try:

@@ -33,13 +33,8 @@ SWITCHING_PROTOCOLS = 101
 class AiohttpTransport:
     """A transport for the HTTP library of an SDK. Belongs to one event loop.
 
-    No proxy of the environment applies: see `bonwise.calls.providers.clients.connecting`.
-
-    Parameters
-    ----------
-    http : module
-        ``httpx`` or ``httpx2``: its responses are made, and its errors are raised.
-    certificates : ssl.SSLContext
+    No proxy of the environment applies: see `bonwise.calls.providers.clients.connecting`. `http` is ``httpx`` or
+    ``httpx2``: its responses are made, and its errors are raised.
     """
 
     def __init__(self, http: ModuleType, certificates: ssl.SSLContext) -> None:

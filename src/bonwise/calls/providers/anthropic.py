@@ -153,12 +153,7 @@ def messages_parameters(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def messages_reply(content: bytes) -> Reply:
-    """Read a successful response.
-
-    Raises
-    ------
-    ValueError
-        It is not an answer.
+    """Read a successful response; what is not an answer is a `ValueError`.
 
     Examples
     --------

@@ -43,14 +43,7 @@ class RepeatedRequest:
 
     Putting a request together takes an SDK longer than sending it takes the HTTP library. All requests of one client
     have the same headers; that they do is seen in the first two, whose bodies differ. An SDK whose headers differ
-    from request to request goes on making them itself.
-
-    Parameters
-    ----------
-    http : module
-        The HTTP library that the SDK stands on.
-    client : httpx.AsyncClient or httpx2.AsyncClient
-        Sends; its cookies go along.
+    from request to request goes on making them itself. The cookies of `client` go along.
     """
 
     def __init__(self, http: ModuleType, client: Any) -> None:
@@ -62,15 +55,7 @@ class RepeatedRequest:
         self._differ = False
 
     def learn(self, request: Request, sent: Any) -> None:
-        """Take note of a request that the SDK has made.
-
-        Parameters
-        ----------
-        request : Request
-            What was to be sent.
-        sent : httpx.Request or httpx2.Request
-            What the SDK made of it.
-        """
+        """Take note of what the SDK has made of a request: a request of its HTTP library."""
         headers = [(name, value) for name, value in sent.headers.raw if name.lower() not in _OF_ONE_REQUEST]
         if self._where != _where(request):
             self._where, self._headers, self._lengths = _where(request), headers, set()
@@ -109,10 +94,7 @@ SHORTEST_IN_ANSWERS = 12
 class SecretScrubber:
     r"""Looks for secrets in responses.
 
-    Parameters
-    ----------
-    secrets : collection of str
-        Those of fewer than 4 characters are not looked for, and those of fewer than 6 only as words of their own.
+    Those of fewer than 4 characters are not looked for, and those of fewer than 6 only as words of their own.
 
     Examples
     --------
@@ -134,11 +116,7 @@ class SecretScrubber:
     def hidden(self, content: bytes, *, answer: bool = False) -> bytes:
         """Return the content without secrets, and untouched where it holds none.
 
-        Parameters
-        ----------
-        content : bytes
-        answer : bool
-            Whether it is a paid answer, in which a placeholder such as ``ollama`` is a word like any other.
+        In a paid `answer` a placeholder such as ``ollama`` is a word like any other, and stays.
         """
         shortest = SHORTEST_IN_ANSWERS if answer else 0
         for secret, word in zip(self._bytes, self._byte_words, strict=True):
@@ -147,12 +125,7 @@ class SecretScrubber:
         return content
 
     def response(self, received: Any) -> Response:
-        """Return what a response of an HTTP library holds, without secrets.
-
-        Parameters
-        ----------
-        received : httpx.Response or httpx2.Response
-        """
+        """Return what a response of an HTTP library holds, without secrets."""
         # Looked up one by one, as `dict` would, each header is searched among all.
         headers = self._hidden_in_headers(dict(received.headers.items()))
         return Response(received.status_code, headers, self.hidden(received.content, answer=received.is_success))
@@ -187,20 +160,10 @@ _PIECE = 4096
 class SdkClient:
     """A client of an official SDK, bound to one event loop.
 
-    Parameters
-    ----------
-    client : openai.AsyncOpenAI or anthropic.AsyncAnthropic
-        Made without retries: whoever holds this decides about a second attempt.
-    http_client : httpx.AsyncClient or httpx2.AsyncClient
-        What the client sends by.
-    sdk : module
-        Where the client's exceptions are.
-    origin : str
-        The server, as messages may name it.
-    version_header : str
-        Carries the version within the request's `api_version`; empty where the provider has none.
-    secrets : collection of str
-        What a server may repeat, and nobody is to see.
+    `client` is made without retries: whoever holds this decides about a second attempt. It sends by `http_client`,
+    and `sdk` is the module of its exceptions. `origin` is the server, as messages may name it. `version_header`
+    carries the version within the request's `api_version`; it is empty where the provider has none. `secrets` are
+    what a server may repeat, and nobody is to see.
     """
 
     def __init__(
@@ -225,13 +188,7 @@ class SdkClient:
         return f"SdkClient({self._origin!r})"
 
     async def send(self, request: Request) -> Response:
-        """Send once.
-
-        Raises
-        ------
-        bonwise.calls.reply.AttemptError
-            Nothing came back, or more than anyone needs.
-        """
+        """Send once; raises `bonwise.calls.reply.AttemptError` where nothing came back, or more than anyone needs."""
         made = self._repeated.made(request)
         try:
             response = await (self._sent_by_sdk(request) if made is None else self._http_client.send(made))
@@ -278,17 +235,8 @@ class SdkClient:
 def connecting(sdk: ModuleType, address: Address, connection: Connection, headers: CustomHeaders) -> dict[str, Any]:
     """Return the arguments that give an SDK's client its address, its time limits and its HTTP client.
 
-    Redirects are not followed: they would carry prompts to a server that nobody named. Proxies of the
-    environment apply unless the connection has a transport of its own.
-
-    Parameters
-    ----------
-    sdk : module
-        ``openai`` or ``anthropic``.
-    address : Address
-    connection : Connection
-    headers : CustomHeaders
-        Sent with every request.
+    Redirects are not followed: they would carry prompts to a server that nobody named. Proxies of the environment
+    apply unless the connection has a transport of its own. `headers` are sent with every request.
     """
     http = http_library(sdk)
     timeout = http.Timeout(connection.timeout, connect=connection.connect_timeout)
@@ -371,13 +319,7 @@ def _certificates(http: ModuleType) -> ssl.SSLContext:
 
 
 class TooLargeError(Exception):
-    """A response that is not read to its end.
-
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    """
+    """A response that is not read to its end."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -385,12 +327,7 @@ class TooLargeError(Exception):
 
 
 async def cap(response: Any) -> None:
-    """Have the reading of a response end in `TooLargeError` once it grows too large.
-
-    Parameters
-    ----------
-    response : httpx.Response or httpx2.Response
-        As a response hook of a client gets it.
+    """Have the reading of a response end in `TooLargeError` once it grows too large: a response hook for a client.
 
     Examples
     --------
@@ -428,13 +365,7 @@ def _capped(plain: Any) -> type[Any]:
 def no_response(http: ModuleType, origin: str, error: BaseException | None) -> Problem:
     """Say what became of a request to which no response came.
 
-    Parameters
-    ----------
-    http : module
-        The HTTP library whose errors these are.
-    origin : str
-        The server, as messages may name it.
-    error : BaseException or None
+    `http` is the HTTP library whose errors these are; `origin` is the server, as messages may name it.
     """
     sent = not isinstance(error, (http.ConnectError, http.ConnectTimeout, http.PoolTimeout, http.ProxyError))
     if isinstance(error, http.TimeoutException):

@@ -63,11 +63,6 @@ def http_library(sdk: ModuleType) -> ModuleType:
     openai 2 and anthropic before 1.0 stand on httpx, later ones on httpx2. Both SDKs and both libraries may be
     installed at once, in any combination: each SDK is asked for its own.
 
-    Parameters
-    ----------
-    sdk : module
-        ``openai`` or ``anthropic``.
-
     Examples
     --------
     >>> import openai
@@ -78,13 +73,7 @@ def http_library(sdk: ModuleType) -> ModuleType:
 
 
 def library_of(kind: type) -> ModuleType:
-    """Return the HTTP library that a class comes from, or that the class it extends comes from.
-
-    Raises
-    ------
-    LookupError
-        It comes from neither.
-    """
+    """Return the HTTP library that a class or the class it extends comes from; a `LookupError` if from neither."""
     packages = (parent.__module__.partition(".")[0] for parent in kind.__mro__)
     name = next((package for package in packages if package in _LIBRARIES), None)
     if name is None:
@@ -131,15 +120,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How clients connect.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        `transport` is another word.
-    bonwise.errors.MissingExtraError
-        ``"aiohttp"`` is not installed.
-    """
+    """How clients connect."""
 
     timeout: float = USUAL_TIMEOUT
     """Seconds without a byte before an attempt is given up."""
@@ -252,10 +233,7 @@ _MEMBERS = ("name", "capabilities", "request", "account", "client", "reply", "pr
 def provider(name: str) -> Provider:
     """Return the provider of that name, made once.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No such provider, two of that name, or a plug-in that cannot be loaded.
+    Raises `bonwise.errors.UsageError` also for two of that name, and for a plug-in that cannot be loaded.
 
     Examples
     --------

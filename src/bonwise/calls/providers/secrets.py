@@ -167,12 +167,7 @@ def account_of(client: Any) -> str:
 
 
 def sent_secrets(response: Any) -> frozenset[str]:
-    """Return the secrets that a request carried in headers and address, those of redirects before it as well.
-
-    Parameters
-    ----------
-    response : httpx.Response or httpx2.Response
-    """
+    """Return the secrets that a request carried in headers and address, those of redirects before it as well."""
     requests = [response.request, *(one.request for one in response.history)]
     return frozenset(secret for request in requests for secret in _carried(request) if secret)
 

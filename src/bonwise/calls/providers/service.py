@@ -40,10 +40,7 @@ __all__ = [
 class Address:
     """A server's base URL, its secrets apart.
 
-    Attributes
-    ----------
-    origin : str
-        Scheme, host and port: enough to know the server by.
+    `origin` is scheme, host and port: enough to know the server by.
     """
 
     url: str
@@ -76,10 +73,7 @@ class Address:
 def find_address(given: str | None, variable: str, default: str) -> Address:
     """Return the address given, or else the environment's, or else the default.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is no ``http`` or ``https`` address. The message does not repeat it: it may hold a password.
+    The error for what is no ``http`` or ``https`` address does not repeat it: it may hold a password.
 
     Examples
     --------
@@ -94,18 +88,9 @@ def find_address(given: str | None, variable: str, default: str) -> Address:
 
 @lru_cache(maxsize=64)
 def read_address(url: str, source: str) -> Address:
-    """Take an address apart.
+    """Take an ``http`` or ``https`` address apart; `source` is where it was stated, for the error.
 
-    Parameters
-    ----------
-    url : str
-    source : str
-        Where it was stated, for the error.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is no ``http`` or ``https`` address. The message does not repeat it: it may hold a password.
+    The error does not repeat the address: it may hold a password.
     """
     try:
         parts = urlsplit(url)
@@ -172,13 +157,7 @@ class Service:
         object.__setattr__(self, "default_origin", Address(self.default_url).origin)
 
     def address(self, base_url: str | None) -> Address:
-        """Return where requests go: to the URL given, else to the environment's, else to `default_url`.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            It is no ``http`` or ``https`` address.
-        """
+        """Return where requests go: to the URL given, else to the environment's, else to `default_url`."""
         return find_address(base_url, self.url_variable, self.default_url)
 
     def server(self, base_url: str | None, version: str = "", header: str = "") -> tuple[Address, str]:
@@ -192,13 +171,7 @@ class Service:
         return Access(address, self.key(address), custom_headers(self.headers_variable))
 
     def key(self, address: Address) -> Key:
-        """Return the key for a server; the service itself wants one.
-
-        Raises
-        ------
-        bonwise.errors.CallError
-            There is none for the service itself, or it holds characters that no header can carry.
-        """
+        """Return the key for a server; the service itself wants one; raises what `find_key` raises."""
         is_default = address.origin == self.default_origin
         return find_key(self.name, self.key_variables, required=is_default)
 
@@ -210,10 +183,7 @@ class Service:
 def find_key(provider: str, variables: tuple[str, ...], *, required: bool) -> Key:
     """Return the first key that the environment holds.
 
-    Raises
-    ------
-    bonwise.errors.CallError
-        There is none although one is required, or it holds characters that no header can carry.
+    Raises `bonwise.errors.CallError` where none is there although one is `required`, or no header can carry it.
 
     Examples
     --------
@@ -239,17 +209,9 @@ _PLAIN = "".join(c for c in map(chr, range(32, 127)) if c not in "?#%")
 def api_version(version: str, address: Address, variable: str, header: str = "") -> str:
     """Return what enters the ledger's key: the version, the open query, and a digest of the open custom headers.
 
-    Where an address has no query and the environment no headers, it is the version itself.
-
-    Parameters
-    ----------
-    version : str
-        As the version header says it, empty where there is none.
-    address : Address
-    variable : str
-        Of the environment, with the SDK's custom headers.
-    header : str
-        The version header, which `version` speaks for.
+    Where an address has no query and the environment no headers, it is the version itself. `version` is what
+    `header`, the version header, says, and speaks for it; it is empty where there is none. The environment's
+    `variable` holds the SDK's custom headers.
 
     Examples
     --------
@@ -267,18 +229,9 @@ def client_version(
 ) -> str:
     """Return what enters the ledger's key where a client of the user's sends: the marks of the client as well.
 
-    Parameters
-    ----------
-    version : str
-        As the version header says it, empty where there is none.
-    address : Address
-        With the query that the client adds to every request.
-    headers : CustomHeaders
-        Those that the client adds to every request.
-    marks : mapping of str to str
-        What else tells the client from others; no secrets.
-    header : str
-        The version header, which `version` speaks for.
+    `version` is what `header`, the version header, says, and speaks for it; it is empty where there is none. The
+    client adds the query of `address` and the `headers` to every request. `marks` are what else tells the client from
+    others; no secrets.
 
     Examples
     --------

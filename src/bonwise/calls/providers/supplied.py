@@ -25,17 +25,8 @@ _EXAMPLES = "such as openai.AzureOpenAI(...) or anthropic.AsyncAnthropicBedrock(
 class SuppliedClient:
     """What bonwise needs to know of a client that the user made and keeps.
 
-    It never changes or closes the client. Two of them are equal if they stand for the same object.
-
-    Parameters
-    ----------
-    client : object
-        Of the openai or the anthropic SDK, synchronous or asynchronous.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is no such client.
+    It never changes or closes the client. Two of them are equal if they stand for the same object. Clients are of the
+    openai or the anthropic SDK, synchronous or asynchronous; anything else is a `bonwise.errors.UsageError`.
 
     Examples
     --------
@@ -114,27 +105,15 @@ class SuppliedClient:
     def version(self, version: str = "", header: str = "") -> str:
         """Return what of the client enters the ledger's key beside its address.
 
-        Class, region, open query (Azure's ``api-version`` stands there) and open headers.
-
-        Parameters
-        ----------
-        version : str
-            As the version header says it.
-        header : str
-            The version header, in small letters.
+        Class, region, open query (Azure's ``api-version`` stands there) and open headers. `version` is as `header`,
+        the version header in small letters, says it.
         """
         region = getattr(self.client, "aws_region", None) or getattr(self.client, "region", None)
         marks = {"client": self.kind, **({"region": region} if isinstance(region, str) else {})}
         return client_version(version, self.address, self.headers, marks, header)
 
     def refuse_pickling(self) -> NoReturn:
-        """Say why what holds a client cannot be pickled.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            Always.
-        """
+        """Say why what holds a client cannot be pickled."""
         raise UsageError(
             f"client= cannot be pickled: {type(self.client).__name__} holds connections and secrets",
             hint="make the client, and the judge or Selector that holds it, in the process that uses them",
@@ -143,10 +122,8 @@ class SuppliedClient:
     def connected(self, connection: Connection, version_header: str = "") -> Client:
         """Return what sends by it, in the running event loop.
 
-        Raises
-        ------
-        bonwise.errors.UsageError
-            An asynchronous client cannot work in this loop, or the connection has a transport of its own.
+        Raises `bonwise.errors.UsageError` where an asynchronous client cannot work in this loop, or the connection
+        has a transport of its own.
         """
         # Loads the SDK's HTTP library, and sending is not needed for what the ledger holds.
         from bonwise.calls.providers.supplied_sending import SuppliedSender  # noqa: PLC0415
@@ -182,10 +159,7 @@ def client_of(model: Model) -> SuppliedClient | None:
 def supplied_model(spec: str, client: Any, base_url: str | None = None) -> SuppliedModel:
     """Read ``provider/model``, to be asked by a client of the provider's official SDK.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Not of that form, a client that does not fit the provider, or a base URL beside a client.
+    Raises `bonwise.errors.UsageError` also for a client that does not fit the provider, or with a base URL.
     """
     model = model_from_spec(spec)
     if base_url:

@@ -33,19 +33,9 @@ class SuppliedSender:
     """Sends by a user's client, in its event loop or, where it blocks, in threads.
 
     Time-outs, proxies, redirects and connections are the client's own; a connection's time limit below the usual one,
-    as a deadline sets it, shortens the time-outs of single requests.
-
-    Parameters
-    ----------
-    supplied : SuppliedClient
-    connection : Connection
-    version_header : str
-        Carries the version within the request's `api_version`; empty where the client sends none.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The client cannot work in the running event loop, or the connection has a transport of its own.
+    as a deadline sets it, shortens the time-outs of single requests. `version_header` carries the version within the
+    request's `api_version`; it is empty where the client sends none. Raises `bonwise.errors.UsageError` where the
+    client cannot work in the running event loop, or the connection has a transport of its own.
     """
 
     def __init__(self, supplied: SuppliedClient, connection: Connection, version_header: str = "") -> None:
@@ -69,12 +59,8 @@ class SuppliedSender:
     async def send(self, request: Request) -> Response:
         """Send once.
 
-        Raises
-        ------
-        bonwise.calls.reply.AttemptError
-            Nothing came back, or more than anyone needs.
-        bonwise.errors.UsageError
-            An asynchronous client has begun to work in another event loop.
+        Raises `bonwise.calls.reply.AttemptError` where nothing came back, or more than anyone needs, and
+        `bonwise.errors.UsageError` where an asynchronous client has begun to work in another event loop.
         """
         if self._supplied.asynchronous:
             claim_loop(self._client)
@@ -172,24 +158,12 @@ def _shortened(http: ModuleType, timeout: Any, most: float) -> Any:
 
 
 def check_loop(client: Any) -> None:
-    """Refuse the running event loop where an asynchronous client cannot work in it.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The loop serves a synchronous caller, or the client has worked in another loop.
-    """
+    """Refuse a running event loop that serves a synchronous caller, or is not the one the client has worked in."""
     _check(client, _LOOPS.get(_connections(client)))
 
 
 def claim_loop(client: Any) -> None:
-    """Bind an asynchronous client to the running event loop, unless it is bound already.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        As `check_loop`.
-    """
+    """Bind an asynchronous client to the running event loop, unless it is bound already; raises as `check_loop`."""
     check_loop(client)
     running = weakref.ref(asyncio.get_running_loop())
     # Another thread may have bound it meanwhile.

@@ -112,12 +112,7 @@ _MOST = 2**53
 
 
 def loaded(content: bytes) -> dict[str, Any]:
-    """Read the object that a successful response holds.
-
-    Raises
-    ------
-    ValueError
-        No JSON object, or one that reports an error.
+    """Read the JSON object of a successful response; a `ValueError` where there is none, or it reports an error.
 
     Examples
     --------
@@ -226,14 +221,9 @@ _FORMS = tuple(
 def unsupported(complaint: Complaint, names: Mapping[str, str]) -> str:
     """Return which of our parameters a server does not take, empty where it is none of them.
 
-    A code or a named parameter says so, or else a sentence that servers use, at the start of the message.
-    Words found anywhere else may be those of a prompt that the server repeats, and would teach us nonsense.
-
-    Parameters
-    ----------
-    complaint : Complaint
-    names : mapping of str to str
-        The parameters a request can do without, each with a pattern of what servers call it.
+    A code or a named parameter says so, or else a sentence that servers use, at the start of the message. Words found
+    anywhere else may be those of a prompt that the server repeats, and would teach us nonsense. `names` are the
+    parameters a request can do without, each with a pattern of what servers call it.
 
     Examples
     --------
@@ -298,17 +288,9 @@ _LOST_BEHIND_A_GATEWAY = frozenset({504, 524})
 def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Problem:
     """Say what an unsuccessful response means.
 
-    The header ``x-should-retry: false`` changes nothing: all that is not asked again is final here, and a
-    server that advises against a second try has not said that the request can never be answered. The number
-    of attempts is bounded anyway.
-
-    Parameters
-    ----------
-    response : Response
-    now : float
-        The wall clock, in seconds since 1970.
-    names : mapping of str to str
-        The parameters a request can do without, each with a pattern of what servers call it.
+    The header ``x-should-retry: false`` changes nothing: all that is not asked again is final here, and a server that
+    advises against a second try has not said that the request can never be answered. The number of attempts is
+    bounded anyway. `now` is the wall clock, in seconds since 1970; `names` are as for `unsupported`.
     """
     complaint = read_complaint(response.content)
     parameter = unsupported(complaint, names) if response.status in _NAMING_STATUS else ""

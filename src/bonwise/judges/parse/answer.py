@@ -37,11 +37,7 @@ def unread(reason: str, choice: Choice) -> Unscored:
 def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | None:
     """Return why a reply cannot be read at all, None where it can.
 
-    Parameters
-    ----------
-    choice : Choice
-    cut_is_fine : bool
-        Whether a reply that was cut by its limit may be read: its first token is as it would have been.
+    With `cut_is_fine` a reply that was cut by its limit may be read: its first token is as it would have been.
 
     Examples
     --------

@@ -75,13 +75,7 @@ class ReadInterval(NamedTuple):
 
 
 def score(choice: Choice, *, whole: bool = True) -> float | Unscored:
-    r"""Read a score from 0 to 100.
-
-    Parameters
-    ----------
-    choice : Choice
-    whole : bool
-        Whether the prompt asks for a whole number.
+    r"""Read a score from 0 to 100; `whole` says whether the prompt asks for a whole number.
 
     Examples
     --------

@@ -106,13 +106,7 @@ _OWN = re.compile(
 
 
 def is_quoted(text: str, start: int, end: int) -> bool:
-    r"""Tell whether a stretch of a reply is somebody else's words.
-
-    Parameters
-    ----------
-    text : str
-    start, end : int
-        Of the stretch.
+    r"""Tell whether a stretch of a reply, from `start` to `end`, is somebody else's words.
 
     Examples
     --------
@@ -319,13 +313,8 @@ _REFUSALS = re.compile("|".join(_patterns()), re.IGNORECASE)
 def refuses(words: str) -> bool:
     """Tell whether a reply says that it will not judge.
 
-    What it quotes or reports of others does not count, nor a sentence on what the score depends on:
-    ``I cannot rate it higher than 40``.
-
-    Parameters
-    ----------
-    words : str
-        The reply without what was read as an answer.
+    What it quotes or reports of others does not count, nor a sentence on what the score depends on: ``I cannot rate
+    it higher than 40``. `words` are the reply without what was read as an answer.
 
     Examples
     --------

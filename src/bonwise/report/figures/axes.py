@@ -159,14 +159,8 @@ def legend_below(
 ) -> None:
     """Write the legend of axes below them.
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        Those of a page have a figure to themselves. On others the legend belongs to the axes, because that of the
-        figure would name what its other axes hold too.
-    columns : int
-    handle, after_handle, between : float
-        Width of a line, and gaps after it and between columns, in letters.
+    Axes of a page have a figure to themselves. On others the legend belongs to the axes, because that of the figure
+    would name what its other axes hold too. The width of a line and the gaps are in letters.
     """
     from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415 - drawing loads matplotlib
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415

@@ -106,28 +106,11 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
 ) -> list[Drawing[Curves]]:
     """Draw lines, with bands where they have intervals.
 
-    Parameters
-    ----------
-    curves : sequence of Curve
-        In the order of the legend; the last is drawn on top.
-    key : str
-        Of the drawing.
-    title, says : str
-        Of the figure.
-    across, up : str
-        What the axes hold; where the unit is points this is added.
-    guides : sequence of Guide
-    units : tuple of Unit
-        Of the axis across and of the upright one.
-    up_to : float, optional
-        Upper end of what the upright axis can hold; it then starts at 0.
-    at_ends : bool
-        Whether names stand at the right ends of the lines, and not in a legend: for many lines of one colour.
-
-    Returns
-    -------
-    list of Drawing
-        Empty without a curve that has a figure.
+    Curves are in the order of the legend, and the last is drawn on top; where none has a figure there is no drawing.
+    `key` is that of the drawing, `title` and `says` are those of the figure. `across` and `up` say what the axes
+    hold, with `units` in this order; where the unit is points this is added. `up_to` is the upper end of what the
+    upright axis can hold, which then starts at 0. With `at_ends` names stand at the right ends of the lines, and not
+    in a legend: for many lines of one colour.
 
     Examples
     --------

@@ -112,38 +112,15 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
 ) -> list[Drawing[Forest]]:
     """Draw one dot with its interval a row.
 
-    Parameters
-    ----------
-    rows : sequence of (label, estimate, low, high)
-        In the order to be read; those beyond the first `MOST` are left out, and the caption says so.
-    key : str
-        Of the drawing, see `bonwise.report.blocks.Drawing`.
-    title, says : str
-        Of the figure; what is missing or cut is added to `says`.
-    zero : float or None
-        Where a vertical line stands; None for none.
-    across : str
-        What the axis holds; where the unit is points this is added.
-    roles : sequence of str
-        Colour of each row; the judge's where empty.
-    marks : sequence of ReferenceMark
-    said : sequence of str
-        The numbers of each row in words; estimate and interval where empty.
-    beside : sequence of (label, estimate, low, high)
-        Of a figure in several drawings all the rows, these among them: their range is that of each drawing.
-    unit : {"number", "share", "points"}
-        Of the figures, as they are written above the lines and along the axis.
-    bars : bool
-        Whether a bar reaches from `zero` to the estimate.
-    gate : float, optional
-        Where a dashed line stands.
-    sign : bool
-        Whether a plus stands before figures above 0, as before differences; points always have it.
+    Rows are (label, estimate, low, high) in the order to be read; without an estimate in any there is no drawing.
+    Those beyond the first `MOST` are left out, and `says` gets a sentence on what is left out, missing or cut. Of a
+    figure in several drawings `beside` holds all rows, these among them: their range is that of each drawing.
 
-    Returns
-    -------
-    list of Drawing
-        Empty where no row has an estimate.
+    `across` says what the axis holds; where the unit is points this is added. `zero` is where a vertical line stands
+    (None for none), and with `bars` a bar reaches from there to the estimate; `gate` is where a dashed line stands.
+    `roles` are the colours of the rows (the judge's where empty), `said` their numbers in words (estimate and
+    interval where empty). With `sign` a plus stands before figures above 0, as before differences; points always have
+    it.
 
     Examples
     --------

@@ -34,14 +34,8 @@ _MARKS = 4
 def short(name: str, longest: int = _LEGEND) -> str:
     r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle.
 
-    Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four of
-    the marks on it.
-
-    Parameters
-    ----------
-    name : str
-    longest : int
-        Letters' room.
+    Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four of the marks
+    on it. `longest` is the room in letters.
 
     Examples
     --------
@@ -102,11 +96,7 @@ def _both(sides: Sequence[str]) -> list[str]:
 def told_apart(names: Iterable[str], longest: int = ROW) -> list[str]:
     """Return labels of one drawing; those that are alike once cut are numbered in their order.
 
-    Parameters
-    ----------
-    names : iterable
-    longest : int
-        Letters' room of each, without its number.
+    `longest` is the room of each in letters, without its number.
 
     Examples
     --------
@@ -146,11 +136,7 @@ class LineEnd:
 def names_at_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
     """Write names right of the axes, each at the height of its line or as near to it as the others allow.
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        With all lines on it: heights are taken from its range.
-    ends : sequence of LineEnd
+    All lines must be on the axes already: heights are taken from their range.
     """
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415 - drawing loads matplotlib
 
@@ -182,11 +168,6 @@ def names_at_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
     """Return places at least a gap apart, in the order of the given ones and as near to them as can be.
-
-    Parameters
-    ----------
-    places : sequence of float
-    gap : float
 
     Examples
     --------

@@ -16,10 +16,7 @@ _DECIMALS = 4
 class Percent(Formatter):
     """Write shares as per cent: whole where all ticks are, else with the decimals that keep ticks even.
 
-    Parameters
-    ----------
-    after : str
-        What stands after each; nothing where the axis is in points.
+    `after` is what stands after each; nothing where the axis is in points.
 
     Examples
     --------

@@ -69,21 +69,11 @@ _WHOLE_PAGE = re.compile(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", re
 def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] = SIZE) -> str:
     """Draw one pair of axes and return it as markup for the body of a page.
 
-    Parameters
-    ----------
-    paint : callable
-        Draws on the axes, in the colours of `bonwise.report.figures.axes.COLOURS`. Names from files go through
-        `bonwise.printable` first. Dense scatters are given ``rasterized=True``; they need a colour that reads on
-        light and dark paper, such as ``#7f8fa6``, for a picture in a picture follows no style sheet.
-    key : str
-        Unlike that of any other drawing on the page: lower-case letters, digits and hyphens.
-    size : tuple of float
-        Inches.
-
-    Returns
-    -------
-    str
-        ``<svg>`` without a size of its own: it fills the width that it is given.
+    `paint` draws in the colours of `bonwise.report.figures.axes.COLOURS`; names from files go through
+    `bonwise.printable` first. Dense scatters are given ``rasterized=True``; they need a colour that reads on light
+    and dark paper, such as ``#7f8fa6``, for a picture in a picture follows no style sheet. `key`, of lower-case
+    letters, digits and hyphens, is unlike that of any other drawing on the page. `size` is in inches, but the
+    ``<svg>`` has no size of its own: it fills the width that it is given.
 
     Examples
     --------
@@ -110,12 +100,8 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
 def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
     """Paint a drawing in the colours of light paper, for a notebook or a file, and return its axes.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    axes : matplotlib.axes.Axes, optional
-        Fonts and frames of given axes stay as the reader set them. New ones look as on a page; their figure is
-        ``axes.figure``.
+    Fonts and frames of given axes stay as the reader set them. New ones look as on a page; their figure is
+    ``axes.figure``.
     """
     # Names from files are text on the reader's own axes too.
     settings = {"text.parse_math": False} if axes is not None else _settings(drawing.key)

@@ -21,20 +21,8 @@ _STATED = "documentation"
 def docs_site(named: str | None = None) -> str | None:
     """Return the address below which the pages of the documentation are, with a slash at its end.
 
-    Parameters
-    ----------
-    named : str, optional
-        An address, or the folder that ``mkdocs build`` wrote, in place of what ``BONWISE_DOCS`` says.
-
-    Returns
-    -------
-    str or None
-        None where nobody says it.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is neither an address nor the folder of a built site.
+    `named` is an address, or the folder that ``mkdocs build`` wrote, in place of what ``BONWISE_DOCS`` says; anything
+    else raises `UsageError`. None where nobody says it.
 
     Examples
     --------

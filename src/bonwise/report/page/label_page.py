@@ -21,18 +21,11 @@ LabelledResponse = tuple[str, str, float | None]
 def label_page(
     prompts: Sequence[tuple[str, Sequence[LabelledResponse]]], points: Sequence[int], digest: str, export: str
 ) -> str:
-    """Return the page.
+    """Return the page on which responses are labelled.
 
-    Parameters
-    ----------
-    prompts : sequence of (str, sequence of LabelledResponse)
-        The words of each prompt and its responses, in the order in which they are shown.
-    points : sequence of int
-        The labels that can be given, from 0 to 9, rising.
-    digest : str
-        Of the sheet: the browser keeps the labels under it.
-    export : str
-        How the name of the exported file begins.
+    `prompts` are the words of each prompt and its responses, in the order in which they are shown; `points` are the
+    labels that can be given, from 0 to 9, rising. The browser keeps the labels under `digest`, that of the sheet; the
+    name of the exported file begins with `export`.
     """
     templates = environment()
     script = templates.get_template("label_page.js").render()

@@ -246,12 +246,7 @@ class _RoundRobinContest:
 def drawn_pairs(order: Sequence[int], many: int) -> list[tuple[int, int]]:
     """Return so many pairs of candidates, in which no candidate stands more than once oftener than another.
 
-    Parameters
-    ----------
-    order : sequence of int
-        Every candidate once, in a random order.
-    many : int
-        At most all of them.
+    `order` has every candidate once, in a random order; `many` is at most the number of all pairs.
 
     Examples
     --------

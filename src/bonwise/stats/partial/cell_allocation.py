@@ -58,16 +58,8 @@ class CellAllocation:
 def cell_strata(population: CellPopulation, labels: int) -> _Ints:
     """Cut prompts into strata of equal sum of s, and part the open ones of each from those that the judge ties.
 
-    Parameters
-    ----------
-    population : CellPopulation
-    labels : int
-        Candidates to be labelled.
-
-    Returns
-    -------
-    ndarray of int64, shape (prompts,)
-        Open strata come first, each kind from its smallest sizes to its largest.
+    `labels` counts the candidates to be labelled. Open strata come first, each kind from its smallest sizes to its
+    largest.
 
     Examples
     --------
@@ -100,22 +92,9 @@ def allocate_cells(
     Strata of equal sum of s get about equal numbers of whole pools, shared by their open and their tied prompts in
     proportion to how many these are: the scores of a tied prompt have no spread, and its labels may have as much as
     others. Pairs are drawn in proportion to the sum of s over the open prompts that are not labelled whole. Where
-    pairs run out, more whole pools are drawn.
-
-    Parameters
-    ----------
-    population : CellPopulation
-    found : ndarray of int64, shape (prompts,)
-        Strata, see `cell_strata`.
-    labels : int
-        Candidates to be labelled, in all; what they do not pay for is not drawn.
-    held : CellAllocation, optional
-        Drawn before.
-
-    Raises
-    ------
-    ValueError
-        Fewer labels than were drawn before, or more than there are candidates.
+    pairs run out, more whole pools are drawn. `found` is of `cell_strata`; `held` was drawn before. `labels` counts
+    candidates, in all; what they do not pay for is not drawn. Fewer labels than were drawn before, or more than there
+    are candidates, raise ValueError.
 
     Examples
     --------

@@ -47,14 +47,8 @@ def pick_factor(tied: Floats, sizes: _Ints) -> Floats:
     """Return how far the pick's weights lie from a random pick's: ``sqrt(1/a - 1/K + .04)``.
 
     With w_i = 1/a on the top set and 0 elsewhere, ``sum_i (w_i - 1/K)^2 = 1/a - 1/K``: what the pick is worth beyond
-    a random pick varies in proportion to it, and not at all where the judge ties every candidate.
-
-    Parameters
-    ----------
-    tied : ndarray of float64, shape (prompts,)
-        a: candidates that share the top score.
-    sizes : ndarray of int64, shape (prompts,)
-        K.
+    a random pick varies in proportion to it, and not at all where the judge ties every candidate. `tied` is a, the
+    candidates that share the top score; `sizes` is K.
 
     Examples
     --------
@@ -69,13 +63,8 @@ def pick_factor(tied: Floats, sizes: _Ints) -> Floats:
 def spread_of(scores: Floats, sizes: _Ints) -> Floats:
     """Return each prompt's standard deviation of scores, plus half their mean, plus a thousandth.
 
-    The added half keeps a prompt that happens to be scored alike from looking certain.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        Grouped by prompt; a prompt that holds NaN counts as one of mean spread.
-    sizes : ndarray of int64, shape (prompts,)
+    The added half keeps a prompt that happens to be scored alike from looking certain. Scores are (cells,), grouped
+    by prompt; a prompt that holds NaN counts as one of mean spread.
     """
     spread = top_of_scores(scores, sizes).spread
     known = ~np.isnan(spread)
@@ -88,22 +77,10 @@ def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> 
     """Return how much a label of each prompt is expected to tell of recovery, before any label is there.
 
     ``s_x = sqrt(1/a - 1/K + .04) (sd_i T_xi + .5 mean sd T + .001)``: the first factor is exact up to the guess of
-    recovery (.2, squared), the second stands in for the spread of the labels.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        The audited judge's, grouped by prompt.
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt, 2 or more.
-    second : ndarray of float64, shape (cells,), optional
-        Scores of a further judge, or their mean over several; NaN for a prompt without them. Without it the audited
-        judge's own spread is taken.
-
-    Returns
-    -------
-    ndarray of float64, shape (prompts,)
-        Above 0, in the unit of the scores.
+    recovery (.2, squared), the second stands in for the spread of the labels. `scores` are the audited judge's,
+    (cells,), grouped by prompt of 2 candidates or more. `second`, (cells,), are those of a further judge, or their
+    mean over several, NaN for a prompt without them; left out, the audited judge's own spread is taken. The measure
+    is (prompts,), above 0, in the unit of the scores.
 
     Examples
     --------
@@ -118,18 +95,8 @@ def strata(size: Floats, labels: int) -> _Ints:
     """Cut prompts into strata of about equal sum of their size measure.
 
     2 strata below 20 labels, 3 below 40, 4 below 100, 8 below 400, else 12; fewer where labels or prompts are few.
-
-    Parameters
-    ----------
-    size : ndarray of float64, shape (prompts,)
-        0 or more.
-    labels : int
-        Prompts to be labelled.
-
-    Returns
-    -------
-    ndarray of int64, shape (prompts,)
-        0, 1, ... from the smallest sizes to the largest.
+    Sizes are 0 or more; `labels` counts the prompts to be labelled. Strata count from 0, from the smallest sizes to
+    the largest.
 
     Examples
     --------
@@ -147,12 +114,7 @@ def strata_for(labels: int) -> int:
 def equal_strata(size: Floats, wanted: int) -> _Ints:
     """Cut prompts into a number of strata of about equal sum of their size, fewer where prompts are few.
 
-    Parameters
-    ----------
-    size : ndarray of float64, shape (prompts,)
-        0 or more.
-    wanted : int
-        Strata; fewer than 1 count as 1.
+    Sizes are 0 or more; a `wanted` below 1 counts as 1.
     """
     wanted = max(1, min(wanted, len(size) // LEAST))
     order = np.argsort(size, kind="stable")
@@ -174,12 +136,8 @@ def tie_strata(factor: Floats, labels: int) -> _Ints:
 def level_by_spread(mean: Floats, spread: Floats, labels: int) -> _Ints:
     """Cross two levels of the mean score with no spread and three thirds of it: 8 strata.
 
-    Parameters
-    ----------
-    mean, spread : ndarray of float64, shape (prompts,)
-        Of the judge's scores in each prompt.
-    labels : int
-        Prompts to be labelled; where they are few, neighbours are joined.
+    `mean` and `spread` are of the judge's scores in each prompt; where the prompts to be labelled are few, neighbours
+    are joined.
     """
     positive = spread > 0
     cuts = np.quantile(spread[positive], [1 / 3, 2 / 3]) if positive.any() else np.zeros(2)
@@ -217,28 +175,9 @@ def allocate(prompts: _Ints, weights: Floats, labels: int, *, taken: _Ints | Non
     """Share labels out over strata in proportion to weights, within bounds.
 
     ``n_h = clip(c w_h, max(3, taken_h), N_h)`` with the c at which they sum to the labels, rounded by largest
-    remainders. Where the labels do not reach for 3 a stratum, 2, 1 or 0 are what each has at least.
-
-    Parameters
-    ----------
-    prompts : ndarray of int64, shape (strata,)
-        N_h.
-    weights : ndarray of float64, shape (strata,)
-        0 or more, such as ``N_h mean_h(s)`` or ``N_h sigma_h``.
-    labels : int
-        m, at most the number of prompts.
-    taken : ndarray of int64, shape (strata,), optional
-        Labelled already.
-
-    Returns
-    -------
-    ndarray of int64, shape (strata,)
-        n_h, those taken among them.
-
-    Raises
-    ------
-    ValueError
-        More labels than prompts, or fewer than are taken.
+    remainders. Where the labels do not reach for 3 a stratum, 2, 1 or 0 are what each has at least. `prompts` is N_h,
+    `labels` m, and `weights` w_h, 0 or more, such as ``N_h mean_h(s)`` or ``N_h sigma_h``. The result is n_h, those
+    already `taken` among them. More labels than prompts, or fewer than are taken, raise ValueError.
 
     Examples
     --------
@@ -276,20 +215,8 @@ def _filled(low: Floats, high: Floats, weights: Floats, labels: int) -> Floats:
 def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _Mask | None = None) -> _Mask:
     """Draw so many prompts of each stratum, without replacement and all alike.
 
-    Parameters
-    ----------
-    found : ndarray of int64, shape (prompts,)
-        Stratum of each prompt, 0, 1, ...
-    counts : ndarray of int64, shape (strata,)
-        To be drawn now.
-    rng : numpy.random.Generator
-    taken : ndarray of bool, shape (prompts,), optional
-        Drawn before, and not to be drawn again.
-
-    Returns
-    -------
-    ndarray of bool, shape (prompts,)
-        Drawn now.
+    `found` is the stratum of each prompt, from 0; `counts` is how many to draw of each stratum now. Prompts `taken`
+    before are not drawn again, nor are they in the mask that is returned.
 
     Examples
     --------
@@ -332,14 +259,7 @@ def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
 def size_prior(residuals: Floats, groups: _Ints, mean_size: Floats) -> Floats:
     """Scale the squared mean sizes of the strata to what was seen: ``p_h = s_h^2 sum r^2 / sum s_h(x)^2``.
 
-    Parameters
-    ----------
-    residuals : ndarray of float64, shape (labelled,)
-        r.
-    groups : ndarray of int64, shape (labelled,)
-        Their strata.
-    mean_size : ndarray of float64, shape (strata,)
-        s_h, the mean size measure.
+    `groups` is the stratum of each residual r, one a labelled prompt; s_h is the mean size measure of a stratum.
     """
     seen = float(np.sum(mean_size[groups] ** 2))
     prior: Floats = mean_size**2 * (float(np.sum(residuals**2)) / seen if seen > 0 else 0.0)
@@ -349,14 +269,8 @@ def size_prior(residuals: Floats, groups: _Ints, mean_size: Floats) -> Floats:
 def shrunken_sd(residuals: Floats, groups: _Ints, prior: Floats) -> Floats:
     """Estimate the residual standard deviation of each stratum, shrunk towards a prior worth 10 labels.
 
-    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)`` with k_h labelled prompts in stratum h.
-
-    Parameters
-    ----------
-    residuals, groups
-        As in `size_prior`.
-    prior : ndarray of float64, shape (strata,)
-        p_h.
+    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)`` with k_h labelled prompts in stratum h. `prior` is p_h;
+    residuals r and groups are as in `size_prior`.
 
     Examples
     --------

@@ -104,16 +104,11 @@ class LabelFeatures:
         return [known[name] for name in self.names(outcome, brief=brief)]
 
     def covariates(self, outcome: str, *, brief: bool) -> tuple[tuple[str, ...], Floats]:
-        """Return names and columns, shape (prompts, covariates), for the model of an outcome.
+        """Return names and columns, shape (prompts, covariates), for the model of an outcome, one of `OUTCOMES`.
 
-        Parameters
-        ----------
-        outcome : str
-            One of `OUTCOMES`.
-        brief : bool
-            p1, p2, sd T and the outcome's own stand-in only; otherwise Tbar and the features of the audited judge
-            too. Without further judges there are the features of the audited judge alone. Where prompts lack T, a
-            column says which.
+        If `brief`, these are p1, p2, sd T and the outcome's own stand-in only; otherwise Tbar and the features of the
+        audited judge too. Without further judges there are the features of the audited judge alone. Where prompts
+        lack T, a column says which.
         """
         return self.names(outcome, brief=brief), np.column_stack(self.columns(outcome, brief=brief))
 
@@ -134,19 +129,9 @@ def outcomes(sums: Floats) -> Floats:
 def label_features(scores: Floats, sizes: _Ints, others: Sequence[Floats] = ()) -> LabelFeatures:
     """Compute the features of every prompt from the scores of the audited judge and of further judges.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        Of the audited judge, grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt, 2 or more; pools may differ in size.
-    others : sequence of ndarray of float64, shape (cells,)
-        Scores of further judges for the same cells, NaN where one did not score. The mean T of a prompt is over the
-        judges that scored all its candidates, so that two candidates are always compared by the same judges.
-
-    Returns
-    -------
-    LabelFeatures
+    Scores are (cells,), grouped by prompt of 2 candidates or more, no NaN; pools may differ in size. Those of
+    `others` are of the same cells, NaN where a judge did not score. The mean T of a prompt is over the judges that
+    scored all its candidates, so that two candidates are always compared by the same judges.
 
     Examples
     --------
@@ -188,15 +173,7 @@ def _judge_features(scores: Floats, sizes: _Ints) -> tuple[Floats, npt.NDArray[n
 def mean_of_judges(others: Sequence[Floats], sizes: _Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return the mean T of every cell over the judges that scored its whole prompt, and which prompts have it.
 
-    Parameters
-    ----------
-    others, sizes
-        As in `label_features`.
-
-    Returns
-    -------
-    tuple of ndarray
-        T, shape (cells,), 0 where there is none; whether it is there, shape (prompts,).
+    T is (cells,), 0 where there is none. Arguments are as in `label_features`.
 
     Examples
     --------

@@ -79,14 +79,8 @@ class LabelSample:
     def grouped(self) -> tuple[_Ints, _Ints]:
         """Return the stratum of each prompt, from 0 in the order of their numbers, and the labelled prompts of each.
 
-        Prompts that were drawn independently of each other are one stratum.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            No prompt is labelled.
-        ValueError
-            A stratum without labels; `realised` joins it to another.
+        Prompts that were drawn independently of each other are one stratum. Without any labelled prompt it raises
+        UsageError, and for a stratum without labels, which `realised` joins to another, ValueError.
         """
         if not self.labelled.any():
             raise UsageError("no prompt is labelled", hint="label all candidates of some prompts")
@@ -175,14 +169,8 @@ def fold_of(columns: Floats, rows: _Ints, folds: int, seed: int) -> _Ints:
     """Assign prompts to folds, labelled and unlabelled ones evenly, in a way that ignores their order.
 
     The fold follows a hash of the prompt's own numbers, so that a table sorted otherwise gives the same estimate.
-
-    Parameters
-    ----------
-    columns : ndarray of float64, shape (k, prompts)
-        All numbers that distinguish a prompt; two with the same numbers are exchangeable.
-    rows : ndarray of int64
-        Positions of the labelled prompts.
-    folds, seed : int
+    `columns`, (k, prompts), are all numbers that distinguish a prompt: two with the same numbers are exchangeable.
+    `rows` are the positions of the labelled prompts.
 
     Examples
     --------

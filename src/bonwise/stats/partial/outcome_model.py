@@ -82,28 +82,9 @@ def cross_fit(
 ) -> Floats:
     """Predict the `OUTCOMES` of all prompts, those of a prompt by a copy fitted to the labels of other folds.
 
-    Parameters
-    ----------
-    model : OutcomeModel
-    features : LabelFeatures
-        Of all prompts; every covariate is standardised over them.
-    draw : ScaledSample
-        A model that takes weights gets R / pi.
-    Y : ndarray of float64, shape (labelled prompts, 5)
-        The outcomes.
-    folds : ndarray of int64, shape (prompts,)
-        0 to 4.
-    brief : bool
-        Whether the model sees the few covariates only.
-
-    Returns
-    -------
-    ndarray of float64, shape (prompts, 5)
-
-    Raises
-    ------
-    UsageError
-        The model predicts what is not a finite number.
+    Covariates are standardised over all prompts; a model that takes weights gets R / pi. Y is (labelled prompts, 5),
+    folds are 0 to 4, predictions (prompts, 5). If `brief`, the model sees the few covariates only. A model that
+    predicts what is not a finite number raises UsageError.
     """
     out = np.empty((len(draw.q), len(OUTCOMES)))
     for together in _groups(features, brief=brief):
@@ -182,13 +163,7 @@ class ModelChoice:
 def choose_model(features: LabelFeatures, labels: int, model: OutcomeModel | None = None) -> ModelChoice:
     """Choose the model by the number of labelled prompts, and say why.
 
-    Parameters
-    ----------
-    features : LabelFeatures
-    labels : int
-        Labelled prompts.
-    model : OutcomeModel, optional
-        Of the caller: taken with 10 labelled prompts or more.
+    `labels` counts labelled prompts; the caller's `model` is taken with 10 of them or more.
 
     Examples
     --------
@@ -250,20 +225,8 @@ def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats
     ``lam = 1 + sum (q - 1)(m - mbar) q (e - ebar) / sum ((q - 1)(m - mbar))^2`` with e = Y - m, cut to [0, 1]; for Y1
     and Y2 with phi = Y1 - rho Y2 and the same contrast of the predictions. It estimates the lam of smallest variance,
     ``sum (q - 1)(m - mbar) q (Y - Ybar) / sum ((q - 1)(m - mbar))^2``, from residuals: a model that is right keeps
-    its full weight also where propensities are wrong, so that the estimate stays doubly robust.
-
-    Parameters
-    ----------
-    m : ndarray of float64, shape (prompts, 5)
-        Predicted `OUTCOMES`.
-    Y : ndarray of float64, shape (labelled prompts, 5)
-    draw : ScaledSample
-    rho : float
-        First guess of recovery.
-
-    Returns
-    -------
-    ndarray of float64, shape (5,)
+    its full weight also where propensities are wrong, so that the estimate stays doubly robust. m is the predicted
+    `OUTCOMES`, (prompts, 5), Y is (labelled prompts, 5), and rho a first guess of recovery. The weights are (5,).
     """
     directions = np.eye(len(OUTCOMES))
     directions[1:3] = 0.0, 1.0, -rho, 0.0, 0.0
@@ -284,18 +247,8 @@ def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats
 def share_explained(m: Floats, Y: Floats, draw: ScaledSample, direction: Floats) -> float | None:
     """Return the share of the variance of a contrast of outcomes that predictions explain, at least 0.
 
-    Parameters
-    ----------
-    m, Y : ndarray of float64, shape (labelled prompts, outcomes)
-        Predictions and what was seen.
-    draw : ScaledSample
-        Prompts count by their weights.
-    direction : ndarray of float64, shape (outcomes,)
-
-    Returns
-    -------
-    float or None
-        1 - variance of the residuals / variance of what was seen; None where that does not vary.
+    It is 1 - variance of the residuals / variance of what was seen, prompts counting by their weights in `draw`; None
+    where what was seen does not vary. Predictions m and what was seen, Y, are (labelled prompts, outcomes).
     """
     seen, left = Y @ direction, (Y - m) @ direction
     spread, rest = (float(draw.mean((values - draw.mean(values)) ** 2)) for values in (seen, left))
@@ -303,15 +256,7 @@ def share_explained(m: Floats, Y: Floats, draw: ScaledSample, direction: Floats)
 
 
 def prompt_folds(features: LabelFeatures, draw: ScaledSample, Y: Floats, seed: int) -> _Ints:
-    """Assign prompts to folds by their features, weights and labels, shape (prompts,).
-
-    Parameters
-    ----------
-    features : LabelFeatures
-    draw : ScaledSample
-    Y : ndarray of float64, shape (labelled prompts, outcomes)
-    seed : int
-    """
+    """Assign prompts to folds by their features, weights and labels, shape (prompts,)."""
     seen = np.zeros((Y.shape[1], len(draw.q)))
     seen[:, draw.rows] = Y.T
     return fold_of(np.array([*features.identity(), draw.q, *seen]), draw.rows, FOLDS, seed)
@@ -336,18 +281,7 @@ def predictions(
 ) -> Floats | None:
     """Return cross-fitted predictions, what is known without labels in their place; None where labels are used alone.
 
-    Parameters
-    ----------
-    choice : ModelChoice
-    features : LabelFeatures
-    draw : ScaledSample
-    Y : ndarray of float64, shape (labelled prompts, outcomes)
-    folds : ndarray of int64, shape (prompts,)
-        As `prompt_folds` gives them.
-
-    Returns
-    -------
-    ndarray of float64, shape (prompts, outcomes), or None
+    Y is (labelled prompts, outcomes), folds are those of `prompt_folds`, predictions (prompts, outcomes).
     """
     if choice.name == LABELS_ONLY:
         return None

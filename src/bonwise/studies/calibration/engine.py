@@ -78,18 +78,8 @@ class Covariates:
 def covariates_of(table: ScoreTable, named: Sequence[str], pools: str | Path | None) -> Covariates:
     """Find the covariates that were asked for; where none is named, the length, if the texts are known.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    named : sequence of str
-        Numeric columns, or ``length``.
-    pools : str or pathlib.Path, optional
-        Where the texts are; otherwise they are those of a column ``text`` or ``response``.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        No such column, one without numbers, one that is no covariate, or a length without texts.
+    `named` are numeric columns, or ``length`` by the texts of `pools` or of a column ``text`` or ``response``. An
+    `InputError` says which column is absent, has no numbers or is no covariate, or that ``length`` has no texts.
     """
     with_texts = pools is not None or holds_texts(table)
     names = tuple(dict.fromkeys(named)) or ((LENGTH,) if with_texts else ())
@@ -153,10 +143,7 @@ def calibration_of(
 ) -> CalibrationStudy:
     """Calibrate judges whose prompts are laid out already; the parameters are those of `study_calibration`.
 
-    Raises
-    ------
-    bonwise.errors.InputError
-        Fewer than 2 folds, a covariate that is none, or no judge with enough prompts.
+    An `InputError` says that a covariate is none, that there are fewer than 2 folds, or no judge with enough prompts.
     """
     if folds < 2:
         raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")

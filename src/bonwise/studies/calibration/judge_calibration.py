@@ -73,16 +73,8 @@ def calibration_sentences(
 ) -> list[str]:
     """Return the findings, the most important first.
 
-    Parameters
-    ----------
-    data : JudgeCounts
-    raw : RawFigures
-    methods : mapping of str to CalibratedMethod
-    left_out : mapping of str to str
-        Methods that could not be used, and why.
-    folds : int
-    prompts : int
-        That the judge scored completely, labelled or not.
+    `left_out` holds the methods that could not be used, and why; `prompts` counts those that the judge scored
+    completely, labelled or not.
     """
     return [
         *_recovery(methods),
@@ -262,20 +254,8 @@ def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:
 def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: int) -> Floats:
     """Calibrate the scores of every fold by a map learned on the other folds.
 
-    Parameters
-    ----------
-    method : str
-        Of `METHODS`.
-    rows : ndarray of float64, shape (cells, 1 + covariates)
-        The score first.
-    labels : ndarray of float64, shape (cells,)
-    owner : ndarray of int64, shape (cells,)
-        The fold of each cell; whole prompts share one, so that one map serves all candidates of a prompt.
-    seed : int
-
-    Returns
-    -------
-    ndarray of float64, shape (cells,)
+    `rows` is (cells, 1 + covariates), the score first; `owner` is the fold of each cell. Whole prompts share a fold,
+    so that one map serves all candidates of a prompt.
     """
     out = np.empty(len(rows))
     for fold in np.unique(owner):
@@ -300,15 +280,7 @@ _Estimates = tuple[Mapping[str, Estimate], Mapping[str, Estimate], Mapping[str, 
 class RawScores:
     """The raw scores of a judge with what follows from them.
 
-    Parameters
-    ----------
-    panel : Panel
-        Labelled completely.
-    covariates : mapping of str to ndarray of float64, shape (cells,)
-    settings : Settings
-    folds : int
-    method : str
-        Of the estimates: which prompts they are of.
+    The panel is labelled completely; `method` says which prompts the estimates are of.
     """
 
     def __init__(
@@ -419,19 +391,9 @@ def calibrate_judge(
 ) -> CalibrationJudge:
     """Calibrate a judge in every way that its covariates allow.
 
-    Parameters
-    ----------
-    panel : Panel
-        Labelled completely.
-    covariates : mapping of str to ndarray of float64, shape (cells,)
-        By name; no NaN.
-    settings : Settings
-        The seed deals the prompts to folds and to groups.
-    data : JudgeCounts
-    folds : int
-        At most half of the prompts.
-    prompts : int
-        That the judge scored completely, labelled or not.
+    The panel is labelled completely; covariates are (cells,), by name, without NaN. The seed of the settings deals
+    the prompts to folds, at most half as many as prompts, and to groups. `prompts` counts those that the judge scored
+    completely, labelled or not.
     """
     used = [name for name in METHODS if covariates or name not in COVARIATE_METHODS]
     raw = RawScores(panel, covariates, settings, folds, data.method)

@@ -41,14 +41,7 @@ class IsotonicMap:
 def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
     """Fit the map that never falls and comes nearest to the labels in least squares.
 
-    Parameters
-    ----------
-    values, labels : ndarray of float64, shape (cells,)
-        No NaN, at least one cell.
-
-    Returns
-    -------
-    IsotonicMap
+    Both are (cells,), at least one cell and no NaN.
 
     Examples
     --------
@@ -86,15 +79,7 @@ class SplineIndex:
 def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
     """Regress labels on splines of the columns by least squares.
 
-    Parameters
-    ----------
-    columns : ndarray of float64, shape (cells, columns)
-        No NaN.
-    labels : ndarray of float64, shape (cells,)
-
-    Returns
-    -------
-    SplineIndex
+    `columns` is (cells, columns) without NaN.
 
     Examples
     --------
@@ -136,15 +121,8 @@ def exchange_training_means(values: Floats, labels: Floats, folds: npt.NDArray[n
 
     A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is
     high: left as it is that turns a correlation over all cells down. What the values of a fold differ in because its
-    scores do is left. A constant a fold moves no pick and no pair of a prompt.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (cells,)
-        Each by a map learned on the other folds.
-    labels : ndarray of float64, shape (cells,)
-    folds : ndarray of int64, shape (cells,)
-        The fold of each cell, from 0; two folds or more.
+    scores do is left. A constant a fold moves no pick and no pair of a prompt. `folds` is the fold of each cell, from
+    0, at least two of them.
 
     Examples
     --------

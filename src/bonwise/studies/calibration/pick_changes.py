@@ -19,18 +19,9 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCounts, PickCounts]:
-    """Count the changes on all prompts, and on those where the raw pick is unique.
+    """Count the changes on all prompts, and on those without a tie at the top of the raw scores.
 
-    Parameters
-    ----------
-    raw, calibrated : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-
-    Returns
-    -------
-    tuple of PickCounts
-        On all prompts, and on the prompts without a tie at the top.
+    Cells are grouped by prompt, without NaN; `sizes` is (prompts,).
 
     Examples
     --------
@@ -59,11 +50,7 @@ def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickCounts:
 def rising_groups(raw: Floats, calibrated: Floats, groups: _Ints) -> int:
     """Count the groups of cells within which the calibrated value never falls as the raw one rises.
 
-    Parameters
-    ----------
-    raw, calibrated : ndarray of float64, shape (cells,)
-    groups : ndarray of int64, shape (cells,)
-        Cells that share one map.
+    Cells of one group share one map.
 
     Examples
     --------
@@ -85,19 +72,8 @@ def tie_break_agreement(
     """Estimate the agreement on the pairs of candidates that a calibration tells apart and the raw scores do not.
 
     Over pairs of one prompt with equal raw scores, unequal calibrated scores and unequal labels: the share on which
-    the two signs agree. Guessing has 0.5.
-
-    Parameters
-    ----------
-    raw, calibrated, labels : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-    confidence : float
-
-    Returns
-    -------
-    Estimate
-        With the jackknife's interval over prompts, `n` being the prompts with such a pair.
+    the two signs agree. Guessing has 0.5. Cells are grouped by prompt, without NaN. The interval is the jackknife's
+    over prompts, `n` the prompts with such a pair.
 
     Examples
     --------
@@ -115,15 +91,8 @@ def tie_break_agreement(
 def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None = None) -> Estimate:
     """Give the agreement its interval, or the reason why there is none.
 
-    Parameters
-    ----------
-    sums : ndarray of float64, shape (2, prompts)
-        Of `tie_break_sums`.
-    se : float
-        NaN where leaving some prompts out leaves no such pair.
-    confidence : float
-    df : int, optional
-        Degrees of freedom of the standard error; by default the prompts with such a pair, less 1.
+    `sums` is what `tie_break_sums` gives; `se` is NaN where leaving some prompts out leaves no such pair. By default
+    `df` is the prompts with such a pair, less 1.
     """
     agree, pairs = sums
     n = int(np.count_nonzero(pairs))
@@ -137,14 +106,7 @@ def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None 
 def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:
     """Count by prompt the raw ties that are told apart where labels differ: those that go the labels' way, and all.
 
-    Parameters
-    ----------
-    raw, calibrated, labels : ndarray of float64, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
-
-    Returns
-    -------
-    ndarray of float64, shape (2, prompts)
+    The result is (2, prompts).
     """
     raw, calibrated, labels = (np.round(values, TIE_DECIMALS) for values in (raw, calibrated, labels))
     owner = np.repeat(np.arange(len(sizes)), sizes)

@@ -78,17 +78,8 @@ class Refits:
 def deal_groups(folds: _Ints, seed: int) -> _Ints:
     """Deal prompts to 20 groups, or half as many as there are prompts, spreading each fold over the groups.
 
-    Of a fold of two prompts or more no group holds all, so that leaving one out leaves every fold.
-
-    Parameters
-    ----------
-    folds : ndarray of int64, shape (prompts,)
-        The fold of each prompt; 4 prompts or more.
-    seed : int
-
-    Returns
-    -------
-    ndarray of int64, shape (prompts,)
+    Of a fold of two prompts or more no group holds all, so that leaving one out leaves every fold. `folds` is the
+    fold of each prompt, of 4 prompts or more.
 
     Examples
     --------
@@ -106,11 +97,7 @@ def deal_groups(folds: _Ints, seed: int) -> _Ints:
 def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
     """Learn the sums on all prompts, and again without each group.
 
-    Parameters
-    ----------
-    sums_of : callable
-    groups : ndarray of int64, shape (prompts,)
-        The group of each prompt, from 0.
+    `groups` is the group of each prompt, from 0.
 
     Examples
     --------
@@ -127,12 +114,8 @@ def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
 def group_error(values: Floats) -> Floats:
     """Return the standard error from the values without each group.
 
-    ``se^2 = (G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``, with G - 1 degrees of freedom.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (..., groups)
-        NaN where the value is undefined without a group; then the error is NaN.
+    ``se^2 = (G - 1) / G * sum_g (theta_(-g) - mean theta_(-g))^2``, with G - 1 degrees of freedom. `values` is (...,
+    groups); where one is NaN, undefined without a group, the error is NaN.
 
     Examples
     --------
@@ -148,18 +131,9 @@ def relative_change(
 ) -> dict[str, Estimate]:
     """Estimate ``after / before - 1`` of some metrics, paired by prompt.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    after, before : ndarray of float64, shape (len(Sums._fields), prompts)
-        Sums on the same prompts, in the same order.
-    rule : IntervalRule
-
-    Returns
-    -------
-    dict of str to Estimate
-        By metric, as a fraction of the metric before: 0.1 is 10 % more. The interval is the jackknife's, at t(n - 1).
-        Where the metric before cannot be told from 0 there is no ratio to speak of, and the reason says so.
+    The sums are (len(Sums._fields), prompts), on the same prompts in the same order. A change is a fraction of the
+    metric before: 0.1 is 10 % more. The interval is the jackknife's, at t(n - 1). Where the metric before cannot be
+    told from 0 there is no ratio to speak of, and the reason says so.
 
     Examples
     --------
@@ -190,15 +164,7 @@ def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Float
 def one_relative(value: float, scatter: Scatter, before: Estimate, e: Estimand, rule: IntervalRule) -> Estimate:
     """Give a relative change its interval, or the reason why there is none.
 
-    Parameters
-    ----------
-    value : float
-        NaN where undefined.
-    scatter : Scatter
-    before : Estimate
-        The metric before.
-    e : Estimand
-    rule : IntervalRule
+    `value` is NaN where undefined; `before` is the metric before.
     """
     if before.estimate is not None and may_be_0(before):
         return Estimate.undefined(NOT_DISTINGUISHABLE, before.n)
@@ -213,14 +179,9 @@ _SAME = 1e-12  # as in estimation: an error below this share of the values is ro
 def refitted_estimate(estimands: Sequence[Estimand], found: Refits, rule: IntervalRule) -> dict[str, Estimate]:
     """Estimate metrics by the delete-a-group jackknife.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-        One that is divided by another needs that one among them.
-    found : Refits
-        Of the sums that `prompt_sums` names.
-    rule : IntervalRule
-        Its confidence and ranges; Student's t with G - 1 degrees of freedom whatever its kind.
+    `found` holds the sums that `prompt_sums` names; an estimand that is divided by another needs that one in
+    `estimands`. Of the rule, confidence and ranges count: intervals are Student's with G - 1 degrees of freedom
+    whatever its kind.
     """
     estimates = _estimates(estimands, [e.of for e in estimands], [found], rule)
     return without_wild(estimands, estimates, lambda below: [estimates[below.name]])
@@ -235,14 +196,7 @@ def refitted_difference(
 ) -> dict[str, Estimate]:
     """Estimate metric differences, first minus second, paired by prompt and by refit.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    first, second : Refits
-        On the same prompts and groups.
-    alone : sequence of mapping of str to Estimate
-        The metrics of each of the two: what they are divided by must be told from 0.
-    rule : IntervalRule
+    Both are on the same prompts and groups; `alone` holds the metrics of each, whose divisors must be told from 0.
     """
     estimates = _estimates(estimands, [minus(e) for e in estimands], [first, second], rule)
     return without_wild(estimands, estimates, lambda below: [one[below.name] for one in alone])
@@ -253,14 +207,7 @@ def refitted_relative(
 ) -> dict[str, Estimate]:
     """Estimate ``after / before - 1`` of some metrics, as `relative_change` does.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    after, before : Refits
-        On the same prompts and groups.
-    alone : mapping of str to Estimate
-        The metrics before.
-    rule : IntervalRule
+    Both are on the same prompts and groups; `alone` holds the metrics before.
     """
     functional = ratios_less_1(estimands)
     values = functional(Sums(*after.totals), Sums(*before.totals))
@@ -272,14 +219,7 @@ def refitted_relative(
 
 
 def refitted_tie_breaks(found: Refits, confidence: float) -> Estimate:
-    """Estimate the agreement on raw ties that are told apart, as `tie_break_agreement` does.
-
-    Parameters
-    ----------
-    found : Refits
-        Of the two sums that `tie_break_sums` gives.
-    confidence : float
-    """
+    """Estimate what `tie_break_agreement` does, from refits of the two sums of `tie_break_sums`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         rests = found.rests[0] / found.rests[1]
     return one_tie_break(found.whole, float(group_error(rests)), confidence, df=found.groups - 1)

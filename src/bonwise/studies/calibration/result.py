@@ -45,8 +45,6 @@ class LevelChange(Record):
 class PickCounts(Record):
     """Prompts by what became of the candidates at the top.
 
-    Notes
-    -----
     ``A`` is the set of candidates with the highest raw score, ``B`` that with the highest calibrated one. A pick
     changed where they share nothing; a top is kept where ``B = A``. By Lemma 6 of Landesberg (2026),
     arXiv:2603.12520, a strictly rising map leaves ``B = A``; one that only never falls keeps ``A`` inside ``B``, so

@@ -125,13 +125,7 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
 
 
 def check_asking(bins: int, edges: int | None, gap_groups: int) -> None:
-    """Refuse numbers that mean nothing.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        With the flag.
-    """
+    """Refuse numbers that mean nothing, by a `UsageError` with the flag."""
     if bins < 2:
         raise UsageError(f"bins must be 2 or more, not {bins}", hint="such as 20")
     if edges is not None and edges < 1:
@@ -149,16 +143,9 @@ def label_strategy_of(
     edges: int | None = None,
     gap_groups: int = 4,
 ) -> StrategiesStudy:
-    """Study judges whose scores are laid out already.
+    """Study judges whose scores are laid out already; the parameters are those of `study_label_strategy`.
 
-    Parameters
-    ----------
-    judged : LabelledPanels
-    verdicts : PairVerdicts
-    record : PairRecord, optional
-        Where the verdicts are on pairs that were drawn.
-    bins, edges, gap_groups
-        As of `study_label_strategy`.
+    `record` is that of the draw where the verdicts are on pairs that were drawn.
     """
     missing: Mapping[str, int] = {}
     if record is not None:

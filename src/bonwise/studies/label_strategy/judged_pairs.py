@@ -45,19 +45,11 @@ class PairVerdicts:
     def read(cls, source: RowSource, judge: str | None = None) -> PairVerdicts:
         """Read a file or a frame.
 
-        Parameters
-        ----------
-        source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-            Columns ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and, where there are such,
-            ``judge``, and ``input_tokens`` and ``output_tokens`` (or ``tokens``) of the answers on the pair.
-        judge : str, optional
-            Whose verdicts; needed where the source holds those of several.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            A column that is absent, a number off [0, 1], a pair judged twice or made of one candidate, or several
-            judges and none named.
+        Its columns are ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and, where there are such,
+        ``judge``, and ``input_tokens`` and ``output_tokens`` (or ``tokens``) of the answers on the pair. `judge` is
+        needed where the source holds verdicts of several. An `InputError` says that a column is absent, a number is
+        off [0, 1], a pair is judged twice or made of one candidate, or that there are several judges and none is
+        named.
 
         Examples
         --------
@@ -159,11 +151,8 @@ class PairRecord:
     def read(cls, source: RowSource) -> PairRecord:
         """Read the record that a draw wrote.
 
-        Raises
-        ------
-        bonwise.errors.InputError
-            A column that is absent, an id or a pair that occurs twice, a pair of one candidate, a weight below 1, or
-            strata whose weights are not those of a draw.
+        An `InputError` says that a column is absent, an id or a pair occurs twice, a pair has one candidate, a weight
+        is below 1, or that the weights of the strata are not those of a draw.
         """
         raw, name = open_rows(source, "record")
         words, needed = ("pair_id", "prompt_id", "a", "b"), ("pair_id", "prompt_id", "a", "b", "weight")
@@ -192,10 +181,7 @@ class PairRecord:
     def back(self, verdicts: PairVerdicts) -> tuple[PairVerdicts, Mapping[str, int]]:
         """Return verdicts on the pools of the draw as verdicts on the pairs drawn, and what is missing.
 
-        Raises
-        ------
-        bonwise.errors.InputError
-            No verdict is on a pair of the record, or one names other candidates than its pair.
+        An `InputError` says that no verdict is on a pair of the record, or that one names other candidates.
         """
         found = verdicts.frame.reset_index(names="row").merge(
             self.frame, left_on="prompt_id", right_on="pair_id", how="left", suffixes=("", "_drawn")

@@ -82,15 +82,8 @@ class MatchedVerdicts:
 def match(panel: Panel, verdicts: PairVerdicts, seed: int) -> MatchedVerdicts:
     """Lay verdicts on the cells of a panel; what does not fit is counted with its reason.
 
-    Where any pair has verdicts in both orders, those with one alone are left out.
-
-    Parameters
-    ----------
-    panel : Panel
-    verdicts : PairVerdicts
-        With a column ``weight`` where the pairs were drawn.
-    seed : int
-        Of the order that stands for a judge asked once a pair.
+    Where any pair has verdicts in both orders, those with one alone are left out. Verdicts on drawn pairs have a
+    column ``weight``. `seed` draws the order that stands for a judge asked once a pair.
     """
     frame = verdicts.frame
     prompt, cells = _positions(panel, frame)
@@ -156,21 +149,9 @@ def _laid(
 def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, method: str) -> MatchedPairs:
     """Audit the pairs that were judged both ways, as pools of two.
 
-    Parameters
-    ----------
-    matched : MatchedVerdicts
-        At least one pair.
-    settings : Settings
-    groups : int
-        Of oracle gaps.
-    method : str
-        ``complete`` or ``labelled_only``; ``weighted`` where pairs were drawn.
-
-    Returns
-    -------
-    MatchedPairs
-        The metrics of each way, and their differences to scores; what the order of presentation did; what verdicts
-        decide where scores tie.
+    There is at least one pair; `groups` counts those of oracle gaps. `method` is ``complete`` or ``labelled_only``,
+    or ``weighted`` where pairs were drawn. The result has the metrics of each way and their differences to scores,
+    what the order of presentation did, and what verdicts decide where scores tie.
     """
     pairs, panel = matched.pairs, matched.panel
     method = method if matched.weights is None else "weighted"

@@ -40,14 +40,7 @@ class Share(NamedTuple):
 def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats | None = None) -> Estimate:
     """Estimate a share, clustered by prompt.
 
-    Parameters
-    ----------
-    share : Share
-    prompt : ndarray of int64, shape (pairs,)
-    confidence : float
-        Two-sided, in (0, 1).
-    weights : ndarray of float64, shape (pairs,), optional
-        1 over the probability with which the pair was drawn; 1 where none are given.
+    `prompt` is that of each pair; `weights` are 1 over the probability with which a pair was drawn.
 
     Examples
     --------
@@ -114,18 +107,9 @@ OF_VERDICTS = ("tie_rate", "agreement", "accuracy_decided")
 def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: float) -> dict[str, Estimate]:
     """Estimate how verdicts fare against an oracle's, clustered by prompt.
 
-    Parameters
-    ----------
-    values, oracle : ndarray of float64, shape (pairs,)
-        Above 1/2 for the first candidate, below for the second, 1/2 for a tie.
-    prompt : ndarray of int64, shape (pairs,)
-    confidence : float
-
-    Returns
-    -------
-    dict of str to Estimate
-        ``tie_rate``: share of ties. ``agreement``: over the pairs that the oracle decides, a tie counting one half.
-        ``accuracy_decided``: over those that both decide.
+    `values` and `oracle` are (pairs,): above 1/2 for the first candidate, below for the second, 1/2 for a tie.
+    ``tie_rate`` is the share of ties; ``agreement`` is over the pairs that the oracle decides, a tie counting one
+    half; ``accuracy_decided`` is over those that both decide.
 
     Examples
     --------
@@ -149,20 +133,9 @@ def order_effects(
 ) -> Mapping[str, Estimate]:
     """Estimate what the order of presentation did.
 
-    Parameters
-    ----------
-    one, other : ndarray of float64, shape (pairs,)
-        What the first candidate earned when it was shown first, and when it was shown second.
-    prompt : ndarray of int64, shape (pairs,)
-    confidence : float
-    weights : ndarray of float64, shape (pairs,), optional
-        1 over the probability with which the pair was drawn.
-
-    Returns
-    -------
-    mapping of str to Estimate
-        ``first_shown_advantage``: mean of the difference, in [-1, 1]. ``flips``: share of pairs whose verdict is not
-        the same in both orders.
+    `one` and `other` are what the first candidate of each pair earned when it was shown first, and when it was shown
+    second; `weights` are 1 over the probability with which a pair was drawn. ``first_shown_advantage`` is the mean of
+    the difference, in [-1, 1]; ``flips`` is the share of pairs whose verdict is not the same in both orders.
     """
     flips = (_sign(one) != _sign(other)).astype(float)
     return {

@@ -48,10 +48,7 @@ class Pairs(NamedTuple):
 def every_pair(sizes: _Ints) -> Pairs:
     """List every pair of every prompt.
 
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt; cells are counted through.
+    `sizes` is the candidates of each prompt; cells are counted through.
 
     Examples
     --------
@@ -74,18 +71,8 @@ def every_pair(sizes: _Ints) -> Pairs:
 def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
     """Return what each candidate earned on average over its pairs.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    values : ndarray of float64, shape (pairs,)
-        What candidate `i` earned, from 0 to 1; `j` earned the rest.
-    cells : int
-        Candidates of all prompts.
-
-    Returns
-    -------
-    ndarray of float64, shape (cells,)
-        From 0 to 1. A candidate that is in no pair gets 1/2, as one that wins as often as it loses.
+    `values` are what candidate `i` of each pair earned, from 0 to 1; `j` earned the rest. The result is (cells,),
+    from 0 to 1. A candidate that is in no pair gets 1/2, as one that wins as often as it loses.
 
     Examples
     --------
@@ -104,18 +91,7 @@ def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
     """Draw some pairs of each prompt so that they tie together as many of its candidates as they can.
 
     Pairs come in random order; those that join two groups of candidates not yet tied together are taken first, the
-    others fill up.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    edges : ndarray of int64, shape (prompts,)
-        Pairs to draw of each prompt; all where there are no more.
-    seed : int
-
-    Returns
-    -------
-    ndarray of bool, shape (pairs,)
+    others fill up. `edges` are the pairs to draw of each prompt: all where there are no more.
 
     Examples
     --------
@@ -175,18 +151,9 @@ def pair_scores(values: Floats) -> Floats:
 def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | None = None) -> Floats:
     """Compute the sums of pairs as pools of two, added up by prompt.
 
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (2 * pairs,)
-        Of both candidates of each pair, `i` before `j`.
-    pairs : Pairs
-    weights : ndarray of float64, shape (pairs,), optional
-        1 over the probability with which the pair was drawn; made to average 1.
-
-    Returns
-    -------
-    ndarray of float64, shape (len(Sums._fields), prompts with a pair)
-        ``prompts`` counts pairs: ``recovery`` of these sums is that of best of two.
+    `scores` and `labels` are (2 * pairs,), of both candidates of each pair, `i` before `j`. `weights` are 1 over the
+    probability with which a pair was drawn, made to average 1. The result is (len(Sums._fields), prompts with a
+    pair); its ``prompts`` counts pairs, so that ``recovery`` of these sums is that of best of two.
     """
     found = prompt_sums(scores, labels, np.full(len(pairs.prompt), 2))
     if weights is not None:
@@ -198,19 +165,8 @@ def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | No
 def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
     """Cut gaps into groups at their quantiles; equal gaps stay together.
 
-    Parameters
-    ----------
-    gaps : ndarray of float64, shape (pairs,)
-        Above 0.
-    groups : int
-        At most this many.
-
-    Returns
-    -------
-    ndarray of int64, shape (pairs,)
-        The group of each, from 0.
-    ndarray of float64, shape (groups + 1,)
-        The ends; a gap at an upper end belongs below it.
+    Gaps are above 0, and there are at most `groups` groups. Returned are the group of each pair, from 0, and the
+    ends, (groups + 1,); a gap at an upper end belongs below it.
 
     Examples
     --------
@@ -227,12 +183,7 @@ def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
 def gap_strata(gaps: Floats, groups: int) -> tuple[_Ints, list[str]]:
     """Return the stratum of each pair, and the names of the strata.
 
-    Parameters
-    ----------
-    gaps : ndarray of float64, shape (pairs,)
-        0 or more.
-    groups : int
-        Strata of the pairs that do not tie, at most.
+    Gaps are 0 or more; pairs that do not tie have at most `groups` strata.
 
     Examples
     --------
@@ -259,11 +210,7 @@ def _between(low: float, high: float, *, first: bool) -> str:
 def even_counts(sizes: _Ints, count: int) -> _Ints:
     """Share a count evenly among strata, none getting more than it holds.
 
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (strata,)
-    count : int
-        At most their sum.
+    `sizes` is (strata,); `count` is at most their sum.
 
     Examples
     --------
@@ -282,18 +229,8 @@ def even_counts(sizes: _Ints, count: int) -> _Ints:
 def draw_in_strata(strata: _Ints, count: int, seed: int) -> tuple[_Ints, Floats]:
     """Draw pairs without replacement, the same number of each stratum as far as it goes.
 
-    Parameters
-    ----------
-    strata : ndarray of int64, shape (pairs,)
-    count : int
-    seed : int
-
-    Returns
-    -------
-    ndarray of int64, shape (count,)
-        Positions of the drawn pairs, ascending.
-    ndarray of float64, shape (count,)
-        Weights: 1 over the probability with which a pair of its stratum was drawn.
+    `strata` is that of each pair. Returned are the positions of the drawn pairs, ascending, and their weights: 1 over
+    the probability with which a pair of its stratum was drawn.
     """
     sizes = np.bincount(strata)
     counts = even_counts(sizes, count)
@@ -314,13 +251,7 @@ _STEP = 1e-6
 def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
     """Cut scores into bins of equal width; each becomes the middle of its bin.
 
-    Parameters
-    ----------
-    scores : ndarray of float64
-    bins : int
-        1 or more.
-    low, high : float
-        Range of the scores; its upper end belongs to the last bin.
+    The range of the scores is `low` to `high`, whose upper end belongs to the last bin.
 
     Examples
     --------
@@ -345,22 +276,10 @@ def between_top(scores: Floats, sizes: _Ints, pairs: Pairs) -> _Mask:
 def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Floats:
     """Order the candidates that share the highest score by the verdicts on their own pairs, round robin.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        Grouped by prompt.
-    sizes : ndarray of int64, shape (prompts,)
-    pairs : Pairs
-        Every pair of candidates that share the highest score, and any others, which are passed over.
-    values : ndarray of float64, shape (pairs,)
-        What candidate `i` earned.
-
-    Returns
-    -------
-    ndarray of float64, shape (cells,)
-        The scores in units of the smallest gap between two of them, those at the top raised by next to nothing in
-        the order of what the candidates earned: correlations stay those of the scores, on whatever scale these were
-        written; order and ties do not.
+    Scores are grouped by prompt. `pairs` are all those of candidates that share the highest score, and any others,
+    which are passed over; `values` are what candidate `i` of each earned. Returned are the scores in units of the
+    smallest gap between two of them, those at the top raised by next to nothing in the order of what the candidates
+    earned: correlations stay those of the scores, on whatever scale these were written; order and ties do not.
 
     Examples
     --------

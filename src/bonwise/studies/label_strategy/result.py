@@ -196,12 +196,7 @@ class PairDraw(LabelStrategyStudy):
 
 
 def record_path(out: str | Path) -> Path:
-    """Return where the record of a draw lies.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The name of the pools does not end in ``.jsonl``.
+    """Return where the record of a draw lies; a `UsageError` refuses pools whose name does not end in ``.jsonl``.
 
     Examples
     --------

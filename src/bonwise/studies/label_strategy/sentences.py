@@ -117,12 +117,7 @@ def verdict_sentences(
 
 
 def pairs_sentence(asked: Collection[frozenset[int]]) -> list[str]:
-    """Warn where judges were not asked about the same pairs.
-
-    Parameters
-    ----------
-    asked : collection of frozenset of int
-        The pairs of each judge.
+    """Warn where judges were not asked about the same pairs; `asked` holds the pairs of each judge.
 
     Examples
     --------

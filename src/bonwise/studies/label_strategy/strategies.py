@@ -63,22 +63,9 @@ def compared(
 ) -> tuple[dict[PromptsWithVerdicts, PromptGroup], dict[PromptsWithVerdicts, str]]:
     """Compare the ways of asking with each other.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    matched : MatchedVerdicts
-    asking : Asking
-    settings : Settings
-    method : str
-        ``complete`` or ``labelled_only``.
-
-    Returns
-    -------
-    dict of str to PromptGroup
-        ``every_pair``: all ways, on the prompts whose pairs all have a verdict. ``some_pairs``: where other prompts
-        have verdicts too, scores against whatever verdicts there are, on all prompts with one.
-    dict of str to str
-        Which of the two there is not, and why.
+    `method` is ``complete`` or ``labelled_only``. The first mapping has ``every_pair``: all ways, on the prompts
+    whose pairs all have a verdict; and ``some_pairs``, where other prompts have verdicts too: scores against whatever
+    verdicts there are, on all prompts with one. The second says which of the two there is not, and why.
     """
     pairs = matched.judged_pairs
     every, some = pairs == matched.panel.sizes * (matched.panel.sizes - 1) // 2, pairs > 0

@@ -96,14 +96,7 @@ def asking_table(
 ) -> Table:
     """Return one row per way: its metrics, and by how much it recovers more than scores do.
 
-    Parameters
-    ----------
-    title : str
-    ways : mapping of str to WayMetrics
-    judge : StrategiesJudge
-    settings : StrategiesSettings
-    titles : mapping of str to str
-        Headings of metrics; a metric without a figure of any way has no column.
+    `titles` are the headings of metrics; a metric without a figure of any way has no column.
     """
     known = [key for key in titles if any(_decimals_of(way, key) is not None for way in ways.values())]
     columns = (

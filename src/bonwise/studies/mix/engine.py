@@ -62,19 +62,7 @@ def mix_findings(
     control: Sequence[str],
     confidence: float,
 ) -> list[str]:
-    """Return the findings of one judge, the most important first.
-
-    Parameters
-    ----------
-    points : sequence of CurveAt
-        As `bonwise.studies.mix.mixture.mix_curve` gives them.
-    change : mapping of str to EstimateRecord
-        With the controls less without.
-    data : MixCounts
-    control : sequence of str
-        Names of the controls.
-    confidence : float
-    """
+    """Return the findings of one judge, the most important first; `change` is with the controls less without."""
     easy = " or ".join(printable(name, longest=40) for name in control[:3])
     easy += f" or {len(control) - 3} more" if len(control) > 3 else ""
     return [
@@ -203,13 +191,8 @@ class MixSums(NamedTuple):
 def mix_sums(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], control: npt.NDArray[np.bool_]) -> MixSums:
     """Compute the sums of every prompt without its controls, with them, and of its easy pairs.
 
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-        Of the pools with their controls; grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-    control : ndarray of bool, shape (cells,)
-        Which cells are controls; every prompt holds two other candidates or more.
+    Scores and labels are those of the pools with their controls, grouped by prompt, without NaN. `control` marks the
+    cells that are controls; every prompt holds two other candidates or more.
 
     Examples
     --------
@@ -252,20 +235,9 @@ def mix_curve(sums: MixSums, rule: IntervalRule, method: str = "complete") -> li
     """Estimate the metrics along both legs of the curve: on the second those of `OF_PAIRS` alone.
 
     First leg: a share m of the prompts shows its controls, sums ``(1 - m) without + m whole``. Second leg, from where
-    the first ends: ``(1 - u) whole + u easy``, for what exists on pairs alone.
-
-    Parameters
-    ----------
-    sums : MixSums
-    rule : IntervalRule
-        Intervals have the prompt as their unit, and take the share as given.
-    method : str
-        Of the estimates: which prompts they are of.
-
-    Returns
-    -------
-    list of CurveAt
-        In the order of `easy_pairs`.
+    the first ends: ``(1 - u) whole + u easy``, for what exists on pairs alone. The order is that of `easy_pairs`.
+    Intervals have the prompt as their unit, and take the share as given. `method` says which prompts the estimates
+    are of.
     """
     of_pairs = tuple(e for e in ESTIMANDS if e.name in OF_PAIRS)
     easy = Sums(*sums.easy).pairs
@@ -292,15 +264,7 @@ def _share(easy: Floats, mixed: Floats) -> float:
 
 
 def mix_change(sums: MixSums, rule: IntervalRule, method: str = "complete") -> dict[str, EstimateRecord]:
-    """Estimate by how much each metric differs with the controls from without, paired by prompt.
-
-    Parameters
-    ----------
-    sums : MixSums
-    rule : IntervalRule
-    method : str
-        Of the estimates: which prompts they are of.
-    """
+    """Estimate by how much each metric differs with the controls from without, paired by prompt."""
     # The controls change what could be gained too, so the two recoveries share no denominator for Fieller's interval.
     estimands = [replace(e, parts=None) for e in ESTIMANDS]
     changes = difference(estimands, sums.whole, sums.without, rule)
@@ -349,12 +313,7 @@ def _check_left(table: ScoreTable, settings: Settings) -> None:
 def mix_of(judged: LabelledPanels) -> MixStudy:
     """Make the study on judges whose table is open; the controls are those of the settings.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No control is named.
-    bonwise.errors.InputError
-        No judge has a labelled prompt that holds a control.
+    A `UsageError` says that no control is named, an `InputError` that no judge has a labelled prompt that holds one.
     """
     settings, table = judged.settings, judged.table
     easy = [name for name in settings.control if name not in settings.exclude]

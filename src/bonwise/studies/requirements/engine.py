@@ -40,17 +40,7 @@ __all__ = ["requirement_sentences", "requirements_of", "requirements_study"]
 def requirement_sentences(
     data: RequirementCounts, own: OwnFigures, targets: Sequence[Target], inverse: Sequence[Inverse], seed: int
 ) -> list[str]:
-    """Return the findings of one judge, the most important first.
-
-    Parameters
-    ----------
-    data : RequirementCounts
-    own : OwnFigures
-    targets : sequence of Target
-    inverse : sequence of Inverse
-    seed : int
-        Of the draw of prompts, where not all were used.
-    """
+    """Return the findings of one judge, the most important first; `seed` drew the prompts where not all were used."""
     return [*_own(own), *_targets(targets), *_inverse(inverse), *_described(data, seed)]
 
 

@@ -53,15 +53,8 @@ def affordable(
 
     Prompts that break a limit alone are set aside. How many of the others are drawn follows from the limits and their
     mean sizes, not from which are drawn, so each has the same chance; what was drawn may exceed a limit by chance.
-
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt.
-    seed : int
-        Of the draw.
-    cells, pairs : int
-        Limits. At least two prompts are kept whatever they hold: where all but one break a limit, the smallest two.
+    `sizes` is the candidates of each prompt; `cells` and `pairs` are limits. At least two prompts are kept whatever
+    they hold: where all but one break a limit, the smallest two.
 
     Examples
     --------
@@ -143,15 +136,7 @@ class NoisyOracle:
 
     @classmethod
     def of(cls, labels: Floats, sizes: _Ints) -> NoisyOracle:
-        """Lay out labels.
-
-        Parameters
-        ----------
-        labels : ndarray of float64, shape (cells,)
-            Grouped by prompt, no NaN.
-        sizes : ndarray of int64, shape (prompts,)
-            Candidates per prompt, 2 or more.
-        """
+        """Lay out labels, grouped by prompt, without NaN; `sizes` is the candidates of each prompt, 2 or more."""
         blocks = tuple(_blocks(np.round(labels, TIE_DECIMALS), sizes))
         gain, squares, widest = (np.empty(len(sizes)) for _ in range(3))
         for block in blocks:
@@ -176,10 +161,7 @@ class NoisyOracle:
     def shortfalls(self, noise: float) -> Floats:
         """Return by how much the expected label of the pick falls short of the best one, shape (prompts,).
 
-        Parameters
-        ----------
-        noise : float
-            Standard deviation, above 0, in the unit of the labels.
+        `noise` is a standard deviation above 0, in the unit of the labels.
         """
         return self._expected(noise, power=1)
 
@@ -330,10 +312,7 @@ class AtNoise:
     def recovered(self, on_within_r: Floats | float = 0.0) -> Floats:
         """Return the influence on recovery where the noise follows from a within_r.
 
-        Parameters
-        ----------
-        on_within_r : ndarray of float64, shape (prompts,), or 0.0
-            Influence on that within_r; 0 where it is given.
+        `on_within_r` is the influence on that within_r, (prompts,), or 0 where it is given.
         """
         within_r = self.labels.within_r(self.noise)
         on_noise = self.spread_influence - on_within_r / (within_r * (1 - within_r**2))
@@ -344,13 +323,7 @@ class AtNoise:
 
 
 def recovery_influence(sums: Sums) -> Floats:
-    """Return the influence of each prompt on the recovery of a judge that scored it.
-
-    Parameters
-    ----------
-    sums : Sums
-        Of each prompt.
-    """
+    """Return the influence of each prompt on the recovery of a judge that scored it."""
     gain, possible = sums.J - sums.R, sums.M - sums.R
     found: Floats = (gain - gain.sum() / possible.sum() * possible) / possible.sum()
     return found
@@ -406,10 +379,7 @@ def noise_for_recovery(labels: NoisyOracle, recovery: float) -> float:
 def points(labels: NoisyOracle) -> list[CurvePoint]:
     """Return the curve from a recovery of about .02 to one of about .99, the noisiest judge first.
 
-    Parameters
-    ----------
-    labels : NoisyOracle
-        With a prompt where labels differ.
+    There is a prompt where labels differ.
     """
     noises, recoveries = labels.curve
     curve = zip(noises[::-1].tolist(), recoveries[::-1].tolist(), strict=True)

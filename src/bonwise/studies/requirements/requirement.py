@@ -154,14 +154,7 @@ class MoverDifference:
 def few_picks(sums: Sums, widest: Floats, se: float) -> Few | Exact | None:
     """Return the law of a judge's recovery where few picks, or none that differ, decide it; None where many do.
 
-    Parameters
-    ----------
-    sums : Sums
-        The judge's, of each prompt.
-    widest : ndarray of float64, shape (prompts,)
-        Best label less worst.
-    se : float
-        The jackknife's, of the recovery.
+    `widest` is the best label less the worst, (prompts,); `se` is the jackknife's, of the recovery.
     """
     possible = float((sums.M - sums.R).sum())
     own = float((sums.J - sums.R).sum()) / possible
@@ -212,13 +205,8 @@ def no_curve(labels: NoisyOracle, confidence: float) -> str | None:
 def required(labels: NoisyOracle, target: float, confidence: float) -> Requirement:
     """Return the within_r and the effective agreement at which a judge of plain noise recovers the target.
 
-    Parameters
-    ----------
-    labels : NoisyOracle
-    target : float
-        Recovery; undefined, with the reason, unless it lies between 0 and 1.
-    confidence : float
-        Of the two-sided intervals, Student's t on the standard error of the influences, clustered by prompt.
+    Undefined, with the reason, unless the target lies between 0 and 1. Intervals are two-sided, Student's t on the
+    standard error of the influences, clustered by prompt.
 
     Examples
     --------
@@ -247,13 +235,7 @@ def _unreachable(target: float) -> str | None:
 def recovered(labels: NoisyOracle, within_r: float, confidence: float) -> Estimate:
     """Return what a judge of plain noise with a given within_r recovers.
 
-    Parameters
-    ----------
-    labels : NoisyOracle
-    within_r : float
-        Undefined, with the reason, unless it lies between 0 and 1.
-    confidence : float
-        Of the two-sided interval, clustered by prompt.
+    Undefined, with the reason, unless within_r lies between 0 and 1. The interval is two-sided, clustered by prompt.
     """
     reason = no_curve(labels, confidence) or _off_curve(within_r)
     if reason is not None:
@@ -271,15 +253,10 @@ def _off_curve(within_r: float) -> str | None:
 def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
     """Compare a judge with one of plain noise with the same within_r.
 
-    Parameters
-    ----------
-    labels : NoisyOracle
-    sums : ndarray of float64, shape (len(Sums._fields), prompts)
-        The judge's, on the same prompts in the same order.
-    confidence : float
-        Of the two-sided intervals, clustered by prompt; that of the difference is paired. Where few picks are
-        wrong, or few right, it is combined from those of the two recoveries, whose errors are then skewed. Its
-        lower end is no closer than Student's on the standard error that plain noise has on these labels.
+    `sums` is the judge's, (len(Sums._fields), prompts), on the same prompts in the same order. Intervals are
+    two-sided, clustered by prompt; that of the difference is paired. Where few picks are wrong, or few right, it is
+    combined from those of the two recoveries, whose errors are then skewed. Its lower end is no closer than Student's
+    on the standard error that plain noise has on these labels.
     """
     n, mine, totals = len(labels.gain), Sums(*sums), Sums(*sums.sum(axis=1))
     within_r = float(correlation(totals))

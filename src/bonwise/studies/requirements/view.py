@@ -104,18 +104,7 @@ class NeededQuality:
 def needed_quality_figure(data: NeededQuality, key: str, title: str, says: str) -> list[Drawing[NeededQuality]]:
     """Draw the curve with intervals at the wanted recoveries, and a diamond where the judge stands.
 
-    Parameters
-    ----------
-    data : NeededQuality
-    key : str
-        Of the drawing.
-    title, says : str
-        Of the figure.
-
-    Returns
-    -------
-    list of Drawing
-        Empty without a curve.
+    Without a curve the list is empty.
     """
     return [Drawing(_paint, data, key, title, says)] if data.curve else []
 

@@ -1,0 +1,194 @@
+"""The prompts to look into, the greatest loss first: candidates with scores and labels, and what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.auditing.judge_record import JudgeAudit
+from bonwise.auditing.per_prompt import per_prompt
+from bonwise.auditing.result_exhibits import CandidateSeen, PromptSeen, WorstPrompts
+from bonwise.printable import printable
+from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, page_bytes
+from bonwise.stats.sums import TIE_DECIMALS
+from bonwise.stats.top_of_scores import at_top
+from bonwise.table.panel import Panel
+from bonwise.table.words import PromptWords, Words
+
+__all__ = ["AT_A_GLANCE", "MOST_BYTES", "MOST_CANDIDATES", "MOST_ROWS", "NAMED", "prompt_rows"]
+
+
+MOST_ROWS, MOST_CANDIDATES = 200, 40
+
+
+MOST_BYTES = 1_200_000
+"""Of names and texts: with its drawings a page takes less than 2 MB."""
+
+
+LONGEST_OF_OTHERS = 1_000
+"""Characters of the text of a candidate that was neither picked nor is best."""
+
+
+AT_A_GLANCE = 8
+"""Candidates that need no order: larger pools begin with what was picked and what is best."""
+
+
+NAMED = 3
+"""Tied candidates named in a row."""
+
+
+def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPrompts:
+    """Return a row per judge and prompt whose pick lost something, the greatest loss first, at most 200 in all.
+
+    A text is cut at 4,000 characters, that of a candidate that is neither picked nor best at 1,000, and a name at
+    300. Once the rows take 1,200,000 bytes of a page further ones come without words, and where names alone take as
+    much without candidates; a row says what it lacks. Of a pool of more than 8 candidates those that were picked or
+    are best come first, then the others by score, and 40 are shown. Of tied picks, and of tied best candidates, a
+    row names three and counts more.
+
+    Parameters
+    ----------
+    judges : sequence of JudgeAudit
+    words : Words or None
+    """
+    table = per_prompt(judges)
+    # What rounding leaves of 0 is no loss.
+    lost = table[table["gain_lost"].round(TIE_DECIMALS) > 0]
+    unknown = int(table["gain_lost"].isna().sum())
+    shown = lost.head(MOST_ROWS)
+    spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
+    pools = {judge.judge: _PoolsOfAJudge(judge) for judge in judges}
+    rows = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
+    rows, room = _fitted(rows, MOST_BYTES, _with_names_that_fit)
+    rows, _ = _fitted(rows, room, _with_words_that_fit)
+    return WorstPrompts(
+        rows=rows,
+        of=len(lost),
+        without_loss=len(table) - len(lost) - unknown,
+        unknown_loss=unknown,
+    )
+
+
+class _PoolsOfAJudge:
+    """The pools of one judge's panel, by prompt."""
+
+    def __init__(self, judge: JudgeAudit) -> None:
+        self.panel: Panel = judge.labelling.panel
+        # Single names are taken thousands of times, and an index of pandas gives them slowly.
+        self.names = self.panel.candidates.to_numpy()
+        self.logged = judge.logged
+        self.picked = at_top(self.panel.scores, self.panel.sizes)
+        self.best = at_top(self.panel.labels, self.panel.sizes)
+        self.ends = np.cumsum(self.panel.sizes)
+
+    def seen(self, line: Mapping[Any, Any], spoken: Mapping[str, PromptWords]) -> PromptSeen:
+        """Return what may be shown of one line of `per_prompt`, as if there were room for all of it."""
+        at = self.panel.prompt_ids.get_loc(line["prompt_id"])
+        end = int(self.ends[at])
+        pool = np.arange(end - int(self.panel.sizes[at]), end)
+        cells = self._most_telling(pool)
+        prompt_id, judge = str(line["prompt_id"]), str(line["judge"])
+        words = spoken.get(prompt_id, PromptWords())
+        pick, pick_more = self._named(pool[self.picked[pool]])
+        best, best_more = self._named(pool[self.best[pool]])
+        prompt, prompt_left_out = _cut(words.prompt, LONGEST_TEXT)
+        return PromptSeen(
+            prompt_id=printable(prompt_id, longest=LONGEST_NAME),
+            judge=judge,
+            pick=pick,
+            pick_more=pick_more,
+            best=best,
+            best_more=best_more,
+            value_pick=_known(line["value_pick"]),
+            value_best=_known(line["value_best"]),
+            gain_lost=_known(line["gain_lost"]),
+            margin=_known(line["margin"]),
+            tied=int(line["tied"]),
+            prompt=prompt,
+            prompt_left_out=prompt_left_out,
+            candidates=[self._candidate(cell, judge, words) for cell in cells.tolist()],
+            candidates_left_out=len(pool) - len(cells),
+            words_left_out=False,
+        )
+
+    def _most_telling(self, pool: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        if len(pool) <= AT_A_GLANCE:
+            return pool
+        picked, best = self.picked[pool], self.best[pool]
+        # Many ties on one side leave room for the other.
+        early = (marked & (marked.cumsum() <= MOST_CANDIDATES // 2) for marked in (best, picked))
+        order = np.lexsort((-self.panel.scores[pool], ~(picked | best), *(~marked for marked in early)))
+        return pool[order[:MOST_CANDIDATES]]
+
+    def _named(self, cells: npt.NDArray[np.int64]) -> tuple[str, int]:
+        """Name a few candidates, and count the others."""
+        names = self.names[self.panel.names[cells[:NAMED]]]
+        told = " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names)
+        return told, max(0, len(cells) - NAMED)
+
+    def _candidate(self, cell: int, judge: str, words: PromptWords) -> CandidateSeen:
+        name = str(self.names[self.panel.names[cell]])
+        picked, best = bool(self.picked[cell]), bool(self.best[cell])
+        longest = LONGEST_TEXT if picked or best else LONGEST_OF_OTHERS
+        text, text_left_out = _cut(words.texts.get(name), longest)
+        raw, raw_left_out = _cut(words.raw.get((judge, name)), longest)
+        return CandidateSeen(
+            id=printable(name, longest=LONGEST_NAME),
+            score=None if self.logged else float(self.panel.scores[cell]),
+            label=_known(self.panel.labels[cell]),
+            text=text,
+            text_left_out=text_left_out,
+            raw=raw,
+            raw_left_out=raw_left_out,
+            picked=picked,
+            best=best,
+        )
+
+
+def _cut(words: str | None, longest: int) -> tuple[str | None, int]:
+    """Return words, and how many characters of them were cut."""
+    return (None, 0) if words is None else (words[:longest], max(0, len(words) - longest))
+
+
+def _fitted(
+    rows: Sequence[PromptSeen], room: int, fit: Callable[[PromptSeen, int], tuple[PromptSeen, int]]
+) -> tuple[list[PromptSeen], int]:
+    """Return the rows with what of each has room, one after the other, and the bytes that are left."""
+    fitted = []
+    for row in rows:
+        fitting, room = fit(row, room)
+        fitted.append(fitting)
+    return fitted, room
+
+
+def _with_names_that_fit(row: PromptSeen, room: int) -> tuple[PromptSeen, int]:
+    """Leave out the candidates if their names do not fit."""
+    # The name of the prompt stands there twice.
+    room -= sum(page_bytes(name) for name in (row.prompt_id, row.prompt_id, row.pick, row.best))
+    taken = sum(page_bytes(candidate.id) + MARKUP for candidate in row.candidates)
+    if taken <= room:
+        return row, room - taken
+    left_out = row.candidates_left_out + len(row.candidates)
+    return row.model_copy(update={"candidates": [], "candidates_left_out": left_out}), room
+
+
+def _with_words_that_fit(row: PromptSeen, room: int) -> tuple[PromptSeen, int]:
+    """Leave out the words if they do not fit; below 0 there is no room, and none for later rows."""
+    texts = [row.prompt, *(text for candidate in row.candidates for text in (candidate.text, candidate.raw))]
+    there = [text for text in texts if text is not None]
+    if room >= 0:
+        room -= sum(map(page_bytes, there))
+    if room >= 0 or not there:
+        return row, room
+    wordless = {"text": None, "text_left_out": 0, "raw": None, "raw_left_out": 0}
+    candidates = [candidate.model_copy(update=wordless) for candidate in row.candidates]
+    without = {"prompt": None, "prompt_left_out": 0, "candidates": candidates, "words_left_out": True}
+    return row.model_copy(update=without), room
+
+
+def _known(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
