@@ -8,7 +8,7 @@ import pytest
 
 import bonwise as bw
 from auditing.tables import losing
-from bonwise.auditing.per_prompt import MOST_ROWS
+from bonwise.auditing.worst_prompts import MOST_ROWS
 from bonwise.testing import simulate
 from cli.commands import pool_file, rows_of, scored, strict, typed, written
 

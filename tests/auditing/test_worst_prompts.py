@@ -14,8 +14,7 @@ from auditing.tables import cohort, losing, parts, table, two_judges
 from bonwise.auditing.exhibits import spread
 from bonwise.auditing.front import audit
 from bonwise.auditing.page import audit_page
-from bonwise.auditing.worst_prompts import MOST_ROWS
-from bonwise.auditing.worst_prompts import MOST_BYTES, prompt_rows
+from bonwise.auditing.worst_prompts import MOST_BYTES, MOST_ROWS, prompt_rows
 from bonwise.errors import FileError, UsageError
 from bonwise.report.page.environment import LONGEST_NAME, page_bytes
 from bonwise.table.words import Words
