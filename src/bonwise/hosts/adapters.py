@@ -32,18 +32,8 @@ __all__ = [
 def selector_of(judge: Any, settings: Mapping[str, Any]) -> Selector:
     """Return the selector that an adapter works with.
 
-    Parameters
-    ----------
-    judge : Judge, callable, str or Selector
-        A judge, a function ``(prompt, text) -> number``, a text as of ``--judge`` on a command line, or a selector
-        with all its settings.
-    settings : mapping
-        Of `bonwise.Selector`: none beside a selector.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A setting that means nothing, or settings beside a selector.
+    `judge` is a judge, a function ``(prompt, text) -> number``, a text as of ``--judge`` on a command line, or a
+    selector. Settings are those of `bonwise.Selector`; beside a selector they are a UsageError.
 
     Examples
     --------
@@ -155,18 +145,9 @@ class HostTotals:
 def trail_of(selection: Selection, failed_draws: Iterable[str] = ()) -> dict[str, Any]:
     """Return how a pick came about, in plain values for JSON.
 
-    Parameters
-    ----------
-    selection : Selection
-    failed_draws : iterable of str
-        Why candidates are missing.
-
-    Returns
-    -------
-    dict
-        ``index`` (None where nothing was picked, which is never candidate 0), ``decided_by``, ``unjudged``,
-        ``scores`` in candidate order, ``judge``, ``strategy`` and ``judge_usage``; where there is something to say
-        also ``p_best``, ``tied``, ``unscored``, ``failure``, ``failed_draws``, ``strong``.
+    The keys are ``index`` (None where nothing was picked, which is never candidate 0), ``decided_by``, ``unjudged``,
+    ``scores`` in candidate order, ``judge``, ``strategy`` and ``judge_usage``; where there is something to say also
+    ``p_best``, ``tied``, ``unscored``, ``failure``, ``failed_draws`` (why candidates are missing) and ``strong``.
 
     Examples
     --------

@@ -88,13 +88,7 @@ def _shortened(text: str) -> str:
 
 
 class AssistantTools:
-    """The tools: each reads files below one folder and answers in Markdown.
-
-    Parameters
-    ----------
-    root : str or pathlib.Path
-    selector : Selector, optional
-    """
+    """The tools: each reads files below one folder and answers in Markdown."""
 
     def __init__(self, root: str | Path, selector: bw.Selector | None = None) -> None:
         self.root = Path(root).resolve()

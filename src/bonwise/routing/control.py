@@ -57,24 +57,11 @@ class ShareControl:
     seen / (seen + EARLY)`` of them, and beyond `BAND` of them the lag counts `STEEP` in addition. After every prompt
     ``sent <= share * seen + 1``.
 
-    Parameters
-    ----------
-    share : float
-        From 0 to 1.
-    seed : int
-        Of v, together with the key of a prompt: the same stream gives the same decisions.
-    calibration : iterable of float
-        Signals of earlier prompts, with which the window starts; without them the first signals are ranked among
-        the few before them. Of more than `window` as many quantiles are kept.
-    window : int
-        Latest signals among which one is ranked: after a drift they are all new after so many prompts.
-    cap : bool
-        Whether the count is held below ``share * seen + 1`` at all times; otherwise it is only steered.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A setting that means nothing.
+    `share` is from 0 to 1. The seed draws v, together with the key of a prompt: the same stream gives the same
+    decisions. `calibration` holds signals of earlier prompts, with which the window starts (of more than `window` as
+    many quantiles are kept); without them the first signals are ranked among the few before them. `window` is the
+    number of latest signals among which one is ranked: after a drift they are all new after so many prompts. Without
+    `cap` the count is only steered, and may pass ``share * seen + 1``.
 
     Examples
     --------
@@ -104,16 +91,10 @@ class ShareControl:
     def decide(self, signal: float | None, key: str = "", *, at_random: bool = False) -> Decision:
         """Decide about the next prompt.
 
-        Parameters
-        ----------
-        signal : float or None
-            Higher is sent first. One that is unknown (None, NaN) ranks above all others, and under a cap it is sent
-            whenever the cap allows.
-        key : str
-            Of the prompt: ties are broken by it and the seed. An empty one stands for the prompt's position; prompts
-            that share a key share their luck.
-        at_random : bool
-            Whether an unknown signal is sent by chance, with the share as its probability, and not before the others.
+        The highest signals are sent first. An unknown one (None, NaN) ranks above all others, and under a cap it is
+        sent whenever the cap allows; `at_random` sends it by chance instead, with the share as its probability. Ties
+        are broken by `key` and the seed: prompts that share a key share their luck, and an empty key stands for the
+        position of the prompt.
         """
         known = signal is not None and not math.isnan(signal)
         value = float(signal) if signal is not None and known else math.inf

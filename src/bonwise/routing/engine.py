@@ -45,18 +45,8 @@ class RedrawPaths(NamedTuple):
     def at(self, calls: float, weights: Floats | None = None) -> Floats:
         """Return the expected gain of each pool where they may take so many further calls on average.
 
-        Many steps may have one cost: then they are taken with the probability that fills the calls.
-
-        Parameters
-        ----------
-        calls : float
-            Per pool, beyond the first draws; 0 or more.
-        weights : ndarray of float64, shape (n,), optional
-            Of the pools that are redrawn, 0 for others; their mean number of calls is weighted so.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
+        Many steps may have one cost: then they are taken with the probability that fills the calls. `calls` is a mean
+        per pool, beyond the first draws, in which each pool counts by its weight: 0 for one that is not redrawn.
 
         Examples
         --------
@@ -87,22 +77,10 @@ class RedrawPaths(NamedTuple):
 def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) -> float:
     """Return by how much the label rises where the true score rises by 1: cov_w(O, y) / cov_w(y, y').
 
-    Within prompts, over the later draws; y and y' are two different draws of one candidate, so the
-    noise of a single draw does not flatten the slope.
-
-    Parameters
-    ----------
-    labels : ndarray of float64, shape (n, K)
-        NaN fills up a smaller pool.
-    draws : ndarray of float64, shape (n, K, k)
-        k of 3 or more; the first draw is not looked at.
-    weights : ndarray of float64, shape (n,), optional
-        Such as 1 / propensity.
-
-    Raises
-    ------
-    ValueError
-        Later draws do not agree with each other at all.
+    Within prompts, over the later draws; y and y' are two different draws of one candidate, so the noise of a single
+    draw does not flatten the slope. `labels` is (n, K), `draws` (n, K, k) with k of 3 or more, NaN fills up a smaller
+    pool; the first draw is not looked at. `weights` are per prompt, such as 1 / propensity. A ValueError says that
+    later draws do not agree with each other at all.
     """
     later = draws[:, :, 1:]
     whole = ~np.isnan(later).any(axis=2) & ~np.isnan(labels)
@@ -128,14 +106,8 @@ def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) ->
 def redraw_paths(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> RedrawPaths:
     """Simulate the redraws of every pool until the rule stops.
 
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (n, K, k)
-        ``draws[:, :, 0]`` are the first scores; a candidate without any draw fills up a smaller pool.
-    prior : DrawPrior
-    most : int
-        Draws of one candidate, the first among them.
-    seed : int
+    `draws` is (n, K, k), the first draws are ``draws[:, :, 0]``; a candidate without any draw fills up a smaller
+    pool. `most` counts the draws of one candidate, the first among them.
     """
     played = replay(draws, prior, most=most, seed=seed)
     return RedrawPaths(np.minimum.accumulate(played.opportunity, axis=1), played.highest - played.highest[:, :1])
@@ -160,23 +132,10 @@ def split_budget(
     a. Where the table holds labelled prompts alone, drawn with stated propensities, each stands for
     1 / propensity of them throughout.
 
-    Parameters
-    ----------
-    prompts : JudgedPrompts
-        With three or more scores of each candidate, the first of which is the first pass, and 75 or more
-        labelled prompts.
-    mean_calls : float
-        B: calls of the weak judge a prompt in all, the K first ones among them, more than those.
-    strong_cost : float
-        C: price of routing one prompt, in calls of the weak judge.
-    confidence : float
-    seed : int
-        Of ties, of the cross-fit, and of draws drawn again where fewer than eight are stored.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Draws or labels are too few, or the budget does not cover the first scores.
+    `prompts` need three or more scores of each candidate, the first of which is the first pass, and 75 or more
+    labelled prompts. `mean_calls` is B, calls of the weak judge a prompt, more than the K first ones, which are among
+    them; `strong_cost` is C, the price of routing one prompt in such calls. An InputError says that draws or labels
+    are too few, or that the budget does not cover the first scores.
     """
     panel, labelled = prompts.panel, prompts.labelled
     weights = prompts.population if prompts.population is not None else np.ones(len(panel.sizes))

@@ -37,16 +37,9 @@ def decompose(
     over the prompts where the judge may be wrong, weighted by how likely it is. Correlations across the means of
     quintile bins, as Table 22 prints them, hide noise, so they lie far above the others; ties stay in one bin.
 
-    Parameters
-    ----------
-    signal : ndarray of float64, shape (prompts,)
-        A prompt without one (NaN) is left out.
-    wrong : ndarray of float64, shape (prompts,)
-        Probability, over ties broken at random, that the pick is not among the best candidates.
-    gain : ndarray of float64, shape (prompts,)
-        Expected gain over the same ties; 0 where `wrong` is 0.
-    weights : ndarray of float64, shape (prompts,), optional
-    confidence : float
+    All arrays are by prompt. `wrong` is the probability, over ties broken at random, that the pick is not among the
+    best candidates, and `gain` the expected gain over the same ties, 0 where `wrong` is 0. A prompt without a signal
+    (NaN) is left out.
     """
     w = np.ones(len(signal)) if weights is None else weights
     known = ~np.isnan(signal)
@@ -72,14 +65,7 @@ def decompose(
 
 
 def mean_in(top: Floats, bottom: Floats, which: npt.NDArray[np.bool_], *, confidence: float = 0.95) -> Estimate:
-    """Estimate ``sum top / sum bottom`` over some prompts, with an interval by prompt.
-
-    Parameters
-    ----------
-    top, bottom : ndarray of float64, shape (prompts,)
-    which : ndarray of bool, shape (prompts,)
-    confidence : float
-    """
+    """Estimate ``sum top / sum bottom`` over some prompts, with an interval by prompt."""
     a, b = top[which], bottom[which]
     total = float(b.sum())
     count = int(np.count_nonzero(b))
@@ -94,17 +80,8 @@ def gain_grid(
 ) -> tuple[tuple[Estimate, ...], ...]:
     """Estimate E[gain | margin, mean_score] in the bins of Table 18.
 
-    Parameters
-    ----------
-    margin, mean_score : ndarray of float64, shape (prompts,)
-        Of scores in [0, 1].
-    gain, weights : ndarray of float64, shape (prompts,)
-    confidence : float
-
-    Returns
-    -------
-    tuple of tuple of Estimate
-        A row a margin: 0, to .05, to .10, above; a column a mean level: below .7, to .8, to .9, from .9.
+    Arrays are by prompt, scores in [0, 1]. A row a margin: 0, to .05, to .10, above; a column a mean level: below .7,
+    to .8, to .9, from .9.
     """
     rows = np.digitize(np.round(margin, TIE_DECIMALS), MARGIN_EDGES, right=True)
     columns = np.digitize(np.round(mean_score, TIE_DECIMALS), LEVEL_EDGES)
@@ -152,17 +129,10 @@ def confidence_calibrated(
 ) -> CalibrationCheck:
     """Check whether P(correct | margin) rises with the margin (definition 1 of appendix K.3).
 
-    Yes where the correlation lies above 0 and no step between neighbouring groups of margins falls;
-    no where it lies below 0 or some step falls, each beyond its interval; else inconclusive. The
-    intervals of the steps are widened for their number (Bonferroni).
-
-    Parameters
-    ----------
-    margin : ndarray of float64, shape (prompts,)
-    correct : ndarray of float64, shape (prompts,)
-        Probability that the pick is among the best candidates, ties in expectation.
-    weights : ndarray of float64, shape (prompts,), optional
-    confidence : float
+    Yes where the correlation lies above 0 and no step between neighbouring groups of margins falls; no where it lies
+    below 0 or some step falls, each beyond its interval; else inconclusive. The intervals of the steps are widened
+    for their number (Bonferroni). `correct` is the probability that the pick of each prompt is among the best
+    candidates, ties in expectation.
     """
     return _check(margin, correct, weights, confidence, up=True)
 
@@ -173,12 +143,6 @@ def voi_calibrated(
     """Check whether E[gain | margin] falls as the margin rises (definition 2 of appendix K.3).
 
     The rule is that of `confidence_calibrated` with the direction turned round.
-
-    Parameters
-    ----------
-    margin, gain : ndarray of float64, shape (prompts,)
-    weights : ndarray of float64, shape (prompts,), optional
-    confidence : float
     """
     return _check(margin, gain, weights, confidence, up=False)
 

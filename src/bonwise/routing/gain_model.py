@@ -38,22 +38,9 @@ def fit_gain(
     The penalty is ``1 + .001 m`` for m labelled prompts: below a thousand of them a straight line
     does better than squares or trees.
 
-    Parameters
-    ----------
-    features : mapping of str to ndarray, shape (prompts,)
-        All of them are used.
-    gain : ndarray of float64, shape (prompts,)
-        ``max_i O_i - sum_i w_i O_i``; NaN for a prompt without labels. Such a prompt, and one that
-        lacks a feature, is left out.
-    weights : ndarray of float64, shape (prompts,), optional
-        Such as 1 / propensity where some prompts were likelier than others to be labelled.
-    seed : int
-        Of the folds of the fit report.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two prompts have both features and labels.
+    Arrays are by prompt. `gain` is ``max_i O_i - sum_i w_i O_i``, NaN without labels: such a prompt, and one that
+    lacks a feature, is left out; fewer than two prompts that have both are a ValueError. `weights` are such as
+    1 / propensity. The seed deals the folds of the fit report.
 
     Examples
     --------
@@ -94,23 +81,10 @@ def cross_fitted(
     Labelled prompts are cut into `folds` random parts and each part is predicted from the others; a
     prompt without labels is no part of any model and is predicted from all of them.
 
-    Parameters
-    ----------
-    features, gain, weights
-        As in `fit_gain`.
-    folds : int
-        2 or more.
-    seed : int
-        Of the parts.
-    one_level : bool
-        Put the mean gain of all labelled prompts in the place of that of each model, for predictions that rank
-        prompts of different parts. Where the gains of a part are high the mean of the others is low, so that
-        with few labels the levels alone rank prompts against their gain.
-
-    Returns
-    -------
-    ndarray, shape (prompts,)
-        NaN where a feature is NaN, and everywhere where there are too few labelled prompts to fit.
+    `one_level` puts the mean gain of all labelled prompts in the place of that of each model, for predictions that
+    rank prompts of different parts. Where the gains of a part are high the mean of the others is low, so that with
+    few labels the levels alone rank prompts against their gain. The other arguments are as in `fit_gain`. A
+    prediction is NaN where a feature is, and all are where labelled prompts are too few to fit.
     """
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
@@ -125,22 +99,8 @@ def cross_fitted(
 def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: int = FOLDS, seed: int = 0) -> Floats:
     """Predict each labelled prompt's gain by the mean gain of the others in its tenth of a signal.
 
-    Unlike a straight line this follows any shape; as there, a prompt's own part has no say.
-
-    Parameters
-    ----------
-    signal : ndarray of float64, shape (prompts,)
-        Prompts without one (NaN) make a bin of their own.
-    gain, weights : ndarray of float64, shape (prompts,)
-        No NaN; weights above 0.
-    folds : int
-        2 or more.
-    seed : int
-        Of the parts.
-
-    Returns
-    -------
-    ndarray, shape (prompts,)
+    Unlike a straight line this follows any shape; as there, a prompt's own part has no say. Prompts without a signal
+    (NaN) make a bin of their own; `gain` has no NaN, and weights are above 0.
 
     Examples
     --------

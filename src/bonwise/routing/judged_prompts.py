@@ -76,20 +76,9 @@ def judged_prompts(
 ) -> JudgedPrompts:
     """Compute the features and outcomes of one judge's prompts.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    panel : Panel
-        One of `lay_out(table)`.
-    first_pass_only : bool
-        Leave repeated scores and other judges out of the features.
-    one_draw : bool
-        Take the first draw for the first pass even where the table has a score of its own.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        No prompt is left, none is labelled completely, or a propensity is absent or contradicts itself.
+    `panel` is one of `lay_out(table)`. `first_pass_only` leaves repeated scores and other judges out of the features;
+    `one_draw` takes the first draw for the first pass even where the table has a score of its own. An InputError says
+    that no prompt is left or labelled completely, or that a propensity is absent or contradicts itself.
     """
     weighted = "propensity" in table.frame.columns
     panel = _with_first_scores(table, panel, one_draw=one_draw)

@@ -76,27 +76,14 @@ def pool_features(
     figures as a table of them. An unscored candidate is left out; a prompt with fewer than two
     scored ones has no features (NaN).
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        First scores, grouped by prompt; NaN where unscored.
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt; pools may differ in size.
-    widths : ndarray of float64, shape (cells,), optional
-        Width of the interval of each score, in units of the score; NaN where there is none.
-    draws : ndarray of float64, shape (cells, k), optional
-        Repeated scores, the first among them; NaN where a draw is missing.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (prompts,)
-        ``top`` (highest score), ``level`` (mean), ``spread`` (standard deviation over the candidates,
-        ddof 0), ``margin`` (top minus second, after rounding to 9 decimals; 0 where tied), ``tied``
-        (candidates that share the top); with `widths` also ``width`` (their mean); with `draws` also
-        ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a candidate's draws, ddof 1),
-        ``resampled_margin`` and ``resampled_spread`` (of the means of the draws) and ``p_best``
-        (probability that the candidate with the highest mean is the best one, from draws that
-        scatter normally, alike for all candidates of the prompt).
+    `scores` is (cells,), grouped by prompt, `sizes` (prompts,), `widths` (cells,) in units of the score, `draws`
+    (cells, k), the first score among them; NaN where there is none. The features, each (prompts,), are ``top``
+    (highest score), ``level`` (mean), ``spread`` (standard deviation over the candidates, ddof 0), ``margin`` (top
+    minus second, after rounding to 9 decimals; 0 where tied), ``tied`` (candidates that share the top); with `widths`
+    also ``width`` (their mean); with `draws` also ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a
+    candidate's draws, ddof 1), ``resampled_margin`` and ``resampled_spread`` (of the means of the draws) and
+    ``p_best`` (probability that the candidate with the highest mean is the best one, from draws that scatter
+    normally, alike for all candidates of the prompt).
 
     Examples
     --------
@@ -165,19 +152,8 @@ def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floa
     breaking its ties at random: ``sum_i w_i w'_i`` with ``w`` equal over a judge's top set. So a judge
     that ties two candidates agrees with itself by one half only: two coin tosses need not fall alike.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells,)
-        This judge's scores, grouped by prompt; NaN where unscored.
-    sizes : ndarray of int64, shape (prompts,)
-    others : sequence of ndarray, each of shape (cells,)
-        Scores of the same cells by further judges; one that scored fewer than two candidates of a
-        prompt has no say on it.
-
-    Returns
-    -------
-    ndarray, shape (prompts,)
-        In [0, 1]; NaN where no other judge has a say.
+    Scores are (cells,), grouped by prompt, NaN where unscored; a judge that scored fewer than two candidates of a
+    prompt has no say on it. The result is by prompt, in [0, 1], NaN where no other judge has a say.
 
     Examples
     --------

@@ -154,18 +154,7 @@ class GainModel(Record):
     """Null for a model that was not cross-fitted."""
 
     def predict(self, features: Mapping[str, Floats]) -> Floats:
-        """Predict the gain of each prompt.
-
-        Parameters
-        ----------
-        features : mapping of str to ndarray, shape (prompts,)
-            Holds every name of `names`; more are ignored.
-
-        Returns
-        -------
-        ndarray, shape (prompts,)
-            NaN where a feature is NaN.
-        """
+        """Predict the gain of each prompt; NaN where a feature is, and features beyond `names` are ignored."""
         values = np.stack([np.asarray(features[name], dtype=float) for name in self.names], axis=1)
         standard = (values - np.array(self.means)) / np.array(self.scales)
         gains: Floats = self.intercept + standard @ np.array(self.coefficients)

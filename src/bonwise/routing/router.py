@@ -319,12 +319,8 @@ def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
 
     A candidate contends where the upper end of its interval reaches the lower end of the top one's; without an
     interval its score stands for both ends. Where only one is left the next highest contend too, all of them where
-    they tie. An unscored candidate does not contend.
-
-    Returns
-    -------
-    tuple of int
-        Empty for all: every candidate contends, or fewer than two are scored.
+    they tie. An unscored candidate does not contend. An empty tuple stands for all: every candidate contends, or
+    fewer than two are scored.
 
     Examples
     --------

@@ -128,10 +128,7 @@ class SavedRouter(Document):
     ) -> SavedRouter:
         """Return a router that is made in Python; nothing is known of what it captures unless it is said.
 
-        Raises
-        ------
-        ValueError
-            What no file may hold, in one line.
+        A ValueError of one line says what no file may hold.
 
         Examples
         --------
@@ -192,24 +189,12 @@ class SavedRouter(Document):
         return self._signal.value(features, self.model)
 
     def save(self, path: str | Path) -> None:
-        """Write the router as JSON of schema ``bonwise.router/1``.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            The folder is absent or not writable.
-        """
+        """Write the router as JSON of schema ``bonwise.router/1``; a folder that is not writable is a FileError."""
         write_whole(Path(path), self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> SavedRouter:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        bonwise.errors.FileError
-            The file is absent, or holds no router of this version; the message names the key that is wrong.
-        """
+        """Read what `save` wrote; the FileError of a file that holds no such router names the key that is wrong."""
         from bonwise.loading import read_document  # noqa: PLC0415 - a router without a file reads none
 
         return read_document(path, cls, hint="make it with bonwise route SCORES --save FILE")
@@ -222,11 +207,7 @@ class SavedRouter(Document):
 def thinned(values: Floats, weights: Floats | None = None) -> Floats:
     """Return the values in rising order, NaN left out, at most 2,000 of them evenly spaced in rank.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (prompts,)
-    weights : ndarray of float64, shape (prompts,), optional
-        Such as 1 / propensity: 2,000 values evenly spaced in cumulated weight.
+    With weights, such as 1 / propensity, they are evenly spaced in cumulated weight.
 
     Examples
     --------

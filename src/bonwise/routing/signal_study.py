@@ -87,17 +87,7 @@ class StudiedSignal:
 def study_signal(
     signal: Signal, prompts: JudgedPrompts, shares: tuple[float, ...], confidence: float, seed: int
 ) -> StudiedSignal:
-    """Study one signal.
-
-    Parameters
-    ----------
-    signal : Signal
-    prompts : JudgedPrompts
-    shares : tuple of float
-    confidence : float
-    seed : int
-        Of the parts of the cross-fit.
-    """
+    """Study one signal; the seed deals the parts of the cross-fit."""
     features, outcomes = prompts.features, prompts.outcomes
     labelled = len(outcomes.gain)
     missing = [name for name in signal.needs if name not in features or np.isnan(features[name]).all()]
@@ -168,21 +158,8 @@ def recommend(
 ) -> RecommendedRoute:
     """Take the expected gain where 100 labelled prompts or more teach it, else the interval width or the margin.
 
-    No signal is chosen by its figures on these prompts: the figures claimed are those of one signal, so they are
-    not the best of several.
-
-    Parameters
-    ----------
-    signals : mapping of str to StudiedSignal
-    prompts : JudgedPrompts
-    share : float
-        One of the shares studied.
-    seed : int
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No signal has figures.
+    No signal is chosen by its figures on these prompts: the figures claimed are those of one signal, so they are not
+    the best of several. `share` is one of the shares studied. Signals without any figures are a UsageError.
     """
     learnt = signals[_LEARNT]
     taken = learnt if _taught(learnt) >= LEAST_LABELS_TO_RECOMMEND else _fallback(signals)
@@ -301,23 +278,8 @@ def study_judge(
 ) -> tuple[JudgeRoute, StudiedJudge]:
     """Compare every signal of one judge with the gain.
 
-    Parameters
-    ----------
-    prompts : JudgedPrompts
-    share : float
-        In (0, 1), of the recommendation.
-    confidence : float
-    seed : int
-        Of the parts of the cross-fit.
-    budget : BudgetSplit, optional
-        Where a joint budget was given.
-    scale : str
-        The declared scale of the scores.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No signal can be computed.
+    `share` is that of the recommendation, in (0, 1), and `scale` the declared scale of the scores. The seed deals the
+    parts of the cross-fit. A UsageError says that no signal can be computed.
     """
     shares = tuple(sorted({*SHARES, share}))
     outcomes, w = prompts.outcomes, prompts.outcomes.weights

@@ -70,21 +70,8 @@ class Signal:
     def value(self, features: Mapping[str, Floats], model: GainModel | None = None) -> Floats:
         """Compute the signal; the higher, the sooner a prompt goes to the stronger judge.
 
-        Parameters
-        ----------
-        features : mapping of str to ndarray, shape (prompts,)
-        model : GainModel, optional
-            Of a learnt signal; `fit_signal` makes one.
-
-        Returns
-        -------
-        ndarray, shape (prompts,)
-            NaN for a prompt that lacks a feature.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A feature is absent, or a learnt signal has no model.
+        Arrays are by prompt, NaN for a prompt that lacks a feature. A learnt signal needs the model that `fit_signal`
+        makes; without it, or without a feature, there is a UsageError.
 
         Examples
         --------
@@ -138,13 +125,7 @@ class FittedSignal:
 
 
 def find_signal(name: str) -> Signal:
-    """Return a signal by name.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No such signal.
-    """
+    """Return a signal by name; an unknown name is a UsageError."""
     if name not in SIGNALS:
         raise UsageError(f"no signal {name!r}", hint=f"the signals are {', '.join(SIGNALS)}")
     return SIGNALS[name]
@@ -160,25 +141,10 @@ def fit_signal(
 ) -> FittedSignal:
     """Make a signal ready for use; one that is learnt is fitted to the labelled prompts.
 
-    With fewer than 75 labelled prompts a learnt signal gives way to the width of the interval, and
-    with fewer than 100 it does without repeated scores; the note says so.
-
-    Parameters
-    ----------
-    name : str
-    features : mapping of str to ndarray, shape (prompts,)
-    gain : ndarray of float64, shape (prompts,)
-        NaN for a prompt without labels.
-    weights : ndarray of float64, shape (prompts,), optional
-        Such as 1 / propensity.
-    seed : int
-        Of the folds of the fit report.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No such signal, a feature that it needs is absent, or labels are too few and the table holds
-        no intervals to fall back on.
+    With fewer than 75 labelled prompts a learnt signal gives way to the width of the interval, and with fewer than
+    100 it does without repeated scores; the note says so. Arrays are by prompt; `gain` is NaN without labels, and
+    `weights` are such as 1 / propensity. A UsageError says that there is no such signal, that a feature it needs is
+    absent, or that labels are too few and the table holds no intervals to fall back on.
     """
     signal = find_signal(name)
     labelled = int(np.count_nonzero(~np.isnan(gain)))
@@ -255,14 +221,9 @@ _ABSENT = {
 def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "score") -> dict[str, Floats]:
     """Compute the features of one pool, arrays of length 1, NaN where there is none.
 
-    Parameters
-    ----------
-    first_pass : FirstPass
-    needs : sequence of str
-        Names as in `bonwise.routing.pool_features`, and ``disagreement``; others may be left out.
-    first : {"score", "draw_0"}
-        What counts as the score of a candidate that was drawn several times: the mean of its draws, as `Score` has
-        it, or the first of them.
+    `needs` are names as in `bonwise.routing.pool_features`, and ``disagreement``; others may be left out. `first` is
+    what counts as the score of a candidate that was drawn several times: the mean of its draws, as `Score` has it, or
+    the first of them.
 
     Examples
     --------
@@ -293,15 +254,7 @@ def live_signal(
 ) -> tuple[float | None, str]:
     """Return the signal of one pool, rounded to 9 decimals so that equal widths tie, or None and why.
 
-    Parameters
-    ----------
-    first_pass : FirstPass
-    needs : sequence of str
-        Features without which the signal has no value.
-    value : callable
-        From the features to the signal, as `bonwise.routing.signals.Signal.value`.
-    first : {"score", "draw_0"}
-        As in `live_features`.
+    `needs` are the features without which the signal has no value; `first` is as in `live_features`.
 
     Examples
     --------

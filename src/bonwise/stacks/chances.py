@@ -46,16 +46,7 @@ class ChanceCalibration:
 def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tuple[Floats, Floats]:
     """Return P(best) and expected regret, the latter in units of utility over temperature.
 
-    Parameters
-    ----------
-    quality : ndarray of float64, shape (cells, draws)
-        Utilities under draws of the coefficients.
-    sizes : ndarray of int64, shape (prompts,)
-    temperature : float
-
-    Returns
-    -------
-    tuple of ndarray, each of shape (cells,)
+    `quality` is (cells, draws): utilities under draws of the coefficients. Both results are (cells,).
 
     Examples
     --------
@@ -78,22 +69,9 @@ def quality_out_of_fold(
 ) -> Floats:
     """Return the utilities of the first partition under draws of the coefficients of each fold.
 
-    Parameters
-    ----------
-    pools : StackPools
-        Some or all of the prompts that the deal is of.
-    paths : Paths
-    deal : Deal
-        Its parts are those of the prompts of the pools.
-    trained : Trained
-        By fold of each partition, as of `bonwise.stacks.out_of_fold.OutOfFold`.
-    draws : int
-        An even number.
-    seed : int
-
-    Returns
-    -------
-    ndarray of float64, shape (cells, draws)
+    The result is (cells, draws), an even number of draws. The pools are some or all of the prompts of the deal, whose
+    parts are those of these prompts; `trained` is by fold of each partition, as of
+    `bonwise.stacks.out_of_fold.OutOfFold`.
     """
     noise = np.random.default_rng(seed).standard_normal((pools.features.shape[1], draws // 2))
     of_cell = np.repeat(deal.folds[0][deal.parts], pools.sizes)
@@ -125,12 +103,7 @@ def _root(covariance: Floats) -> Floats:
 def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibration:
     """Choose the temperature under which the labels are the most likely.
 
-    Parameters
-    ----------
-    quality : ndarray of float64, shape (cells, draws)
-        Utilities out of fold, under draws of the coefficients.
-    labels : ndarray of float64, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
+    `quality` is (cells, draws): utilities out of fold, under draws of the coefficients.
     """
     best = _shares(labels, sizes)
 

@@ -74,12 +74,7 @@ class FeatureScaling:
     def of(cls, features: tuple[StackFeature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:
         """Measure scales and covariance on a table; labels play no part.
 
-        Parameters
-        ----------
-        features : tuple of StackFeature
-        values : ndarray of float64, shape (cells, features)
-            Grouped by prompt, NaN where there is none.
-        sizes : ndarray of int64, shape (prompts,)
+        `values` is (cells, features), grouped by prompt, NaN where there is none.
         """
         scales = np.array([_scale(column, sizes) for column in values.T])
         scaled = _centred(values, sizes) / np.where(scales > 0, scales, 1.0)
@@ -92,13 +87,8 @@ class FeatureScaling:
         """Return features centred within prompts and divided by their scales, gaps filled.
 
         A gap takes the value that is to be expected given the features that are there; 0, the mean of the prompt,
-        where there are none. A feature that a prompt has of one candidate alone says nothing, and is a gap.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (cells, features)
-        sizes : ndarray of int64, shape (prompts,), optional
-            All cells are of one prompt where they are not given.
+        where there are none. A feature that a prompt has of one candidate alone says nothing, and is a gap. `values`
+        is (cells, features); without `sizes` all cells are of one prompt.
         """
         scaled: _Floats
         if sizes is None and len(values) > 1 and not np.isnan(values).any():
@@ -297,12 +287,7 @@ class JudgeStack(Record):
     def utilities(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
         """Return the utility of each candidate, NaN where no judge scored it.
 
-        Parameters
-        ----------
-        values : ndarray of float64, shape (cells, features)
-            NaN where there is none.
-        sizes : ndarray of int64, shape (prompts,), optional
-            All candidates are of one prompt where they are not given.
+        `values` is (cells, features), NaN where there is none; without `sizes` all are candidates of one prompt.
         """
         found: _Floats = self.scaling.standardised(values, sizes) @ self.coefficients
         return np.where(self.scored(values), found, np.nan)
@@ -318,15 +303,8 @@ class JudgeStack(Record):
     def judged(self, values: _Floats) -> tuple[_Floats, _Floats, _Floats]:
         """Return utilities, `p_best` and `expected_regret` of the candidates of one prompt.
 
-        Parameters
-        ----------
-        values : ndarray of float64, shape (candidates, features)
-            NaN where there is none.
-
-        Returns
-        -------
-        tuple of ndarray, each of shape (candidates,)
-            NaN for a candidate that no judge scored: it is not among those that may be the best.
+        `values` is (candidates, features), NaN where there is none. A candidate that no judge scored has NaN
+        throughout: it is not among those that may be the best.
         """
         scored = self.scored(values)
         standardised = self.scaling.standardised(values)

@@ -55,12 +55,8 @@ _HINT = "give it in Python, judges={name: judge}, or name the text that makes it
 def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
     """Return the weights, and the texts that make its judges where the names do not.
 
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file cannot be read, or was changed after it was written.
-    bonwise.errors.UsageError
-        Nothing that holds a stack.
+    A FileError says that the file cannot be read or was changed after it was written; a UsageError, that the source
+    holds no stack.
     """
     if isinstance(source, str | Path) and str(source):
         # A stack that was made in Python needs no documents.
@@ -77,21 +73,9 @@ def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
 def judge_of(name: str, made: Any, *, model: str | None, base_url: str | None, seed: int) -> Judge:
     """Make a judge of a stack.
 
-    Parameters
-    ----------
-    name : str
-        What the stack calls it.
-    made : Judge, callable or str
-        The judge, a function ``(prompt, text) -> number``, or a text as on a command line.
-    model, base_url, seed
-        As of `judge_from_spec`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A text that makes no judge, that makes another stack, or that states an address.
-    bonwise.errors.JudgeError
-        Neither a judge nor a function.
+    `name` is what the stack calls the judge. It is `made` of a judge, a function ``(prompt, text) -> number``, or a
+    text as on a command line, with the other arguments as of `judge_from_spec`. A text that makes no judge, that
+    makes another stack or that states an address is a UsageError; anything else is a JudgeError.
     """
     if not isinstance(made, str):
         return as_judge(made)
@@ -140,10 +124,7 @@ async def heard(
 ) -> list[Judgment]:
     """Let judges judge at once; one that fails has no score of any candidate, and the reason.
 
-    Raises
-    ------
-    bonwise.errors.BonwiseError
-        Whatever would also fail for the other judges: settings that mean nothing, a ledger that cannot be used.
+    What would also fail for the other judges is raised: settings that mean nothing, a ledger that cannot be used.
     """
     from bonwise.judges.judging import failed, judge_with  # noqa: PLC0415 - a stack that is only described asks nothing
 
@@ -166,10 +147,7 @@ def called_together(
 ) -> list[Verdicts] | Awaitable[list[Verdicts]]:
     """Call judges that ask no model, one after the other; those that are asynchronous are awaited at once.
 
-    Raises
-    ------
-    bonwise.errors.BonwiseError
-        As `heard`.
+    Errors are raised as by `heard`.
     """
     answers = [_called(one, prompt, texts) for one in judges]
     if any(map(inspect.isawaitable, answers)):

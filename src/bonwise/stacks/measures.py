@@ -107,14 +107,8 @@ BASELINES: Mapping[str, Callable[[StackPools, Deal], Floats]] = {
 def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) -> dict[str, StackBaseline]:
     """Compare the stack with every rule, on the same prompts.
 
-    Parameters
-    ----------
-    pools : StackPools
-    deal : Deal
-        Prompts that a fitted rule holds out together.
-    whole : ndarray of float64, shape (len(Sums._fields), prompts)
-        Sums of the stack, out of fold.
-    rule : IntervalRule
+    `whole` is (len(Sums._fields), prompts): sums of the stack, out of fold. `deal` says which prompts a fitted rule
+    holds out together.
     """
     compared = [metric for metric in METRICS if metric.name in COMPARED]
     found = {}
@@ -134,17 +128,7 @@ _MOST_CALIBRATED = 2_000
 class StackMeasures:
     """The figures of a stack.
 
-    Parameters
-    ----------
-    laid : StackTable
-    pools : StackPools
-    paths : Paths
-    deal : Deal
-    trained : Trained
-        On all labelled prompts.
-    settings : Settings
-    prices : mapping of str to float
-        Of a call, by judge; empty where none were given.
+    `trained` is on all labelled prompts. `prices` are of a call, by judge; empty where none were given.
     """
 
     def __init__(
@@ -275,12 +259,8 @@ class StackMeasures:
     def fit(self, audit: Audit | None, specs: Mapping[str, str]) -> StackFit:
         """Return the fit.
 
-        Parameters
-        ----------
-        audit : Audit, optional
-            Of each judge on the same labels; None where too few prompts are labelled whole.
-        specs : mapping of str to str
-            The texts that make judges whose names do not.
+        `audit` is of each judge on the same labels, None where too few prompts are labelled whole; `specs` are the
+        texts that make judges whose names do not.
         """
         laid, figures = self._laid, self.figures
         worth, smaller = self.worth()

@@ -59,14 +59,8 @@ class OutOfFold:
 def out_of_fold(pools: StackPools, paths: Paths, deal: Deal, without: Sequence[int] = (-1,)) -> list[OutOfFold]:
     """Score every prompt by fits to the other folds, once for each group that is left out.
 
-    Parameters
-    ----------
-    pools : StackPools
-    paths : Paths
-    deal : Deal
-    without : sequence of int
-        Numbers of the groups that are left out; -1 leaves none out. Prompts of a group that is left out are scored
-        too, and are not to be counted.
+    `without` holds numbers of groups; -1 leaves none out. Prompts of a group that is left out are scored too, and are
+    not to be counted.
     """
     folds = int(deal.folds.max()) + 1
     rest = np.stack([deal.folds[one] != fold for one in range(len(deal.folds)) for fold in range(folds)])
@@ -116,17 +110,8 @@ def stack_figures(pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, 
     """Estimate the metrics of the whole procedure, refitted without each fold and without each group.
 
     The standard error is that of the jackknife over groups of prompts: all folds are repeated without the group, so
-    that it counts how the fits, the ridge and the choice of the best judge vary.
-
-    Parameters
-    ----------
-    pools : StackPools
-    paths : Paths
-    deal : Deal
-    measured : ndarray of bool, shape (prompts,)
-        The prompts that count: of which every candidate is labelled.
-    rule : IntervalRule
-        For these prompts.
+    that it counts how the fits, the ridge and the choice of the best judge vary. `measured` marks the prompts that
+    count, of which every candidate is labelled; `rule` is for these prompts.
     """
     groups = range(int(deal.groups.max()) + 1)
     whole, *left_out = out_of_fold(pools, paths, deal, (-1, *groups))
@@ -237,26 +222,9 @@ def worth_of_judges(
 ) -> tuple[list[JudgeWorth], list[Smaller]]:
     """Leave each judge out in turn, and then judge after judge: always the one whose weight is the least certain.
 
-    Parameters
-    ----------
-    pools : StackPools
-    paths : Paths
-        Of all judges.
-    deal : Deal
-    whole : ndarray of float64, shape (len(Sums._fields), prompts)
-        Sums out of fold of the stack of all judges, of the prompts that count.
-    measured : ndarray of bool, shape (prompts,)
-        These prompts.
-    rule : IntervalRule
-    owners : tuple of int
-        The judge that each feature is of; -1 for none.
-
-    Returns
-    -------
-    list of JudgeWorth
-        One a judge.
-    list of Smaller
-        From the stack of all judges to that of one.
+    `paths` are of all judges. `whole` is (len(Sums._fields), prompts): sums out of fold of the stack of all judges,
+    of the prompts that count, which `measured` marks. `owners` has the judge of each feature, -1 for none. The second
+    list goes from the stack of all judges to that of one.
     """
     count = pools.judges.shape[1]
     singles = []

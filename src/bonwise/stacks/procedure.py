@@ -57,13 +57,7 @@ class Deal:
 def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = PARTITIONS) -> Deal:
     """Deal prompts out by a seeded generator.
 
-    Parameters
-    ----------
-    prompts : int
-    clusters : ndarray of int64, shape (prompts,), or None
-    seed : int
-    partitions : int
-        How often all prompts are dealt into folds.
+    `partitions` is how often all prompts are dealt into folds.
 
     Examples
     --------
@@ -87,16 +81,8 @@ def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = P
 def pick_gains(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
     """Return the label of the candidate at the top less the mean label, ties in expectation.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (cells, columns)
-        NaN where a candidate has none: it is not picked. Where a prompt has none at all the pick is random.
-    labels : ndarray of float64, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
-
-    Returns
-    -------
-    ndarray of float64, shape (prompts, columns)
+    `scores` is (cells, columns), the result (prompts, columns). A candidate with NaN is not picked; where all of a
+    prompt have NaN the pick is random.
 
     Examples
     --------
@@ -123,12 +109,7 @@ def _of_one_size(scores: Floats, labels: Floats) -> Floats:
 
 
 def best_by_gain(gains: Floats) -> Floats:
-    """Return the share that each column has in being the best: 1 for the best, equal shares where several are.
-
-    Parameters
-    ----------
-    gains : ndarray of float64, shape (sets, columns)
-    """
+    """Return the share that each column of each set has in being the best: 1, or equal shares where several are."""
     best = gains >= gains.max(axis=1, keepdims=True) - 10.0**-TIE_DECIMALS
     found: Floats = best / best.sum(axis=1, keepdims=True)
     return found
@@ -245,15 +226,8 @@ class Paths:
 def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask) -> Trained:
     """Run the procedure on sets of parts.
 
-    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest.
-
-    Parameters
-    ----------
-    pools : StackPools
-    paths : Paths
-    deal : Deal
-    sets : ndarray of bool, shape (sets, parts)
-        The parts that each set holds.
+    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest. `sets` is
+    (sets, parts): the parts that each set holds.
     """
     folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
     some = [_train(pools, paths, deal, folds, sets[at : at + _AT_ONCE]) for at in range(0, len(sets), _AT_ONCE)]
@@ -281,13 +255,7 @@ class _InnerFold:
         return np.stack(sums, axis=1)
 
     def sums(self, coefficients: Floats, shares: Floats, sets: _Mask) -> Floats:
-        """Add up over the prompts of each set what its stack and its best judge gain.
-
-        Returns
-        -------
-        ndarray of float64, shape (3, sets)
-            Prompts, gains of the stack, gains of the best judge.
-        """
+        """Add up prompts, gains of the stack and gains of the best judge over each set, as an array (3, sets)."""
         stack = pick_gains(self.pools.features @ coefficients.T, self.pools.labels, self.pools.sizes)
         values = np.stack([np.ones_like(stack), stack, self.gains @ shares.T])
         found: Floats = np.where(sets[:, self.parts].T, values, 0.0).sum(axis=1)

@@ -68,20 +68,8 @@ class _StackFile(Record):
 def read_stack_model(path: str | Path) -> tuple[JudgeStack, Mapping[str, str]]:
     """Read what applies a stack from a document of schema ``bonwise.stack/1``; its figures are not looked at.
 
-    Parameters
-    ----------
-    path : str or pathlib.Path
-
-    Returns
-    -------
-    JudgeStack
-    mapping of str to str
-        The texts that make judges whose names do not.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file cannot be read, is another document, or its model was changed after it was written.
+    Beside the stack are the texts that make judges whose names do not. A file that is another document, or whose
+    model was changed after it was written, is a FileError.
     """
     file = Path(path)
     whole = json_object(file, STACK_HINT)
@@ -311,13 +299,6 @@ def prompt_digest(prompt_id: str) -> str:
 def read_stack(path: str | Path) -> StackFit:
     """Read a stack that ``bonwise stack fit --out`` wrote.
 
-    Parameters
-    ----------
-    path : str or pathlib.Path
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file cannot be read, is another document, or was changed after it was written.
+    A file that is another document, or was changed after it was written, is a FileError.
     """
     return read_document(path, StackFit, hint=STACK_HINT)

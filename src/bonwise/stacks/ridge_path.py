@@ -40,17 +40,9 @@ def labelled_pairs(
 ) -> LabelledPairs:
     """Return the pairs of candidates of each prompt.
 
-    Parameters
-    ----------
-    features : ndarray of float64, shape (cells, features)
-        Of labelled candidates, grouped by prompt.
-    labels : ndarray of float64, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
-        Labelled candidates of each prompt, 2 or more.
-    weights : ndarray of float64, shape (cells,), optional
-        1 / chance of each label; a pair weighs their product, and prompts weigh 1 on average.
-    seed : int
-        Of the sample of pairs of pools with more than 16 candidates.
+    `features` is (cells, features) of labelled candidates, grouped by prompt, 2 or more of each. `weights`, by cell,
+    are 1 / chance of each label; a pair weighs their product, and prompts weigh 1 on average. The seed samples pairs
+    of pools with more than 16 candidates.
 
     Examples
     --------
@@ -113,14 +105,7 @@ class RidgePath:
     def fitted_to(self, parts: _Mask) -> Floats:
         """Return the coefficients without some of the parts, by one Newton step from the fit to all of them.
 
-        Parameters
-        ----------
-        parts : ndarray of bool, shape (sets, parts)
-            The parts that each set keeps.
-
-        Returns
-        -------
-        ndarray of float64, shape (sets, ridges, features)
+        `parts` is (sets, parts): those that each set keeps. The result is (sets, ridges, features).
         """
         kept = parts.astype(np.float64)
         ridges, count, features = self.scores.shape
@@ -134,16 +119,8 @@ class RidgePath:
     def losses_at(self, coefficients: Floats, parts: _Mask) -> Floats:
         """Return the log loss of sets of parts at coefficients near the fit, to the second order.
 
-        Parameters
-        ----------
-        coefficients : ndarray of float64, shape (sets, ridges, features)
-        parts : ndarray of bool, shape (sets, parts)
-            The parts whose loss is asked for.
-
-        Returns
-        -------
-        ndarray of float64, shape (sets, ridges)
-            Mean over the weight of the pairs.
+        `coefficients` is (sets, ridges, features), `parts` (sets, parts): those whose loss is asked for. The result
+        is (sets, ridges), a mean over the weight of the pairs.
         """
         asked = parts.astype(np.float64)
         ridges, count, features = self.scores.shape
@@ -167,14 +144,7 @@ class RidgePath:
 def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[float, ...] = RIDGES) -> RidgePath:
     """Fit the logit at every ridge, from the strongest to the weakest.
 
-    Parameters
-    ----------
-    pairs : LabelledPairs
-    parts : ndarray of int64, shape (prompts,)
-        The part that each prompt is in.
-    count : int
-        Number of parts.
-    ridges : tuple of float
+    `parts` has the part that each prompt is in, of `count`.
     """
     features = pairs.differences.shape[1]
     of_pair = parts[pairs.prompts]
@@ -206,12 +176,7 @@ def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[flo
 def logit(pairs: LabelledPairs, ridge: float, start: Floats | None = None) -> Floats:
     """Fit the logit at one ridge by Newton's method, steps halved where they overshoot.
 
-    Parameters
-    ----------
-    pairs : LabelledPairs
-    ridge : float
-        Above 0, so that there is one maximum.
-    start : ndarray of float64, shape (features,), optional
+    The ridge is above 0, so that there is one maximum.
 
     Examples
     --------

@@ -112,20 +112,9 @@ class StackTable:
 def stack_table(table: ScoreTable, reading: ReadingOptions, kinds: Sequence[str] = ()) -> StackTable:
     """Lay a table out for a stack.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With labels.
-    reading : ReadingOptions
-    kinds : sequence of str
-        Features beside the scores, of `FEATURES`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A feature that does not exist, or that the table has nothing of.
-    bonwise.errors.InputError
-        Fewer than two judges tell candidates apart, or too few prompts have labels that differ.
+    `table` has labels; `kinds` are features beside the scores, of `FEATURES`. One that does not exist, or that the
+    table has nothing of, is a UsageError; fewer than two judges that tell candidates apart, or too few prompts with
+    labels that differ, are an InputError.
     """
     further = _kinds(kinds)
     panels = {one.judge: one for one in lay_out(table, exclude=reading.exclude, shape=reading.shape, complete=False)}
@@ -252,17 +241,8 @@ def feature_values(
 ) -> Floats:
     """Return the features of every cell, NaN where the table has none.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    panels : mapping of str to Panel
-        By judge, with the same cells: ``lay_out(table, complete=False)``.
-    features : sequence of StackFeature or FeatureRecord
-        A judge without a panel has none of its features.
-
-    Returns
-    -------
-    ndarray of float64, shape (cells, features)
+    The result is (cells, features). `panels` are by judge, with the same cells: ``lay_out(table, complete=False)``. A
+    judge without a panel has none of its features.
     """
     anyone = next(iter(panels.values()))
     columns = [_column(table, panels.get(one.judge, anyone), one, known=one.judge in panels) for one in features]
@@ -305,19 +285,8 @@ def _lengths(table: ScoreTable, panel: Panel) -> Floats:
 def with_judge(table: ScoreTable, panel: Panel, scores: Floats, name: str = STACK) -> ScoreTable:
     """Return the table with the scores of a further judge.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    panel : Panel
-        One of `lay_out(table)`, whose cells the scores are of.
-    scores : ndarray of float64, shape (cells,)
-        NaN where there is none: such a cell has no row.
-    name : str
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A judge of the table has this name.
+    `scores` are of the cells of `panel`, one of `lay_out(table)`; NaN where there is none: such a cell has no row. A
+    judge of the table that has this name is a UsageError.
     """
     if name in table.judges:
         raise UsageError(
@@ -357,27 +326,9 @@ def with_stack(
 ) -> tuple[ScoreTable, tuple[str, ...]]:
     """Return the table with the utilities of a stack as the scores of a further judge.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    stack : JudgeStack
-    name : str
-        Of the further judge.
-    exclude : sequence of str
-        Candidates that get no utility.
-    shape : {"rectangular", "ragged"}, optional
-
-    Returns
-    -------
-    ScoreTable
-    tuple of str
-        Judges of the stack that the table lacks: their scores are filled by what is to be expected of them given the
-        others.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The table has none of its judges.
+    `name` is of the further judge; candidates in `exclude` get no utility. The second result names the judges of the
+    stack that the table lacks: their scores are filled by what is to be expected of them given the others. Where it
+    lacks all there is an InputError.
     """
     lacking = tuple(judge for judge in stack.judges if judge not in table.judges)
     if len(lacking) == len(stack.judges):
@@ -396,10 +347,6 @@ _FIRST = ("prompt_id", "candidate", "judge", "judge_score", "oracle_label")
 
 def score_file(table: ScoreTable) -> str:
     """Render a table as CSV, under the names that need no flags; words of prompts and answers are left out.
-
-    Parameters
-    ----------
-    table : ScoreTable
 
     Examples
     --------

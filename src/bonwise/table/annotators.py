@@ -67,12 +67,8 @@ class Aggregated(NamedTuple):
 def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
     """Tell what kind of labels these are.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        As they were written; NaN where there is none.
-    words : bool
-        Whether they were written as words; more than two different words are ordered categories.
+    `values` are as they were written, NaN where there is none. With `words` they were written as words: more than two
+    different ones are ordered categories.
 
     Examples
     --------
@@ -89,14 +85,7 @@ def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
 def aggregate(rule: AnnotatorRule, at: _Ints, values: _Floats, count: int) -> Aggregated:
     """Return one label for each of `count` cells.
 
-    Parameters
-    ----------
-    rule : {"mean", "median", "majority"}
-    at : ndarray of int64, shape (labels,)
-        The cell of each label.
-    values : ndarray of float64, shape (labels,)
-        No NaN.
-    count : int
+    `at` is the cell of each label in `values`, which hold no NaN.
 
     Examples
     --------
@@ -229,20 +218,8 @@ def with_one_label_each(
 ) -> OneLabelEach | None:
     """Return the rows with one label per candidate; None where there are no annotators.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As it was read.
-    taken : mapping of str to str
-        Role to column.
-    reading : ReadingOptions
-    source : str
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A label without an annotator, an annotator who labels a candidate twice, or rows that differ in more than the
-        label; the row is named.
+    `taken` maps role to column. A label without an annotator, an annotator who labels a candidate twice, and rows
+    that differ in more than the label are a RowError that names the row.
 
     Examples
     --------
@@ -378,10 +355,7 @@ def _pair(cells: _RowCells, row: int) -> str:
 def _without_repeats(given: _Given, cells: _RowCells, index: pd.Index, source: str) -> _Given:
     """Return one label per annotator and candidate: rows of several judges repeat it.
 
-    Raises
-    ------
-    bonwise.errors.RowError
-        An annotator gives a candidate two different labels.
+    Two different labels of one annotator for a candidate are refused.
     """
     keys = cells.keys[given.rows] * len(given.names) + given.annotators
     known = distinct_cells(keys)
@@ -408,10 +382,8 @@ def _one_row_each(
 ) -> tuple[_Ints, pd.DataFrame]:
     """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
 
-    Raises
-    ------
-    bonwise.errors.RowError
-        An annotator stands twice in such a group of rows, or its rows differ in what is not the annotator's.
+    An annotator who stands twice in such a group of rows is refused, and so are rows that differ in what is not the
+    annotator's.
     """
     units = _grouped(frame, taken, cells.keys)
     who, nobody = distinct(frame[taken["annotator"]])[0], _is_empty(frame[taken["annotator"]])

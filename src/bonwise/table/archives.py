@@ -27,13 +27,7 @@ _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 
 
 def json_document(path: Path) -> Any:
-    """Return what a JSON file holds, plain or gzipped.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        It is no JSON, or larger than `MOST_BYTES`.
-    """
+    """Return what a JSON file holds, plain or gzipped; no JSON, or more than `MOST_BYTES`, is a FileError."""
     refuse_pipe(path)
     with file_errors(path), open_bytes(path) as stream:
         content = stream.read(MOST_BYTES + 1)
@@ -47,10 +41,8 @@ def json_document(path: Path) -> Any:
 def parts_of_archive(path: Path) -> dict[str, Any]:
     """Return the JSON parts of a zip archive by their names; nothing is written anywhere.
 
-    Raises
-    ------
-    bonwise.errors.FileError
-        It is no archive, a part has a name that leads out of it, or its parts are too large together.
+    A FileError is raised where it is no archive, a part has a name that leads out of it, or its parts are too large
+    together.
     """
     refuse_pipe(path)
     found: dict[str, Any] = {}
@@ -119,10 +111,7 @@ def _unpacked(packed: bytes, method: int, most: int, what: str) -> bytes:
 def parts_of_folder(path: Path) -> dict[str, Any]:
     """Return what the JSON and JSON Lines files of a folder hold, by their names; links that lead out are refused.
 
-    Raises
-    ------
-    bonwise.errors.FileError
-        A file cannot be read, leads out of the folder, or the files are too large together.
+    Files that are too large together are refused too.
     """
     found: dict[str, Any] = {}
     size = 0

@@ -58,13 +58,7 @@ class Problems:
             self.found.append(error)
 
     def refuse(self) -> None:
-        """Refuse what was noted.
-
-        Raises
-        ------
-        bonwise.errors.RowError
-            All of it in one line.
-        """
+        """Refuse what was noted, all of it in one line."""
         if not self.found:
             return
         if len(self.found) == 1:
@@ -123,10 +117,7 @@ def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, compl
 def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str) -> Canonical:
     """Return the columns of a table under their canonical names, numbers on their declared scales, strata after them.
 
-    Raises
-    ------
-    bonwise.errors.InputError
-        One line with row and remedy; where several columns hold what cannot be read, a row of each.
+    The error is one line with row and remedy; where several columns hold what cannot be read, it names a row of each.
     """
     out: dict[str, Any] = {}
     words: Mapping[str, float] = {}
@@ -237,20 +228,7 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
 
 
 def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows: pd.Index, source: str) -> None:
-    """Refuse a prompt whose rows name two clusters.
-
-    Parameters
-    ----------
-    prompt_ids, named : pandas.Categorical
-        The prompt and the cluster of each row.
-    rows : pandas.Index
-    source : str
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        With the row, the prompt and both clusters.
-    """
+    """Refuse a prompt whose rows (`prompt_ids`) name two clusters (`named`)."""
     prompts, clusters = prompt_ids.codes, named.codes
     first = np.full(len(prompt_ids.categories), -1, dtype=np.int64)
     # The last row of a prompt wins here, so that any other row in another cluster shows.

@@ -39,19 +39,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 def scores_of(table: ScoreTable, panel: Panel, judge: str) -> _Floats:
-    """Return a judge's scores of a panel's cells, NaN where it gave none.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The table that the panel was laid out from.
-    panel : Panel
-    judge : str
-
-    Returns
-    -------
-    ndarray of float64, shape (cells,)
-    """
+    """Return a judge's scores of the cells of a panel laid out from this table, NaN where it gave none."""
     return mean_of_judge(table, panel, table.frame["judge_score"].to_numpy(), judge)
 
 
@@ -64,18 +52,8 @@ def mean_of_judge(table: ScoreTable, panel: Panel, values: _Floats, judge: str) 
 def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:
     """Return values of the rows of a table at the cells of a panel, averaged over the rows of a cell.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The table that the panel was laid out from.
-    panel : Panel
-    values : ndarray of float64, shape (rows,)
-        NaN in rows that say nothing.
-
-    Returns
-    -------
-    ndarray of float64, shape (cells,)
-        NaN where no row says anything.
+    `values` are (rows of the table), NaN in rows that say nothing; the result is (cells), NaN where no row says
+    anything. The panel was laid out from the table.
     """
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     # Candidates of a pool are in the order of their names, prompts in that of their ids: the keys rise.
@@ -103,16 +81,8 @@ def differ_within_prompts(table: ScoreTable) -> bool:
 def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.float64]:
     """Return the propensity of each cell of a panel.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With a column ``propensity``; the panel was laid out from it.
-    panel : Panel
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A candidate has none, or rows of one state two.
+    The panel was laid out from the table, which has a column ``propensity``. A candidate without one is a RowError,
+    and so are rows of one state with two.
     """
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
@@ -147,17 +117,8 @@ def _cell(panel: Panel, chosen: npt.NDArray[np.bool_]) -> str:
 def propensities(table: ScoreTable, prompt_ids: pd.Index, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
     """Return the propensity of some prompts of a table, NaN where an unlabelled one has none.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With a column ``propensity``.
-    prompt_ids : pandas.Index, shape (prompts,)
-    labelled : ndarray of bool, shape (prompts,)
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A labelled prompt has none, or a prompt has two.
+    `prompt_ids` and `labelled` are (prompts); the table has a column ``propensity``. A labelled prompt without one is
+    a RowError, and so is a prompt with two.
     """
     by_prompt = table.frame["propensity"].groupby(table.frame["prompt_id"], observed=False)
     least, most = by_prompt.min().to_numpy(), by_prompt.max().to_numpy()
@@ -201,19 +162,10 @@ class Repeats:
 def cell_repeats(table: ScoreTable, panel: Panel, *, one_draw: bool = False) -> Repeats:
     """Return the first pass, the draws and the interval widths behind a panel, aligned with its cells.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With draws in columns (``draw_0``, ``draw_1`` ...), in rows told apart by a column ``draw``, or without any;
-        and with ``ci_width``, with ``low`` and ``high``, or with neither.
-    panel : Panel
-        One of `lay_out(table)`, also after `Panel.keep`: ``result.first[i]`` belongs to ``panel.scores[i]``.
-    one_draw : bool
-        Take the first draw for the first pass even where the table has a score of its own.
-
-    Returns
-    -------
-    Repeats
+    The table has draws in columns (``draw_0``, ``draw_1`` ...), in rows told apart by a column ``draw``, or none; and
+    ``ci_width``, or ``low`` and ``high``, or neither. The panel is one of `lay_out(table)`, also after `Panel.keep`:
+    ``result.first[i]`` belongs to ``panel.scores[i]``. With `one_draw` the first draw is the first pass even where
+    the table has a score of its own.
 
     Examples
     --------

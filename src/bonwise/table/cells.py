@@ -47,16 +47,7 @@ def positions(keys: _Ints, cells: _Ints) -> _Ints:
 def mean_by_cell(at: _Ints, values: _Floats, count: int) -> _Floats:
     """Average the values of each of `count` cells, blanks left out; NaN where a cell has none.
 
-    Parameters
-    ----------
-    at : ndarray of int64, shape (rows,)
-        The cell of each row; -1 for none.
-    values : ndarray of float64, shape (rows,)
-    count : int
-
-    Returns
-    -------
-    ndarray of float64, shape (count,)
+    `at` is the cell of each row of `values`, -1 for none.
     """
     used = (at >= 0) & ~np.isnan(values)
     at, values = at[used], values[used]
@@ -74,19 +65,8 @@ def mean_by_cell(at: _Ints, values: _Floats, count: int) -> _Floats:
 def label_by_cell(at: _Ints, values: _Floats, count: int) -> tuple[_Floats, _Ints]:
     """Return the one label of each of `count` cells, and the rows that contradict another one.
 
-    Parameters
-    ----------
-    at : ndarray of int64, shape (rows,)
-        The cell of each row; -1 for none.
-    values : ndarray of float64, shape (rows,)
-    count : int
-
-    Returns
-    -------
-    labels : ndarray of float64, shape (count,)
-        NaN where there is none.
-    contradictions : ndarray of int64
-        Positions in `values`.
+    `at` is the cell of each row of `values`, -1 for none. Labels are (count,), NaN where there is none; the rows are
+    positions in `values`.
     """
     rows = np.flatnonzero((at >= 0) & ~np.isnan(values))
     labels = np.full(count, np.nan)
@@ -131,15 +111,7 @@ def averaged(columns: tuple[str, ...]) -> str:
 
 
 def mean_of_draws(draws: _Floats) -> _Floats:
-    """Average each row, blanks left out; NaN where a row has none.
-
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (rows, draws)
-
-    Returns
-    -------
-    ndarray of float64, shape (rows,)
+    """Average each row of (rows, draws), blanks left out; NaN where a row has none.
 
     Examples
     --------

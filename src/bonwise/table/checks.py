@@ -79,21 +79,7 @@ def _is_number(value: Any, kind: Any) -> bool:
 def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str = "") -> None:
     """Refuse an argument that its limit does not hold.
 
-    Parameters
-    ----------
-    name : str
-        As the message calls it.
-    value : object
-    limit : Limit
-    said : str
-        What stands between the two.
-    it : str
-        As the hint calls it, where that is not `name`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        With what it may be.
+    The message names it `name`, the hint `it` where that is given; `said` stands between name and value.
 
     Examples
     --------
@@ -107,48 +93,25 @@ def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str =
 
 
 def check_whole(name: str, value: object, *, least: int) -> None:
-    """Refuse what is no whole number of Python's of at least `least`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
-    """
+    """Refuse what is no whole number of Python's of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(f"{name} is {value!r}", hint=f"give a whole number of at least {least}")
 
 
 def check_dollars(name: str, value: object) -> None:
-    """Refuse what is no amount of US dollars.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
-    """
+    """Refuse what is no amount of US dollars."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
         raise UsageError(f"{name} is {value!r}", hint="give US dollars, a finite number of 0 or more")
 
 
 def check_number(name: str, value: object, *, low: float, high: float) -> None:
-    """Refuse what is no number of Python's from `low` to `high`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
-    """
+    """Refuse what is no number of Python's from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise UsageError(f"{name} is {value!r}", hint=f"give a number from {low:g} to {high:g}")
 
 
 def checked_whole(name: str, value: object, least: float, such_as: str) -> int:
-    """Return a count or a seed.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is no whole number, or below `least`.
+    """Return a count or a seed; what is no whole number, or below `least`, is refused.
 
     Examples
     --------
@@ -163,97 +126,50 @@ def checked_whole(name: str, value: object, least: float, such_as: str) -> int:
 
 
 def checked_number(name: str, value: object, such_as: str) -> float:
-    """Return a number.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is none.
-    """
+    """Return a number; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise UsageError(f"{name} must be a number, not {quoted(value)}", hint=f"such as {such_as}")
     return float(value)
 
 
 def check_text(name: str, value: object, such_as: str) -> None:
-    """Refuse what is neither a text nor left out.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        With the argument.
-    """
+    """Refuse what is neither a text nor left out."""
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{name} is a text, not {quoted(value)}", hint=f"such as {such_as}")
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse what is no confidence of a two-sided interval.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It lies outside [0.5, 1).
-    """
+    """Refuse what is no confidence of a two-sided interval, in [0.5, 1)."""
     if not 0.5 <= checked_number("confidence", confidence, "0.95") < 1:
         raise UsageError(f"confidence must lie in [0.5, 1), not {confidence:g}", hint="such as 0.95")
 
 
 def check_seed(seed: int) -> None:
-    """Refuse what is no seed.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is no whole number, or negative.
-    """
+    """Refuse what is no seed: a whole number that is not negative."""
     if checked_whole("seed", seed, -math.inf, "0") < 0:
         raise UsageError(f"a seed must not be negative, as {seed} is", hint="such as 0")
 
 
 def check_share(share: float) -> None:
-    """Refuse what is no part of the prompts.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It does not lie between 0 and 1.
-    """
+    """Refuse what is no part of the prompts, between 0 and 1."""
     if not 0 < share < 1:
         raise UsageError(f"a share must lie between 0 and 1, not {share:g}", hint="such as 0.25 for a quarter")
 
 
 def check_annotator_rule(rule: object) -> None:
-    """Refuse what is no rule that makes one label of those of several annotators.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        With those there are.
-    """
+    """Refuse what is no rule that makes one label of those of several annotators."""
     if rule is not None and rule not in get_args(AnnotatorRule):
         raise UsageError(f"no rule for annotators named {quoted(rule)}", hint="choose mean, median or majority")
 
 
 def check_shape(shape: object) -> None:
-    """Refuse what is no shape of a table.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        With those there are.
-    """
+    """Refuse what is no shape of a table."""
     if shape is not None and shape not in get_args(Shape):
         raise UsageError(f"no shape {quoted(shape)}", hint="choose of rectangular, ragged")
 
 
 def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the names that were given as one, as several, or not at all.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        Something else than names was given.
 
     Examples
     --------

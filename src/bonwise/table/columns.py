@@ -81,16 +81,8 @@ def label_column_groups(
 ) -> list[LabelColumns]:
     """Return the groups of columns that hold labels of several annotators, such as ``rater_a`` and ``rater_b``.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    candidate : str, optional
-        The column of candidates: the letters of ``label_a`` and ``label_b`` are not annotators where these are names
-        of candidates.
-    worth : mapping of str to float
-        What words among labels are worth.
-    taken : collection of str
-        Columns that play another role.
+    `candidate` is the column of candidates: the letters of ``label_a`` and ``label_b`` are not annotators where these
+    are names of candidates. `worth` is what words among labels are worth; `taken` are columns that play another role.
 
     Examples
     --------
@@ -293,37 +285,13 @@ def resolve_columns(
     worth: Mapping[str, float] = _NO_WORDS,
     labels_elsewhere: bool = False,
 ) -> dict[str, str]:
-    """Map each role to the column that plays it.
+    """Map each role to the column that plays it; a role nobody plays is absent.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The file as it was read.
-    overrides : mapping of str to str
-        Role to column, as the user named them.
-    source : str
-        How to name the file in an error.
-    required : tuple of str
-        Roles without which the file is of no use.
-    roles : tuple of str
-        Roles to look for; what plays another one is not looked at.
-    worth : mapping of str to float
-        What words among labels and scores are worth, in lower case.
-    labels_elsewhere : bool
-        Whether labels come from another file or judge: only plain names of labels then count here.
-
-    Returns
-    -------
-    dict of str to str
-        Role to column; a role nobody plays is absent.
-
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        A named or required column is absent, several columns fit one role, or one is named for two; every such
-        problem is named.
-    bonwise.errors.UsageError
-        A column is named for a role that does not exist.
+    `overrides` maps role to column, as the user named them; an unknown role there is a UsageError. Columns of other
+    roles than `roles` are not looked at. `worth` is what words among labels and scores are worth, in lower case. With
+    `labels_elsewhere` labels come from another file or judge: only plain names of labels then count here. A
+    ColumnError names every problem: a named or required column that is absent, several that fit one role, one that is
+    named for two.
     """
     overrides = _with_label_columns(overrides, frame)
     _refuse_bad_overrides(overrides, source)

@@ -42,13 +42,7 @@ _TRUTH = frozenset({"true", "false"})
 
 
 def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
-    """Parse a column of a record; true and false are no numbers there.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A cell that holds no finite number.
-    """
+    """Parse a column of a record; true and false are no numbers there, and what is not a finite number is refused."""
     truth = column.dtype.kind == "b" or column.astype(str).str.strip().str.lower().isin(_TRUTH)
     bad = np.flatnonzero(np.broadcast_to(np.asarray(truth), len(column)))
     if bad.size:
@@ -60,13 +54,7 @@ def draw_numbers(column: pd.Series, *, role: str, source: str) -> _Floats:
 
 
 def refuse_phases(phase: _Ints, source: str) -> None:
-    """Refuse a record that drew nothing, and phases that are not numbered 1, 2, ...
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        With the phase that is missing.
-    """
+    """Refuse a record that drew nothing, and phases that are not numbered 1, 2, ..."""
     known = np.unique(phase[phase > 0])
     if not known.size:
         raise InputError(f"{source}: the design drew no prompt", hint=AS_WRITTEN)
@@ -76,13 +64,7 @@ def refuse_phases(phase: _Ints, source: str) -> None:
 
 
 def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, source: str) -> None:
-    """Refuse a prompt that was not drawn and has another seed than the last phase.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        With its row.
-    """
+    """Refuse a prompt that was not drawn and has another seed than the last phase."""
     bad = np.flatnonzero((phase == 0) & (seeds != seed))
     if bad.size:
         raise RowError(
@@ -97,19 +79,8 @@ def refuse_split_clusters(
 ) -> _Ints:
     """Return one prompt of each cluster, refusing a cluster whose prompts were not drawn as one.
 
-    Parameters
-    ----------
-    clusters : sequence of str, one a prompt
-        Empty where prompts were drawn one by one: each prompt then stands for itself.
-    columns : sequence of ndarray, shape (prompts,)
-        What the prompts of a cluster share: phase, propensity, stratum.
-    rows : pandas.Index
-    source : str
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        With the row and the cluster.
+    `clusters` is one a prompt, empty where prompts were drawn one by one: each prompt then stands for itself.
+    `columns` are what the prompts of a cluster share: phase, propensity, stratum, each (prompts,).
     """
     if not len(clusters):
         return np.arange(len(rows), dtype=np.int64)
@@ -127,20 +98,8 @@ def refuse_split_clusters(
 def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.bool_], source: str) -> None:
     """Refuse strata whose propensity is not the part of their prompts that was drawn.
 
-    Prompts that no draw could take, whose propensity is 0, do not count.
-
-    Parameters
-    ----------
-    stratum : ndarray of int64, shape (prompts,)
-        Numbered from 0.
-    propensity : ndarray of float64, shape (prompts,)
-    drawn : ndarray of bool, shape (prompts,)
-    source : str
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        With the stratum.
+    Prompts that no draw could take, whose propensity is 0, do not count. Strata are numbered from 0; all arrays are
+    (prompts,).
     """
     known, at = np.unique(stratum, return_inverse=True)
     if known[-1] != len(known) - 1:
@@ -165,19 +124,7 @@ def refuse_words(
 ) -> None:
     """Refuse a candidate where none was drawn, and none where one was.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Empty where the cell is.
-    wanted : ndarray of bool
-        Where there must be one.
-    role, source : str
-    rows : pandas.Index
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        With its row.
+    A word is empty where the cell is; `wanted` is where there must be one.
     """
     there = np.array([bool(word.strip()) for word in words], dtype=bool)
     bad = np.flatnonzero(there != wanted)
@@ -222,13 +169,7 @@ class CellChances:
     ) -> CellChances:
         """Return the chances that follow from the shares of each prompt's stratum that are drawn whole, and as pairs.
 
-        Parameters
-        ----------
-        whole : ndarray of bool, shape (prompts,)
-        whole_share, pair_share : ndarray of float64, shape (prompts,)
-        tied : ndarray of float64, shape (prompts,)
-            Candidates with the highest score.
-        sizes : ndarray of int64, shape (prompts,)
+        All arrays are (prompts,); `tied` counts the candidates with the highest score.
 
         Examples
         --------
@@ -257,22 +198,10 @@ class CellChances:
 
 
 def read_chances(raw: pd.DataFrame, drawn: _Mask, source: str, *, pools: bool) -> CellChances:
-    """Read the columns back.
+    """Read `CHANCE_COLUMNS` back from a record; `pools` says whether whole pools may have been drawn.
 
-    Parameters
-    ----------
-    raw : pandas.DataFrame
-        A record that holds `CHANCE_COLUMNS`.
-    drawn : ndarray of bool, shape (prompts,)
-    source : str
-    pools : bool
-        Whether whole pools may have been drawn.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A part other than ``whole`` and ``pair``, one where nothing was drawn or none where something was, a
-        probability outside 0 to 1.
+    A RowError is a part other than ``whole`` and ``pair``, one where nothing was drawn or none where something was,
+    or a probability outside 0 to 1.
     """
     parts = raw["part"].astype(object).where(raw["part"].notna(), "").astype(str).str.strip().to_numpy()
     allowed = _PARTS if pools else ("", "pair")

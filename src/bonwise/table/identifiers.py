@@ -37,14 +37,9 @@ _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")
 def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorical:
     """Turn a column of identifiers into a categorical with sorted text categories.
 
-    The integer 1, the float 1.0 and the texts ``1`` and ``1.0`` are one identifier, because a CSV, a
-    JSON and a DataFrame of the same table hold it in these ways; ``001`` is another. A word such as ``NA`` or
-    ``null`` is an identifier like any other text.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        An identifier that is blank, bytes, an object, a list or no valid text; the row is named.
+    The integer 1, the float 1.0 and the texts ``1`` and ``1.0`` are one identifier, because a CSV, a JSON and a
+    DataFrame of the same table hold it in these ways; ``001`` is another. A word such as ``NA`` or ``null`` is an
+    identifier like any other text. One that is blank, bytes, an object, a list or no valid text is a RowError.
     """
     codes, found = distinct(column)
     cells = np.asarray(found, dtype=object)

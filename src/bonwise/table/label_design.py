@@ -349,20 +349,9 @@ _MOST_FILES = 1000
 def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None:
     """Refuse a uniform draw that was stated of labels whose record says otherwise.
 
-    Parameters
-    ----------
-    design : str, pathlib.Path, LabelDesign or None
-        What is stated; only ``"uniform"`` and ``"cells"`` are looked into.
-    labels : object
-        What the labels come from: the path of a file, or anything else, beside which there is nothing.
-    table : ScoreTable
-        With the labels.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        In the folder of the labels lies a record by which every labelled prompt was drawn with unequal chances, and
-        none by which all were drawn uniformly.
+    Of `design` only ``"uniform"`` and ``"cells"`` are looked into; `labels` is the path of a file, or anything else,
+    beside which there is nothing. It is refused where the folder of the labels holds a record by which every labelled
+    prompt was drawn with unequal chances, and none by which all were drawn uniformly.
     """
     if str(design) not in ("uniform", "cells") or not isinstance(labels, str | Path):
         return

@@ -57,12 +57,7 @@ class ReadLabels(NamedTuple):
 
 
 def parse_word_values(text: str) -> dict[str, float]:
-    """Read ``WORD=NUMBER,WORD=NUMBER``.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A part without a number, or a word that is given two.
+    """Read ``WORD=NUMBER,WORD=NUMBER``; a part without a number, or a word that is given two, is a UsageError.
 
     Examples
     --------
@@ -138,21 +133,9 @@ def read_labels(
 ) -> ReadLabels:
     """Parse one column of labels, or of scores, and say how it was read.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        Of any dtype; its index holds the row numbers to name in an error.
-    source : str
-        How to name the file in an error.
-    worth : mapping of str to float
-        What the user says that words are worth, in lower case.
-    role : str
-        What the column is taken for.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        What is neither a number nor one of the words; words of two pairs; words beside numbers other than 0 and 1.
+    The index of the column holds the row numbers to name in an error; `worth` is what the user says that words are
+    worth, in lower case. A RowError is what is neither a number nor one of the words, words of two pairs, and words
+    beside numbers other than 0 and 1.
     """
     try:
         if role == "judge_score":
@@ -201,10 +184,7 @@ def _worth_of(column: pd.Series, worth: Mapping[str, float], role: str, source: 
 def _propose_worth(column: pd.Series, worth: Mapping[str, float], role: str, source: str) -> None:
     """Refuse a column of ratings in words, with the flag that says what they are worth.
 
-    Raises
-    ------
-    bonwise.errors.RowError
-        At least half of its few distinct cells are words of a rating scale.
+    In such a column at least half of the few distinct cells are words of a rating scale.
     """
     codes, cells = distinct(column)
     words = _words(cells)

@@ -85,13 +85,7 @@ class PairKeys:
 
     @classmethod
     def of(cls, verdicts: VotedPairs, labels: VotedPairs) -> PairKeys:
-        """Number pairs alike in both.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            One file names the sides, or tells pairs apart, and the other does not.
-        """
+        """Number pairs alike in both; refused where only one file names the sides, or only one tells pairs apart."""
         _refuse_unlike(verdicts, labels)
         both = pd.concat([verdicts.names, labels.names], ignore_index=True)
         codes = pd.DataFrame({name: distinct(both[name])[0] for name in both.columns})
@@ -117,16 +111,7 @@ class JoinedVotes:
 def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> JoinedVotes:
     """Return the majority of the votes on the pair of each verdict.
 
-    Parameters
-    ----------
-    verdicts, labels : VotedPairs
-    keys : PairKeys
-        Of both.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        One file names the sides and the other does not, or no vote is on a judged pair.
+    Where only one file names the sides, or no vote is on a judged pair, an InputError is raised.
     """
     worth, size = one_verdict(labels.worth), int(max(keys.verdicts.max(), keys.labels.max())) + 1
     judged = np.bincount(keys.verdicts, minlength=size) > 0
@@ -245,13 +230,9 @@ class LabelledVerdicts:
     ) -> LabelledVerdicts:
         """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
 
-        Columns of verdicts and of the prompt that are not named are found.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            A column that is absent, a verdict that is none, a pair judged twice, a prompt in two
-            contexts, or no row with both a verdict and a label.
+        Columns of verdicts and of the prompt that are not named are found. Refused are a column that is absent, a
+        verdict that is none, a pair judged twice, a prompt in two contexts, and a file with no row that has both a
+        verdict and a label.
         """
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
@@ -298,23 +279,10 @@ class LabelledVerdicts:
     ) -> LabelledVerdicts:
         """Read a judge's verdicts, and the votes of a second file as their labels.
 
-        Of the two sides of a pair the first is the alphabetically first one, in both files.
-
-        Parameters
-        ----------
-        source, labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        named : NamedVoteColumns
-            Of the verdicts; those of pair and prompt count for the labels too where these have them.
-        label : str, optional
-            Column of the votes among the labels.
-        context : sequence of str
-            Columns that together name the context.
-        verdict_map : mapping of str to str, optional
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            What `read` refuses, or no vote on a judged pair.
+        Of the two sides of a pair the first is the alphabetically first one, in both files. `named` is of the
+        verdicts; its columns of pair and prompt count for the labels too where these have them. `label` is the column
+        of the votes among the labels; `context` are columns that together name the context. What `read` refuses is
+        refused, and so is no vote on a judged pair.
         """
         raw, name = open_rows(source)
         others, where = open_rows(labels, "labels")

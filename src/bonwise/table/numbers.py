@@ -115,17 +115,9 @@ _STYLES = (
 def styled(words: Sequence[str], *, decimal_comma: bool = False) -> Styled | None:
     """Find the style in which most cells of a column are written.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The distinct cells that are not blank, in lower case, without blanks around them.
-    decimal_comma : bool
-        Whether the file separates cells by semicolons: ``8,500`` is then 8.5 and not 8500.
-
-    Returns
-    -------
-    Styled or None
-        None where fewer than half of the cells that are no plain numbers, or than half of all, are in one style.
+    `words` are the distinct cells that are not blank, in lower case, without blanks around them. With `decimal_comma`
+    the file separates cells by semicolons: ``8,500`` is then 8.5 and not 8500. None is returned where fewer than half
+    of the cells that are no plain numbers, or than half of all, are in one style.
 
     Examples
     --------
@@ -178,23 +170,8 @@ _LARGEST = 1e100
 def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[np.float64]:
     """Parse one column to floats, NaN where the cell is blank.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        Of any dtype; its index holds the row numbers to name in an error.
-    role : str
-        What the column is taken for.
-    source : str
-        How to name the file in an error.
-
-    Returns
-    -------
-    ndarray of float64, shape (rows,)
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        Text, an infinite value, or a value beyond 1e100 in magnitude; the row is named.
+    The index of the column holds the row numbers to name in an error. Text, an infinite value, or a value beyond
+    1e100 in magnitude is a RowError.
     """
     return read_numbers(column, role=role, source=source)[0]
 
@@ -202,11 +179,7 @@ def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[n
 def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[npt.NDArray[np.float64], str]:
     """Do what `parse_numbers` does, and say how the numbers are written.
 
-    Returns
-    -------
-    values : ndarray of float64, shape (rows,)
-    reading : str
-        Such as ``percent, 85% = 0.85``; empty where they are written plainly.
+    The words are such as ``percent, 85% = 0.85``, and empty where the numbers are written plainly.
     """
     values, text, reading = _convert(column)
     if text.any():
@@ -232,13 +205,7 @@ def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[npt.NDAr
 
 
 def check_propensities(values: npt.NDArray[np.float64], rows: pd.Index, source: str) -> None:
-    """Refuse what is not a probability of being drawn; a blank is none.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        The first row outside (0, 1].
-    """
+    """Refuse what is not a probability of being drawn, in (0, 1]; a blank is none."""
     bad = np.flatnonzero((values <= 0) | (values > 1))
     if bad.size:
         raise RowError(

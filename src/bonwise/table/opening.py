@@ -72,25 +72,13 @@ def join_labels(
     """Return the table with the labels of a second file.
 
     A label file may cover more prompts than the table: their labels are left out and counted. A label of a prompt
-    that the table holds must find its candidate there.
+    that the table holds must find its candidate there. Of `reading` the columns and the scale of the labels count;
+    for prompt and candidate the table's own name is passed over where the label file does not know it. A blank label
+    is none; columns ``propensity`` and ``cluster`` come along.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Without labels of its own.
-    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        Columns ``prompt_id``, ``candidate``, ``oracle_label`` or their aliases; a blank label is none. Columns
-        ``propensity`` and ``cluster`` come along.
-    reading : ReadingOptions
-        Of the label file count its columns and the scale of the labels; for prompt and candidate the table's own name
-        is passed over where the label file does not know it.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The table has labels already; a named column is in neither file; no row matches, or one of a known prompt
-        names no candidate of it; a candidate is labelled twice without an annotator (rows named); a propensity is
-        none, or is in both; a prompt has no cluster, or two.
+    An InputError is raised where the table has labels already; a named column is in neither file; no row matches; a
+    candidate is labelled twice without an annotator; a propensity is none, or is in both; a prompt has no cluster, or
+    two.
 
     Examples
     --------
@@ -281,18 +269,7 @@ ScoreSource = RowSource | ScoreTable | HoldsScores
 
 
 def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
-    """Return a table of scores with the labels it has itself; a file of labels is left alone.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-    reading : ReadingOptions
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        One line: what, which row or column, how to mend.
-    """
+    """Return a table of scores with the labels it has itself; a file of labels is left alone."""
     own = reading.of_scores()
     if isinstance(source, HoldsScores):
         source = source.to_table()
@@ -304,18 +281,7 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
 
 
 def refuse_clusters(table: ScoreTable, what: str) -> None:
-    """Refuse a table that names clusters of prompts where prompts are taken one by one.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    what : str
-        What takes them one by one, such as ``a plan``.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-    """
+    """Refuse a table that names clusters of prompts where `what`, such as ``a plan``, takes prompts one by one."""
     if table.clusters is not None:
         column = quoted(table.columns["cluster"])
         raise UsageError(
@@ -325,18 +291,7 @@ def refuse_clusters(table: ScoreTable, what: str) -> None:
 
 
 def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
-    """Return a table of scores with oracle labels.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, ScoreTable, JudgedPools or rows as mappings
-    reading : ReadingOptions
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        One line: what, which row or column, how to mend; also where there are no labels at all.
-    """
+    """Return a table of scores with oracle labels; one without any is refused."""
     if reading.labels is not None and reading.oracle is not None:
         raise UsageError("two references: a label file and a judge", hint="give --labels or --oracle, not both")
     table = open_scores(source, reading)

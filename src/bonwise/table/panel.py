@@ -124,23 +124,10 @@ def lay_out(
 ) -> tuple[Panel, ...]:
     """Lay a table out as one panel per judge.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    exclude : sequence of str
-        Candidate names to leave out before anything else.
-    shape : {"rectangular", "ragged"}, optional
-        Forced; otherwise rectangular when at least 90 % of the prompts carry the same names.
-    complete : bool
-        Whether prompts are left out of which the judge lacks a score. Otherwise the panels of all judges have the
-        same cells, and a score that is lacking is NaN.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        An excluded name that no candidate has.
-    bonwise.errors.InputError
-        No prompt with two candidates is left.
+    Names in `exclude` are left out before anything else; one that no candidate has is a UsageError. Where no `shape`
+    is given, it is rectangular when at least 90 % of the prompts carry the same names. With `complete`, prompts are
+    left out of which the judge lacks a score; otherwise the panels of all judges have the same cells, and a score
+    that is lacking is NaN. Where no prompt with two candidates is left, an InputError is raised.
     """
     rows = np.flatnonzero(_included(table, exclude))
     keys = table.cell_keys()[rows]
@@ -340,13 +327,7 @@ def easy_of_panel(panel: Panel) -> tuple[EasyCandidate, ...]:
 def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
     """Return the candidates that are worst almost everywhere.
 
-    Parameters
-    ----------
-    panel : Panel
-    values : ndarray of float64, shape (cells,)
-        Labels or scores of its cells, no NaN.
-    by_labels : bool
-        Which of the two they are.
+    `values` are the labels of the cells, or the scores where `by_labels` is false; no NaN.
 
     Examples
     --------

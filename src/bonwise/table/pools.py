@@ -93,22 +93,10 @@ _SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {
 def read_pools(path: str | Path) -> Iterator[Pool]:
     """Yield the pools of a file, plain or gzipped, in its order.
 
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        JSONL: ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``.
-        A candidate without an id is named by its position: ``c0``, ``c1`` and so on. The prompt may be a list of chat
-        messages and a candidate a chat message; both are read as `bonwise.table.chat` says.
-
-    Yields
-    ------
-    Pool
-        A blank candidate text is allowed; it is for the judge to leave it unscored.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A line that is not a pool, or an identifier that occurs twice; file and row are named.
+    A line is ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``. A candidate
+    without an id is named by its position: ``c0``, ``c1`` and so on. The prompt may be a list of chat messages and a
+    candidate a chat message; both are read as `bonwise.table.chat` says. A blank candidate text is allowed: it is for
+    the judge to leave it unscored. A line that is not a pool, or an identifier that occurs twice, is a RowError.
     """
     return _pools(json_lines(Path(path)), str(path))
 
@@ -116,19 +104,8 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
 def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
     """Yield the pools of a binary stream, each as soon as its line is there.
 
-    Parameters
-    ----------
-    stream : binary file
-        JSONL as of `read_pools`, not compressed.
-    name : str
-        Of the stream, for messages.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        As `read_pools`.
-    bonwise.errors.FileError
-        A line that is not UTF-8 or far too long, or a stream without any pool.
+    It is JSONL as of `read_pools`, not compressed. A line that is not UTF-8 or far too long, or a stream without any
+    pool, is a FileError.
     """
     return _pools(json_lines_of(stream, name), name)
 

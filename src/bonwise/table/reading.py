@@ -58,24 +58,9 @@ _MOST_FIELDS = 2_000
 def read_raw(path: Path) -> pd.DataFrame:
     """Read a file, or a folder of ``<policy>_responses.jsonl``, without interpreting a cell.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        CSV, TSV, JSONL or Parquet, plain or gzipped, or a folder.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a record; the index holds row numbers.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The file is absent, empty, binary, not UTF-8, damaged, or of an unknown kind.
-    bonwise.errors.RowError
-        A line with too few or too many cells, or that is not a JSON object.
-    bonwise.errors.MissingExtraError
-        The extra that reads tables is not installed.
+    Files are CSV, TSV, JSONL or Parquet, plain or gzipped; the index of the frame holds row numbers. A FileError is a
+    file that is absent, empty, binary, not UTF-8, damaged, or of an unknown kind; a RowError is a line with too few
+    or too many cells, or that is not a JSON object.
     """
     TABLES.require(f"reading {path}")
     with file_errors(path):
@@ -100,10 +85,7 @@ def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
 def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame:
     """Return the rows of a list of objects, numbered from 1.
 
-    Raises
-    ------
-    bonwise.errors.FileError
-        The list is empty, or its objects have too many different keys.
+    An empty list is refused, and so are objects with too many different keys.
     """
     flat = [_flat(record) for record in records]
     if not flat:
@@ -372,12 +354,7 @@ RowSource = str | Path | pd.DataFrame | Sequence[Mapping[str, Any]]
 def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     """Return a frame with rows and distinct columns, its rows numbered from 0 whatever its index was.
 
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        No rows, or two columns of one name.
-    bonwise.errors.MissingExtraError
-        The extra that holds tables is not installed.
+    No rows, or two columns of one name, are a ColumnError.
     """
     TABLES.require("a table of scores, labels or votes")
     refuse_duplicate_columns(frame, source)
@@ -394,21 +371,8 @@ def name_of(source: object, name: str) -> str:
 def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
     """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
 
-    Only the keys of a blind label sheet become the ids that they stand for.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
-        A value that a mapping lacks is a blank one.
-    name : str
-        Of a frame or a sequence; a file is named by its path.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A file that cannot be read, no rows, or two columns of one name.
-    bonwise.errors.UsageError
-        Something else, or a row that is no mapping.
+    Only the keys of a blind label sheet become the ids that they stand for. A value that a mapping lacks is a blank
+    one. `name` is of a frame or a sequence; a file is named by its path. A row that is no mapping is a UsageError.
 
     Examples
     --------
@@ -439,13 +403,7 @@ def _frame_of_rows(rows: Sequence[Any], name: str) -> pd.DataFrame:
 
 
 def refuse_duplicate_columns(frame: pd.DataFrame, source: str) -> None:
-    """Refuse two columns of one name.
-
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        With the name.
-    """
+    """Refuse two columns of one name."""
     if frame.columns.has_duplicates:
         name = frame.columns[frame.columns.duplicated()][0]
         raise ColumnError(f"{source}: two columns are named {quoted(name)}", hint="rename one of them")

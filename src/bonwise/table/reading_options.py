@@ -137,11 +137,6 @@ def _by(*flags: ReadingFlag) -> Mapping[str, Any]:
 class ReadingOptions:
     """What a user says about opening a table; an option that was not given has its default.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A shape that does not exist, or names that are none.
-
     Examples
     --------
     >>> ReadingOptions(columns={"judge_score": "rating"}, exclude=("the base",), shape="ragged").as_flags()
@@ -230,23 +225,10 @@ class ReadingOptions:
 
     @classmethod
     def of(cls, function: Callable[..., Any], reading: Mapping[str, Any], **own: Any) -> ReadingOptions:
-        """Take the keywords that a function was called with.
+        """Take the keywords (`reading`) of a call of a function that `opens_a_table` decorates.
 
-        Parameters
-        ----------
-        function : callable
-            Decorated with `opens_a_table`.
-        reading : mapping
-            Its ``**reading``.
-        own
-            What it takes under another name.
-
-        Raises
-        ------
-        TypeError
-            A keyword that the function does not take, as Python itself says it.
-        bonwise.errors.UsageError
-            A value that means nothing.
+        `own` is what the function takes under another name. A keyword that the function does not take is a TypeError,
+        as Python itself says it.
         """
         taken = keywords_of(function).__annotations__
         for name in reading:

@@ -240,12 +240,7 @@ def claims(role: str, columns: Mapping[str, Sequence[str]]) -> Iterator[list[str
     """Yield the columns whose name fits a role, group by group, the likeliest first.
 
     The first group holds the columns with the canonical name, the second those with the plain names of `ALIASES`.
-
-    Parameters
-    ----------
-    role : str
-    columns : mapping of str to sequence of str
-        By key, see `by_key`.
+    `columns` is by key, see `by_key`.
     """
     for keys in _keys(role):
         yield [column for key in keys for column in columns.get(key, ())]

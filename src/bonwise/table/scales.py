@@ -39,12 +39,7 @@ class Scale:
 
 
 def parse_scale(text: str) -> Scale:
-    """Read ``LOW:HIGH``.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The text is not two numbers with the lower first.
+    """Read ``LOW:HIGH``, two numbers with the lower first; anything else is a UsageError.
 
     Examples
     --------
@@ -63,10 +58,7 @@ def to_unit(
 ) -> npt.NDArray[np.float64]:
     """Map values from their declared scale to [0, 1]; without a declaration leave them as they are.
 
-    Raises
-    ------
-    bonwise.errors.RowError
-        A value lies off its declared scale; the row is named.
+    A value off its declared scale is a RowError.
     """
     if scale is None:
         return values
@@ -82,21 +74,11 @@ def to_unit(
 
 
 def mismatch(scores: npt.NDArray[np.float64], labels: npt.NDArray[np.float64]) -> int | None:
-    """Find evidence that scores and labels are on different scales.
+    """Return the position of the first value that shows that scores and labels are on different scales.
 
-    One side lies in [0, 1] and the other looks like a rating scale (1-5, 0-10, 0-100). Labels of
-    only 0 and 1 are verdicts, not a scale; scores below 0 or above 100 are logits or rewards,
-    which have none.
-
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (rows,)
-        NaN where missing.
-
-    Returns
-    -------
-    int or None
-        The position of the first value that gives it away.
+    One side lies in [0, 1] and the other looks like a rating scale (1-5, 0-10, 0-100). Labels of only 0 and 1 are
+    verdicts, not a scale; scores below 0 or above 100 are logits or rewards, which have none. Both are (rows,), NaN
+    where missing.
     """
     if _is_unit(scores) and _is_rating(labels):
         return int(np.flatnonzero(labels > 1)[0])

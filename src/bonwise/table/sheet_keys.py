@@ -32,10 +32,6 @@ def sheet_key(prompt_id: str, candidate: str) -> str:
 
     Whoever labels cannot read the name of a model in it. `ids_of_key` can; the key is no secret.
 
-    Parameters
-    ----------
-    prompt_id, candidate : str
-
     Examples
     --------
     >>> sheet_key("p1", "gpt-5")
@@ -52,10 +48,7 @@ def sheet_key(prompt_id: str, candidate: str) -> str:
 def ids_of_key(key: str) -> tuple[str, str]:
     """Return the prompt id and the candidate that a key stands for, exactly as they were.
 
-    Raises
-    ------
-    ValueError
-        It is no key, or a damaged one.
+    What is no key, or a damaged one, is a ValueError.
     """
     text = key.strip()
     if not text.startswith(_MARK) or not text.isascii():
@@ -76,17 +69,7 @@ def ids_of_key(key: str) -> tuple[str, str]:
 def with_ids(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     """Return the rows of a blind label sheet with ``prompt_id`` and ``candidate``; any other table as it is.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Its index holds what errors name rows by.
-    source : str
-        How to name it in an error.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A row whose key is blank or damaged.
+    The index of the frame holds what errors name rows by; a key that is blank or damaged is a RowError.
     """
     if SHEET_KEY not in frame.columns or {"prompt_id", "candidate"} & set(map(str, frame.columns)):
         return frame
@@ -101,13 +84,7 @@ def with_ids(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def with_ids_of_record(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """Return one record of a blind label sheet as `with_ids` returns its row.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        Its key is blank or damaged.
-    """
+    """Return one record of a blind label sheet as `with_ids` returns its row."""
     if SHEET_KEY not in record or {"prompt_id", "candidate"} & set(record):
         return record
     prompt_id, candidate = _ids(record[SHEET_KEY], where)

@@ -59,12 +59,8 @@ def importers() -> list[Kind]:
 def read_by_importer(material: Material) -> Imported | None:
     """Return what the importer of a file's format found; None where no importer knows the format.
 
-    A built-in importer goes before a plug-in.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The file is of a known format and nothing in it can be used, or two plug-ins know it.
+    A built-in importer goes before a plug-in. Refused are a file of a known format in which nothing can be used, and
+    one that two plug-ins know.
     """
     found: dict[str, Imported] = {}
     for name, factory, built_in in _factories():
@@ -131,18 +127,8 @@ class OpenedSource:
 def open_source(source: RowSource, named: Mapping[str, str], name: str = "table") -> OpenedSource:
     """Return the rows of a file, a folder, a frame or a sequence.
 
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
-    named : mapping of str to str
-        Role to column or metric, as the user named them.
-    name : str
-        Of a frame or a sequence; a file is named by its path.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        It cannot be read at all, or holds nothing that could be a table.
+    `named` is role to column or metric, as the user named them. `name` is of a frame or a sequence; a file is named
+    by its path.
     """
     if isinstance(source, str | Path):
         path = Path(source)
@@ -154,17 +140,7 @@ def open_source(source: RowSource, named: Mapping[str, str], name: str = "table"
 
 
 def open_labels(source: RowSource) -> OpenedSource:
-    """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or sequence of mappings
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        It cannot be read at all, or holds nothing that could be a table.
-    """
+    """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer."""
     opened = open_source(source, {}, "labels")
     if opened.imported is None and _is_of_a_tool(opened.frame):
         return _by_columns(opened, ReadingOptions()) or opened
@@ -210,17 +186,8 @@ def with_columns(
 ) -> tuple[OpenedSource, dict[str, str]]:
     """Return the rows of a table of scores and the columns by their role; another shape goes through its importer.
 
-    Parameters
-    ----------
-    opened : OpenedSource
-    options : ReadingOptions
-    complete : bool
-        Whether scores have to be there; otherwise prompts and candidates are enough.
-
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        It is no table of scores in any shape that an importer knows.
+    Without `complete`, prompts and candidates are enough; otherwise scores have to be there. What is no table of
+    scores in any shape that an importer knows is a ColumnError.
     """
     if opened.imported is None:
         if (other := pools_or_picks(opened.frame, opened.name)) is not None and not options.named_columns:

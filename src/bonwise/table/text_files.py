@@ -103,13 +103,7 @@ def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
 
 
 def refuse_pipe(path: Path) -> None:
-    """Refuse a pipe or a device, without opening it: that waits until something writes to it.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        It is one.
-    """
+    """Refuse a pipe or a device, without opening it: that waits until something writes to it."""
     with file_errors(path):
         special = path.exists() and not path.is_file() and not path.is_dir()
     if special:
@@ -117,13 +111,7 @@ def refuse_pipe(path: Path) -> None:
 
 
 def check_text(path: Path) -> None:
-    """Refuse a file that is empty, binary, not UTF-8, or has a line beyond `LONGEST_LINE`.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        With the line where the trouble is.
-    """
+    """Refuse a file that is empty, binary, not UTF-8, or has a line beyond `LONGEST_LINE`."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, length, size = 1, 0, 0
     refuse_pipe(path)
@@ -196,14 +184,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the row number and the object of each non-blank line.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A line that is not one JSON object, or a key that occurs twice in an object.
+    A line that is not one JSON object, or a key that occurs twice in an object, is a RowError.
     """
     check_text(path)
     with file_errors(path), open_text(path) as lines:
@@ -213,21 +194,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Do the same for a stream that can be read only once, each line as soon as it is there.
+    r"""Do what `json_lines` does for a stream that can be read only once, each line as soon as it is there.
 
-    Parameters
-    ----------
-    stream : binary file
-    name : str
-        Of the stream, for messages.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A line that is not one JSON object, or a key that occurs twice in an object.
-    bonwise.errors.FileError
-        A line that is not UTF-8 or longer than `bonwise.table.text_files.LONGEST_LINE` bytes, or a stream that
-        cannot be read.
+    A FileError is a line that is not UTF-8 or longer than `LONGEST_LINE` bytes, or a stream that cannot be read.
 
     Examples
     --------

@@ -60,12 +60,7 @@ _GLUED = re.compile(rf"(?:{'|'.join(sorted(NOUNS))})(a|b|1|2)")
 
 @lru_cache(maxsize=4096)
 def side_of(word: str) -> Side | None:
-    """Return what a word says of a pair; None where it is not a verdict.
-
-    Parameters
-    ----------
-    word : str
-        The text of a cell.
+    """Return what a word, the text of a cell, says of a pair; None where it is not a verdict.
 
     Examples
     --------
@@ -130,12 +125,7 @@ def plain_word(cell: object) -> str:
 
 
 def parse_verdict_map(text: str) -> dict[str, Side]:
-    """Read what verdicts say, such as ``1=first,0=second``.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A part that is not a verdict and what it says.
+    """Read what verdicts say, such as ``1=first,0=second``; any other part is a UsageError.
 
     Examples
     --------

@@ -41,10 +41,7 @@ def rounded(score: float) -> float:
 def preferred(earned: float) -> int:
     """Return which candidate of a pair a verdict prefers: 1 the first, -1 the second, 0 neither.
 
-    Parameters
-    ----------
-    earned : float
-        What the first candidate earned, from 0 to 1: above 1/2 it is preferred, at 1/2 both tie.
+    `earned` is what the first candidate earned, from 0 to 1: above 1/2 it is preferred, at 1/2 both tie.
 
     Examples
     --------

@@ -45,13 +45,8 @@ _TEXTS = 2
 def pair_of(frame: pd.DataFrame, *, without: Sequence[str] | set[str] = (), texts: bool = True) -> tuple[str, ...]:
     """Return the two columns that name the sides of pairs, the first side first; nothing where there are none.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    without : sequence or set of str
-        Columns that are something else.
-    texts : bool
-        Whether texts of answers are sides too; names of models go before them.
+    Columns in `without` are something else. With `texts`, texts of answers are sides too; names of models go before
+    them.
 
     Examples
     --------
@@ -230,23 +225,9 @@ def find_vote_columns(
 ) -> VoteColumns:
     """Return the columns of a file of votes.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The file as it was read.
-    source : str
-        How to name the file in an error.
-    named : NamedVoteColumns
-    needed : sequence of str
-        Roles without which the file is of no use: ``verdicts``, ``pair``, ``prompt``; ``apart`` looks for columns
-        that tell the pairs of a prompt apart.
-    verdict_map : mapping of str to str
-        What verdicts say, where the user says it.
-
-    Raises
-    ------
-    bonwise.errors.ColumnError
-        A named or needed column is absent, or several hold verdicts; every problem is named.
+    Roles in `needed` are those without which the file is of no use: ``verdicts``, ``pair``, ``prompt``; ``apart``
+    looks for columns that tell the pairs of a prompt apart. A ColumnError names every problem: a named or needed
+    column that is absent, or several that hold verdicts.
 
     Examples
     --------

@@ -56,22 +56,10 @@ def read_votes(
 ) -> ReadVotes:
     """Read a column of verdicts.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        Of any dtype; its index holds the row numbers to name in an error.
-    source : str
-        How to name the file in an error.
-    sides : pandas.DataFrame, shape (rows, 2), optional
-        The columns that name the two sides of each row: a verdict may be the name of the winner.
-    verdict_map : mapping of str to str
-        What verdicts say, where the user says it: ``first``, ``second``, ``tie`` or ``none``.
-
-    Raises
-    ------
-    bonwise.errors.RowError
-        A cell that is not a verdict, one that means one side as a word and the other as a name, or numbers that may
-        mean either side.
+    The index of the column holds the row numbers to name in an error. `sides` is (rows, 2), the columns that name the
+    two sides of each row: a verdict may be the name of the winner. `verdict_map` is what the user says that verdicts
+    say: ``first``, ``second``, ``tie`` or ``none``. A RowError is a cell that is not a verdict, one that means one
+    side as a word and the other as a name, or numbers that may mean either side.
 
     Examples
     --------
@@ -122,18 +110,8 @@ def verdicts_or_nothing(
 ) -> tuple[_Floats, npt.NDArray[np.bool_]]:
     """Do what `read_votes` does, with NaN for every cell that is not a verdict.
 
-    Parameters
-    ----------
-    column, source, sides, verdict_map
-        As in `read_votes`.
-    words : mapping of str to str
-        Further words and what they say, such as ``opponent``.
-
-    Returns
-    -------
-    values : ndarray of float64, shape (rows,)
-    named : ndarray of bool, shape (rows,)
-        Which cells are the name of one side.
+    `words` are further words and what they say, such as ``opponent``. The mask is which cells are the name of one
+    side.
     """
     codes, cells = distinct(column)
     numbers = _numbers(column, verdict_map, sides)
@@ -157,10 +135,7 @@ def verdicts_or_nothing(
 def earned_shares(column: pd.Series, source: str) -> _Floats:
     """Read what the first side earned, from 0 to 1, as ``bonwise judge --pairs`` writes it.
 
-    Raises
-    ------
-    bonwise.errors.RowError
-        What is not a number from 0 to 1 and not blank.
+    What is neither blank nor a number from 0 to 1 is a RowError.
     """
     values = parse_numbers(column, role=str(column.name), source=source)
     off = (values < 0) | (values > 1)

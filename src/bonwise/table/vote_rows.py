@@ -40,12 +40,7 @@ class ShapedVotes(NamedTuple):
 
 
 def shaped_votes(frame: pd.DataFrame) -> ShapedVotes:
-    """Bring the votes of a file to one column per verdict.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `bonwise.table.reading.open_rows` returns it.
+    """Bring the votes of a file, as `bonwise.table.reading.open_rows` returns it, to one column per verdict.
 
     Examples
     --------
@@ -158,22 +153,8 @@ class VoteRows:
     ) -> VoteRows:
         """Find the columns of a file and read its verdicts.
 
-        Parameters
-        ----------
-        raw : pandas.DataFrame
-            As `bonwise.table.reading.open_rows` returns it.
-        source : str
-            How to name the file in an error.
-        named : NamedVoteColumns
-        needed : sequence of str
-            Roles without which the file is of no use.
-        verdict_map : mapping of str to str
-            What verdicts say, where the user says it.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            A column that is absent, or a verdict that is none.
+        `raw` is as `bonwise.table.reading.open_rows` returns it; roles in `needed` are those without which the file
+        is of no use.
 
         Examples
         --------
@@ -240,10 +221,7 @@ def one_verdict(values: _Floats) -> _Floats:
 def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, Side]:
     """Return what verdicts say, by their plain words.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        It is no mapping, or says something else than ``first``, ``second``, ``tie`` or ``none``.
+    What is no mapping, or says something else than ``first``, ``second``, ``tie`` or ``none``, is a UsageError.
 
     Examples
     --------

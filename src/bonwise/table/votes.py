@@ -33,15 +33,7 @@ _WORTH: Mapping[str, float] = MappingProxyType({"drop": float("nan"), "half": 0.
 def tie_value(ties: Ties) -> float:
     """Return what a tie counts for the first of a pair, where 1 is a vote for it and 0 one for the second.
 
-    Parameters
-    ----------
-    ties : {"drop", "half", "pessimistic"}
-        Left out (NaN); half a vote for each side; or a vote against the first one.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A way that does not exist.
+    Ties are left out (NaN), half a vote for each side, or a vote against the first one.
 
     Examples
     --------
@@ -91,22 +83,9 @@ class VoteTable:
     ) -> VoteTable:
         """Read a file or frame; a column that is not named is found by its name and content.
 
-        Parameters
-        ----------
-        source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        verdict : str, optional
-            Column that says which model won, see `bonwise.table.vote_readings`.
-        pair : sequence of str, optional
-            The two columns that name the models.
-        prompt : sequence of str, optional
-            Columns that together name the prompt; none where it is empty.
-        verdict_map : mapping of str to str, optional
-            What verdicts say: ``first``, ``second``, ``tie`` or ``none``.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            A column that is absent, a verdict that is none, or no vote at all.
+        The columns of `prompt` together name the prompt; none where it is empty. `verdict_map` is what verdicts say:
+        ``first``, ``second``, ``tie`` or ``none``. An InputError is a column that is absent, a verdict that is none,
+        or no vote at all.
 
         Examples
         --------
@@ -130,13 +109,7 @@ class VoteTable:
 
     @classmethod
     def of(cls, rows: VoteRows) -> VoteTable:
-        """Return the votes of a file that was read.
-
-        Raises
-        ------
-        bonwise.errors.InputError
-            No vote at all, or one model alone.
-        """
+        """Return the votes of a file that was read; no vote at all, or one model alone, is refused."""
         raw, name, columns = rows.frame, rows.source, rows.columns
         won = one_verdict(rows.worth)
         models, at = _models(raw, columns.pair, name)
@@ -171,18 +144,9 @@ class VoteTable:
     def under(self, ties: Ties | None) -> VoteTable:
         """Return the votes with ties counted in one way.
 
-        Parameters
-        ----------
-        ties : {"drop", "half", "pessimistic"}, optional
-            Left out; half a vote for each side; or a vote against the alphabetically first model. None is enough
-            where no vote is a tie.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A way that does not exist, or ties and no way to count them.
-        bonwise.errors.InputError
-            Nothing but ties, all left out.
+        Ties are left out, half a vote for each side, or a vote against the alphabetically first model; None is enough
+        where no vote is a tie. Ties without a way to count them are a UsageError; nothing but ties, all left out, an
+        InputError.
         """
         worth = None if ties is None else tie_value(ties)
         tied = self.ties

@@ -60,10 +60,7 @@ class Words:
     def of(self, prompt_ids: Iterable[str]) -> dict[str, PromptWords]:
         """Return the words of some prompts; a prompt of which no word is known is absent.
 
-        Raises
-        ------
-        bonwise.errors.InputError
-            The file of pools cannot be read, or holds none of the table's prompts.
+        Pools that cannot be read, or that hold none of the table's prompts, are an InputError.
         """
         wanted = frozenset(prompt_ids)
         found = _of_columns(self.table, wanted)
@@ -146,18 +143,8 @@ def holds_texts(table: ScoreTable) -> bool:
 def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> _Floats:
     """Return the characters of the text of each cell of a panel, NaN where it is not known.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The table that the panel was laid out from.
-    panel : Panel
-    pools : str or pathlib.Path, optional
-        Pools (JSONL) with the texts, which go before those of the table.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        The pools cannot be read, or hold none of the table's prompts.
+    The panel was laid out from the table. Texts of `pools` (JSONL) go before those of the table; pools that cannot be
+    read, or that hold none of its prompts, are an InputError.
 
     Examples
     --------

@@ -105,10 +105,7 @@ class _UnixLines(list[str]):
 def refuse_unwritable(path: str | Path) -> None:
     """Refuse a file that cannot be written where it is named; a link stands for what it points to.
 
-    Raises
-    ------
-    bonwise.errors.FileError
-        A folder, or a file in a folder that is not there or not to be written in.
+    Refused is a folder, and a file in a folder that is not there or not to be written in.
     """
     with file_errors(Path(path)):
         if is_in_place(path):
@@ -126,13 +123,8 @@ def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Write a file so that a reader sees the old one or the new one, never half of either.
 
     Text that comes in parts is written as it comes; where that breaks off with an error, the old file stays. A pipe
-    or a device is written in its place, and so is what standard output or standard error go to, after what they
-    have written there. A reader of these who leaves early is not an error.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        The folder is absent or not writable, or the disk is full.
+    or a device is written in its place, and so is what standard output or standard error go to, after what they have
+    written there. A reader of these who leaves early is not an error.
     """
     parts = [text] if isinstance(text, str) else text
     with file_errors(path):
@@ -225,21 +217,9 @@ _SEPARATOR = re.compile(r"[,;\t]")
 def refuse_foreign(path: str | Path, headers: Iterable[Sequence[str]] = (), *, force: bool = False) -> None:
     """Refuse to replace a file that bonwise did not write; a label sheet with a label filled in is never replaced.
 
-    An empty file, a pipe and a device hold nothing that could be lost.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        Where something is to be written.
-    headers : iterable of sequences of str
-        Names with which the rows begin that are written there: columns of CSV, keys of JSON Lines.
-    force : bool
-        Whether to replace any other file, but no label sheet with a label filled in.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        With the path and what to do.
+    An empty file, a pipe and a device hold nothing that could be lost. `headers` are names with which the rows begin
+    that are written there: columns of CSV, keys of JSON Lines. With `force` any other file is replaced, but no label
+    sheet with a label filled in.
     """
     place = Path(path)
     with file_errors(place):

@@ -136,10 +136,6 @@ class GatheredCell:
 class GatheredScores:
     """What an importer gathers, and the rows that it becomes.
 
-    Parameters
-    ----------
-    material : Material
-
     Examples
     --------
     >>> gathered = GatheredScores(Material("t"))
@@ -186,14 +182,8 @@ class GatheredScores:
     def rate(self, cell: GatheredCell, name: str, value: object, *, human: bool | None = None) -> None:
         """Add one value under its name: to the labels where a person gave it, otherwise to the scores.
 
-        Parameters
-        ----------
-        cell : GatheredCell
-        name : str
-            Of the metric, the judge or the question.
-        value : object
-        human : bool, optional
-            Whether a person gave it; where it is not known, the name tells.
+        `name` is that of the metric, the judge or the question. Where `human` is None, it tells whether a person gave
+        the value.
         """
         if name == self._material.chosen_label:
             human = True
