@@ -455,7 +455,7 @@ def test_blocks_of_clusters_do_not_matter(monkeypatch):
     units = np.repeat(np.arange(150), 2)
     labels = rng.integers(1, 8, size=300).astype(float)
     whole = krippendorff_alpha(labels, units, prompts, "ordinal")
-    monkeypatch.setattr("bonwise.auditing.krippendorff._MOST_NUMBERS", 20)
+    monkeypatch.setattr("bonwise.auditing.annotators._MOST_NUMBERS", 20)
     assert krippendorff_alpha(labels, units, prompts, "ordinal").se == pytest.approx(whole.se, rel=1e-12)
 
 

@@ -79,26 +79,9 @@ def krippendorff_alpha(
     """Estimate Krippendorff's alpha, ``1 - D_o / D_e``, and its jackknife interval over prompts.
 
     Alpha is 1 where all labels of every unit agree, and 0 where they agree as labels drawn at random from all would.
-
-    Parameters
-    ----------
-    labels : ndarray of float64, shape (labels,)
-        No NaN.
-    units : ndarray of int64, shape (labels,)
-        What each label is of; a unit with one label tells nothing of agreement.
-    prompts : ndarray of int64, shape (labels,)
-        The prompt of each label; all labels of a unit are of one prompt.
-    level : {"nominal", "ordinal", "interval"}
-        Whether two labels are the same or not, differ by the labels between them, or by their distance.
-    clusters : ndarray of int64, shape (labels,), optional
-        The cluster of the prompt of each label, where prompts belong together.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    Estimate
-        ``n`` counts the prompts that have a unit with two labels.
+    Arrays hold one entry a label and no NaN: `units` says what it is of, `prompts` its prompt (one for all labels of
+    a unit), `clusters` the cluster of that prompt. Two nominal labels are the same or not, ordinal ones differ by the
+    labels between them, interval ones by their distance. ``n`` counts the prompts that have a unit with two labels.
 
     Examples
     --------
@@ -289,16 +272,7 @@ def labels_given(found: AnnotatorLabels, table: ScoreTable, panel: Panel) -> Cel
 
 
 def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: AnnotatorRule) -> AnnotatorPools:
-    """Return the pools of every annotator beside the labels of all others.
-
-    Parameters
-    ----------
-    given : CellLabelsGiven
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt of the panel.
-    rule : {"mean", "median", "majority"}
-        How labels become one.
-    """
+    """Return the pools of every annotator beside the labels of all others; `sizes` are candidates per prompt."""
     count = int(given.annotators.max(initial=0)) + 1
     held = np.bincount(given.cells, minlength=int(sizes.sum()))
     pairs = given.prompts * count + given.annotators
@@ -353,14 +327,7 @@ def annotators_of(
 ) -> Annotators:
     """Return what an audit says of several annotators.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    found : AnnotatorLabels
-        Of the table.
-    judges : sequence of JudgeAudit
-        Of the table. Agreement is that on the candidates of the judge with the most prompts.
-    settings : Settings
+    Agreement is that on the candidates of the judge with the most prompts; `found` and `judges` are of the table.
     """
     panel = max((judge.labelling.panel for judge in judges), key=lambda one: len(one.sizes))
     given = labels_given(found, table, panel)

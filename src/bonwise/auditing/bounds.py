@@ -37,18 +37,8 @@ def value_bounds(known: Floats, missing: int, label_range: tuple[float, float]) 
 def recovery_bounds(
     gain: float, possible: float, missing: Unlabelled, label_range: tuple[float, float]
 ) -> tuple[float, float]:
-    """Bound recovery over all prompts.
+    """Bound recovery over all prompts; `gain` and `possible` are sums over labelled prompts of J - R and of M - R.
 
-    Parameters
-    ----------
-    gain, possible : float
-        Sums over labelled prompts of J - R and of M - R.
-    missing : Unlabelled
-        At least one prompt.
-    label_range : tuple of float
-
-    Notes
-    -----
     The bounds solve a linear fractional program: the extreme labels of a prompt lie at the ends of the
     scale, with a few of them high. Where t of the a top-scored and m of the other candidates are high,
     ``J - R = w (t/a - (t + m)/K)`` and ``M - R = w (1 - (t + m)/K)`` on a scale of width w; both are
@@ -91,20 +81,10 @@ _STEPS = 200  # Dinkelbach's iteration ends within a dozen; this only guards aga
 def cell_bounds(table: CellTable, label_range: tuple[float, float]) -> dict[str, tuple[float, float]]:
     """Bound figures of the table over all that its missing labels could be.
 
-    Parameters
-    ----------
-    table : CellTable
-    label_range : tuple of float
-        Lowest and highest label; infinite ends leave infinite bounds wherever a label is missing.
+    Keys: ``value_random``, ``value_judge``, ``value_oracle``, ``gain``, ``recovery``. Infinite ends of `label_range`
+    leave infinite bounds wherever a label is missing; ``recovery`` is then left out, and so it is where no labels
+    make it defined.
 
-    Returns
-    -------
-    dict of str to tuple of float
-        ``value_random``, ``value_judge``, ``value_oracle``, ``gain``, ``recovery``. The last is left out where no
-        labels make it defined, and where the scale has no ends but labels are missing.
-
-    Notes
-    -----
     A figure that is linear in the labels is lowest where every missing label stands at the end of the scale that its
     coefficient's sign says. Recovery is a ratio of two sums, which Dinkelbach's iteration maximises: for a given
     ratio r a prompt contributes ``sum c_i O_i - r max O`` with ``c_i = w_i - (1 - r) / K``, w_i the judge's weights.

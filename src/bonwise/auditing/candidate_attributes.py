@@ -55,12 +55,7 @@ def tells_of_candidates(table: ScoreTable, settings: Settings) -> bool:
 
 
 def check_judge_family(table: ScoreTable, settings: Settings) -> None:
-    """Refuse a family of a judge that the table has no use for.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-    """
+    """Refuse a family of a judge that the table has no use for."""
     stated = settings.judge_family
     if stated and "family" not in table.columns:
         raise UsageError(
@@ -78,17 +73,8 @@ def check_judge_family(table: ScoreTable, settings: Settings) -> None:
 def attributes_of(table: ScoreTable, panel: Panel, settings: Settings) -> Iterator[Attribute]:
     """Yield what is known of the candidates of a panel.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The table that the panel was laid out from.
-    panel : Panel
-    settings : Settings
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A file of pools that cannot be read or does not fit.
+    `table` is what the panel was laid out from. Raises `bonwise.errors.InputError` for a file of pools that cannot be
+    read or does not fit.
     """
     lengths = candidate_lengths(table, panel, settings.pools)
     if lengths is not None:
@@ -102,18 +88,8 @@ def attributes_of(table: ScoreTable, panel: Panel, settings: Settings) -> Iterat
 def candidate_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> Floats | None:
     """Return the length of each candidate of a panel, as its column has it or in characters of the text.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The table that the panel was laid out from.
-    panel : Panel
-    pools : str or pathlib.Path, optional
-        Where the texts are.
-
-    Returns
-    -------
-    ndarray of float64, shape (cells,), or None
-        NaN where it is not known; None where nothing tells of lengths.
+    `table` is what the panel was laid out from; `pools` is where the texts are. Shape (cells,), NaN where a length is
+    not known; None where nothing tells of lengths.
     """
     if "length" in table.columns:
         return mean_of_judge(table, panel, table.frame["length"].to_numpy(dtype=np.float64), panel.judge)

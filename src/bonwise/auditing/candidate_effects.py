@@ -35,14 +35,7 @@ def candidate_groups(
 ) -> Iterator[CandidateGroup]:
     """Yield the groups of an attribute that stand beside others in some prompt.
 
-    Parameters
-    ----------
-    panel : Panel
-        Completely labelled prompts.
-    attribute : Attribute
-        Of its candidates.
-    confidence : float
-    method : str
+    The prompts of `panel` are completely labelled; `attribute` is of its candidates.
     """
     for code, name in enumerate(attribute.groups):
         found = group_picks(panel.scores, panel.labels, attribute.codes == code, panel.sizes, panel.clusters)
@@ -105,12 +98,7 @@ _CONTRAST = {
 
 
 def effect_sentences(found: CandidateEffect) -> Iterator[str]:
-    """Yield what was found of one attribute, the effect on scores first.
-
-    Parameters
-    ----------
-    found : CandidateEffect
-    """
+    """Yield what was found of one attribute, the effect on scores first."""
     if found.score is None or found.score.estimate is None:
         yield f"{_UNTOLD[found.attribute]}: {found.reason or (found.score and found.score.reason)}."
         return
@@ -180,13 +168,7 @@ _SAME = {
 def candidate_effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> CandidateEffects:
     """Return what a judge prefers among candidates with the same label.
 
-    Parameters
-    ----------
-    labelling : Labelling
-        The judge's panel; the effects rest on the completely labelled prompts.
-    table : ScoreTable
-        The table that the panel was laid out from.
-    settings : Settings
+    They rest on the completely labelled prompts of the judge's panel, which was laid out from `table`.
     """
     labelled, whole = labelling.panel.keep(labelling.labelled), len(labelling.panel.sizes)
     method = "complete" if labelling.method == "complete" else "labelled_only"

@@ -41,20 +41,10 @@ class Modelled:
 def modelled(measured: Measured, draw: ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:
     """Predict every prompt by a regression of Y on X that never saw its labels.
 
-    The mean of ``EX b + q (Y - X b)`` is right whatever b is: X is measured on the very candidates that Y is, and
-    its mean over their draw is known.
-
-    Parameters
-    ----------
-    measured : Measured
-    draw : ScaledSample
-    origin : bool
-        Whether the fit goes through the origin, as that of a contrast does.
-    fit : bool
-        Whether b is fitted, cross-fitted on 5 folds of prompts; otherwise it is 1, for a covariate that stands in
-        for the label as it is.
-    seed : int
-        Of the folds.
+    The mean of ``EX b + q (Y - X b)`` is right whatever b is: X is measured on the very candidates that Y is, and its
+    mean over their draw is known. With `origin` the fit goes through the origin, as that of a contrast does. With
+    `fit`, b is cross-fitted on 5 folds of prompts, dealt by `seed`; otherwise b is 1, for a covariate that stands in
+    for the label as it is.
 
     Examples
     --------
@@ -96,10 +86,7 @@ def _slope(X: Floats, y: Floats, weight: Floats, *, origin: bool) -> Floats:
 def tuning(covariance: Floats) -> float:
     """Return the share of the model, in [0, 1], with which the variance is least.
 
-    Parameters
-    ----------
-    covariance : ndarray of float64, shape (2, 2)
-        Of the mean by labels alone and of that by the model.
+    `covariance`, (2, 2), is of the mean by labels alone and of that by the model.
 
     Examples
     --------
@@ -176,15 +163,9 @@ def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) ->
     """Return what is known of every candidate: columns, shape (cells, covariates), and T where there is one.
 
     Pairs: S, and with further judges ``T, T sd T, (T - Tbar)^2``. The pick alone: S, its mean and spread over the
-    prompt, and with further judges T, its mean and its spread.
-
-    Parameters
-    ----------
-    draw : CandidateDraw
-    scores : ndarray of float64, shape (cells,)
-    others : sequence of ndarray of float64, shape (cells,)
-        Scores of further judges, NaN where one did not score: T of a prompt is over those that scored all of it, and
-        the mean over the other prompts where none did.
+    prompt, and with further judges T, its mean and its spread. `others` are scores of further judges, (cells,) each,
+    NaN where one did not score: T of a prompt is over those that scored all of it, and the mean over the other
+    prompts where none did.
     """
     T = _stand_in(others, draw.sizes)
     paired = draw.others is not None
@@ -218,22 +199,10 @@ def model_of(
     prompt, w_i = 1/a on A: what the pick is worth beyond a random pick. The model is fitted to such contrasts
     themselves, so that the level of a prompt cancels; it is 0 where all candidates tie, as Y is.
 
-    Parameters
-    ----------
-    draw : CandidateDraw
-    labels : ndarray of float64, shape (cells,)
-        Read at the drawn cells only.
-    scores : ndarray of float64, shape (cells,)
-    others : sequence of ndarray of float64, shape (cells,)
-        Scores of further judges.
-    sample : LabelSample
-        Of all prompts; for pairs the prompts that the judge ties entirely are labelled with probability 1, for their
-        outcome is known to be 0.
-    seed : int
-        Of the folds.
+    Arrays are (cells,); `labels` are read at the drawn cells only, and `others` are scores of further judges.
+    `sample` is of all prompts: with pairs, those that the judge ties entirely are labelled with probability 1, for
+    their outcome is known to be 0. `seed` deals the folds.
 
-    Notes
-    -----
     Below 30 labelled prompts nothing is fitted: T stands in for the label as it is; without further judges the
     labels are used alone.
     """
@@ -254,12 +223,6 @@ def known_of_pairs(draw: CandidateDraw, labels: Floats) -> tuple[Floats, Floats]
 
     The best of a pair is at most the best label M of the pool. ``(a O_i + (K - a) O_j) / K`` has the mean label of
     the prompt as its mean over the draw.
-
-    Parameters
-    ----------
-    draw : CandidateDraw
-        Of pairs.
-    labels : ndarray of float64, shape (cells,)
     """
     if draw.others is None:
         raise ValueError("picks alone say nothing of the others")

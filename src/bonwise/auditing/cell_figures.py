@@ -37,14 +37,8 @@ __all__ = ["FEW_COMPLETE", "LEAST_ESS", "cell_counts", "cell_figures", "cell_lev
 def cell_level_bias(table: CellTable, rates: Floats | None, folds: Ints, confidence: float) -> Estimate:
     """Estimate ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur.
 
-    f is an isotonic fit of labels on scores over the labelled cells of the other folds; cells weigh 1 / pi.
-
-    Parameters
-    ----------
-    table : CellTable
-    rates : ndarray of float64, shape (cells,), or None
-    folds : ndarray of int64, shape (prompts,)
-    confidence : float
+    f is an isotonic fit of labels on scores over the labelled cells of the other folds; cells weigh 1 / pi. `rates`
+    is (cells,), `folds` (prompts,).
     """
     some = table.labelled
     pools = len(np.unique(table.owners[some]))
@@ -144,13 +138,7 @@ FEW_COMPLETE = 20
 def refusals(table: CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, ess: float) -> Mapping[str, str]:
     """Return why figures are refused, by kind: ``random``, ``gain``, ``best``, ``pairs``; empty where they are not.
 
-    Parameters
-    ----------
-    table : CellTable
-    groups : tuple of SizeGroup
-    rates : ndarray of float64, shape (cells,), or None
-    ess : float
-        Effective complete pools.
+    `ess` is the effective number of complete pools; `rates` is (cells,).
     """
     n = table.prompts
     random, gain = random_refused(groups, n), gain_refused(groups, n)
@@ -213,20 +201,9 @@ def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> Labe
     """Estimate every metric from every labelled cell.
 
     The population is the one that the prompts of the table were drawn from, as where all cells are labelled.
-
-    Parameters
-    ----------
-    table : CellTable
-    rule : IntervalRule
-        Its confidence and label range. Intervals are by prompt, or by cluster of the table, also where it asks for a
-        bootstrap.
-    seed : int
-        Deals prompts into folds, and draws patterns of labels for pools of more than 6 candidates.
-
-    Returns
-    -------
-    LabelledCellFigures
-        Metrics carry the method "cells"; those of the scores alone come from all prompts and carry "complete".
+    Intervals are by prompt, or by cluster of the table, also where `rule` asks for a bootstrap. Metrics carry the
+    method "cells"; those of the scores alone come from all prompts and carry "complete". `seed` deals prompts into
+    folds, and draws patterns of labels for pools of more than 6 candidates.
 
     Examples
     --------

@@ -48,11 +48,6 @@ def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
     of the two; differences are averaged within prompts of one size and one number of top-scored candidates. At one
     rate the weight of a difference follows from counts of labels alone, hence no bias; at several rates pairs are
     weighted by 1 / (pi_i pi_j).
-
-    Parameters
-    ----------
-    groups : tuple of SizeGroup
-    prompts : int
     """
     found = np.zeros(prompts)
     for group in groups:
@@ -117,15 +112,9 @@ def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
     """Return contributions to means by stratum, put end to end.
 
     ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of a
-    stratum of N_h prompts; the term beside mu_h is that of the usable prompts. A stratum with fewer than 3 joins
-    the one of the nearest size, and of these the one with the nearest number of top-scored candidates.
-
-    Parameters
-    ----------
-    values : CellDifferences
-        Of n prompts.
-    sizes, tops : ndarray of int64, shape (n,)
-        Prompts with both in common are a stratum.
+    stratum of N_h prompts; the term beside mu_h is that of the usable prompts. A stratum with fewer than 3 joins the
+    one of the nearest size, and of these the one with the nearest number of top-scored candidates. Prompts with both
+    `sizes` and `tops`, (n,), in common are a stratum.
 
     Examples
     --------
@@ -242,17 +231,8 @@ def dealt_cells(table: CellTable) -> tuple[Dealt, Ints]:
 
     The contrast D of a prompt is the mean label of the labelled candidates with the top score less that of the other
     labelled ones. It counts by ``(1 - a/K) / (1/2 + 1/lt - 1/a + 1/ln - 1/(K - a))``, a function of counts alone: K
-    candidates, a of them at the top, lt and ln labelled there and elsewhere.
-
-    Parameters
-    ----------
-    table : CellTable
-
-    Returns
-    -------
-    moments : Dealt
-    prompts : ndarray of int64
-        Those with a label at the top and one elsewhere.
+    candidates, a of them at the top, lt and ln labelled there and elsewhere. Returned with the moments are the
+    prompts that have a label at the top and one elsewhere.
 
     Examples
     --------

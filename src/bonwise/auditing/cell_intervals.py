@@ -65,14 +65,7 @@ def pair_totals(blocks: list[ModelledBlock], prompts: int, centre: float) -> Pai
     """Add up over labelled cells and over pairs of them.
 
     A cell weighs 1 / pi and a pair 1 / (pi_i pi_j). At one rate these are the inverse of the labelled share of the
-    cells, and of the pairs, of the size: this holds for labels in bunches as well.
-
-    Parameters
-    ----------
-    blocks : list of ModelledBlock
-    prompts : int
-    centre : float
-        Taken off the scores.
+    cells, and of the pairs, of the size: this holds for labels in bunches as well. `centre` is taken off the scores.
     """
     found = np.zeros((len(PairTotals._fields), prompts))
     for one in blocks:
@@ -152,12 +145,7 @@ class PairInfluence(NamedTuple):
 
 
 def pair_influences(t: PairTotals) -> dict[str, PairInfluence | None]:
-    """Return the figures that are functions of totals, linearised in what prompts contribute; None where undefined.
-
-    Parameters
-    ----------
-    t : PairTotals
-    """
+    """Return figures that are functions of totals, linearised in what prompts contribute; None where undefined."""
     return {
         "global_r": _correlation(*_over_cells(t), (t.SS, t.OO)),
         "within_r": _correlation(t.eSO, t.eSS, t.eOO, (t.SS, t.OO)),
@@ -213,13 +201,7 @@ def _map(found: PairInfluence | None, of: Callable[[float], float], slope: float
 
 
 def tau_influence(blocks: list[ModelledBlock], prompts: int) -> PairInfluence | None:
-    """Return mean tau-b over complete pools where it is defined, weighted by 1 / their chance to be complete.
-
-    Parameters
-    ----------
-    blocks : list of ModelledBlock
-    prompts : int
-    """
+    """Return mean tau-b over complete pools where it is defined, weighted by 1 / their chance to be complete."""
     tau, defined = np.zeros(prompts), np.zeros(prompts)
     for one in blocks:
         some = np.flatnonzero(one.block.complete)
@@ -261,17 +243,8 @@ class ContributedIntervals:
     ) -> Estimate:
         """Return the mean of contributions with its interval.
 
-        Parameters
-        ----------
-        contributions : ndarray of float64, shape (prompts,)
-        n : int
-            Pools behind it.
-        limits : tuple of float
-            Range of the metric, to which the estimate is cut.
-        bounded : bool
-            Whether it is a mean of values that lie within the limits.
-        alike : bool
-            Whether a bound can be given where all contributions are equal.
+        Contributions are (prompts,), and `n` counts the pools behind them. The estimate is cut to `limits`; `bounded`
+        says that its values lie within them. Where all contributions are equal a bound is given only if `alike`.
         """
         value, confidence = float(contributions.mean()), self.rule.confidence
         se, df = self.scatter(contributions)
@@ -294,13 +267,8 @@ class ContributedIntervals:
     def ratio(self, above: Floats, below: Floats, n: int, *, recovery: bool) -> Estimate:
         """Return the ratio of two means with Fieller's interval.
 
-        Parameters
-        ----------
-        above, below : ndarray of float64, shape (prompts,)
-        n : int
-            Pools behind it.
-        recovery : bool
-            Whether it is at most 1 and has the interval of a recovery near 1.
+        `above` and `below` are (prompts,), and `n` counts the pools behind them. A `recovery` is at most 1 and has
+        the interval of a recovery near 1.
         """
         law = self._fieller(above, below, (-np.inf, 1.0) if recovery else _ANYWHERE)
         reason = self._too_few(n)
@@ -386,19 +354,9 @@ class LabelledCellFigures:
 def compare_cells(first: LabelledCellFigures, second: LabelledCellFigures, rule: IntervalRule) -> dict[str, Estimate]:
     """Estimate metric differences, first judge minus second, paired by prompt.
 
-    Parameters
-    ----------
-    first, second : LabelledCellFigures
-        Of the same prompts in the same order, with the same labels.
-    rule : IntervalRule
-        Its confidence and label range.
-
-    Returns
-    -------
-    dict of str to Estimate
-        In the order of the catalogue. Two recoveries share their denominator, for which the mean of what the two
-        estimates of it hold of a prompt stands; values of the judges differ as their gains do, and figures of the
-        labels alone not at all.
+    Both judges are on the same prompts in the same order, with the same labels. Differences are in the order of the
+    catalogue. Two recoveries share their denominator, for which the mean of what the two estimates of it hold of a
+    prompt stands; values of the judges differ as their gains do, and figures of the labels alone not at all.
 
     Examples
     --------

@@ -35,21 +35,10 @@ def pattern_features(one: ModelledBlock, some: Ints, seen: Bools, group: SizeGro
 
     Unlabelled cells are completed by their prediction, moved by what the labels seen say of the prompt's level; the
     largest of a completed pool is a biased guess of the largest label, which is why it is a covariate and no figure.
+    `some` are m rows of the block; `seen`, (m, K), are the labels that may be read.
 
-    Parameters
-    ----------
-    one : ModelledBlock
-    some : ndarray of int64, shape (m,)
-        Rows of the block.
-    seen : ndarray of bool, shape (m, K)
-        Labels that may be read.
-    group : SizeGroup
-
-    Returns
-    -------
-    ndarray of float64, shape (m, 12)
-        x1, x3, x1 u, x3 u, u, u^2, spread of scores, of the completed pool, largest label seen, hit of the completed
-        pool, the same times u, share of top-scored candidates that are seen with the largest label seen.
+    Columns, (m, 12): x1, x3, x1 u, x3 u, u, u^2, spread of scores, of the completed pool, largest label seen, hit of
+    the completed pool, the same times u, share of top-scored candidates that are seen with the largest label seen.
     """
     S, A, f = one.block.S[some], one.block.A[some], one.f[some]
     K, count = one.block.K, seen.sum(axis=1)
@@ -102,18 +91,8 @@ def complete_chance(one: ModelledBlock) -> Floats:
 def incomplete_patterns(one: ModelledBlock, rng: np.random.Generator) -> Iterator[tuple[Bools, Floats]]:
     """Go through patterns that leave a label out, for the complete pools of a block.
 
-    Parameters
-    ----------
-    one : ModelledBlock
-    rng : Generator
-        Draws 64 patterns a pool where there are more than 6 candidates.
-
-    Yields
-    ------
-    pattern : ndarray of bool, shape (m, K)
-        Of each complete pool.
-    chance : ndarray of float64, shape (m,)
-        Of the pattern; over drawn patterns its sum estimates the chance to be incomplete.
+    Yields the pattern of each complete pool, (m, K), and its chance, (m,). Where there are more than 6 candidates
+    `rng` draws 64 patterns a pool, and the sum of their chances estimates the chance to be incomplete.
     """
     return _every(one) if one.block.K <= _ALL_OF else _drawn(one, rng)
 
@@ -174,14 +153,7 @@ def maxima(groups: tuple[SizeGroup, ...], prompts: int, seed: int) -> Floats:
     their chance to be complete, plus a correction of mean 0. A ridge regression h learns Y - beta from every pattern
     of labels that a complete pool could have shown. An incomplete prompt adds h of what it shows; a complete one
     takes off the mean of h over the patterns it could have shown, divided by its chance to be complete. A poor h
-    costs width and no bias.
-
-    Parameters
-    ----------
-    groups : tuple of SizeGroup
-    prompts : int
-    seed : int
-        Draws patterns of pools of more than 6 candidates.
+    costs width and no bias. `seed` draws patterns of pools of more than 6 candidates.
     """
     found = np.zeros((len(OUTCOMES), prompts))
     rng = np.random.default_rng([seed, 1])
@@ -215,11 +187,7 @@ def complete_weights(groups: tuple[SizeGroup, ...]) -> Floats:
 def whole_pool_outcomes(O: Floats, A: Bools) -> Floats:
     """Return the outcomes of complete pools, shape (3, pools).
 
-    Parameters
-    ----------
-    O : ndarray of float64, shape (pools, K)
-    A : ndarray of bool, shape (pools, K)
-        Which candidates have the highest score.
+    `O` and `A` are (pools, K); A tells which candidates have the highest score.
 
     Examples
     --------

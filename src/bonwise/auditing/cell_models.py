@@ -36,15 +36,7 @@ _FLAT = 1e-12  # a variance below this share of the mean square over all folds i
 def prompt_folds(table: CellTable, seed: int) -> Ints:
     """Deal the prompts into folds, cluster by cluster; those with a complete pool are spread evenly.
 
-    Parameters
-    ----------
-    table : CellTable
-    seed : int
-
-    Returns
-    -------
-    ndarray of int64, shape (prompts,)
-        0 to 4.
+    Folds are 0 to 4, shape (prompts,).
 
     Examples
     --------
@@ -70,10 +62,6 @@ class FoldedRidge:
     Columns are standardised with the weights of the rows; the penalty is (1 + .001 m) times the mean weight of m
     rows, the intercept is free.
 
-    Parameters
-    ----------
-    columns, outcomes : int
-
     Examples
     --------
     >>> ridge = FoldedRidge(1, 1)
@@ -91,15 +79,7 @@ class FoldedRidge:
         self._known: tuple[Floats, Floats] | None = None
 
     def add(self, X: Floats, Y: Floats, weights: Floats, folds: Ints) -> None:
-        """Take in rows.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (rows, columns)
-        Y : ndarray of float64, shape (rows, outcomes)
-        weights : ndarray of float64, shape (rows,)
-        folds : ndarray of int64, shape (rows,)
-        """
+        """Take in rows: `X` is (rows, columns), `Y` (rows, outcomes), the others (rows,)."""
         Z = np.column_stack((np.ones(len(X)), X, Y))
         for fold in range(FOLDS):
             some: Bools = folds == fold
@@ -262,17 +242,7 @@ class SizeGroup:
 
 
 def modelled(table: CellTable, rates: Floats | None, folds: Ints, origin: float) -> tuple[SizeGroup, ...]:
-    """Predict every label from scores, size by size.
-
-    Parameters
-    ----------
-    table : CellTable
-        With at least one label.
-    rates : ndarray of float64, shape (cells,), or None
-    folds : ndarray of int64, shape (prompts,)
-    origin : float
-        Taken off the labels.
-    """
+    """Predict every label from scores, size by size; at least one is there, and `origin` is taken off the labels."""
     columns = _columns(table)
     found = []
     for blocks in _together(table):

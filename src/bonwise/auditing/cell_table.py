@@ -195,11 +195,7 @@ class LabelDiagnostics:
 def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None) -> LabelDiagnostics:
     """Compare the labelled share of groups of cells.
 
-    Parameters
-    ----------
-    table : CellTable
-    candidates : sequence of str, optional
-        The name behind each code of `table.names`, for the words; without them the code stands for the name.
+    `candidates` holds the name behind each code of `table.names`; without it the code stands for the name.
 
     Examples
     --------

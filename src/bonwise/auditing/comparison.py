@@ -70,15 +70,8 @@ def choices(
 ) -> dict[str, ChoiceRecord]:
     """Choose the best by each metric that two or more of those compared have.
 
-    Parameters
-    ----------
-    compared : mapping of str to Compared
-    difference : callable
-        Two names and a metric to the difference, first less second, paired by prompt; None where there is none.
-    confidence : float
-        Two-sided.
-    seed : int
-        Of the draws that say how estimates vary together.
+    `difference` takes two names and a metric: first less second, paired by prompt; None where there is none. `seed`
+    is that of the draws that say how estimates vary together.
     """
     found = {}
     for metric in CHOSEN_BY:
@@ -225,15 +218,7 @@ def choice_of_judges(judges: Sequence[JudgeAudit], pairs: JudgePairs, settings: 
 
 
 class _LabelledJudge:
-    """A judge on its labelled prompts, or on some of them; what follows from it alone is computed once.
-
-    Parameters
-    ----------
-    audit : JudgeAudit
-    settings : Settings
-    panel : Panel, optional
-        Some of its labelled prompts; all of them where it is not given.
-    """
+    """A judge on its labelled prompts, or on those in `panel`; what follows from it alone is computed once."""
 
     def __init__(self, audit: JudgeAudit, settings: Settings, panel: Panel | None = None) -> None:
         self.audit, self._settings = audit, settings
@@ -346,13 +331,8 @@ OF_THE_TOP = ("top1_tie_rate", *(e.name for e in OF_PICKS if e.on_scores))
 def pick_alike(first: Floats, second: Floats, sizes: npt.NDArray[np.int64]) -> bool:
     """Tell whether the same candidates share the highest score in every prompt.
 
-    Equal worth is not enough: another prompt could tell apart two picks that are worth the same here.
-
-    Parameters
-    ----------
-    first, second : ndarray of float64, shape (cells,)
-        Scores of the same candidates, grouped by prompt.
-    sizes : ndarray of int64, shape (prompts,)
+    Equal worth is not enough: another prompt could tell apart two picks that are worth the same here. Scores are
+    those of the same candidates, grouped by prompt.
 
     Examples
     --------
@@ -366,13 +346,6 @@ def pick_alike(first: Floats, second: Floats, sizes: npt.NDArray[np.int64]) -> b
 
 def differing_by_nothing(found: Mapping[str, Estimate], names: Sequence[str] = OF_THE_TOP) -> dict[str, Estimate]:
     """Return differences of picks that are alike: 0 for what has a figure and depends on the picks, with the reason.
-
-    Parameters
-    ----------
-    found : mapping of str to Estimate
-        Differences by metric.
-    names : sequence of str
-        Metrics that depend on the picks alone.
 
     Examples
     --------

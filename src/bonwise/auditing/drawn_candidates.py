@@ -65,23 +65,11 @@ def candidate_estimate(
 ) -> CandidateEstimate:
     """Estimate for all prompts what the labels of the drawn candidates allow.
 
-    Parameters
-    ----------
-    draw : CandidateDraw
-    labels : ndarray of float64, shape (cells,)
-        Read at the drawn cells only.
-    scores : ndarray of float64, shape (cells,)
-    others : sequence of ndarray of float64, shape (cells,)
-        Scores of further judges, NaN where one did not score.
-    rule : IntervalRule
-    strata : ndarray of int64, shape (prompts,)
-        0 or more: strata in which prompts were drawn alike. The shares n_h / N_h that are labelled are the
-        propensities; of pairs, prompts that the judge ties entirely belong to none.
-    seed : int
-        Of the folds of the model.
+    Arrays are (cells,); `labels` are read at the drawn cells only, and `others` are scores of further judges, NaN
+    where one did not score. Prompts of one of `strata`, (prompts,), 0 or more, were drawn alike: the shares n_h / N_h
+    that are labelled are the propensities. Of pairs, prompts that the judge ties entirely belong to none. `seed`
+    deals the folds of the model.
 
-    Notes
-    -----
     Bounds are worst cases over the candidates without labels, with the ends of the intervals that their own sampling
     error asks for, and so need the scale of the labels. Of pairs, V(oracle) - V(random) is at least the mean of
     ``max(O_i, O_j) - (a O_i + (K - a) O_j) / K``, the best of the labelled less what they say of the mean, and on a
@@ -280,18 +268,9 @@ class DrawnCandidates:
 def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
     """Find the drawn candidates of every prompt, and refuse a design that is not of these scores.
 
-    Parameters
-    ----------
-    panel : Panel
-    design : LabelDesign
-        By the rule ``pick`` or ``pair``.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A design that draws prompts.
-    bonwise.errors.InputError
-        A design of other prompts or for other scores; too many drawn prompts without the labels that were drawn.
+    The design is by the rule ``pick`` or ``pair``; one that draws prompts is a `bonwise.errors.UsageError`. Raises
+    `bonwise.errors.InputError` for other prompts or scores, and where too many drawn prompts lack the labels that
+    were drawn.
     """
     if not design.by_candidate:
         raise UsageError(
@@ -332,16 +311,8 @@ class DrawnPools:
 def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:
     """Find the whole pools and pairs that a design drew, and refuse one that is not of these scores.
 
-    Parameters
-    ----------
-    panel : Panel
-    design : LabelDesign
-        By the rule ``whole-and-pair``.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A design of other prompts or for other scores; too many drawn prompts without the labels that were drawn.
+    The design is by the rule ``whole-and-pair``. Raises `bonwise.errors.InputError` also where too many drawn prompts
+    lack the labels that were drawn.
     """
     at = _places(panel, design)
     top, drawn, whole = at_top(panel.scores, panel.sizes), design.drawn[at], design.whole[at]

@@ -110,26 +110,13 @@ def audit_candidate_labels(
     Picks estimate value_judge, pairs gain. V(oracle) needs whole pools, so that it and all that is divided by it are
     refused with a reason; `CandidateFigures.bounds` says what the labels leave possible.
 
-    Parameters
-    ----------
-    panel : Panel
-        Of the judge that the design was drawn for; labels are NaN where there is none.
-    others : sequence of ndarray of float64, shape (cells,)
-        Scores of further judges on the panel's cells, NaN where one did not score. They narrow the interval.
-    design : LabelDesign
-        By the rule ``pick`` or ``pair``.
-    settings : Settings
-        Its confidence and seed; intervals are by their usual law also where it asks for a bootstrap.
-    judge_only : mapping of str to Estimate
-        Metrics that need no labels, from all prompts.
+    `panel` is the judge's that the design was drawn for, NaN where there is no label; scores of `others`, (cells,)
+    each and NaN where one did not score, narrow the interval. `judge_only` are metrics that need no labels, from all
+    prompts. Intervals are by their usual law also where a bootstrap is asked for.
 
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A design that draws prompts.
-    bonwise.errors.InputError
-        A design that was drawn from other prompts or for other scores; more than 5 % of the drawn prompts without
-        the labels that were drawn: why they lack them is unknown.
+    Raises `bonwise.errors.UsageError` for a design that draws prompts, and `bonwise.errors.InputError` for one of
+    other prompts or scores, or where more than 5 % of the drawn prompts lack the labels that were drawn: why is
+    unknown.
     """
     found = drawn_candidates(panel, design)
     result = candidate_estimate(
@@ -210,22 +197,9 @@ def audit_whole_and_pairs(
 ) -> WholeAndPairFigures:
     """Audit a judge on the labels of the pools and pairs that a design drew.
 
-    Parameters
-    ----------
-    panel : Panel
-        Of the judge that the design was drawn for; labels are NaN where there is none.
-    design : LabelDesign
-        By the rule ``whole-and-pair``.
-    settings : Settings
-        Its confidence and seed; intervals are by their usual law also where it asks for a bootstrap.
-    judge_only : mapping of str to Estimate
-        Metrics that need no labels, from all prompts.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A design that was drawn from other prompts or for other scores; more than 5 % of the drawn prompts without
-        the labels that were drawn: why they lack them is unknown.
+    `panel` is the judge's that the design was drawn for, NaN where there is no label; `judge_only` are metrics that
+    need no labels, from all prompts. Intervals are by their usual law also where a bootstrap is asked for. Raises
+    `bonwise.errors.InputError` as `audit_candidate_labels` does.
     """
     found = drawn_pools(panel, design)
     draw = found.draw
@@ -279,21 +253,8 @@ def _how_pools_were_drawn(found: DrawnPools, design: LabelDesign, prompts: int) 
 def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
     """Audit a judge of whose pools single candidates were drawn for labelling.
 
-    Parameters
-    ----------
-    panel : Panel
-        Of the judge that the design was drawn for; labels are NaN where there is none.
-    settings : Settings
-    table : ScoreTable
-        Its other judges serve as covariates of picks and pairs.
-    design : LabelDesign
-        By the rule ``pick``, ``pair`` or ``whole-and-pair``.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A design that was drawn from other prompts or for other scores; more than 5 % of the drawn prompts without
-        the labels that were drawn: why they lack them is unknown.
+    `panel` is the judge's that the design was drawn for, NaN where there is no label; the other judges of `table`
+    serve as covariates of picks and pairs. Raises `bonwise.errors.InputError` as `audit_candidate_labels` does.
     """
     if design.rule == WHOLE_AND_PAIR:
         return _of_whole_and_pairs(panel, settings, design)

@@ -58,13 +58,7 @@ def group_picks(
 ) -> GroupPicks | None:
     """Count the picks that fall on a group; None where no prompt holds the group and others.
 
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    group : ndarray of bool, shape (cells,)
-    sizes : ndarray of int64, shape (prompts,)
-    clusters : ndarray of int64, shape (prompts,), optional
+    Cells are grouped by prompt, without NaN; `sizes` and `clusters` are by prompt.
 
     Examples
     --------
@@ -116,11 +110,6 @@ def label_terms(labels: Floats) -> LabelTerms:
     Up to 10 different labels have an indicator each, but for the lowest. More are joined by straight pieces with
     knots at the quintiles of the labels.
 
-    Parameters
-    ----------
-    labels : ndarray of float64, shape (cells,)
-        No NaN.
-
     Examples
     --------
     >>> label_terms(np.array([0.0, 1.0, 2.0, 1.0])).values.tolist()
@@ -170,16 +159,8 @@ def score_effects(
 ) -> ScoreEffects:
     """Fit the slopes of the scores on attributes of the candidates at equal label.
 
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    attributes : ndarray of float64, shape (cells, attributes)
-        No NaN.
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt, 2 or more.
-    clusters : ndarray of int64, shape (prompts,), optional
-        Units that are left out in turn; without them each prompt is one.
+    Cells are grouped by prompt, without NaN, and `attributes` is (cells, attributes). `sizes`, by prompt, are 2 or
+    more. `clusters`, by prompt, are the units that are left out in turn; without them each prompt is one.
 
     Examples
     --------
@@ -286,19 +267,8 @@ def preference_cost(
     """Compare the picks by scores with and without a preference.
 
     How the cost answers to the slope is taken between one standard error of the slope below it and one above; the
-    interval counts what leaving a prompt out does to the slope by that.
-
-    Parameters
-    ----------
-    scores, labels, attribute : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-    effects : ScoreEffects
-        Of this attribute alone, on these scores.
-    clusters : ndarray of int64, shape (prompts,), optional
-        As they were given to `score_effects`.
-    seed : int
-        Deals the units to folds.
+    interval counts what leaving a prompt out does to the slope by that. Cells are grouped by prompt, without NaN.
+    `effects` are of this attribute alone, on these scores and clusters. `seed` deals the units to folds.
 
     Examples
     --------

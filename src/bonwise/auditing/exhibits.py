@@ -83,26 +83,10 @@ def strata(
 ) -> tuple[list[Stratum], list[ColumnLeftOut]]:
     """Return the headline metrics of a judge by the values of each column that is constant within prompts.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        That the panel was laid out from.
-    panel : Panel
-        The judge's completely labelled prompts.
-    confidence : float
-        Of the two-sided intervals.
-    method : str
-        ``labelled_only`` where the figures of the audit stand for more prompts than these.
-    logged : bool
-        Whether the scores only say what was picked.
-    further : mapping of str to ndarray of float64, shape (prompts,), optional
-        Further values of each prompt of the panel, by what they are, such as the mean length of its candidates.
-
-    Returns
-    -------
-    shown : list of Stratum
-    left_out : list of ColumnLeftOut
-        The other columns.
+    `panel` holds the completely labelled prompts of the judge, laid out from `table`. `method` is ``labelled_only``
+    where the audit's figures stand for more prompts than these; `logged` says that scores only tell what was picked.
+    `further` are other values of each prompt, by what they are, such as the mean length of its candidates. Returned
+    second are the columns left out.
     """
     shown: list[Stratum] = []
     left_out: list[ColumnLeftOut] = []
@@ -241,19 +225,8 @@ _SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than lookin
 def differences(values: Floats, sizes: _Ints) -> DifferencesOf | None:
     """Count the differences between any two candidates of a prompt, exact ties apart.
 
-    A pair counts in both directions, so the histogram is symmetric about 0.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (cells,)
-        Scores or labels grouped by prompt, no NaN; they tie after rounding to nine decimals.
-    sizes : ndarray of int64, shape (prompts,)
-        Candidates per prompt.
-
-    Returns
-    -------
-    DifferencesOf or None
-        None without a prompt.
+    A pair counts in both directions, so the histogram is symmetric about 0. Values are grouped by prompt, without
+    NaN; they tie after rounding to nine decimals. None without a prompt.
 
     Examples
     --------
@@ -343,17 +316,7 @@ _DECIMALS = 6
 def spread(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed: int) -> Spread | None:
     """Return points of two scatters, at most 2,000 each, drawn at random where there are more.
 
-    Parameters
-    ----------
-    scores, labels : ndarray of float64, shape (cells,)
-        Grouped by prompt, no NaN.
-    sizes : ndarray of int64, shape (prompts,)
-    seed : int
-
-    Returns
-    -------
-    Spread or None
-        None without a prompt.
+    Cells are grouped by prompt, without NaN. None without a prompt.
 
     Examples
     --------
@@ -400,23 +363,8 @@ def exhibits(
     """Return what is drawn of each judge, and the prompts to look into.
 
     What needs labels rests on the completely labelled prompts; where single candidates were drawn for labelling there
-    are none to rest on.
-
-    Parameters
-    ----------
-    judges : sequence of JudgeAudit
-    table : ScoreTable or None
-        That was audited, for its strata.
-    words : Words or None
-        What is in the prompts and candidates.
-    seed : int
-        Of the points of scatters.
-    confidence : float
-        Of the intervals by stratum.
-    gate : tuple of str and float, optional
-        The metric that decides, and its gate.
-    what_if : WhatIf, optional
-        What would change the verdict.
+    are none to rest on. `table` is what was audited, for its strata; `words` is what is in prompts and candidates.
+    `gate` is the metric that decides and its value; `seed` is that of the points of scatters.
     """
     shown = {
         judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)

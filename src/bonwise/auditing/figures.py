@@ -115,21 +115,9 @@ def difference_figures(
 ) -> list[Drawing[DifferenceBars]]:
     """Draw the histograms of differences between two candidates of one prompt.
 
-    Each pair that is not tied counts with both signs, so a drawing is symmetric; the bars and the ties add up to
-    all pairs.
-
-    Parameters
-    ----------
-    differences : Sides or None
-    key : str
-        Of the drawings.
-    reference : str, optional
-        What stands in for the oracle.
-
-    Returns
-    -------
-    list of Drawing
-        The judge's and the oracle's, on the same axes; what is missing is left out.
+    Each pair that is not tied counts with both signs, so a drawing is symmetric; the bars and the ties add up to all
+    pairs. The judge's and the oracle's have the same axes; what is missing is left out. `key` is that of the
+    drawings, `reference` what stands in for the oracle.
     """
     if differences is None:
         return []
@@ -223,19 +211,8 @@ def judges_figures(
 ) -> list[Drawing[Forest]]:
     """Draw the recovery of judges in their order, with random picks and the gate.
 
-    Parameters
-    ----------
-    judges : mapping of str to JudgeFound
-        In the order to be read.
-    gate : float
-        Of recovery.
-    reference : str, optional
-        What stands in for the oracle.
-
-    Returns
-    -------
-    list of Drawing
-        One of 30 judges each, with one axis for all; empty where no judge has a figure.
+    A drawing holds up to 30 judges, with one axis for all; none where no judge has a figure. `gate` is on recovery,
+    and `reference` what stands in for the oracle.
     """
     unit, word = unit_of(_METRIC), named(_METRIC, reference)
     known: list[tuple[Row, str, str]] = []
@@ -274,17 +251,7 @@ def judges_figures(
 def differences_figure(metric: str, choice: ChoiceRecord, best: str) -> list[Drawing[Forest]]:
     """Draw the best less each other, the nearest first, with intervals that hold together.
 
-    Parameters
-    ----------
-    metric : str
-    choice : ChoiceRecord
-    best : str
-        The best one, as it is written.
-
-    Returns
-    -------
-    list of Drawing
-        At most one; empty where no difference has a figure.
+    At most one drawing; none where no difference has a figure. `best` is the best one, as it is written.
     """
     unit = unit_of_difference(unit_of(metric))
     rows: list[Row] = []
@@ -315,20 +282,7 @@ def picks_figures(
 ) -> list[Drawing[Forest]]:
     """Draw how far the picks come between random ones (0, or chance) and the oracle's (1), and their values.
 
-    Parameters
-    ----------
-    metrics : mapping of str to Bounded, or None
-        A judge's metrics of a document of schema ``bonwise.audit/1``.
-    chance : Chance or None
-    key : str
-        Of the drawings.
-    reference : str, optional
-        What stands in for the oracle, as the document's settings have it.
-
-    Returns
-    -------
-    list of Drawing
-        Empty where no metric has a figure.
+    Empty where no metric has a figure. `key` is that of the drawings, `reference` what stands in for the oracle.
     """
     if metrics is None:
         return []
@@ -430,21 +384,9 @@ def spread_figures(
 ) -> list[Drawing[Cloud]]:
     """Draw prompt means, and deviations from them, of the judge against the oracle.
 
-    Parameters
-    ----------
-    spread : Spread or None
-    key : str
-        Of the drawings.
-    metrics : mapping of str to Bounded, optional
-        The judge's metrics: where points were left out, the correlation within prompts is theirs, of all cells.
-    reference : str, optional
-        What stands in for the oracle.
-    labelled : bool
-        Whether prompts without labels are left out, and the caption says so.
-
-    Returns
-    -------
-    list of Drawing
+    Where points were left out the correlation within prompts is that of `metrics`, of all cells. With `labelled`
+    prompts without labels are left out, and the caption says so. `key` is that of the drawings, `reference` what
+    stands in for the oracle.
     """
     if spread is None:
         return []
@@ -531,17 +473,7 @@ _METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "n
 def strata_figures(strata: Sequence[Stratum] | None, key: str, *, labelled: bool = False) -> list[Drawing[Forest]]:
     """Draw two figures for each column: recovery, and correlation within prompts, of each of its values.
 
-    Parameters
-    ----------
-    strata : sequence of Stratum, or None
-    key : str
-        Of the drawings.
-    labelled : bool
-        Whether prompts without labels are left out, and captions say so.
-
-    Returns
-    -------
-    list of Drawing
+    `key` is that of the drawings. With `labelled` prompts without labels are left out, and captions say so.
     """
     return [
         figure

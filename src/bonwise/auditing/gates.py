@@ -63,22 +63,9 @@ def check_gate(
 ) -> Gate:
     """Compare one metric with a value.
 
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-    metric : str
-    value : float
-    judge : str
-    labelled : Labelled
-    unsettled : str
-        Why the figures do not speak for all prompts, such that no gate on them can pass; empty where they do.
-    suspected : sequence of Suspected
-        What keeps a gate from being met.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A name that is not a metric.
+    `unsettled` says why the figures do not speak for all prompts, such that no gate on them can pass; empty where
+    they do. What is in `suspected` keeps a gate from being met. Raises `bonwise.errors.UsageError` for a name that is
+    not a metric, and a value that is not finite.
     """
     if metric not in metrics:
         raise UsageError(f"no metric named {metric!r}", hint=f"choose of {', '.join(metrics)}")
@@ -192,22 +179,8 @@ def _unknown_population(asked: _GateRequest, ends: _Ends, unsettled: str) -> Gat
 def more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:
     """Return how many more prompts take an interval off a gate, if the estimate holds.
 
-    The half-width on the gate's side shrinks as 1 / sqrt(prompts).
-
-    Parameters
-    ----------
-    estimate : float
-    prompts : int
-        Behind the estimate.
-    ends : tuple of float
-        Of its interval.
-    value : float
-        The gate, inside the interval.
-
-    Returns
-    -------
-    float or None
-        None where the estimate is too close to the gate.
+    The half-width on the gate's side shrinks as 1 / sqrt(prompts). `value`, the gate, lies inside the interval. None
+    where the estimate is too close to it.
 
     Examples
     --------

@@ -100,26 +100,10 @@ def audit_judge(
 ) -> JudgeAudit:
     """Audit one judge.
 
-    Parameters
-    ----------
-    panel : Panel
-        Without excluded and control candidates.
-    others : FurtherPanels or None
-        The same table with other candidates; None of logged picks, which were made among all.
-    settings : Settings
-    table : ScoreTable
-        The table that the panels were laid out from; its other judges serve as covariates of a sample.
-    against : str
-        What the judge is compared with, as a noun.
-    stated : StatedDraw, optional
-        How the labelled prompts were drawn.
-    picked : Picked, optional
-        Of logged picks: how many of the pools have one. Metrics of scores are then undefined.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        No prompt is labelled completely.
+    `panel` is without excluded and control candidates, and `others` are the same table with other candidates, None of
+    logged picks, which were made among all. `table` is what they were laid out from; its other judges serve as
+    covariates of a sample. `against` is what the judge is compared with, as a noun. `picked` is of logged picks,
+    whose metrics of scores are undefined. Raises `bonwise.errors.InputError` where no prompt is labelled completely.
     """
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
         from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it

@@ -216,13 +216,7 @@ class JudgeAudit:
         return Labelled(int(labelled.sum()), int((~labelled).sum()), float(sizes.mean()))
 
     def gate(self, metric: str, value: float) -> Gate:
-        """Compare a metric with a value, by one-sided bounds.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that is not a metric.
-        """
+        """Compare a metric with a value by one-sided bounds; a name that is no metric is a `UsageError`."""
         return check_gate(
             self.metrics,
             metric,
@@ -307,20 +301,9 @@ def judge_record(
 ) -> JudgeFound:
     """Return what was found of one judge.
 
-    Parameters
-    ----------
-    labelling : Labelling
-        The prompts behind the figures.
-    metrics : mapping of str to Estimate
-    verdict : Verdict
-    picked : Picked, optional
-        Of logged picks: how many of the pools have one.
-    bounds : mapping of str to tuple of float
-        Worst case over missing labels; written where there are some that are finite, or where prompts without labels
-        are left out.
-    suspected : sequence of Suspected
-    **further
-        Fields of `JudgeFound` as they are; those that are None are left out.
+    `picked` is of logged picks. `bounds` are the worst case over missing labels; they are written where there are
+    some that are finite, or where prompts without labels are left out. `further` are fields of `JudgeFound`; those
+    that are None are left out.
     """
     written = labelling.method == "labelled_only" or bool(bounds)
     return JudgeFound(

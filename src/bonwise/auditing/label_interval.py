@@ -49,13 +49,8 @@ def influence(m: Floats, Y: Floats, draw: ScaledSample, clusters: npt.NDArray[np
     where few are labelled, and 1 where all are, so that C is then the complete-data covariance. A stratum with
     fewer than 3 labels is centred at the overall mean of e and keeps f = 1: its spread counts in full.
 
-    Parameters
-    ----------
-    m : ndarray of float64, shape (prompts, outcomes)
-    Y : ndarray of float64, shape (labelled prompts, outcomes)
-    draw : ScaledSample
-    clusters : ndarray of int64, shape (prompts,), optional
-        Codes of clusters. What a cluster adds is G / n times the sum of what its prompts add.
+    `m` is (prompts, outcomes), `Y` (labelled prompts, outcomes), and `clusters` are codes by prompt. What a cluster
+    adds is G / n times the sum of what its prompts add.
 
     Examples
     --------
@@ -102,14 +97,8 @@ def degrees_of_freedom(pulls: Floats, variance: float) -> float:
     """Return the degrees of freedom that the spread of the labels' pulls allows (Satterthwaite, by kurtosis).
 
     ``df = max(3, 3 (sum d^2)^2 / sum d^4 - 1)``, times ``max(1, (se^2 / sum d^2)^2)`` because models and unlabelled
-    prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less.
-
-    Parameters
-    ----------
-    pulls : ndarray of float64, shape (labelled prompts,)
-        d, what every label adds to the estimate.
-    variance : float
-        se^2 of the estimate.
+    prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less. The d are `pulls`,
+    (labelled prompts,), what every label adds to the estimate; se^2 is `variance`.
 
     Examples
     --------
@@ -139,14 +128,7 @@ def fieller(
 ) -> tuple[Fieller, float]:
     """Return the law of the ratio of two contrasts of the means, and the standard error of the ratio.
 
-    ``se^2 = (C11 - 2 rho C12 + rho^2 C22) / A2bar^2``
-
-    Parameters
-    ----------
-    found : Influence
-    numerator, denominator : ndarray of float64, shape (outcomes,)
-        The second one's mean must not be 0.
-    limits : tuple of float
+    ``se^2 = (C11 - 2 rho C12 + rho^2 C22) / A2bar^2``. Contrasts are (outcomes,); the mean of the second is not 0.
     """
     a, b = float(numerator @ found.means), float(denominator @ found.means)
     direction = (numerator - a / b * denominator) / b
@@ -168,13 +150,8 @@ def labels_carry(ess: float) -> bool:
 def where_labels_carry(found: Estimate, ess: float) -> Estimate:
     """Return an estimate, without its interval where its weights are worth fewer than two labels.
 
-    One heavy label then is the estimate, and the scatter of the light ones says nothing of it.
-
-    Parameters
-    ----------
-    found : Estimate
-    ess : float
-        Effective number of labelled prompts.
+    One heavy label then is the estimate, and the scatter of the light ones says nothing of it. `ess` is the effective
+    number of labelled prompts.
     """
     if found.low is None or labels_carry(ess):
         return found

@@ -72,11 +72,7 @@ class StatedDraw:
     def of(self, panel: Panel, labelled: _Mask, partly: _Mask) -> Drawn:
         """Return the sample that the labelled prompts of a panel are.
 
-        Parameters
-        ----------
-        panel : Panel
-        labelled, partly : ndarray of bool, shape (prompts,)
-            Prompts with labels of all candidates, and of some.
+        By prompt, `labelled` are those with labels of all candidates, `partly` those with labels of some.
         """
         if self.design is not None:
             return _as_designed(self.design, panel, labelled)
@@ -104,10 +100,8 @@ class StatedDraw:
     def cell_propensities(self, panel: Panel) -> npt.NDArray[np.float64] | None:
         """Return the chance of each cell of a panel to be labelled, None where the table does not state it.
 
-        Raises
-        ------
-        bonwise.errors.InputError
-            A candidate without a propensity or with two, or far more or fewer labels than they would draw.
+        Raises `bonwise.errors.InputError` for a candidate without a propensity or with two, and for far more or fewer
+        labels than they would draw.
         """
         if self.table is None:
             return None
@@ -125,18 +119,8 @@ class StatedDraw:
 def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> StatedDraw | None:
     """Return what is stated of the draw: by the user, else by a propensity column of the table.
 
-    Parameters
-    ----------
-    design : str, pathlib.Path or LabelDesign, or None
-        ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw.
-    table : ScoreTable
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        A file that is not a record of a draw.
-    bonwise.errors.UsageError
-        A design, and a propensity column beside it.
+    `design` is ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw; beside a propensity
+    column it is a `bonwise.errors.UsageError`. Raises `bonwise.errors.InputError` for a file that is no such record.
     """
     weighted = "propensity" in table.frame.columns
     if design is None:
@@ -315,11 +299,6 @@ def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
 
     Without a stated draw up to 5 % of prompts are dropped for lack of labels; beyond that they are kept, and the
     figures describe the labelled prompts alone.
-
-    Parameters
-    ----------
-    panel : Panel
-    stated : StatedDraw, optional
     """
     found = panel.labelled_cells
     labelled, partly = found == panel.sizes, (found > 0) & (found < panel.sizes)

@@ -59,26 +59,9 @@ def logged_judge(
 ) -> tuple[JudgeAudit, ScoreTable]:
     """Audit the picks of one policy.
 
-    Parameters
-    ----------
-    picks : Picks
-    settings : Settings
-    reading : ReadingOptions
-        With the labels; what is said of columns is said of theirs.
-    design : str, pathlib.Path or LabelDesign, optional
-        How the labelled prompts were drawn.
-
-    Returns
-    -------
-    judge, table
-        What was found, and the table it was found on.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A setting that asks for more than picks hold.
-    bonwise.errors.InputError
-        No labels, or none that fit.
+    `reading` is with the labels: what it says of columns is of theirs. `design` says how the labelled prompts were
+    drawn. The table is the one that the audit was made on. Raises `bonwise.errors.UsageError` for a setting that asks
+    for more than picks hold, and `bonwise.errors.InputError` for no labels, or none that fit.
     """
     if settings.exclude or settings.control:
         raise UsageError(
@@ -111,10 +94,7 @@ def _picked(picks: Picks) -> Picked:
 def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) -> ScoreTable:
     """Return the picks of one or several policies, by name, as one table with labels.
 
-    Raises
-    ------
-    bonwise.errors.InputError
-        No labels, or none that fit.
+    Raises `bonwise.errors.InputError` where there are no labels, or none that fit.
     """
     source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
     if reading.labels is None:
@@ -135,13 +115,7 @@ def logged_panels(
 ) -> tuple[Panel, ...]:
     """Lay picks out, one panel a policy, each prompt that lacks a pick dropped for the reason that is known.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        As `logged_table` gives it.
-    named : sequence of str and mapping
-        Policies in the order wanted, each with its reasons by prompt.
-    shape : {"rectangular", "ragged"}, optional
+    `table` is as `logged_table` gives it; `named` are policies in the order wanted, with their reasons by prompt.
     """
     panels = {panel.judge: panel for panel in lay_out(table, shape=shape)}
     return tuple(_explained(panels[name], reasons) for name, reasons in named)
@@ -155,12 +129,8 @@ def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
 def picks_made(picks: Picks, behind: Collection[str] | None = None) -> PicksMade:
     """Return how picks were taken and what decided them, for the settings of a document.
 
-    Parameters
-    ----------
-    picks : Picks
-    behind : collection of str, optional
-        Prompts that the figures rest on; what decided the others stands apart, as ``left_out``. All prompts where
-        none are named.
+    `behind` are the prompts that the figures rest on, all where it is None; what decided the others stands apart, as
+    ``left_out``.
     """
     mine = None if behind is None else frozenset(behind)
     counted: Counter[str] = Counter()
@@ -264,22 +234,13 @@ def holds_picks(path: Path) -> bool:
 def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
     """Read logged picks.
 
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        JSON Lines: ``prompt_id``, ``ids`` (of all candidates of the pool) and ``best`` (one of them, or null), and
-        what else `PickLine` reads of the lines of ``bonwise select``, where it is there.
-    as_picked : bool
-        Take the drawn pick where a seed decided, not its expectation over ``level``.
+    The file is JSON Lines: ``prompt_id``, ``ids`` (of all candidates of the pool) and ``best`` (one of them, or
+    null), and what else `PickLine` reads of the lines of ``bonwise select``, where it is there. With `as_picked` the
+    drawn pick is taken where a seed decided, not its expectation over ``level``.
 
-    Raises
-    ------
-    bonwise.errors.FileError
-        Absent, empty, or no text.
-    bonwise.errors.RowError
-        A line that is not a pick, a prompt that is picked twice, or a line of other settings than the first.
-    bonwise.errors.MissingExtraError
-        The extra that picks are audited with is not installed.
+    Raises `bonwise.errors.FileError` for a file that is absent, empty or no text, `bonwise.errors.RowError` for a
+    line that is no pick or of other settings than the first and for a prompt that is picked twice, and
+    `bonwise.errors.MissingExtraError` without the extra that picks are audited with.
     """
     TABLES.require(f"reading {path}")
     source, rows, lines = str(path), [], []

@@ -25,15 +25,8 @@ POWER = 0.9
 def gate_shift(gains: Floats, possible: Floats, gate: float, clusters: npt.NDArray[np.int64] | None = None) -> Shift:
     """Estimate the mean of ``gain - gate x possible gain`` over its standard deviation, with its standard error.
 
-    Recovery lies above the gate exactly where that mean lies above 0.
-
-    Parameters
-    ----------
-    gains, possible : ndarray of float64, shape (prompts,)
-        J - R and M - R.
-    gate : float
-        On the recovery.
-    clusters : ndarray of int64, shape (prompts,), optional
+    Recovery lies above the gate exactly where that mean lies above 0. `gains` and `possible` are J - R and M - R by
+    prompt.
 
     Examples
     --------
@@ -88,16 +81,8 @@ class Settling(NamedTuple):
     def needed_between(self, pilot: Shift, power: float = POWER) -> tuple[float | None, float | None]:
         """Return between which numbers that lies, for what the prompts there are leave uncertain of the distance.
 
-        Parameters
-        ----------
-        pilot : Shift
-            As `gate_shift` gives it.
-        power : float
-
-        Returns
-        -------
-        tuple
-            The upper end is None where the distance may be 0, the lower one where it is unknown.
+        The upper end is None where the distance may be 0, the lower one where it is unknown. `pilot` is as
+        `gate_shift` gives it.
         """
         low, high = pilot.at(self.confidence)
         if pilot.estimate < 0:
@@ -119,21 +104,9 @@ def projected(found: Estimate, ratio: float, confidence: float) -> Estimate | No
 
     Variances and covariances of means shrink as ``1 / ratio``. Degrees of freedom grow as the units do:
     ``df' = (df + 1) ratio - 1``, not below 3 and not above the prompts less 1. Replicates of a bootstrap move towards
-    the estimate by ``1 / sqrt(ratio)``.
-
-    Parameters
-    ----------
-    found : Estimate
-    ratio : float
-        Prompts to come over prompts there are, above 0. Labelled and unlabelled prompts, and clusters, are taken to
-        grow alike.
-    confidence : float
-        Of the two-sided interval.
-
-    Returns
-    -------
-    Estimate or None
-        None where nothing is known of the estimate beside itself, so that nothing can be projected.
+    the estimate by ``1 / sqrt(ratio)``. `ratio`, above 0, is prompts to come over prompts there are; labelled and
+    unlabelled prompts, and clusters, are taken to grow alike. None where nothing is known of the estimate beside
+    itself.
 
     Examples
     --------

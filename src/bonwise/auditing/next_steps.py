@@ -62,13 +62,7 @@ class AuditCall(Protocol):
 
 
 def next_steps(document: Audit, call: AuditCall) -> list[Said]:
-    """Return what to do next, each a sentence and what to type.
-
-    Parameters
-    ----------
-    document : Audit
-    call : AuditCall
-    """
+    """Return what to do next, each a sentence and what to type."""
     steps = list(_steps(document, call))
     said = [one for why, typed in steps for one in (Said("finding", why), Said("command", typed))]
     return [Said("lead", "Next:"), *said] if said else []

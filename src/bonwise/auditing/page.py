@@ -51,17 +51,8 @@ def write_page(
     A study in `also` stands in place of the one of its name that every page makes. `then` is what to type next:
     calls of Python where it is None.
 
-    Returns
-    -------
-    pathlib.Path or None
-        The file beside the page that holds all prompts, where the page cannot show them all.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        The page, or the file with all prompts, would take the place of what the page is made from.
-    bonwise.errors.FileError
-        One of them cannot be written, or the second would take the place of a file of another kind.
+    Returns the file beside the page that holds all prompts, where the page cannot show them all. Raises
+    `bonwise.errors.UsageError` too, where one of the two would take the place of what the page is made from.
     """
     others = _results(also)
     pools = audit.settings.pools if pools is None else pools
@@ -208,17 +199,8 @@ def audit_page(
 ) -> str:
     """Return an audit as one HTML page.
 
-    Parameters
-    ----------
-    audit : Audit
-    exhibits : Exhibits
-        What is drawn, and the prompts where judges lost most.
-    studies : sequence of Document
-        Studies, routing and notes made on the table of the audit.
-    more : str, optional
-        Name of the file beside the page that holds a row for each prompt.
-    then : sequence of Said
-        What to type next: sentences and commands.
+    `studies` are studies, routing and notes made on the table of the audit. `more` names the file beside the page
+    with a row for each prompt. `then` is what to type next.
     """
     PAGES.require("a page")
     from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib

@@ -108,32 +108,14 @@ def partial_estimates(
     from scores, by a model that never saw the labels of the prompt (5 folds), shrunk towards the labels' mean by the
     weight that makes the variance smallest. Recovery is ``mean A_1 / mean A_2`` with Fieller's interval.
 
-    Parameters
-    ----------
-    sums : ndarray of float64, shape (len(Sums._fields), labelled prompts)
-        `prompt_sums` of the labelled prompts, in the order of `sample`.
-    features : LabelFeatures
-        Of all prompts.
-    sample : LabelSample
-        Over all prompts. Weights are scaled to add up to the number of prompts, in every stratum, or overall where
-        prompts were drawn independently.
-    rule : IntervalRule
-        Where some prompts have no labels, intervals come from influence values whatever its `kind`. Its clusters are
-        those of all prompts.
-    model : OutcomeModel, optional
-        Regressor in the manner of scikit-learn, cross-fitted on copies, with all covariates; used with 10 labelled
-        prompts or more.
-    seed : int
-        Of the folds. They do not depend on the order of the prompts.
+    `sums`, (len(Sums._fields), labelled prompts), are `prompt_sums` in the order of `sample`; `features` and `sample`
+    are of all prompts. Weights are scaled to add up to the number of prompts, in every stratum, or overall where
+    prompts were drawn independently. Where some prompts have no labels, intervals come from influence values whatever
+    the `kind` of `rule`, whose clusters are those of all prompts.
 
-    Returns
-    -------
-    PartialEstimates
-
-    Raises
-    ------
-    UsageError
-        No prompt is labelled, or `model` predicts what is not a number.
+    `model` is a regressor in the manner of scikit-learn, cross-fitted on copies, with all covariates; it is used with
+    10 labelled prompts or more. `seed` deals the folds, which do not depend on the order of the prompts. Raises
+    `bonwise.errors.UsageError` where no prompt is labelled, or `model` predicts what is not a number.
 
     Examples
     --------
@@ -281,20 +263,9 @@ _BOUNDED = ("value_oracle", "recovery")
 def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
     """Estimate every metric for all prompts.
 
-    Intervals are by their own law also where the settings ask for a bootstrap, and a note says so.
-
-    Parameters
-    ----------
-    labelling : Labelling
-        With the method ``cells``.
-    settings : Settings
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Propensities of candidates that are missing, or that cannot be.
-    bonwise.errors.UsageError
-        An outcome model, which is of whole prompts.
+    Intervals are by their own law also where the settings ask for a bootstrap, and a note says so. The labelling has
+    the method ``cells``. Raises `bonwise.errors.InputError` for propensities of candidates that are missing, or that
+    cannot be, and `bonwise.errors.UsageError` for an outcome model, which is of whole prompts.
     """
     if settings.outcome_model is not None:
         raise UsageError(
@@ -346,16 +317,8 @@ def _with_no_gain_tests(found: LabelledCellFigures, table: CellTable, rule: Inte
 def cell_differences(first: Labelling, second: Labelling, settings: Settings) -> tuple[dict[str, Estimate], int]:
     """Estimate the differences of two judges, first minus second, on the prompts that both scored completely.
 
-    Parameters
-    ----------
-    first, second : Labelling
-        One of them at least with the method ``cells``.
-    settings : Settings
-
-    Returns
-    -------
-    differences, prompts
-        By metric, empty without a common prompt; and the common prompts with a label.
+    One labelling at least has the method ``cells``. Differences are by metric, none without a common prompt; beside
+    them stands the number of common prompts with a label.
     """
     left, right = _on_common_prompts(first, second), _on_common_prompts(second, first)
     prompts = int((left.panel.labelled_cells > 0).sum())
@@ -392,16 +355,8 @@ def sampled_metrics(
     """Estimate every metric for all prompts.
 
     Values, gain, recovery, top-1 accuracy and hit rate come from the efficient influence function; the other metrics
-    of labels from totals weighted by 1 / propensity; what needs no labels, from all prompts.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    sample : LabelSample
-        Of the prompts of its panel.
-    further : mapping of str to ndarray, shape (cells,)
-        Scores of the other judges of the table on the panel's cells.
-    settings : Settings
+    of labels from totals weighted by 1 / propensity; what needs no labels, from all prompts. `sample` is of the
+    prompts of the panel, and `further` the scores of the table's other judges on its cells.
     """
     panel = labelling.panel
     known = panel.keep(sample.labelled)

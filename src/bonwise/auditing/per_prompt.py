@@ -97,16 +97,7 @@ def all_prompts_file(path: str | Path) -> Path:
 def refuse_other_file(all_prompts: Path, header: str) -> None:
     """Refuse to write over a file that no page left there: nobody typed this name.
 
-    Parameters
-    ----------
-    all_prompts : pathlib.Path
-    header : str
-        First line of the file that a page leaves.
-
-    Raises
-    ------
-    bonwise.errors.FileError
-        A file that begins with another line.
+    `header` is the first line of the file that a page leaves; another one is a `bonwise.errors.FileError`.
     """
     if not all_prompts.is_file():
         return

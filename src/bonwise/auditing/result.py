@@ -198,13 +198,7 @@ class Thresholds(Record):
         return cls(global_r=0.40, level_bias=0.05, within_r_weak=0.25, within_r_useful=0.40, recovery_useful=0.50)
 
     def override(self, values: Mapping[str, float]) -> Thresholds:
-        """Return thresholds with some replaced.
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A name that is no threshold.
-        """
+        """Return thresholds with some replaced; `bonwise.errors.UsageError` for a name that is no threshold."""
         known = list(Thresholds.model_fields)
         for name in values:
             if name not in known:

@@ -39,13 +39,8 @@ def pick_influences(
 ) -> dict[str, Floats]:
     """Return the influence of every prompt, or cluster, on gain and recovery.
 
-    Parameters
-    ----------
-    gains, possible : ndarray of float64, shape (prompts,)
-        J - R and M - R.
-    clusters : ndarray of int64, shape (prompts,), optional
-        The influences are then by cluster, in the order of the codes.
-    weights : ndarray of float64, shape (prompts,), optional
+    `gains` and `possible` are J - R and M - R by prompt, as `weights` are. With `clusters`, by prompt, the influences
+    are by cluster, in the order of the codes.
 
     Examples
     --------
@@ -89,17 +84,9 @@ def joint_confidence(influences: Floats, confidence: float, *, seed: int = 0) ->
     """Return the confidences at which intervals of single estimates hold together.
 
     Z is drawn from the normal law with the correlation of the influences. With c the quantile of max |Z_k| at the
-    confidence wanted, intervals at ``2 Phi(c) - 1`` hold together; likewise with max Z_k for lower ends, and with
-    the standardised differences of every two.
-
-    Parameters
-    ----------
-    influences : ndarray of float64, shape (estimates, units)
-        Two or more estimates. One that nothing moves is taken to be independent of the others.
-    confidence : float
-        Two-sided, that of one interval alone.
-    seed : int
-        Of the draws.
+    confidence wanted, intervals at ``2 Phi(c) - 1`` hold together; likewise with max Z_k for lower ends, and with the
+    standardised differences of every two. `influences` is (estimates, units), with two estimates or more; one that
+    nothing moves is taken to be independent of the others. `confidence` is two-sided, that of one interval alone.
 
     Examples
     --------
@@ -157,15 +144,7 @@ _Found = TypeVar("_Found")
 
 
 class JudgeDifferences:
-    """Judges on the same prompts.
-
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    matrices : sequence of ndarray of float64, shape (len(Sums._fields), prompts)
-        The sums of each judge, prompts in the same order.
-    rule : IntervalRule
-    """
+    """Judges on the same prompts, by their sums: one matrix each, (len(Sums._fields), prompts), in the same order."""
 
     def __init__(self, estimands: Sequence[Estimand], matrices: Sequence[Floats], rule: IntervalRule) -> None:
         self._estimands, self._rule = estimands, rule
@@ -174,10 +153,7 @@ class JudgeDifferences:
     def difference(self, first: int, second: int) -> dict[str, Estimate]:
         """Estimate metric differences as `bonwise.stats.estimation.difference` does, to the last bit.
 
-        Parameters
-        ----------
-        first, second : int
-            Positions of two judges, ``first < second``.
+        These are positions of two judges, ``first < second``.
         """
         one, other = self._judges[first], self._judges[second]
         if self._rule.kind == "bootstrap":

@@ -85,15 +85,8 @@ def of_easy_candidate(
 ) -> Suspected:
     """Suspect a candidate that is worst almost everywhere.
 
-    Parameters
-    ----------
-    easy : EasyCandidate
-    metric : str
-        That the verdict rests on.
-    with_it, without_it : Estimate or None
-        The metric with the candidate, and without it.
-    logged : bool
-        Whether picks are audited, of which no candidate can be left out.
+    `metric`, that the verdict rests on, is given with the candidate and without it. With `logged`, picks are audited,
+    of which no candidate can be left out.
 
     Examples
     --------
@@ -119,14 +112,7 @@ def of_easy_candidate(
 
 
 def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
-    """Suspect figures of few pools.
-
-    Parameters
-    ----------
-    labelled : int
-        Pools behind the figure.
-    whole : bool
-        Whether it needs the labels of all their candidates.
+    """Suspect figures of few pools; with `whole` they need the labels of all candidates of a pool.
 
     Examples
     --------
@@ -146,12 +132,8 @@ def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
 def missing_labels(missing: int, cells: int, stated: str = "") -> Suspected:
     """Suspect labels that are missing for unknown reasons.
 
-    Parameters
-    ----------
-    missing, cells : int
-        Labels that are missing, of how many.
-    stated : str
-        Why the labelled prompts do not stand for all although a draw is stated; empty where none is.
+    Of `cells` labels `missing` are missing. `stated` says why the labelled prompts do not stand for all although a
+    draw is stated; empty where none is.
 
     Examples
     --------

@@ -311,19 +311,10 @@ def judge_validity(
 ) -> Verdict:
     """Read the metrics as a verdict.
 
-    Parameters
-    ----------
-    metrics : mapping of str to Estimate
-    thresholds : Thresholds
-    target : {"best-of-n", "system"}
-    against : str
-        What the judge is compared with, as a noun: ``the oracle labels``, or another judge.
-    scope : str
-        A sentence on what the figures describe, empty where they describe every prompt.
-    suspected : sequence of Suspected
-        What keeps the figures from settling anything: then no level passes and the verdict is not ``useful``.
-    label_width : float
-        Width of the scale of the labels, in which the threshold of the level bias is stated.
+    `against` is what the judge is compared with, as a noun: ``the oracle labels``, or another judge. `scope` is a
+    sentence on what the figures describe, empty where they describe every prompt. With anything in `suspected` no
+    level passes and the verdict is not ``useful``. `label_width` is the width of the scale of the labels, in which
+    the threshold of the level bias is stated.
     """
     checks: dict[Check, CheckState] = {
         "correlation": _above(metrics["global_r"], thresholds.global_r),
@@ -383,14 +374,8 @@ def candidate_validity(
 ) -> Verdict:
     """Read the metrics of labels of single candidates as a verdict: these tell of none of the four levels.
 
-    Parameters
-    ----------
-    metrics, thresholds, target, scope, suspected
-        As those of `judge_validity`.
-    bounds : mapping of str to tuple of float
-        Of metrics that the labels do not estimate; empty where they estimate recovery.
-    some_whole : bool
-        Whether some pools are labelled whole.
+    `bounds` are of metrics that the labels do not estimate, empty where they estimate recovery; `some_whole` says
+    that some pools are labelled whole. The rest is as for `judge_validity`.
     """
     lacking = "some prompts have the labels of a pair alone" if some_whole else "none is"
     checks = _decision_alone(metrics, thresholds)
@@ -411,12 +396,7 @@ def candidate_validity(
 def best_of_n_answer(said: VerdictSentences, suspected: Sequence[Suspected] = ()) -> tuple[Level, str]:
     """Return the word of a verdict on picks within a prompt, and its first sentence, as every audit has them.
 
-    Parameters
-    ----------
-    said : VerdictSentences
-        Of the metrics and the thresholds.
-    suspected : sequence of Suspected
-        What keeps the figures from settling anything.
+    What is in `suspected` keeps the figures from settling anything.
     """
     level = _best_of_n_level(said.metrics, said.thresholds)
     if suspected and level == "useful":

@@ -332,17 +332,8 @@ def describe_with(
 ) -> Part:
     """Describe an audit with what stands beside it on its page.
 
-    Parameters
-    ----------
-    document : Audit
-    exhibits : Exhibits, optional
-        What is drawn, and the prompts where judges lost most.
-    studies : sequence of BesideAudit
-        Descriptions of studies, routing and notes that were made on the table of the audit.
-    more : str, optional
-        Name of the file beside the page that holds a row for each prompt.
-    then : sequence of Said
-        What to type next.
+    `studies` were made on the table of the audit. `more` names the file beside the page with a row for each prompt.
+    `then` is what to type next.
     """
     settings = document.settings
     decisive: Part

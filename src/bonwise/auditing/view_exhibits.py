@@ -56,15 +56,8 @@ _OF_STRATA = ("recovery", "within_r", "tie_rate", "top1_accuracy")
 def drawn(judge: JudgeFound, exhibits: JudgeExhibits | None, prefix: str, reference: str | None) -> Iterator[Part]:
     """Yield the parts that hold drawings; what cannot be drawn has none.
 
-    Parameters
-    ----------
-    judge : JudgeFound
-    exhibits : JudgeExhibits or None
-        Without them the metrics can still be drawn.
-    prefix : str
-        Of addresses and drawings; empty, or ending in a hyphen.
-    reference : str or None
-        What stands in for the oracle.
+    Without exhibits the metrics can still be drawn. `prefix`, of addresses and drawings, is empty or ends in a
+    hyphen. `reference` is what stands in for the oracle.
     """
     key = prefix or "a-"
     chance = None if exhibits is None else exhibits.chance
@@ -128,15 +121,8 @@ def worst_prompts(
 ) -> Iterator[Part]:
     """Yield the prompts whose pick lost something, and how many lost nothing; nothing where there are none.
 
-    Parameters
-    ----------
-    found : WorstPrompts
-    several : bool
-        Whether rows of several judges stand together.
-    reference : str or None
-        What stands in for the oracle.
-    more : str, optional
-        Name of the file beside the page that holds a row for each prompt.
+    With `several`, rows of several judges stand together. `reference` is what stands in for the oracle; `more` names
+    the file beside the page with a row for each prompt.
     """
     label = named("label", reference)
     whose = "pair of a judge and a prompt" if several else "prompt"
@@ -265,14 +251,7 @@ _COMPUTED = "Every outcome was computed with the audit, by the rules of its verd
 
 
 def what_would_change(exhibits: Exhibits | None, reference: str | None) -> Iterator[Part]:
-    """Yield the section with the sliders; nothing where the exhibits hold none.
-
-    Parameters
-    ----------
-    exhibits : Exhibits or None
-    reference : str or None
-        What stands in for the oracle.
-    """
+    """Yield the section with the sliders; nothing where the exhibits hold none."""
     found = None if exhibits is None else exhibits.what_if
     if exhibits is None or found is None:
         return

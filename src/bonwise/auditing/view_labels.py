@@ -64,12 +64,7 @@ _SHOWN = 12
 
 
 def agreement_of_annotators(found: Annotators) -> Part:
-    """Return how far annotators agree, and what one of them recovers of the labels of the others.
-
-    Parameters
-    ----------
-    found : Annotators
-    """
+    """Return how far annotators agree, and what one of them recovers of the labels of the others."""
     blocks: list[Block] = [Said("finding", _labels(found)), Said("finding", _alpha(found))]
     blocks += _against_others(found)
     if found.one_annotator is not None:
@@ -169,13 +164,7 @@ _ROWS: tuple[tuple[str, str, Unit], ...] = (
 
 
 def preferences_at_equal_label(found: CandidateEffects, anchor: str) -> Part:
-    """Return what a judge prefers at equal label.
-
-    Parameters
-    ----------
-    found : CandidateEffects
-    anchor : str
-    """
+    """Return what a judge prefers at equal label."""
     blocks: list[Block] = [Said("finding", " ".join(one.sentences)) for one in found.effects]
     blocks += [Said("caveat", note) for note in found.notes]
     blocks += _groups(found)
@@ -243,13 +232,7 @@ _BY_SCORE = "--design cells-by-score fits the chances of being labelled to score
 
 
 def who_was_labelled(found: LabelledCells, anchor: str) -> Part:
-    """Return how many are labelled of each group of candidates, which a statement on them is judged by.
-
-    Parameters
-    ----------
-    found : LabelledCells
-    anchor : str
-    """
+    """Return how many are labelled of each group of candidates, which a statement on them is judged by."""
     blocks: list[Block] = [Said("finding", _used(found))]
     if found.contradictions:
         against = "; ".join(found.contradictions)
@@ -313,14 +296,7 @@ _NO_VALUES = "they need the scale of the labels (--label-scale), and two labelle
 def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None = None) -> Part:
     """Return the counts behind a judge's figures, its dropped prompts by reason, and how labels were drawn.
 
-    Parameters
-    ----------
-    judge : JudgeFound
-    anchor : str
-    name : str
-        Of the judge, where no heading says it.
-    reference : str, optional
-        The judge that stands in for labels.
+    `name` is the judge's where no heading says it; `reference` is the judge that stands in for labels.
     """
     told = counts_of(judge.data)
     blocks: list[Block] = [Said("finding", f"{printable(name)}: {told}" if name else told)]

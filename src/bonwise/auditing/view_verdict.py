@@ -50,11 +50,6 @@ def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
     """Return the figure that decides with its interval, between nothing, the gate and the best; nothing without it.
 
     An easy candidate that is suspected, or a control, shows the figure with it and without it.
-
-    Parameters
-    ----------
-    judge : JudgeFound
-    settings : AuditSettings
     """
     name = DECIDES[settings.target]
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]
@@ -62,12 +57,7 @@ def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
 
 
 def bar_of_best(document: Audit) -> Iterator[Bar]:
-    """Yield the recovery of the best of several judges, with the interval that holds after it was chosen.
-
-    Parameters
-    ----------
-    document : Audit
-    """
+    """Yield the recovery of the best of several judges, with the interval that holds after it was chosen."""
     settings, metric = document.settings, DECIDES[document.settings.target]
     choice = document.choice.get(metric)
     if choice is not None:
@@ -86,12 +76,7 @@ def bar_of_best(document: Audit) -> Iterator[Bar]:
 def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeExhibits | None) -> Iterator[Said]:
     """Yield how far the verdict is from another one; nothing where no figure says it.
 
-    Parameters
-    ----------
-    judge : JudgeFound
-    settings : AuditSettings
-    shown : JudgeExhibits or None
-        Says how many more labels would decide.
+    `shown` says how many more labels would decide.
     """
     name, gate = settings.deciding
     unit, found = unit_of(name), judge.metrics.get(name)
@@ -104,14 +89,7 @@ def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeEx
 
 
 def what_would_change_several(document: Audit, exhibits: Exhibits | None) -> Iterator[Said]:
-    """Yield how many verdicts on several judges are not settled, and what would settle the nearest one.
-
-    Parameters
-    ----------
-    document : Audit
-    exhibits : Exhibits or None
-        Says how many more labels would decide.
-    """
+    """Yield how many verdicts on several judges are not settled, and what would settle the nearest one."""
     name, gate = document.settings.deciding
     unsettled = [who for who, one in document.judges.items() if _spans(one.metrics.get(name), gate)]
     if not unsettled:
@@ -146,10 +124,7 @@ def _to_be_useful(document: Audit, exhibits: Exhibits | None, unsettled: Sequenc
 def next_part(then: Sequence[Said]) -> Iterator[Part]:
     """Yield what to type next, for the box of a verdict; nothing where there is nothing to type.
 
-    Parameters
-    ----------
-    then : sequence of Said
-        Sentences and commands, as a terminal prints them last; those that lead are left out.
+    `then` is as a terminal prints it last; what leads is left out.
     """
     steps = [one for one in then if one.role != "lead"]
     if steps:
@@ -314,16 +289,7 @@ def verdict(
 ) -> Part:
     """Return the verdict on one judge, the only one or one of several: the answer leads, the levels are a table.
 
-    Parameters
-    ----------
-    judge : JudgeFound
-    settings : AuditSettings
-    alone : bool
-        Whether it is the only judge.
-    shown : JudgeExhibits or None
-        What a page shows beside the figures.
-    then : sequence of Said
-        What to type next, for a page.
+    `alone` tells which; `shown` is what a page shows beside the figures, and `then` what it says to type next.
     """
     found, line = judge.verdict, recovery_bar(judge, settings)
     blocks = [
@@ -377,14 +343,7 @@ def verdict_of_several(
 ) -> Part:
     """Return how many of the judges are useful, and which are what; in short, what the best one recovers.
 
-    Parameters
-    ----------
-    document : Audit
-    exhibits : Exhibits or None
-        What a page shows beside the figures.
-    then : sequence of Said
-        What to type next, for a page.
-    in_short : bool
+    `exhibits` is what a page shows beside the figures, and `then` what it says to type next.
     """
     judges, settings = document.judges, document.settings
     levels: dict[Level, list[str]] = {}

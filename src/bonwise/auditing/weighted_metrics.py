@@ -63,16 +63,8 @@ def label_strata(sample: LabelSample) -> LabelStrata:
     A stratum with one labelled prompt says nothing of its own scatter: it is joined to the next one in the order of
     their numbers (neighbours are alike: rules number strata by size), the last to the one before. Joining touches
     variances only, and errs on the large side: what lies between the joined strata counts as scatter within them.
-    Prompts that were drawn independently of each other are one stratum.
-
-    Parameters
-    ----------
-    sample : LabelSample
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No prompt is labelled.
+    Prompts that were drawn independently of each other are one stratum. Raises `bonwise.errors.UsageError` where no
+    prompt is labelled.
 
     Examples
     --------
@@ -115,30 +107,12 @@ def weighted_estimates(
 ) -> dict[str, Estimate]:
     """Estimate metrics for all prompts from the sums of the labelled ones.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    sums : ndarray of float64, shape (len(Sums._fields), labelled prompts)
-        In the order of the prompts of the sample.
-    sample : LabelSample
-        Of all prompts.
-    rule : IntervalRule
-        Its confidence and label range; intervals are by jackknife and Fieller also where it asks for a bootstrap,
-        which resamples prompts as if all were labelled.
+    `sums` is (len(Sums._fields), labelled prompts), in the order of the prompts of the sample, which is of all
+    prompts. ``method`` is "weighted", with the effective number of labelled prompts and, as ``labelled_only``, what
+    the labelled prompts say of themselves. Metrics that need no labels are better taken from all prompts. Intervals
+    are by jackknife and Fieller also where `rule` asks for a bootstrap, which resamples prompts as if all were
+    labelled. Raises `bonwise.errors.UsageError` where no prompt is labelled.
 
-    Returns
-    -------
-    dict of str to Estimate
-        ``method`` "weighted", with the effective number of labelled prompts and, as ``labelled_only``, what the
-        labelled prompts say of themselves. Metrics that need no labels are better taken from all prompts.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No prompt is labelled.
-
-    Notes
-    -----
     The target is the population that the prompts of the table were drawn from, as it is where all are labelled. A
     total over the table has two errors: the labelled prompts of a stratum are n_h of N_h, and the N prompts are
     themselves a draw. With W_h = N_h / N and S_h^2 the variance within a stratum, their sum for a mean is::
@@ -176,20 +150,8 @@ def weighted_difference(
 ) -> dict[str, Estimate]:
     """Estimate metric differences for all prompts, first judge minus second, paired by prompt.
 
-    Parameters
-    ----------
-    estimands : sequence of Estimand
-    first, second : ndarray of float64, shape (len(Sums._fields), labelled prompts)
-        The two judges' sums on the same labelled prompts, in the order of the sample.
-    sample : LabelSample
-        Of all prompts.
-    rule : IntervalRule
-        As for `weighted_estimates`.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        No prompt is labelled.
+    `first` and `second` are the judges' sums on the same labelled prompts, in the order of the sample; all else is as
+    for `weighted_estimates`.
     """
     found = _estimate(estimands, [minus(e) for e in estimands], _weighted([first, second], sample, rule))
 

@@ -303,21 +303,9 @@ def what_if(
 ) -> WhatIf | None:
     """Return what would change the verdict; of several judges on the one with the largest recovery.
 
-    Parameters
-    ----------
-    judges : mapping of str to JudgeAudit
-    settings : Settings
-    source : str
-        Where the scores came from.
-    reference : str, optional
-        The judge that stood in for oracle labels.
-    also : iterable
-        Results that the page shows too; a study of routing on the same candidates tells of shares.
-
-    Returns
-    -------
-    WhatIf or None
-        None where the verdict does not rest on a recovery with an interval.
+    `source` is where the scores came from, `reference` the judge that stood in for oracle labels. `also` are results
+    that the page shows too: a study of routing on the same candidates tells of shares. None where the verdict does
+    not rest on a recovery with an interval.
     """
     judge = _leading(judges)
     if judge is None or settings.target != "best-of-n":

@@ -110,18 +110,9 @@ class WholeAndPairParts:
 def whole_and_pair(draw: WholeAndPairDraw, labels: Floats, *, seed: int = 0) -> WholeAndPairParts:
     """Estimate Y1 and Y2 of all prompts from whole pools and pairs.
 
-    Parameters
-    ----------
-    draw : WholeAndPairDraw
-        Each open stratum holds 2 whole pools or more, and no pair or 2 and more; each other one 2 whole pools, or its
-        only prompt.
-    labels : ndarray of float64, shape (cells,)
-        Read at the labelled cells only.
-    seed : int
-        Of the folds.
+    Each open stratum holds 2 whole pools or more, and no pair or 2 and more; each other one 2 whole pools, or its
+    only prompt. `labels`, (cells,), are read at the labelled cells only; `seed` deals the folds.
 
-    Notes
-    -----
     Within a stratum of open prompts, whole pools and pairs are a random sample each. Y1 is the mean of c D over both,
     each weighted by 1 / v: v is 2 for pairs and, for whole pools, the mean of ``1/a + 1/(K-a)`` over the stratum, the
     variances of D where labels of a pool are independent. The weights look at no label, so that they bring no bias.
@@ -299,16 +290,9 @@ def whole_and_pair_estimates(
 ) -> WholeAndPairEstimates:
     """Estimate gain and recovery for all prompts.
 
-    Parameters
-    ----------
-    draw : WholeAndPairDraw
-        Strata as they were drawn: those with too few labels are joined to a neighbour of their kind.
-    labels : ndarray of float64, shape (cells,)
-    rule : IntervalRule
-        Its confidence, range of labels and clusters; intervals are by their usual law also where it asks for a
-        bootstrap.
-    seed : int
-        Of the folds of the model.
+    Strata of `draw` are as they were drawn: those with too few labels are joined to a neighbour of their kind.
+    Intervals are by their usual law also where `rule` asks for a bootstrap. `labels` is (cells,), and `seed` deals
+    the folds of the model.
     """
     joined = replace(draw, strata=_joined(draw))
     n, whole = int((draw.whole | draw.pairs).sum()), int(draw.whole.sum())

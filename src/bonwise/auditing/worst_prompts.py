@@ -49,11 +49,6 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     much without candidates; a row says what it lacks. Of a pool of more than 8 candidates those that were picked or
     are best come first, then the others by score, and 40 are shown. Of tied picks, and of tied best candidates, a
     row names three and counts more.
-
-    Parameters
-    ----------
-    judges : sequence of JudgeAudit
-    words : Words or None
     """
     table = per_prompt(judges)
     # What rounding leaves of 0 is no loss.

@@ -267,7 +267,7 @@ class Ask:
     user: str
     """What is to be judged."""
     read: Callable[[Choice], Any] = field(compare=False, repr=False)
-    """From a `bonwise.calls.reply.Choice` to what it says, or to `bonwise.table.verdicts.Unscored`. It must be pure:
+    """From a `bonwise.calls.ask.Choice` to what it says, or to `bonwise.table.verdicts.Unscored`. It must be pure:
     stored answers are read anew. Plain values, and (named) tuples of them.
     """
     schema: Mapping[str, Any] | None = None

@@ -129,7 +129,7 @@ class Calibration:
     """Mean of (p - y)^2."""
     mean_bin_error: Estimate
     """Unweighted mean of the errors of the bins that hold a statement; its interval is that of
-    `bonwise.stats.share_laws.BinErrors`.
+    `bonwise.stats.confidence.BinErrors`.
     """
     expected_calibration_error: Estimate
     """The same, each bin weighted by its statements."""

@@ -269,7 +269,7 @@ class Script:
     """
 
     answer: Callable[[WireRequest], str | Choice] = stand_in
-    """From a `bonwise.testing.wire.WireRequest` to the text of the answer, or to a `bonwise.calls.reply.Choice` where
+    """From a `bonwise.testing.wire.WireRequest` to the text of the answer, or to a `bonwise.calls.ask.Choice` where
     it should end otherwise or carry log probabilities. Called once a sample. See `bonwise.testing.stand_in.stand_in`
     for the default.
     """

@@ -188,7 +188,7 @@ class SdkClient:
         return f"SdkClient({self._origin!r})"
 
     async def send(self, request: Request) -> Response:
-        """Send once; raises `bonwise.calls.reply.AttemptError` where nothing came back, or more than anyone needs."""
+        """Send once; raises `bonwise.calls.ask.AttemptError` where nothing came back, or more than anyone needs."""
         made = self._repeated.made(request)
         try:
             response = await (self._sent_by_sdk(request) if made is None else self._http_client.send(made))

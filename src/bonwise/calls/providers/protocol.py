@@ -151,7 +151,7 @@ class Client(Protocol):
 
         Raises
         ------
-        bonwise.calls.reply.AttemptError
+        bonwise.calls.ask.AttemptError
             Nothing came back: ``broken`` or ``timeout``; or more than anyone reads: ``oversized``.
         """
         ...

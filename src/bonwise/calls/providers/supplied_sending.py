@@ -59,7 +59,7 @@ class SuppliedSender:
     async def send(self, request: Request) -> Response:
         """Send once.
 
-        Raises `bonwise.calls.reply.AttemptError` where nothing came back, or more than anyone needs, and
+        Raises `bonwise.calls.ask.AttemptError` where nothing came back, or more than anyone needs, and
         `bonwise.errors.UsageError` where an asynchronous client has begun to work in another event loop.
         """
         if self._supplied.asynchronous:
