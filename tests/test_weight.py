@@ -15,13 +15,13 @@ HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
 CEILINGS = {
-    "files": 522,
-    "lines": 118_100,
+    "files": 479,
+    "lines": 110_725,
     "files of table": 43,
-    "files of calls": 39,
+    "files of calls": 37,
     "files of tests": 252,
 }
-MOST_IMPORTS = 0.104
+MOST_IMPORTS = 0.1
 """Lines of imports among the lines of code."""
 
 
