@@ -15,8 +15,8 @@ HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
 CEILINGS = {
-    "files": 479,
-    "lines": 110_725,
+    "files": 480,
+    "lines": 110_651,
     "files of table": 43,
     "files of calls": 37,
     "files of tests": 252,

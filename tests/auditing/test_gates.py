@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from auditing.tables import cohort, parts, table, two_judges
 from bonwise.auditing.front import audit
-from bonwise.cli.build_server import junit
+from bonwise.auditing.junit import junit
 from bonwise.errors import UsageError
 from bonwise.printable import printable
 from report.audits import audited, changed

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.errors import InputError
-from bonwise.labels.design_comparison import comparison_sentences
-from bonwise.labels.design_variances import ShareOfLabels, labelled_pools
+from bonwise.labels.design_comparison import ShareOfLabels, comparison_sentences, labelled_pools
 from bonwise.labels.front import compare_designs
 from bonwise.labels.population import label_population
 from bonwise.labels.recovery_variance import (

@@ -16,8 +16,9 @@ from bonwise.calls.bill import Bill
 from bonwise.cli.picks import MOST_ROWS, PickedPage
 from bonwise.judges.calling import as_judge
 from bonwise.routing.router import Router
+from bonwise.selection.recorded import pick_record
 from bonwise.selection.result import PickRecord, SelectionsDocument
-from bonwise.selection.selection import Comparison, Routed, Selection, pick_record
+from bonwise.selection.selection import Comparison, Routed, Selection
 from bonwise.selection.totals import UNASKED, Totals
 from bonwise.table.pools import Candidate, Pool
 from bonwise.table.verdicts import Score, Unscored

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bonwise.stacks.chances import calibrated, chances_and_regrets, quality_out_of_fold
 from bonwise.stacks.fitted_stack import FeatureScaling, JudgeStack, StackFeature
+from bonwise.stacks.measures import calibrated, chances_and_regrets, quality_out_of_fold
 from bonwise.stacks.out_of_fold import out_of_fold, stack_figures, worth_of_judges
 from bonwise.stacks.procedure import FOLDS, GROUPS, best_by_gain, deal, pick_gains
 from bonwise.stacks.ridge_path import MOST_PAIRS, RIDGES, LabelledPairs, labelled_pairs, logit, ridge_path

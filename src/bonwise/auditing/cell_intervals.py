@@ -30,7 +30,6 @@ __all__ = [
     "ContributedIntervals",
     "LabelledCellFigures",
     "PairInfluence",
-    "PairTotals",
     "compare_cells",
     "limits_of",
     "pair_influences",

@@ -25,14 +25,7 @@ from bonwise.stats.top_of_scores import at_top
 from bonwise.table.label_design import LabelDesign
 from bonwise.table.panel import MAY_LACK, Panel
 
-__all__ = [
-    "CandidateEstimate",
-    "DrawnCandidates",
-    "DrawnPools",
-    "candidate_estimate",
-    "drawn_candidates",
-    "drawn_pools",
-]
+__all__ = ["DrawnCandidates", "DrawnPools", "candidate_estimate", "drawn_candidates", "drawn_pools"]
 
 
 _Ends = Mapping[str, tuple[Floats | None, Floats | None]]

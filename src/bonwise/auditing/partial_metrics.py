@@ -44,7 +44,7 @@ from bonwise.stats.partial.outcome_model import (
 from bonwise.stats.sums import Floats, prompt_sums
 from bonwise.table.panel import Panel
 
-__all__ = ["ModelFit", "PartialEstimates", "cell_differences", "cell_metrics", "partial_estimates", "sampled_metrics"]
+__all__ = ["cell_differences", "cell_metrics", "partial_estimates", "sampled_metrics"]
 
 
 _UNBOUNDED = f"unbounded: {NOT_DISTINGUISHABLE}"

@@ -36,11 +36,8 @@ __all__ = [
     "MOST_DRAWN",
     "best_of",
     "by_recovery",
-    "differences_from_best",
     "dropped_prompts",
     "first_figures",
-    "has_intervals",
-    "held_together",
     "metrics",
     "not_audited",
     "side_by_side",
@@ -49,7 +46,6 @@ __all__ = [
 
 
 _MOST_NAMES = 5
-_ROWS_SHOWN = 15
 
 
 def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: str | None = None) -> Iterator[Said]:
@@ -133,7 +129,7 @@ def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterato
             f"{best} minus each other judge, on the prompts that both scored completely. The intervals hold "
             "together, although the best was chosen for its estimate.",
         )
-        table = Table(columns, rows, at_a_glance=_ROWS_SHOWN)
+        table = Table(columns, rows, at_a_glance=_AT_A_GLANCE)
         folded = Part("", [table], "detail", folded=f"A table of the {counted(len(rows), 'difference')}")
         blocks: list[Block] = [told, *differences_figure(metric, one, best), folded]
         yield Part("Differences from the best", blocks, "detail", anchor="differences-from-best")

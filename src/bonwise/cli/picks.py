@@ -189,8 +189,8 @@ class PickedPage:
 
     def note(self, pick: Selection) -> None:
         """Take in a pick; they come in the order of the pools."""
+        from bonwise.selection.recorded import pick_record
         from bonwise.selection.result import ShownPick
-        from bonwise.selection.selection import pick_record
 
         self._settings = self._settings or dict(pick.settings)
         self._note_parameters(pick.settings.get("parameters") or ())
@@ -212,8 +212,8 @@ class PickedPage:
         `ended` says why pools are missing; it is empty where none is.
         """
         from bonwise.results import given
+        from bonwise.selection.recorded import settings_of
         from bonwise.selection.result import SelectionsDocument, SelectionsSettings
-        from bonwise.selection.selection import settings_of
 
         router, totals = self.router, self.totals.record()
         settings = SelectionsSettings(

@@ -34,7 +34,7 @@ from bonwise.table.reading import RowSource, open_rows
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["Statements", "Ties", "audited_confidence", "pair_statements", "plain_statements"]
+__all__ = ["Statements", "Ties", "audited_confidence"]
 
 
 Ties = Literal["exclude", "half"]

@@ -41,18 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "BETWEEN_SHARE",
-    "GLOBAL_R",
-    "Demo",
-    "Policy",
-    "TwoJudges",
-    "json_lines",
-    "pick_lines",
-    "run_demo",
-    "run_policies",
-    "two_judges",
-]
+__all__ = ["BETWEEN_SHARE", "GLOBAL_R", "Demo", "Policy", "TwoJudges", "json_lines", "run_demo", "two_judges"]
 
 
 READ = 0.75
@@ -87,11 +76,11 @@ class Policy:
 def run_policies(tasks: Sequence[Task], folder: Path, labels: Path, seed: int) -> Iterator[Policy]:
     """Pick by each policy, log the picks in `folder`, and audit the log."""
     for strategy in STRATEGIES:
-        yield _audited(strategy.name, _policy_picks(tasks, seed, strategy, None), folder, labels)
+        yield _audited(strategy.name, _picks(tasks, Hurried(seed), seed, strategy), folder, labels)
     for signal in SIGNALS:
         router = Router(_checker(tasks), signal=signal, share=SHARE, seed=seed)
         name = f"greedy, {SHARE:.0%} to the checker by {signal}"
-        yield _audited(name, _policy_picks(tasks, seed, Greedy(), router), folder, labels)
+        yield _audited(name, _picks(tasks, Hurried(seed), seed, Greedy(), router), folder, labels)
 
 
 def pick_lines(picks: Iterable[Selection]) -> str:
@@ -113,23 +102,6 @@ def _checker(tasks: Sequence[Task]) -> Callable[[str, str], float]:
         return label(by_prompt[prompt], Candidate("", text))
 
     return checker
-
-
-def _policy_picks(tasks: Sequence[Task], seed: int, strategy: Strategy, router: Router | None) -> list[Selection]:
-    judge = Hurried(seed)
-    return [
-        select(
-            task.pool.prompt,
-            task.pool.candidates,
-            judge=judge,
-            strategy=strategy,
-            router=router,
-            seed=seed,
-            prompt_id=task.pool.prompt_id,
-            on_failure="owe",
-        )
-        for task in tasks
-    ]
 
 
 def _audited(name: str, picks: Sequence[Selection], folder: Path, labels: Path) -> Policy:
@@ -339,12 +311,16 @@ def _pool_line(task: Task) -> dict[str, object]:
     }
 
 
-def _picks(tasks: Sequence[Task], judge: Judge, seed: int) -> list[Selection]:
+def _picks(
+    tasks: Sequence[Task], judge: Judge, seed: int, strategy: Strategy | None = None, router: Router | None = None
+) -> list[Selection]:
     return [
         select(
             task.pool.prompt,
             task.pool.candidates,
             judge=judge,
+            strategy=strategy,
+            router=router,
             seed=seed,
             prompt_id=task.pool.prompt_id,
             on_failure="owe",

@@ -14,10 +14,10 @@ from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.factors.baselines import HeldOut, baseline_losses
 from bonwise.factors.difference_bands import COVERS, STAGE_ONE_ERRORS, UNSEEN_TRAITS, StageOneError
-from bonwise.factors.figures import gap_variances, information_of_judges, map_of_prompts
 from bonwise.factors.human_view import HumanView
 from bonwise.factors.leaderboards import cohesion_of_categories, rank_models, unrated
 from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, choose_among, fit_stage_one
+from bonwise.factors.pictures import gap_variances, information_of_judges, map_of_prompts
 from bonwise.factors.posterior_draws import PluggedIn, PosteriorDraws, draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import MOST_CATEGORIES, Binning, RatingTable

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.labels.design_variances import (
-    COMPARED,
-    UNKNOWABLE,
-    LabelledPools,
-    ShareOfLabels,
-    labelled_pools,
+from bonwise.labels.population import LabelPopulation, label_population
+from bonwise.labels.recovery_variance import (
+    ScoreResiduals,
+    VarianceRatio,
+    by_strata,
+    design_variance,
+    drawn_recoveries,
+    falling_with_rank,
+    pilot_size,
+    recovery_deviations,
+    score_residuals,
+    two_phase,
+    variance_ratio,
 )
-from bonwise.labels.population import label_population
 from bonwise.labels.result import (
+    ComparedCounts,
     ComparedDesign,
     ComparedShare,
     ComparisonSettings,
@@ -26,22 +35,295 @@ from bonwise.labels.result import (
     DesignName,
     ProxyLink,
 )
+from bonwise.labels.rules import MEANING
 from bonwise.printable import quoted
 from bonwise.release import release
 from bonwise.report.numbers import number, percent
 from bonwise.stats.correlation import correlation
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.partial.label_allocation import size_measure
+from bonwise.stats.partial.label_allocation import (
+    LEAST,
+    allocate,
+    draw_within,
+    level_by_spread,
+    pick_factor,
+    size_measure,
+    strata,
+    tie_strata,
+)
+from bonwise.stats.partial.label_features import LabelFeatures, label_features, outcomes
+from bonwise.stats.partial.outcome_model import LABELS_ONLY
+from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.checks import check_confidence, check_share, checked_number, checked_whole
+from bonwise.table.facts import DroppedPrompt
 from bonwise.table.opening import refuse_clusters
+from bonwise.table.panel import MAY_LACK, LabelsInPart
 from bonwise.table.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = ["compared_designs", "comparison_sentences"]
+
+__all__ = [
+    "COMPARED",
+    "UNKNOWABLE",
+    "LabelledPools",
+    "ShareOfLabels",
+    "compared_designs",
+    "comparison_sentences",
+    "labelled_pools",
+]
+
+
+_ALL_KNOWN = "designs are compared on prompts whose labels are all known"
 
 _Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPools:
+    """Figures of completely labelled prompts, each of shape (prompts,)."""
+
+    scores: Floats = field(repr=False)
+    """Of the audited judge."""
+    sizes: _Ints = field(repr=False)
+    second: Floats | None = field(repr=False)
+    """Mean score of the further judges."""
+    features: LabelFeatures = field(repr=False)
+    """What scores say of the prompts, as an audit uses it."""
+    tops: TopOfScores = field(repr=False)
+    Y: Floats = field(repr=False)
+    """The outcomes; Y1 and Y2, of which recovery is made, are label of the pick, and best label, less the mean."""
+    recovery: float
+    phi: Floats = field(repr=False)
+    """Y1 - rho Y2."""
+    left: Floats = field(repr=False)
+    """What a model of the scores, cross-fitted to all labels, leaves of phi."""
+    label_spread: Floats = field(repr=False)
+    """Standard deviation over the candidates of the labels, and of the further judges' scores."""
+    further_spread: Floats = field(repr=False)
+    """Standard deviation over the candidates of the labels, and of the further judges' scores."""
+    unlabelled: int
+    """Prompts left out for lack of labels."""
+    dropped: list[DroppedPrompt] = field(repr=False)
+    """Prompts left out for any other cause."""
+    in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    """Labels of prompts that are labelled in part."""
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """A sentence on the labels that no figure uses; empty where all are used."""
+        return (f"{self.in_part.unused}: {_ALL_KNOWN}.",) if self.in_part.prompts else ()
+
+    @property
+    def gain(self) -> Floats:
+        """Y1: what the pick is worth beyond a random pick."""
+        found: Floats = self.Y[:, 1]
+        return found
+
+    @property
+    def best(self) -> Floats:
+        """Y2: what the best candidate is worth beyond a random pick."""
+        found: Floats = self.Y[:, 2]
+        return found
+
+    def counts(self) -> ComparedCounts:
+        """Return the counts of the document."""
+        return ComparedCounts(
+            prompts=len(self.sizes),
+            cells=len(self.scores),
+            unlabelled=self.unlabelled,
+            dropped=self.dropped,
+            recovery=float(self.recovery),
+            all_tied=int((self.tops.tied == self.sizes).sum()),
+        )
+
+
+def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
+    """Compute the figures of a population with labels.
+
+    `seed` is of the folds of the model. Refused where more than 5 % of the prompts lack labels, labels of a prompt
+    never differ, or the judge's picks are all random picks.
+    """
+    kept, lacking = _complete(population)
+    cells = np.repeat(kept, population.panel.sizes)
+    sizes, scores = population.panel.sizes[kept], population.panel.scores[cells]
+    labels = population.panel.labels[cells]
+    features = label_features(scores, sizes, [one[cells] for one in population.further.values()])
+    Y = outcomes(prompt_sums(scores, labels, sizes))
+    rho, phi = _told_apart(Y, population.table.source)
+    second = population.second
+    further = None if second is None else second[cells]
+    everything = np.ones(len(sizes), dtype=bool)
+    return LabelledPools(
+        scores,
+        sizes,
+        further,
+        features,
+        top_of_scores(scores, sizes),
+        Y,
+        rho,
+        phi,
+        score_residuals(Y, features, everything, seed=seed).left,
+        top_of_scores(labels, sizes).spread,
+        top_of_scores(scores if further is None else further, sizes).spread,
+        lacking,
+        population.dropped,
+        LabelsInPart.of_panel(population.panel),
+    )
+
+
+def _complete(population: LabelPopulation) -> tuple[npt.NDArray[np.bool_], int]:
+    kept = population.complete
+    lacking = int((~kept).sum())
+    if not kept.any() or lacking > MAY_LACK * len(kept):
+        in_part = LabelsInPart.of_panel(population.panel)
+        told = f"; {in_part.unused}" if in_part.prompts else ""
+        raise InputError(
+            f"{population.table.source}: {lacking:,} of {len(kept):,} prompts lack labels, and {_ALL_KNOWN}{told}",
+            hint="give a completely labelled table, such as that of an earlier audit, or a label_file (--label-file)",
+        )
+    return kept, lacking
+
+
+def _told_apart(Y: Floats, source: str) -> tuple[float, Floats]:
+    """Return recovery and phi, refusing labels and picks that leave nothing to estimate."""
+    if float(Y[:, 2].sum()) <= 0:
+        raise InputError(
+            f"{source}: the labels of a prompt never differ, so there is no recovery to estimate",
+            hint="labels must tell candidates of a prompt apart",
+        )
+    rho, phi = recovery_deviations(Y)
+    if float(np.abs(phi).max()) < 1e-12:
+        raise InputError(
+            f"{source}: recovery is {rho:g} in every prompt, so no design has anything to save",
+            hint="compare designs on a judge that tells candidates apart",
+        )
+    return rho, phi
+
+
+_Design = tuple[_Ints, _Ints]
+"""Stratum of each prompt, and how many labels each stratum takes."""
+
+COMPARED: Mapping[DesignName, str] = MappingProxyType(
+    {
+        "uniform": MEANING["uniform"],
+        "margin": "low margins first: the chance falls with the rank of the margin",
+        "neyman": f"{MEANING['neyman']} (by formula: a perfect one)",
+        "stratified": MEANING["stratified"],
+        "rule": f"{MEANING['rule']}; scores of the audited judge",
+        "rule_further": "as rule, with the spread of the further judges' scores",
+        "label_spread": "by the root of the spread of the labels themselves",
+        "optimum": "by the size of each prompt's own deviation",
+    }
+)
+"""What each compared design goes by; the order is also that of their streams of random numbers."""
+
+_FITS = 5
+"""Samples of labels to which the model of the scores is fitted; its figures are means over them."""
+
+UNKNOWABLE = ("label_spread", "optimum")
+"""Designs that look at labels which nobody has before labelling."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShareOfLabels:
+    """What is compared at one share of labels."""
+
+    pools: LabelledPools = field(repr=False)
+    share: float
+    labels: int
+    """Prompts labelled."""
+    draws: int
+    """Repeated draws of each design, and where their streams begin."""
+    seed: int
+    """Repeated draws of each design, and where their streams begin."""
+    fits: tuple[ScoreResiduals, ...] = field(repr=False)
+    """Of models fitted to as many labels drawn at random."""
+
+    @classmethod
+    def of(cls, pools: LabelledPools, share: float, labels: int, *, draws: int, seed: int) -> ShareOfLabels:
+        """Fit the models."""
+        alike, count = np.zeros(len(pools.phi), dtype=np.int64), np.array([labels])
+        fits = []
+        for fit in range(_FITS):
+            stream = np.random.default_rng([seed, labels, len(COMPARED), fit])
+            fits.append(score_residuals(pools.Y, pools.features, draw_within(alike, count, stream), seed=seed))
+        return cls(pools, share, labels, draws, seed, tuple(fits))
+
+    def variances(self) -> dict[str, ComparedShare]:
+        """Return the variance of every design."""
+        pools, outcomes = self.pools, (self.pools.gain, self.pools.best)
+        alike = np.zeros(len(pools.phi), dtype=np.int64), np.array([self.labels])
+        base = design_variance(pools.phi, *alike)
+        at_random = self._simulated(by_strata(*alike), "uniform")
+        found = {"uniform": self._variance(alike, None, base, None)}
+        for name, size in _sizes(pools).items():
+            design = self._design(name, size)
+            draw = two_phase(outcomes, design[0], self.labels) if name == "neyman" else by_strata(*design)
+            ratio = variance_ratio(self._simulated(draw, name), at_random, pools.recovery)
+            # What is best to draw by differs where a model takes its part off.
+            best = [self._design(name, _own(fit.left)) for fit in self.fits] if name == "optimum" else None
+            found[name] = self._variance(design, best, base, ratio)
+        return found
+
+    def _variance(
+        self, design: _Design, by_fit: list[_Design] | None, base: float, drawn: VarianceRatio | None
+    ) -> ComparedShare:
+        alone, model, with_scores = design_variance(self.pools.phi, *design) / base, self.fits[0].model, None
+        if model != LABELS_ONLY:
+            pairs = zip(self.fits, by_fit or [design] * len(self.fits), strict=True)
+            with_scores = float(np.mean([design_variance(fit.left, *one) for fit, one in pairs])) / base
+        return ComparedShare(
+            share=self.share,
+            labels=self.labels,
+            labels_only=float(alone),
+            with_scores=with_scores,
+            model=model,
+            drawn=None if drawn is None else float(drawn.ratio),
+            drawn_se=None if drawn is None else float(drawn.se),
+        )
+
+    def _simulated(self, draw: Callable[[np.random.Generator], Any], name: str) -> Floats:
+        stream = [str(one) for one in COMPARED].index(name)
+        outcomes = self.pools.gain, self.pools.best
+        return drawn_recoveries(outcomes, draw, self.draws, (self.seed, self.labels, stream))
+
+    def _design(self, name: str, size: Floats | None) -> _Design:
+        """Return strata and how many labels each takes; of ``neyman`` those that a perfect pilot would give."""
+        if size is None:
+            # A stratum that the pilot misses takes at least one label of those left.
+            most = min(self.labels, LEAST * (self.labels - pilot_size(self.labels)))
+            found = level_by_spread(self.pools.tops.mean, self.pools.tops.spread, most)
+            held, phi = np.bincount(found), self.pools.phi
+            means = np.bincount(found, weights=phi) / held
+            sd: Floats = np.sqrt(np.bincount(found, weights=(phi - means[found]) ** 2) / held)
+        else:
+            cut: Callable[[Floats, int], _Ints] = tie_strata if name == "stratified" else strata
+            found = cut(size, self.labels)
+            held = np.bincount(found)
+            sd = np.bincount(found, weights=size) / held
+        return found, allocate(held.astype(np.int64), held * sd, self.labels)
+
+
+def _sizes(pools: LabelledPools) -> dict[str, Floats | None]:
+    """Return what each design but ``uniform`` takes the spread of a prompt's outcome to be in proportion to."""
+    found = {
+        "margin": falling_with_rank(np.round(pools.tops.margin, TIE_DECIMALS)),
+        "neyman": None,
+        "stratified": pick_factor(pools.tops.tied, pools.sizes),
+        "rule": size_measure(pools.scores, pools.sizes),
+    }
+    if pools.second is not None:
+        found["rule_further"] = size_measure(pools.scores, pools.sizes, pools.second)
+    return found | {"label_spread": _own(np.sqrt(pools.label_spread)), "optimum": _own(pools.phi)}
+
+
+def _own(deviations: Floats) -> Floats:
+    """Return sizes by each prompt's own deviation; one whose own is 0 is drawn all the same."""
+    found: Floats = np.abs(deviations) + 0.02 * float(np.abs(deviations).mean())
+    return found
 
 
 def _link(source: str, target: str, r: Estimate) -> ProxyLink:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["LabelPhase", "drawn_labels", "share_out"]
+__all__ = ["drawn_labels"]
 
 
 ENOUGH_FOR_NEYMAN = 250

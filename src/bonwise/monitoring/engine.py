@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +28,13 @@ from bonwise.stats.repeated_looks import STEP, log_wealth, mixture_weight
 from bonwise.stats.running_ratio import RunningRatio
 from bonwise.table.checks import names_of
 from bonwise.table.facts import DroppedPrompt, labels_left_out
-from bonwise.table.opening import HoldsScores
+from bonwise.table.opening import HoldsScores, ScoreSource
 from bonwise.table.panel import EasyCandidate, LabelsInPart
-from bonwise.table.reading import name_of
+from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 
-if TYPE_CHECKING:
-    from bonwise.table.opening import ScoreSource
-    from bonwise.table.reading import RowSource
-
-__all__ = ["decide", "of_easy", "of_order", "of_part", "of_prompts", "of_verdict", "of_votes"]
+__all__ = ["decide", "of_prompts", "of_votes"]
 
 
 _HEAVY = 20.0

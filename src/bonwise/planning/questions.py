@@ -41,16 +41,7 @@ from bonwise.stats.sample_size import (
 from bonwise.table.checks import SEED
 from bonwise.table.reading_options import ReadingOptions
 
-__all__ = [
-    "QUESTIONS",
-    "Question",
-    "answer",
-    "read_question",
-    "recovery_from_pilot",
-    "recovery_from_r",
-    "threshold_from_pilot",
-    "threshold_from_r",
-]
+__all__ = ["QUESTIONS", "Question", "answer", "read_question"]
 
 
 _HALF_WIDTH = "half-width of recovery's interval"

@@ -29,9 +29,7 @@ from bonwise.stats.sums import Floats
 
 __all__ = [
     "FEW",
-    "MOST_SHARED",
     "Clusters",
-    "Dependence",
     "Layout",
     "OneCluster",
     "RedrawnPilot",

@@ -3,106 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_jsonable_python
-
 from bonwise.calls.bill import Bill
-from bonwise.results import given
-from bonwise.selection.result import (
-    CandidateWords,
-    ComparisonRecord,
-    PickRecord,
-    RoutedRecord,
-    SelectionsDocument,
-    SelectionSettingsRecord,
-    SelectionsSettings,
-    ShownPick,
-)
-from bonwise.selection.totals import Totals
 from bonwise.shown import ShowsItself
-from bonwise.table.verdicts import Score, Verdict, kept, preferred
+from bonwise.table.verdicts import Score, Verdict, preferred
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bonwise.calls.bill import Bill
     from bonwise.selection.result import SelectionsDocument
 
 
-__all__ = ["Comparison", "Routed", "Selection", "document_of", "pick_record", "settings_of"]
-
-
-def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
-    """Return the line that ``bonwise select`` writes.
-
-    Without `whole` it lacks the text of the pick and the settings, which a document of many picks holds elsewhere.
-
-    Examples
-    --------
-    >>> import bonwise as bw
-    >>> pick_record(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text))).best
-    'c1'
-    """
-    more: dict[str, Any] = given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None)
-    if whole:
-        more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
-    line: dict[str, Any] = {
-        **_held(pick),
-        **_held(pick.bill),
-        "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
-        "best": pick.best_id,
-        "comparisons": [ComparisonRecord(**asdict(pair)) for pair in pick.comparisons],
-        "routed": None if pick.routed is None else RoutedRecord(**asdict(pick.routed)),
-        "answers": pick.bill.calls + pick.bill.from_ledger,
-        "latency": round(pick.latency, 3),
-        "unscored": dict(pick.unscored),
-        **_said(pick.verdicts),
-        **more,
-    }
-    return PickRecord(**line)
-
-
-_BY_NAME = PickRecord.model_fields.keys() - {"text", "settings", "p_best_reason", "filled"}
-"""Keys of a line; the others are absent where they say nothing, or stand elsewhere."""
-
-
-def _held(found: Selection | Bill) -> dict[str, Any]:
-    """Return what a line holds under the name that it has already."""
-    held = {one.name: getattr(found, one.name) for one in fields(found) if one.name in _BY_NAME}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in held.items()}
-
-
-def _said(verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
-    """Return what a judge said beside scores and reasons; a list in which nothing is known is empty."""
-    scores = [one if isinstance(one, Score) else None for one in verdicts]
-    said: dict[str, list[Any]] = {
-        "low": [None if one is None else one.low for one in scores],
-        "high": [None if one is None else one.high for one in scores],
-        "draw_scores": [list(one.draws) if one is not None and len(one.draws) > 1 else None for one in scores],
-        "raw": [kept(one.raw) if one is not None and one.raw else None for one in verdicts],
-    }
-    return {key: values if any(one is not None for one in values) else [] for key, values in said.items()}
-
-
-def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a selection with what models were asked with as JSON holds it."""
-    return {**settings, "parameters": [to_jsonable_python(dict(one)) for one in settings["parameters"]]}
-
-
-def document_of(pick: Selection) -> SelectionsDocument:
-    """Return a document of this pick alone, with the text of the best."""
-    totals = Totals()
-    totals.note(pick)
-    words = [CandidateWords(id=one, text=pick.text if at == pick.index else None) for at, one in enumerate(pick.ids)]
-    return SelectionsDocument(
-        settings=SelectionsSettings(**settings_of(pick.settings)),
-        totals=totals.record(),
-        picks=[ShownPick(pick=pick_record(pick), prompt=None, candidates=words)],
-        of=1,
-    )
+__all__ = ["Comparison", "Routed", "Selection"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +154,8 @@ class Selection(ShowsItself):
 
     def document(self) -> SelectionsDocument:
         """Return a document of schema ``bonwise.selections/1``: this pick alone, with the text of the best."""
+        from bonwise.selection.recorded import document_of  # noqa: PLC0415 - picking needs no document
+
         return document_of(self)
 
     def _document(self) -> SelectionsDocument:
@@ -246,6 +163,8 @@ class Selection(ShowsItself):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line that ``bonwise select`` writes; ``best`` is the id."""
+        from bonwise.selection.recorded import pick_record  # noqa: PLC0415 - picking needs no record
+
         return pick_record(self).to_dict()
 
     def to_frame(self) -> pd.DataFrame:

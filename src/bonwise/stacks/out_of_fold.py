@@ -84,7 +84,7 @@ def _scored(pools: StackPools, deal: Deal, trained: Trained, gains: Floats, fold
     return OutOfFold(utilities, trained, best_gains)
 
 
-METRICS: tuple[Estimand, ...] = tuple(one for one in (*ESTIMANDS,) if one.group != "Over all cells")
+METRICS: tuple[Estimand, ...] = tuple(one for one in ESTIMANDS if one.group != "Over all cells")
 """What a stack has of the metrics of a judge: its utilities compare candidates of one prompt only."""
 
 COMPARED = ("gain", "recovery")

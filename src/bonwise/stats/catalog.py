@@ -12,7 +12,7 @@ from bonwise.stats import level_bias
 from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights, ratio
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["ESTIMANDS", "METRICS", "OF_PICKS", "VALUES", "WITHIN_PROMPTS", "between_r", "recovery"]
+__all__ = ["ESTIMANDS", "METRICS", "OF_PICKS", "VALUES", "between_r", "recovery"]
 
 
 def global_r(t: Sums) -> Floats:

@@ -34,17 +34,7 @@ from bonwise.testing.wire import (
     tokens,
 )
 
-__all__ = [
-    "IGNORABLE",
-    "Cloud",
-    "Counts",
-    "Delivery",
-    "RequestTarget",
-    "Script",
-    "as_cloud_error",
-    "endpoint_of",
-    "request_id_header",
-]
+__all__ = ["IGNORABLE", "Cloud", "Counts", "Delivery", "RequestTarget", "Script", "endpoint_of"]
 
 
 Cloud = Literal["", "azure", "bedrock", "vertex"]

@@ -47,16 +47,7 @@ from bonwise.studies.calibration.result import (
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
-__all__ = [
-    "COVARIATE_METHODS",
-    "METHODS",
-    "TOO_DEAR_TO_REFIT",
-    "RawScores",
-    "calibrate_judge",
-    "calibration_sentences",
-    "cross_fitted",
-    "folds_of_prompts",
-]
+__all__ = ["COVARIATE_METHODS", "METHODS", "RawScores", "calibrate_judge", "cross_fitted", "folds_of_prompts"]
 
 
 _Methods = Mapping[str, CalibratedMethod]

@@ -37,17 +37,7 @@ from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 
-__all__ = [
-    "OF_PAIRS",
-    "SHARES",
-    "MixSums",
-    "mix_change",
-    "mix_curve",
-    "mix_findings",
-    "mix_of",
-    "mix_study",
-    "mix_sums",
-]
+__all__ = ["OF_PAIRS", "SHARES", "mix_change", "mix_curve", "mix_of", "mix_study", "mix_sums"]
 
 
 _HEADLINES = ("global_r", "recovery")

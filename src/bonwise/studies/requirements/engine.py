@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
 
-__all__ = ["requirement_sentences", "requirements_of", "requirements_study"]
+__all__ = ["requirements_of", "requirements_study"]
 
 
 def requirement_sentences(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["Needed", "NeededQuality", "Own", "Quality", "described", "many_requirements", "needed_quality_figure"]
+__all__ = ["Needed", "Quality", "described", "many_requirements"]
 
 
 _Ends = tuple[float | None, float | None, float | None]
