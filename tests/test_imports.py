@@ -73,12 +73,23 @@ def test_a_command_loads_no_other(command):
     assert f"Usage: bonwise {command}" in out
     assert f"bonwise.cli.{command}" in loaded
     assert loaded.isdisjoint(f"bonwise.cli.{other}" for other in COMMANDS - {command})
+    assert "bonwise.results" not in loaded
 
 
 def test_help_of_all_names_every_command():
-    """Without the name of a command the help lists all of them."""
-    _, out = ran("--help")
+    """Without the name of a command the help lists all of them, and loads no result."""
+    loaded, out = ran("--help")
+    assert "bonwise.results" not in loaded
     assert all(command in out for command in COMMANDS)
+
+
+def test_picking_loads_no_document():
+    """A pick is made without the models of documents and without what shows them."""
+    code = (
+        "import sys, bonwise as bw; bw.select('p', ['a', 'bb'], judge=lambda _, text: len(text)); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"bonwise.results", "bonwise.selection.result", "rich", "pandas"}.isdisjoint(done.stdout.split())
 
 
 def test_the_end_of_a_process_searches_no_library_for_cycles():
