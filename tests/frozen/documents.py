@@ -6,7 +6,6 @@ Where these are made may move; what they hold is frozen.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import bonwise as bw
 from bonwise.judges.local import from_name
 from frozen.masks import settled_output
-from frozen.running import INPUTS
+from frozen.running import INPUTS, here
 
 __all__ = ["documents"]
 
@@ -25,16 +24,12 @@ def documents(folder: Path) -> dict[str, str]:
     """Make every document and page in an empty folder and return them by file name."""
     for name in _FILES:
         shutil.copy(INPUTS / name, folder / name)
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with here(folder):
         made = {f"{name}.json": json.dumps(one, indent=2) + "\n" for name, one in _from_python().items()}
         for name, result in _results().items():
             result.to_html(f"{name}.html")
             made[f"{name}.html"] = Path(f"{name}.html").read_text(encoding="utf-8")
             made[f"{name}.txt"] = f"{result!r}\n{result}\n"
-    finally:
-        os.chdir(before)
     return {name: settled_output(name, text) for name, text in made.items()}
 
 

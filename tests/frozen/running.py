@@ -19,7 +19,7 @@ from frozen.case import Case
 from frozen.masks import settled_output
 from frozen.services import PRICES, served, settled
 
-__all__ = ["INPUTS", "Said", "outcome", "typed"]
+__all__ = ["INPUTS", "Said", "here", "outcome", "typed"]
 
 INPUTS = Path(__file__).parent / "inputs"
 PRICE_FILE = "prices.toml"
@@ -57,7 +57,7 @@ def outcome(case: Case, folder: Path, data: Path | None = None) -> dict[str, str
         shutil.copy(data / path, folder / name)
     given = {*case.inputs, *case.shared, *case.unkept, PRICE_FILE}
     codes, said = [], []
-    with _here(folder), ExitStack() as stack:
+    with here(folder), ExitStack() as stack:
         if case.service is not None:
             stack.enter_context(served(case.service))
         for line in case.lines:
@@ -92,7 +92,7 @@ def typed(line: str) -> Said:
 
 
 @contextmanager
-def _here(folder: Path) -> Iterator[None]:
+def here(folder: Path) -> Iterator[None]:
     """Work in a folder with a settled environment."""
     before = Path.cwd()
     (folder / PRICE_FILE).write_text(PRICES, encoding="utf-8")
