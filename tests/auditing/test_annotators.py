@@ -214,6 +214,33 @@ def test_what_cannot_be_told_has_a_reason():
     assert found.annotators.alpha.estimate is not None
 
 
+@pytest.mark.parametrize("clustered", [False, True])
+def test_annotators_who_do_not_agree_are_no_ceiling(tmp_path, clustered):
+    """Alpha at chance: every output questions the labels first, and compares no judge with an annotator."""
+    frame = labelled(n=40, noise=40.0)
+    if clustered:  # too few clusters for an interval, and one of two annotators reversed the scale
+        frame = labelled(n=40, annotators=2)
+        turned = np.where(frame["annotator"] == "ann 0", -frame["oracle_label"], frame["oracle_label"])
+        frame = frame.assign(oracle_label=turned, cluster=frame["prompt_id"].str[:-1])
+    audit = bw.audit(frame)
+    alpha = audit.annotators.alpha
+    assert alpha.estimate <= 0 if clustered else alpha.low <= 0 < alpha.high
+    assert audit.annotators.one_annotator is not None
+    audit.to_html(tmp_path / "a.html")
+    texts = [str(audit), audit.to_text(full=True), audit.to_markdown(), (tmp_path / "a.html").read_text("utf-8")]
+    for text in texts:
+        words = " ".join(text.replace("\\", "").split())
+        assert not any(said in words for said in ("ne annotator", "as good as"))
+        first = min(
+            words.find(said) for said in ("Question the labels first", "annotators gave", "alpha") if said in words
+        )
+        assert words[first:].startswith(
+            "Question the labels first: the annotators are not shown to agree beyond chance"
+        )
+    assert bw.audit(labelled(n=40)).annotators.agree
+    assert "One annotator's labels recover" in str(bw.audit(labelled(n=40)))
+
+
 def test_several_judges_and_clusters():
     """Each judge is compared on its own prompts; clusters of prompts are the unit of every interval."""
     frame = labelled(n=40)

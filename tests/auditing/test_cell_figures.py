@@ -49,6 +49,9 @@ def test_a_table_that_is_labelled_whole_has_the_figures_of_complete_labels(law):
     found, expected = cell_figures(table_of(S, labels), rule).metrics, estimate(ESTIMANDS, sums_of(S, labels), rule)
     for name, one in expected.items():
         assert found[name].estimate == pytest.approx(one.estimate, abs=1e-9), name
+        if one.estimate is None:
+            assert (name, found[name].reason) == ("inflation", one.reason)
+            continue
         width = one.high - one.low
         # The jackknife and its linearisation differ most for correlations under heavy tails.
         allowed = 0.25 * width if law in {"hetero", "ties90"} else 0.05 * width
@@ -67,6 +70,9 @@ def test_pools_of_several_sizes_labelled_whole_have_the_figures_of_complete_labe
     found = cell_figures(CellTable(sizes, scores, labels), RULE).metrics
     expected = estimate(ESTIMANDS, prompt_sums(scores, labels, sizes), RULE)
     for name, one in expected.items():
+        if one.estimate is None:
+            assert (name, found[name].estimate, found[name].reason) == ("inflation", None, one.reason)
+            continue
         assert found[name].estimate == pytest.approx(one.estimate, abs=0.001 * one.se), name
 
 

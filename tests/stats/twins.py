@@ -37,7 +37,7 @@ def _correlations(prompts):
     SS, OO, SO = _products([everything])
     ess, eoo, eso = _products(prompts)
     overall, within = ratio(SO, math.sqrt(SS * OO)), ratio(eso, math.sqrt(ess * eoo))
-    lost = None if overall is None or within is None or abs(overall) < 1e-12 else 1 - within / overall
+    lost = None if overall is None or within is None or overall < 1e-12 else 1 - within / overall
     return {
         "global_r": overall,
         "within_r": within,

@@ -367,8 +367,8 @@ class _CellWork:
 
     def _inflation(self, intervals: ContributedIntervals, n: int) -> Estimate:
         within, overall = self.pairs["within_r"], self.pairs["global_r"]
-        if within is None or overall is None:
-            return Estimate.undefined("undefined: needs a global_r other than 0 and a defined within_r", n)
+        if within is None or overall is None or overall.contributions.mean() <= 0:
+            return Estimate.undefined("undefined: needs a global_r above 0 and a defined within_r", n)
         return intervals.lost(within.contributions, overall.contributions, n)
 
 

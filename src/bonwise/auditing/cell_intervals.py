@@ -17,7 +17,7 @@ from bonwise.auditing.cell_table import Bools, Ints
 from bonwise.auditing.result_labels import CellCounts
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.clusters import FEWEST
-from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate, Metric
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate, Metric
 from bonwise.stats.estimation import IntervalRule, difference
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, RecoveryNearOne, Student
@@ -282,7 +282,9 @@ class ContributedIntervals:
         return Estimate.under(shown, self.rule.confidence, estimate=value, se=law.se, n=n)
 
     def lost(self, above: Floats, below: Floats, n: int) -> Estimate:
-        """Return 1 less the ratio of two means, with no value where its interval is unbounded."""
+        """Return 1 less the ratio of two means, with no value where nothing is lost or its interval is unbounded."""
+        if above.mean() >= below.mean():
+            return Estimate.undefined(NOTHING_LOST, n)
         law = self._fieller(above, below, _ANYWHERE)
         if law is None or law.at(self.rule.confidence) is None:
             return Estimate.undefined(f"unbounded: {NOT_DISTINGUISHABLE}", n)

@@ -101,6 +101,12 @@ class Annotators(Record):
     each: list[AnnotatorRecord]
     """The annotators with the most labels."""
 
+    @property
+    def agree(self) -> bool:
+        """Whether the annotators agree beyond chance: the interval of alpha lies above 0."""
+        least = self.alpha.estimate if self.alpha.low is None else self.alpha.low
+        return least is None or least > 0
+
 
 class CellCounts(Record):
     """What a figure rests on."""

@@ -65,9 +65,15 @@ _SHOWN = 12
 
 def agreement_of_annotators(found: Annotators) -> Part:
     """Return how far annotators agree, and what one of them recovers of the labels of the others."""
-    blocks: list[Block] = [Said("finding", _labels(found)), Said("finding", _alpha(found))]
-    blocks += _against_others(found)
-    if found.one_annotator is not None:
+    blocks: list[Block] = [
+        Said("finding", _labels(found)),
+        Said("finding" if found.agree else "caveat", _alpha(found)),
+    ]
+    if not found.agree:
+        blocks.reverse()
+    else:
+        blocks += _against_others(found)
+    if found.agree and found.one_annotator is not None:
         rows = {"one annotator": found.one_annotator, **(found.judges or {})}
         blocks.append(_table(rows, "Against the labels of the other annotators", "compared"))
     alone = {one.annotator: one for one in found.each if one.pools}
@@ -93,6 +99,12 @@ def _alpha(found: Annotators) -> str:
     if found.alpha.estimate is None:
         return f"Their agreement cannot be told: {printable(found.alpha.reason or 'unknown')}."
     why = f" ({printable(found.alpha.reason)})" if found.alpha.reason else ""
+    if not found.agree:
+        return (
+            "Question the labels first: the annotators are not shown to agree beyond chance. Krippendorff's alpha is "
+            f"{with_interval(found.alpha)}{why}: 0 is chance; {_DIFFERENCES[found.level]}. A figure against these "
+            "labels says little about a judge. Check the instructions, and whether an annotator reversed the scale."
+        )
     return (
         f"The annotators agree with Krippendorff's alpha {with_interval(found.alpha)}{why}: 0 is chance, 1 is full "
         f"agreement; {_DIFFERENCES[found.level]}."

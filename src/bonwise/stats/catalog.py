@@ -32,7 +32,7 @@ def within_r(t: Sums) -> Floats:
 def inflation(t: Sums) -> Floats:
     """Share of the global correlation that is gone within prompts: 1 - within_r / global_r."""
     overall = global_r(t)
-    return np.where(np.abs(overall) > 1e-12, 1 - within_r(t) / np.where(overall == 0, np.nan, overall), np.nan)
+    return 1 - within_r(t) / np.where(overall > 1e-12, overall, np.nan)
 
 
 def attenuation(t: Sums) -> Floats:
@@ -103,7 +103,7 @@ WITHIN_PROMPTS = (
     Estimand(
         "inflation",
         inflation,
-        "a global_r other than 0 and a defined within_r",
+        "a global_r above 0 and a defined within_r",
         _ANY,
         over="global_r",
         lost_of=(within_r, global_r),

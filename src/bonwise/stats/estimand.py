@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "NOTHING_LOST",
     "NOT_DISTINGUISHABLE",
     "Estimand",
     "Estimate",
@@ -30,6 +31,8 @@ __all__ = [
 
 
 NOT_DISTINGUISHABLE = "denominator not distinguishable from 0"
+
+NOTHING_LOST = "undefined: within_r is not below global_r, so nothing is lost within prompts"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_sums, too_few_clusters
-from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
 from bonwise.stats.jackknife import Scatter, jackknife, kurtosis_df
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Percentile, RecoveryNearOne, Student
 from bonwise.stats.sums import Floats, Sums
@@ -168,15 +168,19 @@ def difference(
 def without_wild(
     estimands: Sequence[Estimand], found: dict[str, Estimate], alone: Callable[[Estimand], Sequence[Estimate]]
 ) -> dict[str, Estimate]:
-    """Undefine the estimates that are divided by what cannot be told from 0.
+    """Undefine the estimates that are divided by what cannot be told from 0, or that one of two judges does not have.
 
-    `alone` gives each judge's own estimate of the metric that is divided by.
+    `alone` gives each judge's own estimate of a metric.
     """
     by_name = {e.name: e for e in estimands}
     out = dict(found)
     for e in estimands:
-        if e.over is not None and found[e.name].estimate is not None and any(map(may_be_0, alone(by_name[e.over]))):
+        if e.over is None or found[e.name].estimate is None:
+            continue
+        if any(map(may_be_0, alone(by_name[e.over]))):
             out[e.name] = Estimate.undefined(NOT_DISTINGUISHABLE, found[e.name].n)
+        elif lacking := [own for own in alone(e) if own.estimate is None]:
+            out[e.name] = Estimate.undefined(lacking[0].reason or NOT_DISTINGUISHABLE, found[e.name].n)
     return out
 
 
@@ -324,6 +328,8 @@ def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter,
     df = min(scatter.most if sample.only_ends(e) else scatter.df, most)
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
+    if e.lost_of is not None and len(sample.matrices) == 1 and value <= _SAME:
+        return Estimate.undefined(NOTHING_LOST, n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = min(max(value, limits[0]), limits[1])
     if sample.too_few:

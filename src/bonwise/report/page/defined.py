@@ -48,8 +48,8 @@ DEFINITIONS: Mapping[str, MetricDefinition] = {
         _WITHIN,
     ),
     "inflation": MetricDefinition(
-        "1 - within_r / global_r: the share of global_r that is lost within prompts. It is negative where the judge "
-        "does better within prompts.",
+        "1 - within_r / global_r: the share of global_r that is lost within prompts. It has no value where within_r "
+        "is not below global_r.",
         _WITHIN,
     ),
     "attenuation": MetricDefinition(
