@@ -269,6 +269,8 @@ def alike(prompts, sample, *, further=None):
 def test_labels_that_do_not_vary_are_bounded():
     """Where labelled prompts are alike and were drawn uniformly, the exact bound of complete data holds."""
     found = alike(30, uniform(30, 10, 10))
+    random = found.pop("value_random")
+    assert (random.estimate, random.low, random.reason) == (0.5, None, random.labelled_only.reason)
     for one in found.values():
         assert (one.interval, one.low, one.high) == ("exact", one.labelled_only.low, one.labelled_only.high)
 
@@ -276,9 +278,9 @@ def test_labels_that_do_not_vary_are_bounded():
 def test_labels_that_do_not_vary_say_nothing_under_unequal_propensities():
     """Where labelled prompts are alike but were not drawn alike, there is no interval, with a reason."""
     sample = LabelSample(uniform(30, 10, 11).labelled, np.linspace(0.2, 0.8, 30), None)
-    for one in alike(30, sample).values():
+    for name, one in alike(30, sample).items():
         assert one.low is None
-        assert "alike" in one.reason
+        assert ("by construction" if name == "value_random" else "alike") in one.reason
 
 
 def test_prompts_without_a_gap_leave_recovery_undefined():

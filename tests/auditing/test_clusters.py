@@ -100,6 +100,64 @@ def test_a_large_cluster_is_told():
     assert "One cluster holds 25 of 60 prompts" in str(found)
 
 
+def one_right(n=120, *, clusters=12, seed=4):
+    """Return pairs of which one answer is right, in clusters."""
+    rng = np.random.default_rng(seed)
+    right = rng.integers(0, 2, n)
+    labels = np.stack([right, 1 - right], axis=1).astype(float)
+    rows = {"prompt_id": np.repeat([f"p{x:03d}" for x in range(n)], 2), "candidate": ["a", "b"] * n}
+    scores = labels + rng.normal(0, 1.5, labels.shape)
+    topic = np.repeat(np.arange(n) % clusters, 2)
+    return pd.DataFrame({**rows, "judge_score": scores.ravel(), "oracle_label": labels.ravel(), "cluster": topic})
+
+
+def labels_of_some(frame, share=0.6):
+    """Return the table with the labels of some prompts."""
+    return frame.assign(oracle_label=frame["oracle_label"].where(frame["prompt_id"] < f"p{int(120 * share):03d}"))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "method"),
+    [
+        (lambda frame: frame, {}, "complete"),
+        (lambda frame: frame.drop(columns="cluster"), {}, "complete"),
+        (lambda frame: frame, {"interval": "bootstrap"}, "complete"),
+        (lambda frame: frame[frame["cluster"] < 4], {}, "complete"),  # too few clusters for any interval
+        (labels_of_some, {}, "labelled_only"),
+        (labels_of_some, {"design": "uniform"}, "aipw"),
+        (lambda frame: labels_of_some(frame).assign(propensity=0.4 + frame["cluster"] % 2 / 4), {}, "aipw"),
+        (labels_of_some, {"design": "cells"}, "aipw"),
+    ],
+)
+def test_pools_that_hold_the_same_labels_have_no_interval_of_a_random_pick(change, options, method):
+    """Neither prompts nor clusters can move it: the value is there, an interval is not, and the reason says why."""
+    found = bw.audit(change(one_right()), **options)["value_random"]
+    assert (found.estimate, found.low, found.high) == (pytest.approx(0.5, abs=1e-12), None, None)
+    assert found.method == method
+    assert found.reason == "no interval: every prompt has the same mean label, so the pools fix it by construction"
+
+
+def test_equal_labels_and_other_pools_keep_their_interval():
+    """Labels that are all the same are no construction, and one prompt that differs makes the value vary."""
+    frame = one_right()
+    same = bw.audit(frame.assign(oracle_label=1.0, cluster=0).drop(columns="cluster"))["value_random"]
+    assert (same.interval, same.high) == ("exact", 1.0)
+    frame.loc[0:1, "oracle_label"] = 1.0
+    found = bw.audit(frame)["value_random"]
+    assert found.low < 0.5 < found.estimate < found.high
+    assert "by construction" not in str(found.reason)
+
+
+def test_pairs_with_one_right_answer_show_the_value_in_every_output(shared, tmp_path):
+    """The page and the texts of the shared pairs give .50 without an interval, and the reason."""
+    audit = bw.audit(shared / "data" / "shapes" / "clustered_pairs_constant_label_mean.csv")
+    assert audit["value_random"].estimate == 0.5
+    assert audit["recovery"].estimate == pytest.approx(0.276471, abs=1e-6)
+    audit.to_html(tmp_path / "a.html")
+    for text in (audit.to_text(full=True), audit.to_markdown(), (tmp_path / "a.html").read_text("utf-8")):
+        assert "every prompt has the same mean label" in " ".join(text.split())
+
+
 def test_a_prompt_in_two_clusters_is_refused():
     """The row, the prompt and both clusters are named."""
     frame = cohort(10)

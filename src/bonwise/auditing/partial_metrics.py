@@ -229,6 +229,8 @@ def _alike(made: Estimate, alone: Estimate, sample: LabelSample) -> Estimate:
     """Bound what does not vary, which is possible where every prompt was as likely to be labelled."""
     if sample.equal and alone.interval == "exact":
         return alone
+    if alone.estimate is not None and alone.reason is not None:
+        return replace(made, estimate=alone.estimate, reason=alone.reason)
     return replace(made, reason="no interval: the labelled prompts are all alike")
 
 

@@ -342,6 +342,7 @@ VALUES = (
         outcomes=OutcomeWeights(random=1.0),
         group="Picks",
         meaning="mean label of a random pick",
+        set_by_pools=True,
         unit="number",
         place=3,
     ),

@@ -167,6 +167,8 @@ class Estimand(Metric):
     """Whether it is a difference of two mean labels, which lies within the width of their range on either side of 0.
 
     """
+    set_by_pools: bool = False
+    """Whether pools that hold the same labels by construction fix it: it has then no interval."""
     over: str | None = None
     """Metric it is divided by: where that cannot be told from 0, the number would be wild."""
     lost_of: tuple[Callable[[Sums], Floats], Callable[[Sums], Floats]] | None = None

@@ -81,6 +81,7 @@ def _blas() -> ThreadpoolController:
 
 
 _FEW = 64
+_SAME_MEAN = 1e-8  # mean labels that differ by less differ by rounding: labels are rounded to 9 decimals
 _SAME = 1e-12  # a standard error below this share of the values is rounding, not variation
 
 
@@ -223,6 +224,12 @@ class JudgeSums:
         """The sums of all units, by judge."""
         return [Sums(*unit) for unit in self.units]
 
+    @property
+    def same_pools(self) -> bool:
+        """Whether every prompt has the same mean label although labels differ within prompts."""
+        sums = self.of_prompts[0]
+        return bool(np.ptp(sums.R) <= _SAME_MEAN * max(1.0, abs(sums.R[0])) and sums.apart_O.any())
+
     @cached_property
     def of_prompts(self) -> list[Sums]:
         """The sums of all prompts, by judge."""
@@ -332,6 +339,10 @@ def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter,
         return Estimate.undefined(NOTHING_LOST, n)
     # Only rounding can carry an estimate beyond the range of its metric.
     value = min(max(value, limits[0]), limits[1])
+    if e.set_by_pools and n > 1 and sample.same_pools:
+        return _without_interval(
+            value, n, "every prompt has the same mean label, so the pools fix it by construction"
+        )
     if sample.too_few:
         return _without_interval(value, n, sample.too_few)
     if e.parts is not None and n > 1:
