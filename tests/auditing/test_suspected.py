@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -9,11 +10,12 @@ import pandas as pd
 import pytest
 
 import bonwise as bw
-from auditing.tables import cohort, two_judges
+from auditing.tables import cohort, parts, two_judges
 from auditing.test_picks import greedy_lines, labels_of, logged
+from bonwise.auditing.what_if import what_if
 from bonwise.errors import UsageError
 from bonwise.labels.front import draw_labels
-from bonwise.table.panel import easy_of_panel, lay_out
+from bonwise.table.panel import easy_of_panel, lay_out, outstanding_groups
 from bonwise.table.score_table import ScoreTable
 from cli.commands import strict, typed
 
@@ -256,7 +258,7 @@ def test_every_output_says_the_same(capsys, tmp_path):
     assert typed(capsys, *asked, "--keep-easy", "bad").code == 0
     assert typed(capsys, *asked, "--control", "bad").code == 1
     kept = typed(capsys, *asked, "--keep-easy", "bad").out
-    assert "kept although easy: bad" in kept
+    assert "counted like any other: bad" in kept
 
 
 def test_the_doctor_suspects_what_keeps_a_verdict_open(capsys, tmp_path):
@@ -311,3 +313,287 @@ def test_a_monitor_settles_nothing_beside_an_easy_candidate(capsys, tmp_path):
     assert typed(capsys, *asked, "--control", "bad", "--keep-easy", "bad").code == 2
     votes = ("--question", "preference", "--verdict-col", "judge_score", "--keep-easy", "bad")
     assert "means nothing for preference" in typed(capsys, "monitor", tmp_path / "labels.csv", *votes).err
+
+
+# Outstanding candidates, at both ends.
+
+
+def long_table(scores, labels, names):
+    """Lay out scores and labels, (prompts, candidates), as a long table."""
+    prompts = np.repeat([f"p{x:03d}" for x in range(len(labels))], len(names))
+    columns = {"prompt_id": prompts, "candidate": np.tile(names, len(labels))}
+    return pd.DataFrame({**columns, "judge_score": scores.ravel(), "oracle_label": labels.ravel()})
+
+
+def alike(n, candidates, seed, skill=0.75):
+    """Return a table of exchangeable candidates and a judge whose scores follow the labels."""
+    labels, noise = np.random.default_rng(seed).standard_normal((2, n, candidates))
+    return long_table(skill * labels + (1 - skill**2) ** 0.5 * noise, labels, [f"c{x}" for x in range(candidates)])
+
+
+def with_humans(n, seed, *, humans=2, candidates=6, gap=2.5, skill=0.45, sign=1):
+    """Return a table whose judge tells human answers, better by `gap`, from systems that it hardly tells apart."""
+    rng = np.random.default_rng(seed)
+    labels, noise = rng.standard_normal((2, n, candidates))
+    labels[:, :humans] = gap + 0.6 * labels[:, :humans]
+    scores = skill * labels + (1 - skill**2) ** 0.5 * noise
+    scores[:, :humans] = labels[:, :humans] + 0.8 * noise[:, :humans] - 0.3
+    names = [f"human {x}" for x in range(humans)] + [f"system {x}" for x in range(candidates - humans)]
+    return long_table(sign * scores, sign * labels, names)
+
+
+def opened(frame):
+    """Return whether the judge is useful with all candidates, and whether outstanding ones open the verdict."""
+    kept = bw.audit(frame, keep_easy=sorted(set(frame["candidate"])))
+    suspicions = bw.audit(frame).suspicions or []
+    return kept.verdict.level == "useful", any(one.kind == "outstanding candidates" for one in suspicions)
+
+
+def groups_of(labels, names="abcdefgh"):
+    """Return the outstanding groups of some pools of labels, None where a candidate is not there."""
+    rows = [
+        (f"p{x}", names[i], 0.5, label)
+        for x, pool in enumerate(labels)
+        for i, label in enumerate(pool)
+        if label is not None
+    ]
+    frame = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
+    (panel,) = lay_out(ScoreTable.from_frame(frame.astype({"oracle_label": float})), shape="ragged")
+    return {("".join(one.names), one.end): one.held for one in outstanding_groups(panel)}
+
+
+TURNS = [[9, 1, 2, 3], [9, 2, 3, 1], [9, 3, 1, 2]]
+"""Pools in which a is the best, and the others change places."""
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups"),
+    [
+        (TURNS, {("a", "best"): 1.0}),
+        ([[-one for one in pool] for pool in TURNS], {("a", "lowest"): 1.0}),
+        ([*TURNS, [0, 1, 3, 2], [0, 2, 1, 3]], {("a", "best"): 0.6}),
+        ([*TURNS, [3, 9, 2, 1], [2, 1, 9, 3], [1, 2, 3, 9]], {}),  # half
+        ([*TURNS, [9, 9, 1, 2], [9, 2, 9, 1], [9, 1, 2, 9]], {}),  # a tie belongs to nobody
+        ([pool[:3] for pool in TURNS], {}),  # two candidates would remain
+        ([[9, 8, 1, 2, 3], [8, 9, 2, 3, 1], [9, 8, 3, 1, 2], [8, 9, 1, 3, 2]], {("ab", "best"): 1.0}),
+        ([[9, 9, 1, 2, 3], [9, 9, 2, 3, 1], [9, 9, 3, 1, 2]], {("ab", "best"): 1.0}),  # they tie each other alone
+        (
+            [[9, 8, 7, 1, 2, 3], [7, 9, 8, 3, 1, 2], [8, 7, 9, 2, 3, 1]],
+            {("abc", "best"): 1.0, ("def", "lowest"): 1.0},
+        ),
+        # Of six, three hold the best label in two thirds of prompts: less than 1.5 times one half.
+        ([[9, 8, 7, 1, 2, 3], [7, 9, 8, 3, 1, 2], [8, 7, 9, 2, 3, 1], [8, 7, 9, 2, 1, 3], [1, 2, 3, 9, 8, 7]] * 2
+         + [[1, 3, 2, 8, 7, 9], [3, 2, 1, 7, 9, 8]], {}),
+        # Of two that hold it together one is second in half of the prompts alone.
+        ([[9, 8, 1, 2, 3], [9, 1, 8, 3, 2], [9, 8, 3, 1, 2], [9, 2, 3, 1, 8]], {("a", "best"): 1.0}),
+    ],
+)  # fmt: skip
+def test_a_group_is_outstanding_that_alone_holds_an_end(labels, groups):
+    """In .6 of the prompts or 1.5 times chance, each member in .6 without the others; ties belong to nobody."""
+    assert groups_of(labels) == pytest.approx(groups)
+
+
+def test_names_in_few_prompts_are_not_searched():
+    """A group counts where all its members stand, in half of the prompts or more, and three others with them."""
+    here, gone = TURNS * 2, [[None, 3, 1, 2, 5], [None, 1, 3, 5, 2], [None, 5, 2, 1, 3]]
+    assert groups_of(here + gone * 2)[("a", "best")] == 1.0
+    assert ("a", "best") not in groups_of(here + gone * 3)
+    pairs = [[9, 1, 2, None, None], [9, 2, 1, None, None]]
+    assert groups_of([*TURNS, *pairs])[("a", "best")] == 1.0
+    assert groups_of([*TURNS, *pairs * 2]) == {}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_groups_are_those_of_plain_loops(seed):
+    """Pools of every size, with ties and names that are not everywhere: each group of one to three by itself."""
+    rng = np.random.default_rng(seed)
+    pools, best = [], np.arange(6) < 1 + seed % 3
+    for _ in range(20):
+        pool = (rng.integers(0, 5, 6) + (2 + seed % 2) * best - 3 * (np.arange(6) > 4 - seed % 2)).tolist()
+        pools.append([None if rng.random() < 0.1 else value for value in pool])
+    pools = [pool for pool in pools if sum(value is not None for value in pool) > 1]
+    expected = {}
+    for end, sign in (("best", 1), ("lowest", -1)):
+        for size in (1, 2, 3):
+            for group in itertools.combinations(range(6), size):
+                there = [
+                    [None if value is None else sign * value for value in pool]
+                    for pool in pools
+                    if all(pool[i] is not None for i in group) and 6 - pool.count(None) - size >= 3
+                ]
+                if len(there) < len(pools) / 2:
+                    continue
+                rests = [max(v for i, v in enumerate(pool) if v is not None and i not in group) for pool in there]
+                alone = [np.mean([pool[i] > rest for pool, rest in zip(there, rests, strict=True)]) for i in group]
+                held = np.mean([max(pool[i] for i in group) > rest for pool, rest in zip(there, rests, strict=True)])
+                chance = np.mean([size / (6 - pool.count(None)) for pool in there])
+                if held >= max(0.6, 1.5 * chance) and min(alone) >= 0.6:
+                    expected["".join("abcdef"[i] for i in group), end] = held
+    assert groups_of(pools) == pytest.approx(expected)
+
+
+def test_exchangeable_candidates_open_nothing():
+    """Of 40 tables with 4 to 8 candidates that are alike none is opened, although the judge is useful in most."""
+    found = [opened(alike(60, 4 + seed % 5, seed)) for seed in range(40)]
+    assert sum(useful for useful, _ in found) >= 30
+    assert not any(by_group for _, by_group in found)
+
+
+@pytest.mark.parametrize("humans", [1, 2])
+def test_human_answers_that_carry_the_approval_open_it(humans):
+    """Of 12 tables whose judge tells systems hardly apart most approvals are opened."""
+    found = [opened(with_humans(60, seed, humans=humans, candidates=4 + humans)) for seed in range(12)]
+    useful = [by_group for useful, by_group in found if useful]
+    assert len(useful) >= 10
+    assert sum(useful) >= 0.9 * len(useful)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("candidates", [4, 5, 6, 8])
+def test_exchangeable_candidates_open_nothing_in_many_tables(candidates):
+    """Over 300 tables of each size nothing is opened."""
+    found = [opened(alike(60, candidates, seed)) for seed in range(300)]
+    assert sum(useful for useful, _ in found) >= 200
+    assert sum(by_group for _, by_group in found) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("humans", "candidates"), [(1, 5), (2, 5), (2, 6)])
+def test_human_answers_open_most_of_many_approvals(humans, candidates):
+    """Over 100 tables nine approvals in ten are opened; a better model under a good judge seldom opens one."""
+    found = [opened(with_humans(60, seed, humans=humans, candidates=candidates)) for seed in range(100)]
+    useful = [by_group for useful, by_group in found if useful]
+    assert sum(useful) >= 0.9 * len(useful) > 60
+    good = [opened(with_humans(60, seed, humans=1, candidates=6, gap=1.5, skill=0.75)) for seed in range(100)]
+    assert sum(by_group for _, by_group in good) <= 10
+
+
+def test_a_verdict_that_humans_carry_is_open(capsys, tmp_path):
+    """The answer names them, both figures and both flags; each flag settles it, once all members are named."""
+    frame = with_humans(60, 3)
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    names = ["human 0", "human 1"]
+    found, left_out, kept = (bw.audit(frame, **named) for named in ({}, {"control": names}, {"keep_easy": names}))
+    assert (found.verdict.level, kept.verdict.level) == ("inconclusive", "useful")
+    assert left_out.verdict.level != "useful"
+    assert bw.audit(frame, keep_easy="human 0").verdict.level == "inconclusive"
+    assert kept["recovery"] == found["recovery"]
+    (one,) = found.suspicions
+    assert (one.kind, one.candidates, one.end, one.candidate) == ("outstanding candidates", names, "best", None)
+    assert one.without_candidate == left_out["recovery"]
+    answer = found.verdict.sentences[0]
+    assert "it is useful with 'human 0' and 'human 1', not settled without. Recovery is " in answer
+    assert f"[{100 * found['recovery'].low:.0f}%, " in answer
+    assert "--control 'human 0' --control 'human 1' leave them out" in answer
+    assert "pass" not in found.verdict.checks.values()
+    asked = (
+        "audit",
+        tmp_path / "scores.csv",
+        "--fail-under",
+        "recovery=0.5",
+        "--html",
+        tmp_path / "a.html",
+        "--force",
+    )
+    done = typed(capsys, *asked)
+    assert done.code == 3
+    assert "bonwise audit" in done.out.splitlines()[-1]
+    assert done.out.splitlines()[-1].endswith("--control 'human 0' --control 'human 1'")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert "with human 0 and human 1" in page
+    assert "without human 0 and human 1" in page
+    flags = [word for name in names for word in ("--keep-easy", name)]
+    assert typed(capsys, *asked, *flags).code == 0
+    assert typed(capsys, *asked, *[word for name in names for word in ("--control", name)]).code in (1, 3)
+
+
+def test_a_gate_asks_at_its_own_value():
+    """A gate that passes with the humans and without them is met beside an open verdict, at whatever metric."""
+    found = bw.audit(with_humans(60, 3))
+    without = found.suspicions[0].without_candidate
+    assert only_gate(found, value=0.5).state == "inconclusive"
+    assert "and recovery is" in only_gate(found, value=0.5).sentence
+    assert only_gate(found, value=without.low - 0.2).state == "met"
+    assert only_gate(found, "within_r", 0.1).state == "met"
+    assert only_gate(found, value=0.99).state == "not met"
+
+
+def test_outstanding_candidates_that_carry_nothing_are_one_sentence():
+    """A good judge stays useful, a weak one weak, and the second sentence says what holds an end."""
+    frame = with_humans(60, 3, skill=0.95)
+    found = bw.audit(frame)
+    assert (found.verdict.level, found.suspicions) == ("useful", None)
+    assert found.verdict.opening[1].startswith("Candidates 'human 0' and 'human 1' alone have the best label in ")
+    assert only_gate(found).state == "met"
+    worst = bw.audit(with_humans(60, 3, skill=0.95, humans=1, sign=-1, gap=1.6))
+    assert worst.verdict.opening[1].startswith("Candidate 'human 0' alone has the lowest label in ")
+    weak = bw.audit(frame, thresholds={"recovery_useful": 0.999})
+    assert weak.verdict.level == "weak"
+    assert len(weak.verdict.of_checks()) == 4
+    assert "'human 0'" in weak.verdict.opening[1]
+    assert weak.verdict.sentences[weak.verdict.deciding].startswith("The picks recover")
+
+
+def test_outstanding_picks_and_systems(tmp_path):
+    """Of picks nothing can be left out, so it is a sentence; whole systems rest on their own figure."""
+    frame = with_humans(60, 3)
+    path = logged(tmp_path / "picks.jsonl", greedy_lines(frame))
+    found = bw.audit(path, labels=labels_of(frame))
+    assert found.suspicions is None
+    assert "alone have the best label" in found.verdict.opening[1]
+    systems = bw.audit(frame, target="system", thresholds={"level_bias": 9, "global_r": 0.6})
+    (one,) = systems.suspicions
+    assert one.metric == "global_r"
+    assert "The correlation over all cells is" in systems.verdict.sentences[0]
+
+
+def test_the_shared_dialogues_name_the_human_answers(shared):
+    """Five pools of UniEval on Topical-Chat, two human answers in each: names and recoveries are as expected."""
+    rows = json.loads((shared / "data" / "shapes" / "nested_scores.json").read_text("utf-8"))
+    expected = json.loads((shared / "data" / "shapes" / "expected.json").read_text("utf-8"))["nested_scores.json"]
+    frame = pd.DataFrame(
+        {
+            "prompt_id": row["source"],
+            "candidate": row["system_id"],
+            "judge_score": row["predict_scores"]["overall"],
+            "oracle_label": row["scores"]["overall"],
+        }
+        for row in rows
+    )
+    found = bw.audit(frame)
+    one, few = found.suspicions
+    assert sorted(one.candidates) == sorted(expected["outstanding"])
+    assert one.with_candidate.estimate == pytest.approx(expected["all"]["recovery"], abs=1e-6)
+    assert one.without_candidate.estimate == pytest.approx(expected["without_outstanding"]["recovery"], abs=1e-6)
+    assert few.kind == "few pools"
+
+
+def test_other_gates_on_the_page_ask_again():
+    """The slider of gates leaves the verdict open only where the humans carry it, and that of labels says so."""
+    audit = bw.audit(with_humans(60, 3))
+    rests_on = parts(audit)
+    found = what_if(rests_on.judges, rests_on.settings, source="this")
+    levels = {round(step.gate, 2): step.level for step in found.gate.steps}
+    assert (levels[0.0], levels[0.5], levels[1.0]) == ("useful", "inconclusive", "weak")
+    now = found.labels.steps[found.labels.current]
+    assert now.level == "inconclusive"
+    assert "It stays open: candidates 'human 0' and 'human 1'" in now.sentence
+
+
+def test_the_doctor_and_the_monitor_name_them(capsys, tmp_path):
+    """The doctor shows both recoveries; a stop that holds only with the humans exits with code 3."""
+    frame = with_humans(260, 5, skill=0.2)
+    frame.to_csv(tmp_path / "labels.csv", index=False)
+    (said,) = strict(typed(capsys, "doctor", tmp_path / "labels.csv", "--json", "-").out)["suspicious"]
+    assert said.startswith("Candidates 'human 0' and 'human 1' alone have the best label in ")
+    assert "% without them, " in said
+    asked = ("monitor", tmp_path / "labels.csv", "--significance", "--than", "0.5")
+    found = typed(capsys, *asked)
+    assert found.code == 3
+    assert "better with 'human 0' and 'human 1', not settled without (recovery " in " ".join(found.out.split())
+    kept = typed(capsys, *asked, "--keep-easy", "human 0", "--keep-easy", "human 1")
+    assert kept.code == 0
+    assert "not settled without" not in kept.out
+    lower = typed(capsys, *asked[:-1], "0.01")
+    assert lower.code == 0
+    assert "'human 1' alone have the best label" in " ".join(lower.out.split())

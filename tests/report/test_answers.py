@@ -369,7 +369,7 @@ def test_coverage_alone_decides_nothing():
     ("kind", "change", "state", "advice"),
     [
         ("precision", {}, "good", "audit the judge on these labels"),
-        ("precision", {"suspicions": ["c3 is easy"]}, "open", "Name the easy candidate"),
+        ("precision", {"suspicions": ["c3 is easy"]}, "open", "Name the candidates"),
         ("precision", {"describes": "labelled prompts"}, "open", "--design uniform"),
         ("on", {}, "open", "Label on in random order"),
     ],

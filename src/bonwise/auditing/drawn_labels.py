@@ -20,7 +20,7 @@ from bonwise.auditing.judge_record import JudgeAudit, judge_only, judge_record
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import Sampling
 from bonwise.auditing.settings import Settings, label_range
-from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, of_easy_candidate
+from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, of_easy_candidate, outstanding_of, remarks
 from bonwise.auditing.verdict import candidate_validity
 from bonwise.auditing.whole_and_pair import whole_and_pair_estimates
 from bonwise.results import given
@@ -297,6 +297,8 @@ def _found(
         if easy.name not in settings.keep_easy
     )
     suspected += (few_pools(drawn.prompts),) if drawn.prompts < FEWEST_POOLS else ()
+    outstanding = outstanding_of(panel, settings.keep_easy, lambda *_: {})
+    scope = " ".join((scope, *remarks(outstanding, "recovery", metrics["recovery"])))
     verdict = candidate_validity(
         metrics,
         settings.thresholds,

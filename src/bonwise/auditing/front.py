@@ -32,10 +32,12 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
     ],
     *,
     control: Annotated[
-        str | Sequence[str], Flag("An easy candidate: report with and without (repeatable).", kind=list[str])
+        str | Sequence[str],
+        Flag("An easy or outstanding candidate: report with and without (repeatable).", kind=list[str]),
     ] = (),
     keep_easy: Annotated[
-        str | Sequence[str], Flag("An easy candidate that counts like any other (repeatable).", kind=list[str])
+        str | Sequence[str],
+        Flag("An easy or outstanding candidate that counts like any other (repeatable).", kind=list[str]),
     ] = (),
     target: Annotated[Target, Flag("The decision: best-of-n or system.", kind=str)] = "best-of-n",
     design: Annotated[
@@ -78,10 +80,11 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         Long table ``prompt_id, candidate, judge_score, oracle_label`` and optional columns; or a file of logged
         picks, as ``bonwise select`` writes it, with `labels`.
     control : str or sequence of str
-        Named easy candidates: left out of the figures, and every metric reported with them as well.
+        Named easy or outstanding candidates: left out of the figures, and every metric reported with them as well.
     keep_easy : str or sequence of str
-        Candidates that count like any other although they are worst almost everywhere. An easy candidate that is
-        named neither here nor in `control` leaves the verdict and every gate open; see `docs/verdict.md`.
+        Candidates that count like any other although they hold an end of the labels. An easy candidate that is
+        named neither here nor in `control` leaves the verdict and every gate open, and outstanding ones those that
+        pass with them and not without; see `docs/verdict.md`.
     target : {"best-of-n", "system"}
         The decision the verdict is about.
     design : str, pathlib.Path or LabelDesign, optional

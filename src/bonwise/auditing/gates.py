@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 
 from bonwise.auditing.result_verdict import Gate, GateState
-from bonwise.auditing.suspected import Suspected
+from bonwise.auditing.suspected import Outstanding, Suspected, of_outstanding
 from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.no_gain import Z_NEEDED
+from bonwise.stats.no_gain import Z_NEEDED, DealtLabels
 
-__all__ = ["Gate", "Labelled", "check_gate", "more_prompts", "open_gate"]
+__all__ = ["Gate", "Labelled", "carried", "check_gate", "more_prompts", "open_gate", "passes"]
 
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
@@ -72,10 +72,7 @@ def check_gate(
     if not isfinite(value):
         raise UsageError(f"the gate of {metric} must be finite, not {value}", hint="such as 0.2")
     found = metrics[metric]
-    dealt = found.no_gain if value == 0 else None
-    ends = found.bounds(2 * ONE_SIDED - 1)
-    if dealt is not None and ends is not None:
-        ends = dealt.law.at(2 * ONE_SIDED - 1)
+    dealt, ends = _one_sided(found, value)
     asked = _GateRequest(judge, metric, value)
     if found.estimate is None or ends is None:
         return open_gate(metric, value, judge=judge, why=found.reason or "no interval")
@@ -97,6 +94,36 @@ def check_gate(
     )
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", sentence, ends, counts)
+
+
+def _one_sided(found: Estimate, value: float) -> tuple[DealtLabels | None, _Ends | None]:
+    """Return the test of no gain where the gate is one of it, and the one-sided bounds."""
+    dealt = found.no_gain if value == 0 else None
+    ends = found.bounds(2 * ONE_SIDED - 1)
+    if dealt is not None and ends is not None:
+        ends = dealt.law.at(2 * ONE_SIDED - 1)
+    return dealt, ends
+
+
+def passes(found: Estimate | None, value: float) -> bool:
+    """Tell whether the one-sided lower bound of a metric lies above a value."""
+    if found is None or found.estimate is None:
+        return False
+    dealt, ends = _one_sided(found, value)
+    return ends is not None and ends[0] > value and (dealt is None or (dealt.z or 0.0) > Z_NEEDED)
+
+
+def carried(
+    metrics: Mapping[str, Estimate], outstanding: Sequence[Outstanding], metric: str, value: float
+) -> tuple[Suspected, ...]:
+    """Return the first outstanding group without which a metric is no longer above a value; empty where none is."""
+    found = metrics.get(metric)
+    if found is None or not passes(found, value):
+        return ()
+    for one in outstanding:
+        if one.without and not passes(without := one.without.get(metric), value):
+            return (of_outstanding(one.group, metric, value, with_it=found, without_it=without),)
+    return ()
 
 
 def _of_both_tests(asked: _GateRequest, ends: _Ends, z: float | None, labelled: Labelled) -> Gate:
@@ -127,7 +154,7 @@ def _cannot_pass(suspected: Sequence[Suspected], *, met: bool) -> bool:
 
 def _suspected(suspected: Sequence[Suspected]) -> str:
     """Say what keeps a gate from being met, in whole sentences but for the first capital."""
-    facts = [one.fact for one in suspected]
+    facts = [one.at_a_gate for one in suspected]
     return " ".join([f"{'; '.join(facts)}.", *(one.advice for one in suspected)])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from bonwise.auditing.candidate_attributes import tells_of_candidates
+from bonwise.auditing.gates import carried
 from bonwise.auditing.judge_record import (
     JudgeAudit,
     JudgeMetrics,
@@ -20,7 +21,15 @@ from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
 from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, missing_labels, of_easy_candidate
+from bonwise.auditing.suspected import (
+    FEWEST_POOLS,
+    Suspected,
+    few_pools,
+    missing_labels,
+    of_easy_candidate,
+    outstanding_of,
+    remarks,
+)
 from bonwise.auditing.unlabelled import CellLabels, Picked, balance, worst_case
 from bonwise.auditing.verdict import judge_validity, pick_validity
 from bonwise.errors import InputError
@@ -62,10 +71,10 @@ class FurtherPanels:
         """Return a judge's panel with the named easy candidates put back; None where none are named."""
         return self._panel(judge, self.settings.exclude) if self.settings.control else None
 
-    def without(self, judge: str, candidate: str) -> Panel | None:
-        """Return a judge's panel as it is without a candidate; None where nothing is left to choose."""
+    def without(self, judge: str, *candidates: str) -> Panel | None:
+        """Return a judge's panel as it is without some candidates; None where nothing is left to choose."""
         try:
-            return self._panel(judge, (*self.settings.exclude, *self.settings.control, candidate))
+            return self._panel(judge, (*self.settings.exclude, *self.settings.control, *candidates))
         except InputError:
             return None
 
@@ -119,17 +128,23 @@ def audit_judge(
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     suspected = _suspected(labelling, metrics, settings, without, cells=figures.cells, logged=picked is not None)
     if picked is not None:
-        verdict = pick_validity(metrics, settings.thresholds, scope=scope, suspected=suspected)
+        validity = partial(pick_validity, metrics, settings.thresholds)
     else:
-        verdict = judge_validity(
+        validity = partial(
+            judge_validity,
             metrics,
             settings.thresholds,
             settings.target,
             against=against,
-            scope=scope,
-            suspected=suspected,
             label_width=table.label_width,
         )
+    outstanding = outstanding_of(panel, settings.keep_easy, without)
+    metric, gate = settings.deciding
+    carrying = carried(metrics, outstanding, metric, gate) if validity(scope=scope).level == "useful" else ()
+    if not carrying:
+        scope = " ".join(filter(None, (scope, *remarks(outstanding, metric, metrics[metric]))))
+    suspected = (*carrying, *suspected)
+    verdict = validity(scope=scope, suspected=suspected)
     with_control = None if others is None else others.with_control(panel.judge)
     record = judge_record(
         labelling,
@@ -154,6 +169,7 @@ def audit_judge(
         labelling,
         picked,
         suspected=suspected,
+        outstanding=outstanding,
         cells=figures.cells,
         influences=figures.influences,
     )
@@ -171,7 +187,7 @@ def _suspected(
     labelling: Labelling,
     metrics: Mapping[str, Estimate],
     settings: Settings,
-    without: Callable[[str, str], Estimate | None],
+    without: Callable[..., Mapping[str, Estimate]],
     *,
     cells: CellLabels | None,
     logged: bool = False,
@@ -180,7 +196,9 @@ def _suspected(
     metric = DECIDES[settings.target]
     panel, labelled = labelling.panel, int(labelling.labelled.sum())
     found = [
-        of_easy_candidate(easy, metric, with_it=metrics[metric], without_it=without(easy.name, metric), logged=logged)
+        of_easy_candidate(
+            easy, metric, with_it=metrics[metric], without_it=without(easy.name).get(metric), logged=logged
+        )
         for easy in easy_of_panel(panel)
         if easy.name not in settings.keep_easy
     ]
@@ -197,22 +215,20 @@ def _suspected(
 
 def _without(
     judge: str,
-    candidate: str,
-    metric: str,
-    *,
+    *candidates: str,
     others: FurtherPanels | None,
     stated: StatedDraw | None,
     table: ScoreTable,
     settings: Settings,
-) -> Estimate | None:
-    """Estimate a metric without a candidate; None where that cannot be."""
-    panel = None if others is None else others.without(judge, candidate)
+) -> Mapping[str, Estimate]:
+    """Estimate every metric without some candidates; empty where that cannot be."""
+    panel = None if others is None else others.without(judge, *candidates)
     if panel is None:
-        return None
+        return {}
     try:
-        return _metrics(_labelled(panel, stated), table, settings).metrics[metric]
+        return _metrics(_labelled(panel, stated), table, settings).metrics
     except InputError:
-        return None
+        return {}
 
 
 def of_candidates(stated: StatedDraw, panel: Panel) -> bool:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bonwise.auditing.gates import Gate, Labelled, check_gate, open_gate
+from bonwise.auditing.gates import Gate, Labelled, carried, check_gate, open_gate
 from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result import JudgeFound
 from bonwise.auditing.result_labels import AuditData, PromptClusters, SampleUse, Sampling
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import UnitInfluences, pick_influences
-from bonwise.auditing.suspected import FEWEST_POOLS, Suspected
+from bonwise.auditing.suspected import FEWEST_POOLS, Outstanding, Suspected
 from bonwise.auditing.unlabelled import CellLabels, Picked
 from bonwise.auditing.verdict import Verdict
 from bonwise.estimates import estimate_records
@@ -190,19 +190,27 @@ class JudgeAudit:
     """Where single candidates were drawn: the prompts with their labels, and those that could be drawn."""
     suspected: tuple[Suspected, ...] = field(default=(), repr=False)
     """Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both."""
+    outstanding: tuple[Outstanding, ...] = field(default=(), repr=False)
+    """Outstanding groups that nothing settles: without one of them a figure may not pass its gate."""
     cells: CellLabels | None = field(default=None, repr=False)
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
 
-    def suspected_for(self, metric: str) -> tuple[Suspected, ...]:
+    def suspected_at(self, metric: str, value: float) -> tuple[Suspected, ...]:
+        """Return what keeps the metric of a verdict from deciding it at a gate."""
+        always = (one for one in self.suspected if one.outstanding is None)
+        return (*always, *carried(self.metrics, self.outstanding, metric, value))
+
+    def suspected_for(self, metric: str, value: float) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met; one that needs no labels lacks none."""
+        suspected = self.suspected_at(metric, value)
         if metric not in _WITHOUT_LABELS and self.cells is not None:
-            others = (one for one in self.suspected if one.kind != "few pools")
+            others = (one for one in suspected if one.kind != "few pools")
             return (*others, *self.cells.suspected(metric))
         if metric not in _WITHOUT_LABELS or len(self.labelling.panel.sizes) < FEWEST_POOLS:
-            return self.suspected
-        return tuple(one for one in self.suspected if one.easy is not None)
+            return suspected
+        return tuple(one for one in suspected if one.easy is not None or one.outstanding is not None)
 
     def labelled_for(self, metric: str) -> Labelled:
         """Return the labels behind a metric, and what more of them would be."""
@@ -224,7 +232,7 @@ class JudgeAudit:
             judge=self.judge,
             labelled=self.labelled_for(metric),
             unsettled=self.unsettled,
-            suspected=self.suspected_for(metric),
+            suspected=self.suspected_for(metric, value),
         )
 
     @property

@@ -29,8 +29,8 @@ class AuditCall(Protocol):
     def shown(self) -> bool:
         """Whether its page was asked for."""
 
-    def with_control(self, candidate: str) -> str:
-        """Return the same audit with an easy candidate as its control."""
+    def with_control(self, *candidates: str) -> str:
+        """Return the same audit with easy or outstanding candidates as its control."""
 
     def with_design(self, design: str) -> str:
         """Return the same audit where a draw of labels is stated."""
@@ -95,8 +95,9 @@ def _what_settles(document: Audit, call: AuditCall) -> Iterator[tuple[str, str]]
     """Yield what a suspicion asks for, the first one first."""
     for judge in document.judges.values():
         for one in judge.suspicions or ():
-            if one.kind == "easy candidate" and one.candidate is not None and document.settings.picks is None:
-                yield "See the figures with it and without it:", call.with_control(one.candidate)
+            if one.names and document.settings.picks is None:
+                them = "it" if len(one.names) == 1 else "them"
+                yield f"See the figures with {them} and without {them}:", call.with_control(*one.names)
             elif one.kind == "few pools":
                 yield "See how many labels to collect:", _plan(judge, call)
             elif one.kind == "missing labels" and not call.design_stated:
@@ -140,9 +141,9 @@ class PythonCalls:
         """Whether a draw of labels was stated."""
         return any(judge.sampling is not None for judge in self.document.judges.values())
 
-    def with_control(self, candidate: str) -> str:
-        """Return the same audit with an easy candidate as its control."""
-        return self._again(control=[*(self.document.settings.control or ()), candidate])
+    def with_control(self, *candidates: str) -> str:
+        """Return the same audit with easy or outstanding candidates as its control."""
+        return self._again(control=[*(self.document.settings.control or ()), *candidates])
 
     def with_design(self, design: str) -> str:
         """Return the same audit where a draw of labels is stated."""

@@ -197,6 +197,10 @@ class Thresholds(Record):
         """
         return cls(global_r=0.40, level_bias=0.05, within_r_weak=0.25, within_r_useful=0.40, recovery_useful=0.50)
 
+    def deciding(self, target: Target) -> tuple[str, float]:
+        """Return the metric that decides for a target, and the gate of the verdict on it."""
+        return DECIDES[target], self.recovery_useful if target == "best-of-n" else self.global_r
+
     def override(self, values: Mapping[str, float]) -> Thresholds:
         """Return thresholds with some replaced; `bonwise.errors.UsageError` for a name that is no threshold."""
         known = list(Thresholds.model_fields)
@@ -263,8 +267,7 @@ class AuditSettings(Record):
     @property
     def deciding(self) -> tuple[str, float]:
         """The metric that decides for the target, and the gate of the verdict on it."""
-        limits = self.thresholds
-        return DECIDES[self.target], limits.recovery_useful if self.target == "best-of-n" else limits.global_r
+        return self.thresholds.deciding(self.target)
 
 
 CHOSEN_BY = ("recovery", "gain")

@@ -54,7 +54,7 @@ class Gate(Record):
     """What was found, in words."""
 
 
-SuspicionKind = Literal["easy candidate", "few pools", "missing labels"]
+SuspicionKind = Literal["easy candidate", "outstanding candidates", "few pools", "missing labels"]
 
 
 class AuditSuspicion(Record):
@@ -70,12 +70,23 @@ class AuditSuspicion(Record):
     """Share of prompts in which no other candidate has a lower label, or a lower score where no prompt is labelled
     completely.
     """
+    candidates: list[str] | None = None
+    """The outstanding candidates."""
+    end: Literal["best", "lowest"] | None = None
+    """Which end of the labels they hold."""
+    held: Share | None = None
+    """Share of prompts in which they alone hold it."""
     metric: str | None = None
-    """The metric that the verdict rests on, with and without the candidate."""
+    """The metric that the verdict rests on, with and without the candidates."""
     with_candidate: EstimateRecord | None = None
-    """Its estimate with the easy candidate."""
+    """Its estimate with the easy or the outstanding candidates."""
     without_candidate: EstimateRecord | None = None
     """Its estimate without, as ``--control`` gives it."""
+
+    @property
+    def names(self) -> list[str]:
+        """The easy or the outstanding candidates."""
+        return self.candidates or ([] if self.candidate is None else [self.candidate])
 
 
 Target = Literal["best-of-n", "system"]

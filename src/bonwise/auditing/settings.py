@@ -81,6 +81,11 @@ class Settings:
                     f"{name!r} is left out and kept", hint="give --keep-easy, or --control or --exclude, not both"
                 )
 
+    @property
+    def deciding(self) -> tuple[str, float]:
+        """The metric that decides for the target, and the gate of the verdict on it."""
+        return self.thresholds.deciding(self.target)
+
     def rule(self, labels: Floats, clusters: npt.NDArray[np.int64] | None = None) -> IntervalRule:
         """Return how intervals are made, for labels in which NaN stands for none and clusters of the prompts."""
         known = labels[~np.isnan(labels)]

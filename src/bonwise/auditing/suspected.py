@@ -1,19 +1,33 @@
-"""What keeps a verdict from being settled: an easy candidate, too few pools, labels that are missing."""
+"""What keeps a verdict from being settled: easy and outstanding candidates, too few pools, missing labels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from bonwise.auditing.result_verdict import AuditSuspicion, SuspicionKind
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import quoted, shell_word
 from bonwise.report.numbers import counted, number, with_interval
+from bonwise.report.table_facts import outstanding_words
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
-from bonwise.table.panel import EasyCandidate
+from bonwise.table.panel import EasyCandidate, OutstandingGroup, Panel, easy_of_panel, outstanding_groups
 
-__all__ = ["FEWEST_POOLS", "Suspected", "few_pools", "missing_labels", "of_easy_candidate"]
+__all__ = [
+    "FEWEST_POOLS",
+    "Outstanding",
+    "Suspected",
+    "few_pools",
+    "first_of_ends",
+    "missing_labels",
+    "of_easy_candidate",
+    "of_outstanding",
+    "outstanding_of",
+    "remarks",
+]
 
 FEWEST_POOLS = 20
 """Fewer complete pools than this settle no verdict: intervals are approximate, and one pool moves them far."""
@@ -32,6 +46,9 @@ class Suspected:
     advice: str
     """Whole sentences: what settles it."""
     easy: EasyCandidate | None = None
+    outstanding: OutstandingGroup | None = None
+    answer: str = ""
+    """What the verdict is with outstanding candidates and without them, as a clause; empty for the others."""
     metric: str = ""
     """That the verdict rests on."""
     with_it: Estimate | None = None
@@ -43,7 +60,8 @@ class Suspected:
     def figures(self) -> str:
         """The metric with the candidate and without it, as a clause; empty where it has no figures."""
         unit = unit_of(self.metric) if self.metric else "number"
-        both = [("with it", self.with_it), ("without it", self.without_it)]
+        them = "it" if self.outstanding is None or len(self.outstanding.names) == 1 else "them"
+        both = [(f"with {them}", self.with_it), (f"without {them}", self.without_it)]
         known = [f"{with_interval(one, unit)} {which}" for which, one in both if one and one.estimate is not None]
         return f"{_SPOKEN.get(self.metric, self.metric)} is {' and '.join(known)}" if known else ""
 
@@ -52,6 +70,11 @@ class Suspected:
         """What was found, as sentences with the figures."""
         facts = [self.fact, self.figures]
         return " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in facts if fact)
+
+    @property
+    def at_a_gate(self) -> str:
+        """What keeps a gate from being met, as a clause: of outstanding candidates with the figures."""
+        return self.fact if self.outstanding is None else f"{self.fact}, and {self.figures}"
 
     @property
     def sentence(self) -> str:
@@ -68,11 +91,89 @@ class Suspected:
             **given(
                 candidate=None if self.easy is None else self.easy.name,
                 lowest=None if self.easy is None else self.easy.lowest,
+                **({} if self.outstanding is None else _of_group(self.outstanding)),
                 metric=self.metric or None,
                 with_candidate=with_candidate,
                 without_candidate=without_candidate,
             ),
         )
+
+
+def _of_group(group: OutstandingGroup) -> dict[str, object]:
+    return {"candidates": list(group.names), "end": group.end, "held": group.held}
+
+
+@dataclass(frozen=True, eq=False)
+class Outstanding:
+    """An outstanding group of a table, and what a judge's metrics are without it."""
+
+    group: OutstandingGroup
+    estimated: Callable[[], Mapping[str, Estimate]]
+    """Estimates the metrics without the group; empty where it cannot be left out."""
+
+    @cached_property
+    def without(self) -> Mapping[str, Estimate]:
+        """The metrics without the group, estimated once."""
+        return self.estimated()
+
+    def sentence(self, metric: str, with_it: Estimate) -> str:
+        """Return what is to be known of the group where it keeps nothing open."""
+        found = of_outstanding(self.group, metric, 0.0, with_it=with_it, without_it=self.without.get(metric))
+        fact = f"{found.fact[0].upper()}{found.fact[1:]}"
+        return f"{fact}: {found.figures}." if self.without else f"{fact}."
+
+
+def of_outstanding(
+    group: OutstandingGroup, metric: str, gate: float, *, with_it: Estimate, without_it: Estimate | None
+) -> Suspected:
+    """Suspect outstanding candidates that carry a metric above a gate, with its estimates with them and without.
+
+    Examples
+    --------
+    >>> one = OutstandingGroup(("human",), "best", 0.9, 0.2)
+    >>> of_outstanding(one, "recovery", 0.5, with_it=Estimate.undefined("", 0), without_it=None).answer
+    "it is useful with 'human', undefined without"
+    """
+    names, holds, flags = outstanding_words(group)
+    if without_it is None or without_it.estimate is None:
+        without = "undefined"
+    elif without_it.high is not None and without_it.high < gate:
+        without = "harmful" if without_it.high < 0 else "weak"
+    else:
+        without = "not settled"
+    return Suspected(
+        "outstanding candidates",
+        holds,
+        flags,
+        outstanding=group,
+        answer=f"it is useful with {names}, {without} without",
+        metric=metric,
+        with_it=with_it,
+        without_it=without_it,
+    )
+
+
+def outstanding_of(
+    panel: Panel, keep_easy: Sequence[str], without: Callable[..., Mapping[str, Estimate]]
+) -> tuple[Outstanding, ...]:
+    """Return the outstanding groups that nothing settles; an easy candidate stands for all at the lower end."""
+    kept = set(keep_easy)
+    easy = any(one.name not in kept for one in easy_of_panel(panel))
+    return tuple(
+        Outstanding(group, partial(without, *group.names))
+        for group in outstanding_groups(panel)
+        if not kept.issuperset(group.names) and not (easy and group.end == "lowest")
+    )
+
+
+def remarks(outstanding: Sequence[Outstanding], metric: str, with_it: Estimate) -> list[str]:
+    """Return a sentence for each end that a group holds and that keeps nothing open."""
+    return [one.sentence(metric, with_it) for one in first_of_ends(outstanding)]
+
+
+def first_of_ends(outstanding: Sequence[Outstanding]) -> list[Outstanding]:
+    """Return the first group of each end."""
+    return list({one.group.end: one for one in reversed(outstanding)}.values())
 
 
 def of_easy_candidate(
@@ -105,9 +206,9 @@ def of_easy_candidate(
         f"candidate {quoted(easy.name)} has the lowest {what} in {number(easy.lowest, 'share')} of prompts",
         f"{left_out} --keep-easy {word} counts it like any other candidate.",
         easy,
-        metric,
-        with_it,
-        without_it,
+        metric=metric,
+        with_it=with_it,
+        without_it=without_it,
     )
 
 

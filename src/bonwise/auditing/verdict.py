@@ -77,10 +77,11 @@ class VerdictSentences:
         """Return the answer where the figures would do and what is suspected keeps them from it."""
         purpose = _BEST_OF_N if target == "best-of-n" else _SYSTEMS
         first, *others = suspected
-        said = [f"{self._opening('inconclusive', purpose)}: {first.fact}."]
+        said = [f"{self._opening('inconclusive', purpose)}: {first.answer or first.fact}."]
         figures = "" if first.figures else f"The labels that are there say: {self._deciding_figure(target)}"
         gate = f"the gate is {self._deciding_gate(target)}."
         said.append(f"{_capital(first.figures) or figures}; {gate}")
+        said += [f"{_capital(first.fact)}."] if first.answer else []
         said += [one.finding for one in others]
         said += [one.advice for one in suspected]
         return " ".join(said)

@@ -86,7 +86,7 @@ def _notes(settings: AuditSettings) -> Iterator[str]:
     if settings.control:
         yield f"control: {_listed(settings.control)}"
     if settings.keep_easy:
-        yield f"kept although easy: {_listed(settings.keep_easy)}"
+        yield f"counted like any other: {_listed(settings.keep_easy)}"
     yield from _notes_of_columns(settings)
     if settings.resamples is not None:
         yield f"{counted(settings.resamples, 'bootstrap resample')}, seed {settings.seed}"
@@ -118,7 +118,7 @@ def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
     if settings.control:
         yield "control", ", ".join(settings.control)
     if settings.keep_easy:
-        yield "kept although easy", ", ".join(settings.keep_easy)
+        yield "counted like any other", ", ".join(settings.keep_easy)
     if settings.pools is not None:
         yield "texts", settings.pools
     if settings.judge_family:

@@ -49,7 +49,12 @@ _LONGEST = 60
 def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
     """Return the figure that decides with its interval, between nothing, the gate and the best; nothing without it.
 
-    An easy candidate that is suspected, or a control, shows the figure with it and without it.
+    An easy or outstanding candidate that is suspected, or a control, shows the figure with it and without it.
+
+    Parameters
+    ----------
+    judge : JudgeFound
+    settings : AuditSettings
     """
     name = DECIDES[settings.target]
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]
@@ -135,8 +140,8 @@ def _figures(judge: JudgeFound, name: str, settings: AuditSettings) -> Iterator[
     """Yield the figure that decides, and where an easy candidate is known the same without it or with it."""
     found, word = judge.metrics.get(name), named(name, settings.reference)
     for one in judge.suspicions or ():
-        if one.kind == "easy candidate" and one.metric == name and one.candidate is not None:
-            candidate = printable(one.candidate, longest=_LONGEST)
+        if one.names and one.metric == name:
+            candidate = printable(" and ".join(one.names), longest=_LONGEST)
             both = (("with", one.with_candidate), ("without", one.without_candidate))
             yield from (
                 (f"{word} {how} {candidate}", ends) for how, ends in both if ends is not None and _known(ends)
@@ -186,14 +191,15 @@ def _spans(found: Bounded | None, gate: float) -> bool:
 def _once_settled(judge: JudgeFound, name: str, gate: float, unit: Unit) -> Iterator[Said]:
     """Yield on which side of the gate the figures are that a suspicion leaves open."""
     for one in judge.suspicions or ():
-        if one.kind == "easy candidate" and one.with_candidate is not None and one.without_candidate is not None:
+        if one.with_candidate is not None and one.without_candidate is not None:
             sides = [_side(ends, gate) for ends in (one.with_candidate, one.without_candidate)]
             if all(sides):
-                candidate = printable(one.candidate or "", longest=_LONGEST)
+                them = "it" if len(one.names) == 1 else "them"
+                candidate = printable(" and ".join(one.names), longest=_LONGEST)
                 yield Said(
                     "finding",
                     f"What changes this is your choice: with {candidate} the interval lies {sides[0]} the gate of "
-                    f"{setting(gate, unit)}, without it {sides[1]}.",
+                    f"{setting(gate, unit)}, without {them} {sides[1]}.",
                 )
     if any(one.kind == "missing labels" for one in judge.suspicions or ()):
         found = judge.metrics.get(name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from bonwise.auditing.gates import ONE_SIDED, Labelled
+from bonwise.auditing.gates import ONE_SIDED, Labelled, passes
 from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift, projected
 from bonwise.auditing.result_exhibits import (
@@ -23,7 +23,7 @@ from bonwise.auditing.result_exhibits import (
 )
 from bonwise.auditing.result_verdict import Level
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools
+from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, of_outstanding
 from bonwise.auditing.verdict import ORACLE, VerdictSentences, best_of_n_answer
 from bonwise.errors import UsageError
 from bonwise.report.numbers import counted, percent, setting, with_interval
@@ -90,7 +90,9 @@ class VerdictElsewhere:
             self.against,
             who=self.who,
         )
-        return best_of_n_answer(said, self.judge.suspected if suspected is None else suspected)
+        if suspected is None:
+            suspected = self.judge.suspected_at(RECOVERY, self.gate if gate is None else gate)
+        return best_of_n_answer(said, suspected)
 
 
 def step_figures(found: Estimate) -> dict[str, Any]:
@@ -105,6 +107,9 @@ _BELOW, _ABOVE = 6, 15
 """Steps below and above the number there is; three of them double it."""
 
 _FEWEST = 2
+
+_MANY = 1e6
+"""So many times the prompts leave an interval next to no width."""
 
 
 def label_counts(now: int) -> list[int]:
@@ -167,7 +172,7 @@ def _step(verdicts: VerdictElsewhere, labelled: Labelled, settling: Settling | N
     found = projected(verdicts.recovery, prompts / now, confidence)
     if found is None:
         raise AssertionError("what can be projected once can be projected again")
-    suspected = tuple(_suspected(verdicts.judge, prompts / now))
+    suspected = tuple(_suspected(verdicts, prompts / now))
     level, _ = verdicts.answer(recovery=found, suspected=suspected)
     chance = None if settling is None or _stays_open(verdicts, suspected) else settling.chance(prompts)
     labels = ceil(round(prompts * labelled.labels_each, 6))
@@ -181,9 +186,16 @@ def _step(verdicts: VerdictElsewhere, labelled: Labelled, settling: Settling | N
     )
 
 
-def _suspected(judge: JudgeAudit, ratio: float) -> Iterator[Suspected]:
+def _suspected(verdicts: VerdictElsewhere, ratio: float) -> Iterator[Suspected]:
     """Yield what would still keep the verdict open on `ratio` times as many prompts."""
-    yield from (one for one in judge.suspected if one.kind != "few pools")
+    judge = verdicts.judge
+    yield from (one for one in judge.suspected if one.kind != "few pools" and one.outstanding is None)
+    for one in judge.outstanding:
+        found = one.without.get(RECOVERY)
+        then = None if found is None else projected(found, min(ratio, _MANY), verdicts.settings.confidence)
+        if one.without and not passes(then, verdicts.gate):
+            yield of_outstanding(one.group, RECOVERY, verdicts.gate, with_it=verdicts.recovery, without_it=found)
+            break
     pools = _pools(judge) * ratio
     if pools < FEWEST_POOLS:
         yield few_pools(max(floor(pools), 1))
@@ -219,9 +231,8 @@ def _sentences(
         yield f"With {with_labels} and the same recovery, {would_be(level, verdicts.who)}."
     if _stays_open(verdicts, suspected):
         facts = "; ".join(one.fact for one in suspected)
-        yield (
-            f"More labels alone do not settle it: {facts}." if prompts >= FEWEST_POOLS else f"It stays open: {facts}."
-        )
+        more = prompts >= FEWEST_POOLS and all(one.outstanding is None for one in suspected)
+        yield f"More labels alone do not settle it: {facts}." if more else f"It stays open: {facts}."
     elif chance is not None:
         yield (
             f"An audit of that size settles the verdict with a chance of {_chance(chance)}, if this recovery is the "
@@ -251,7 +262,7 @@ def _needed(verdicts: VerdictElsewhere, settling: Settling | None) -> LabelsNeed
     """Return the labelled prompts that settle the verdict; None where none do, or where labels are a sample."""
     prompts = None if settling is None else settling.needed()
     pilot = _pilot(verdicts)
-    many = tuple(_suspected(verdicts.judge, float("inf")))
+    many = tuple(_suspected(verdicts, float("inf")))
     if settling is None or prompts is None or pilot is None or _stays_open(verdicts, many):
         return None
     low, high = settling.needed_between(pilot)

@@ -237,9 +237,9 @@ class AuditCommand:
         """Whether a draw of labels was stated."""
         return bool(self.own.get("--design"))
 
-    def with_control(self, candidate: str) -> str:
-        """Return the same audit with an easy candidate as its control."""
-        return self._again(f"--control {shell_word(candidate)}")
+    def with_control(self, *candidates: str) -> str:
+        """Return the same audit with easy or outstanding candidates as its control."""
+        return self._again(*(f"--control {shell_word(candidate)}" for candidate in candidates))
 
     def with_design(self, design: str) -> str:
         """Return the same audit where a draw of labels is stated."""

@@ -37,7 +37,7 @@ def monitor(
 
     You may run it after every label. Exit codes: 0 stop, precise enough or better; 1 stop, not better; 3 continue, or
     stop for the labelled prompts alone (many prompts lack labels, and --design does not say how they were drawn), or
-    with an easy candidate that neither --control nor --keep-easy names.
+    with candidates that neither --control nor --keep-easy names: an easy one, or outstanding ones that carry it.
     """
     file, design, half_width = (call.values[name] for name in ("source", "design", "half_width"))
     output.refuse_overwriting(file, scores, None if design == "uniform" else design)
@@ -53,7 +53,7 @@ def monitor(
 
 
 def _exit_code(verdict: MonitorVerdict, describes: Describes, *, suspected: bool) -> int:
-    # What is not better with an easy candidate is not better without it.
+    # What is not better with easy or outstanding candidates is not better without them.
     if describes == "labelled prompts" or (suspected and verdict != "stop: not better"):
         return 3
     return {"continue": 3, "stop: not better": 1}.get(verdict, 0)

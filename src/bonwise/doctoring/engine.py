@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from bonwise.auditing.labelling import StatedDraw, label_state, stated_draw
-from bonwise.auditing.suspected import FEWEST_POOLS, few_pools
+from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, first_of_ends, outstanding_of
 from bonwise.doctoring.result import (
     AnnotatorCounts,
     ColumnFacts,
@@ -29,6 +29,7 @@ from bonwise.doctoring.result import (
 from bonwise.errors import InputError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
 from bonwise.report.numbers import number
+from bonwise.report.table_facts import outstanding_words
 from bonwise.results import given
 from bonwise.stats.catalog import recovery
 from bonwise.stats.sums import Sums, prompt_sums
@@ -223,6 +224,7 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
         *_scales(table),
         *_suspicions_of_labels(table, fullest),
         *_easy(table, fullest),
+        *_outstanding(table, fullest),
     )
 
 
@@ -291,7 +293,7 @@ def _easy(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     for easy in easy_of_panel(panel):
         what = "label" if easy.by_labels else "score"
         seen = f"Candidate {quoted(easy.name)} has the lowest {what} in {number(easy.lowest, 'share')} of prompts"
-        inflated = _with_and_without(table, easy.name, complete) if easy.by_labels else ""
+        inflated = _with_and_without(table, [easy.name], complete) if easy.by_labels else ""
         word = shell_word(easy.name)
         yield Suspicion(
             f"{seen}: such a control inflates recovery and every correlation{inflated}. No verdict is useful until "
@@ -300,16 +302,27 @@ def _easy(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
         )
 
 
-def _with_and_without(table: ScoreTable, name: str, with_it: Panel) -> str:
+def _outstanding(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
+    """Look for candidates that no other one reaches: they approve, or fail, any judge."""
+    complete = panel.keep(panel.labelled_cells == panel.sizes)
+    for one in first_of_ends(outstanding_of(panel, (), lambda *_: {})):
+        _, holds, flags = outstanding_words(one.group)
+        seen = f"{holds[0].upper()}{holds[1:]}{_with_and_without(table, one.group.names, complete)}"
+        them = "it" if len(one.group.names) == 1 else "them"
+        yield Suspicion(f"{seen}. Where a judge is useful only with {them}, its verdict stays open. {flags}")
+
+
+def _with_and_without(table: ScoreTable, names: Sequence[str], with_it: Panel) -> str:
+    them = "it" if len(names) == 1 else "them"
     try:
-        without = next(panel for panel in lay_out(table, exclude=[name]) if panel.judge == with_it.judge)
+        without = next(panel for panel in lay_out(table, exclude=names) if panel.judge == with_it.judge)
     except InputError:
         return ""
     without = without.keep(without.labelled_cells == without.sizes)
     if not len(without.sizes):
         return ""
     found = [_recovery(panel) for panel in (without, with_it)]
-    return f" (recovery {number(found[0], 'share')} without it, {number(found[1], 'share')} with it)"
+    return f" (recovery {number(found[0], 'share')} without {them}, {number(found[1], 'share')} with {them})"
 
 
 def _recovery(panel: Panel) -> float:

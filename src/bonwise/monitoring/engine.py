@@ -23,6 +23,7 @@ from bonwise.printable import quoted, shell_word
 from bonwise.release import release
 from bonwise.report.amounts import brief
 from bonwise.report.numbers import number, setting
+from bonwise.report.table_facts import outstanding_words
 from bonwise.results import given
 from bonwise.stats.repeated_looks import STEP, log_wealth, mixture_weight
 from bonwise.stats.running_ratio import RunningRatio
@@ -160,27 +161,57 @@ def decide(source: ScoreSource, arguments: Mapping[str, Any], reading: ReadingOp
     return _preference(source, request)
 
 
-def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> Monitor:
-    running, described = RunningRatio.of(prompts.gained, prompts.possible, prompts.clusters), prompts.described
+def _watched(prompts: LabelledPrompts, running: RunningRatio, request: MonitorRequest, first: int) -> Watched:
     if request.half_width is not None:
-        watched = watch_precision(
+        return watch_precision(
             running, half_width=float(request.half_width), first=first, confidence=float(request.confidence)
         )
-    else:
-        watched = watch_significance(
-            running,
-            than=float(request.than or 0.0),
-            first=first,
-            target=int(request.planned or _TARGET) * prompts.units_per_prompt,
-            confidence=float(request.confidence),
-        )
+    return watch_significance(
+        running,
+        than=float(request.than or 0.0),
+        first=first,
+        target=int(request.planned or _TARGET) * prompts.units_per_prompt,
+        confidence=float(request.confidence),
+    )
+
+
+def _running(prompts: LabelledPrompts) -> RunningRatio:
+    return RunningRatio.of(prompts.gained, prompts.possible, prompts.clusters)
+
+
+def _of_outstanding(
+    prompts: LabelledPrompts, watched: Watched, request: MonitorRequest, first: int
+) -> tuple[list[str], list[str]]:
+    """Return the outstanding group without which the rule says no longer better, or else those to know of."""
+    remarks: dict[str, str] = {}
+    for group, rest in prompts.outstanding:
+        names, holds, flags = outstanding_words(group)
+        holds = f"{holds[0].upper()}{holds[1:]}"
+        remarks.setdefault(group.end, f"{holds}.")
+        if watched.verdict == "stop: better" and rest is not None:
+            without = _watched(rest, _running(rest), request, first)
+            if without.verdict != watched.verdict:
+                figure = (
+                    f"recovery {number(watched.now.estimate, 'share')} and {number(without.now.estimate, 'share')}"
+                )
+                return [f"{holds}: better with {names}, not settled without ({figure}). {flags}"], []
+    return [], list(remarks.values())
+
+
+def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> Monitor:
+    running, described = _running(prompts), prompts.described
+    watched = _watched(prompts, running, request, first)
     settings, data = _recovery_settings(prompts, request, first), _counts(prompts, running)
     # Before the first look nothing is claimed, and of a few prompts one candidate is often the lowest.
-    suspicions = list(of_easy(prompts.easy)) if watched.now.n >= first else []
+    suspicions, remarks = list[str](), list[str]()
+    if watched.now.n >= first:
+        suspicions, remarks = _of_outstanding(prompts, watched, request, first)
+        suspicions = [*of_easy(prompts.easy), *suspicions]
     sentences = [
         *filter(None, [described.sentence]),
         *suspicions,
         *of_verdict(watched, first, "labelled prompts"),
+        *remarks,
         *of_prompts(watched, data, settings, described),
         *of_part(prompts.in_part),
         *of_order(prompts.sorted_by_id, described.labelled),

@@ -44,10 +44,11 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     ties: Annotated[Ties | None, Flag("How ties count: drop, half or pessimistic.", kind=str)] = None,
     margin: Annotated[float | None, Flag("Expected distance of the share from one half [0.1].")] = None,
     control: Annotated[
-        str | Sequence[str], Flag("An easy candidate: leave it out (repeatable).", kind=list[str])
+        str | Sequence[str], Flag("An easy or outstanding candidate: leave it out (repeatable).", kind=list[str])
     ] = (),
     keep_easy: Annotated[
-        str | Sequence[str], Flag("An easy candidate that counts like any other (repeatable).", kind=list[str])
+        str | Sequence[str],
+        Flag("An easy or outstanding candidate that counts like any other (repeatable).", kind=list[str]),
     ] = (),
     confidence: float = CONFIDENCE,
     **reading: Unpack[LabelledInOrderKeywords],
@@ -90,10 +91,11 @@ def monitor(  # noqa: PLR0913 - all but the source are named
     margin : float, optional
         Preference: the expected distance of the share from one half, 0.1 unless given; it tunes the mixture.
     control : str or sequence of str
-        Named easy candidates: left out of the figures.
+        Named easy or outstanding candidates: left out of the figures.
     keep_easy : str or sequence of str
-        Candidates that count like any other although they are worst almost everywhere. An easy candidate that is
-        named neither here nor in `control` leaves open what the rule says; see `docs/verdict.md`.
+        Candidates that count like any other although they hold an end of the labels. An easy candidate that is
+        named neither here nor in `control` leaves open what the rule says, and so do outstanding ones without which
+        it says something else; see `docs/verdict.md`.
     confidence : float
         In [0.5, 1): of the interval, and 1 minus the chance of ever making a false claim.
     **reading

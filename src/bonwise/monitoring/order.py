@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -24,11 +24,13 @@ from bonwise.table.panel import (
     MAY_LACK,
     EasyCandidate,
     LabelsInPart,
+    OutstandingGroup,
     Panel,
     PromptLeftOut,
     Shape,
     easy_candidates,
     lay_out,
+    outstanding_groups,
 )
 from bonwise.table.reading import RowSource, open_rows
 from bonwise.table.score_table import ScoreTable
@@ -170,6 +172,8 @@ class LabelledPrompts:
     """Labels of prompts that the table does not hold."""
     easy: tuple[EasyCandidate, ...] = ()
     """Candidates that are worst almost everywhere, and that the request does not keep."""
+    outstanding: tuple[tuple[OutstandingGroup, LabelledPrompts | None], ...] = field(default=(), repr=False)
+    """Outstanding groups that the request does not keep, and the prompts without each; None where it cannot go."""
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
     """Labels of the prompts labelled in part."""
     clusters: _Ints | None = field(default=None, repr=False)
@@ -191,15 +195,35 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
     table = open_table(source, request.reading)
     left_out = (*request.reading.exclude, *request.control)
     refuse_other_draw(request.design, source if request.reading.labels is None else request.reading.labels, table)
-    panels = lay_out(table, exclude=left_out, shape=request.reading.shape)
     _refuse_kept(request, table)
-    panel = _of_judge(panels, request.judge, table.source)
+    prompts, groups = _prompts(table, request, left_out)
+    without = ((group, _without(table, request, (*left_out, *group.names))) for group in groups)
+    return replace(prompts, outstanding=tuple(without))
+
+
+def _without(table: ScoreTable, request: MonitorRequest, left_out: Sequence[str]) -> LabelledPrompts | None:
+    try:
+        return _prompts(table, request, left_out)[0]
+    except InputError:
+        return None
+
+
+def _prompts(
+    table: ScoreTable, request: MonitorRequest, left_out: Sequence[str]
+) -> tuple[LabelledPrompts, list[OutstandingGroup]]:
+    """Return the labelled prompts without some candidates, and the outstanding groups among the others."""
+    panel = _of_judge(lay_out(table, exclude=left_out, shape=request.reading.shape), request.judge, table.source)
     labelled = panel.labelled_cells == panel.sizes
     stated = stated_draw(request.design, table, panel, labelled)
     done = panel.keep(labelled)
     t = Sums(*prompt_sums(done.scores, done.labels, done.sizes))
     order = np.argsort(_completed(table, done), kind="stable")
-    return LabelledPrompts(
+    easy = tuple(one for one in easy_candidates(done, done.labels) if one.name not in request.keep_easy)
+    kept = set(request.keep_easy)
+    groups = [
+        one for one in outstanding_groups(done) if not (kept.issuperset(one.names) or (easy and one.end == "lowest"))
+    ]
+    prompts = LabelledPrompts(
         done.prompt_ids[order],
         (t.J - t.R)[order],
         (t.M - t.R)[order],
@@ -211,11 +235,14 @@ def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledP
         int(np.count_nonzero((panel.labelled_cells > 0) & ~labelled)),
         panel.dropped,
         table.labels_left_out,
-        tuple(one for one in easy_candidates(done, done.labels) if one.name not in request.keep_easy),
-        LabelsInPart.of_panel(panel),
-        None if done.clusters is None else done.clusters[order],
-        1.0 if panel.clusters is None else len(np.unique(panel.clusters)) / max(len(panel.clusters), 1),
+        easy,
+        in_part=LabelsInPart.of_panel(panel),
+        clusters=None if done.clusters is None else done.clusters[order],
+        units_per_prompt=1.0
+        if panel.clusters is None
+        else len(np.unique(panel.clusters)) / max(len(panel.clusters), 1),
     )
+    return prompts, groups
 
 
 def _refuse_kept(request: MonitorRequest, table: ScoreTable) -> None:

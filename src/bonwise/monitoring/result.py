@@ -183,7 +183,7 @@ class Monitor(Document):
     settings: _Settings
     sentences: list[str]
     suspicions: list[str] | None = None
-    """Easy candidates that nothing settles: what the rule says may be theirs."""
+    """Easy or outstanding candidates that nothing settles: what the rule says may be theirs."""
 
     frame_columns = ("question", "n", "estimate", "low", "high", "half_width", "stopped", "reason")
 

@@ -40,7 +40,7 @@ _DESIGN = (
 )
 _EASY = (
     Said(
-        "finding", "Name the easy candidate: --control leaves it out, --keep-easy counts it like any other candidate."
+        "finding", "Name the candidates: --control leaves them out, --keep-easy counts them like any other candidate."
     ),
 )
 _AUDIT = (Said("finding", "Stop labelling, and audit the judge on these labels with bonwise audit."),)

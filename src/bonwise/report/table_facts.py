@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bonwise.printable import quoted, shell_word
 from bonwise.report.blocks import Said
-from bonwise.report.numbers import count, setting
+from bonwise.report.numbers import count, number, setting
 from bonwise.table.facts import LabelsLeftOut
+from bonwise.table.panel import OutstandingGroup
 
-__all__ = ["label_words", "labels_left_out", "table_facts"]
+__all__ = ["label_words", "labels_left_out", "outstanding_words", "table_facts"]
 
 
 def label_words(words: Mapping[str, float]) -> str:
@@ -55,3 +57,23 @@ def labels_left_out(found: LabelsLeftOut | None) -> Iterator[Said]:
             "caveat",
             f"labels of {count(found.prompts)} prompts that are not in the file left out ({count(found.rows)} rows)",
         )
+
+
+def outstanding_words(group: OutstandingGroup) -> tuple[str, str, str]:
+    """Return a group as names, what it holds as a clause, and which flags settle it as sentences.
+
+    Examples
+    --------
+    >>> outstanding_words(OutstandingGroup(("a", "b"), "best", 0.9, 0.4))[:2]
+    ("'a' and 'b'", "candidates 'a' and 'b' alone have the best label in 90.0% of prompts")
+    """
+    *others, last = map(quoted, group.names)
+    names = f"{', '.join(others)} and {last}" if others else last
+    who, has = ("candidates", "have") if others else ("candidate", "has")
+    holds = f"{who} {names} alone {has} the {group.end} label in {number(group.held, 'share')} of prompts"
+    control, keep = (
+        " ".join(f"{flag} {shell_word(name)}" for name in group.names) for flag in ("--control", "--keep-easy")
+    )
+    if others:
+        return names, holds, f"{control} leave them out of the figures. {keep} count them like any other candidates."
+    return names, holds, f"{control} leaves it out of the figures. {keep} counts it like any other candidate."

@@ -1,12 +1,13 @@
 """From the long table to what statistics eat.
 
-Per judge, complete prompts in contiguous cells; labels in part; candidates that are worst almost everywhere.
+Per judge, complete prompts in contiguous cells; labels in part; candidates that hold an end of the labels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ __all__ = [
     "USED_BY_CELLS",
     "EasyCandidate",
     "LabelsInPart",
+    "OutstandingGroup",
     "Panel",
     "Pools",
     "PromptLeftOut",
@@ -36,6 +38,7 @@ __all__ = [
     "easy_candidates",
     "easy_of_panel",
     "lay_out",
+    "outstanding_groups",
 ]
 
 RECTANGULAR_SHARE = 0.9
@@ -364,6 +367,95 @@ def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) ->
 def _count(panel: Panel, cells: npt.NDArray[np.bool_]) -> _Floats:
     """Count cells by candidate name."""
     return np.bincount(panel.names[cells], minlength=len(panel.candidates)).astype(np.float64)
+
+
+OUTSTANDING = 0.6
+"""A group is outstanding that alone holds an end of the labels in this share of prompts, ..."""
+
+OUTSTANDING_CHANCE = 1.5
+"""... and in so many times the share that as many candidates hold by chance, ..."""
+
+OUTSTANDING_OTHERS = 3
+"""... where at least so many candidates remain without it."""
+
+LARGEST_GROUP = 3
+"""Names of a group at most."""
+
+SEARCHED = 0.5
+"""Share of prompts in which all names of a group must stand together."""
+
+
+class OutstandingGroup(NamedTuple):
+    """A candidate, or two or three together, that no other one reaches at an end of the labels in most prompts."""
+
+    names: tuple[str, ...]
+    end: Literal["best", "lowest"]
+    held: float
+    """Share of the prompts where they stand in which they alone have the best, or the lowest, label."""
+    chance: float
+    """That share if all candidates were alike."""
+
+
+def outstanding_groups(panel: Panel) -> tuple[OutstandingGroup, ...]:
+    """Return the outstanding groups of the prompts that are labelled whole, those most beyond chance first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bonwise.table.score_table import ScoreTable
+    >>> rows = [(f"p{x}", name, 0.5, label) for x in range(4) for name, label in zip("abcd", (0.9, x / 9, 0.2, 0.1))]
+    >>> frame = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
+    >>> (panel,) = lay_out(ScoreTable.from_frame(frame))
+    >>> [(group.names, group.end, group.held) for group in outstanding_groups(panel)]
+    [(('a',), 'best', 1.0)]
+    """
+    whole = panel.keep(panel.labelled_cells == panel.sizes)
+    if not len(whole.sizes) or whole.sizes.max() <= OUTSTANDING_OTHERS:
+        return ()
+    labels = np.round(whole.labels, TIE_DECIMALS)
+    found = [*_at_the_top(whole, labels, "best"), *_at_the_top(whole, -labels, "lowest")]
+    return tuple(sorted(found, key=lambda group: (group.chance - group.held, len(group.names))))
+
+
+def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -> Iterator[OutstandingGroup]:
+    """Yield the groups that hold the highest value; no tie with another candidate counts."""
+    prompts = len(panel.sizes)
+    # Only others of its group reach a member, so a prompt has at most three members. At most 10 names can be there in
+    # .3 of all prompts, half of .6, and these make at most 175 groups.
+    near = _near_the_top(values, panel.sizes)
+    often = np.flatnonzero(_count(panel, near) >= SEARCHED * OUTSTANDING * prompts)
+    if not len(often):
+        return
+    place = np.full(len(panel.candidates), -1)
+    place[often] = np.arange(len(often))
+    at = place[panel.names]
+    searched = at >= 0
+    own = np.full((prompts, len(often)), np.nan)
+    own[np.repeat(np.arange(prompts), panel.sizes)[searched], at[searched]] = values[searched]
+    rest = np.maximum.reduceat(np.where(searched, -np.inf, values), np.cumsum(panel.sizes) - panel.sizes)
+    for size in range(1, min(LARGEST_GROUP, int(panel.sizes.max()) - OUTSTANDING_OTHERS) + 1):
+        for members in map(list, combinations(range(len(often)), size)):
+            stands = ~np.isnan(own[:, members]).any(axis=1) & (panel.sizes - size >= OUTSTANDING_OTHERS)
+            if not stands.any() or stands.mean() < SEARCHED:
+                continue
+            others = np.fmax.reduce(np.delete(own[stands], members, axis=1), axis=1, initial=-np.inf)
+            above = own[stands][:, members] > np.fmax(others, rest[stands])[:, None]
+            held, chance = float(above.any(axis=1).mean()), float(np.mean(size / panel.sizes[stands]))
+            if held >= max(OUTSTANDING, OUTSTANDING_CHANCE * chance) and above.mean(axis=0).min() >= OUTSTANDING:
+                names = tuple(str(panel.candidates[often[member]]) for member in members)
+                yield OutstandingGroup(names, end, held, chance)
+
+
+def _near_the_top(values: _Floats, sizes: _Ints) -> npt.NDArray[np.bool_]:
+    """Mark the cells that fewer others of their prompt have reached than a group has names."""
+    starts, left = np.cumsum(sizes) - sizes, values.copy()
+    near, at_or_above = np.zeros(len(values), dtype=bool), np.zeros(len(sizes), dtype=np.int64)
+    for _ in range(LARGEST_GROUP):
+        highest = (left == np.repeat(np.maximum.reduceat(left, starts), sizes)) & (left > -np.inf)
+        at_or_above += np.add.reduceat(highest.astype(np.int64), starts)
+        near |= highest & np.repeat(at_or_above <= LARGEST_GROUP, sizes)
+        left[highest] = -np.inf
+    return near
 
 
 USED_BY_CELLS = "--design cells uses them, and states that the labelled candidates are a random sample of all."
