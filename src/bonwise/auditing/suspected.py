@@ -126,14 +126,7 @@ class Outstanding:
 def of_outstanding(
     group: OutstandingGroup, metric: str, gate: float, *, with_it: Estimate, without_it: Estimate | None
 ) -> Suspected:
-    """Suspect outstanding candidates that carry a metric above a gate, with its estimates with them and without.
-
-    Examples
-    --------
-    >>> one = OutstandingGroup(("human",), "best", 0.9, 0.2)
-    >>> of_outstanding(one, "recovery", 0.5, with_it=Estimate.undefined("", 0), without_it=None).answer
-    "it is useful with 'human', undefined without"
-    """
+    """Suspect outstanding candidates that carry a metric above a gate, with its estimates with them and without."""
     names, holds, flags = outstanding_words(group)
     if without_it is None or without_it.estimate is None:
         without = "undefined"

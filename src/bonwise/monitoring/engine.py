@@ -194,7 +194,7 @@ def _of_outstanding(
                 figure = (
                     f"recovery {number(watched.now.estimate, 'share')} and {number(without.now.estimate, 'share')}"
                 )
-                return [f"{holds}: better with {names}, not settled without ({figure}). {flags}"], []
+                return [f"{holds}: better with {names}, not without ({figure}). {flags}"], []
     return [], list(remarks.values())
 
 

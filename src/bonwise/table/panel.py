@@ -381,6 +381,8 @@ OUTSTANDING_OTHERS = 3
 LARGEST_GROUP = 3
 """Names of a group at most."""
 
+_ROUNDING = 1e-9  # 1.5 times two fifths is .6 but for rounding
+
 SEARCHED = 0.5
 """Share of prompts in which all names of a group must stand together."""
 
@@ -397,18 +399,7 @@ class OutstandingGroup(NamedTuple):
 
 
 def outstanding_groups(panel: Panel) -> tuple[OutstandingGroup, ...]:
-    """Return the outstanding groups of the prompts that are labelled whole, those most beyond chance first.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bonwise.table.score_table import ScoreTable
-    >>> rows = [(f"p{x}", name, 0.5, label) for x in range(4) for name, label in zip("abcd", (0.9, x / 9, 0.2, 0.1))]
-    >>> frame = pd.DataFrame(rows, columns=["prompt_id", "candidate", "judge_score", "oracle_label"])
-    >>> (panel,) = lay_out(ScoreTable.from_frame(frame))
-    >>> [(group.names, group.end, group.held) for group in outstanding_groups(panel)]
-    [(('a',), 'best', 1.0)]
-    """
+    """Return the outstanding groups of the prompts that are labelled whole, those most beyond chance first."""
     whole = panel.keep(panel.labelled_cells == panel.sizes)
     if not len(whole.sizes) or whole.sizes.max() <= OUTSTANDING_OTHERS:
         return ()
@@ -441,7 +432,8 @@ def _at_the_top(panel: Panel, values: _Floats, end: Literal["best", "lowest"]) -
             others = np.fmax.reduce(np.delete(own[stands], members, axis=1), axis=1, initial=-np.inf)
             above = own[stands][:, members] > np.fmax(others, rest[stands])[:, None]
             held, chance = float(above.any(axis=1).mean()), float(np.mean(size / panel.sizes[stands]))
-            if held >= max(OUTSTANDING, OUTSTANDING_CHANCE * chance) and above.mean(axis=0).min() >= OUTSTANDING:
+            least = max(OUTSTANDING, OUTSTANDING_CHANCE * chance - _ROUNDING)
+            if held >= least and above.mean(axis=0).min() >= OUTSTANDING:
                 names = tuple(str(panel.candidates[often[member]]) for member in members)
                 yield OutstandingGroup(names, end, held, chance)
 
