@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from pathlib import Path
 
+from bonwise.errors import CallError
 from bonwise.testing import Script, ScriptedServer
 
 PRICES = """
@@ -33,3 +34,13 @@ def served(monkeypatch, folder, **settings):
         for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
             monkeypatch.delenv(name, raising=False)
         yield script
+
+
+def without_keys(monkeypatch):
+    """Let every server want a key, and have none."""
+
+    def find_key(provider, variables, *, required):
+        del required
+        raise CallError(f"no key for {provider}", hint=f"set {variables[0]}")
+
+    monkeypatch.setattr("bonwise.calls.providers.service.find_key", find_key)

@@ -4,11 +4,16 @@ import asyncio
 import gc
 import math
 import time
+import warnings
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import bonwise as bw
 from bonwise.calls.engine import Engine
 from bonwise.errors import JudgeError
 from bonwise.judges.calling import FunctionJudge, as_judge, innermost
@@ -91,9 +96,25 @@ def test_real_numbers_are_scores(value):
     assert found == Score(float(value))
 
 
+UNREADABLE = [
+    *(True, False, "9/10", "", b"1", [], {}, Score(1), [1.0, "a list"], (1.0, 2.0), (1.0,), {"mark": 1}, 1j),
+    *(
+        np.bool_(True),
+        np.array([1.0]),
+        np.array("x"),
+        {"score": True},
+        {"score": "9"},
+        ("9", "why"),
+        Length(),
+        object(),
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore:judge .* returned .*, not a number:UserWarning")
 @pytest.mark.parametrize(
     "value",
-    [None, math.nan, math.inf, True, False, "9/10", "", b"1", [], {}, 10**400, Score(1)],
+    [None, math.nan, math.inf, 10**400, Decimal("NaN"), Decimal("sNaN"), (None, "why"), {"score": None}, *UNREADABLE],
     ids=lambda v: repr(v)[:20],
 )
 def test_what_is_no_finite_number_is_unscored(value):
@@ -103,6 +124,78 @@ def test_what_is_no_finite_number_is_unscored(value):
     assert found.reason
     assert "\n" not in found.reason
     assert len(found.raw) <= 200
+
+
+READABLE = {
+    "pair": (0.5, "clear"),
+    "pair without a reason": (0.5, None),
+    "mapping": {"score": 0.5, "reason": "clear"},
+    "mapping without a reason": {"score": np.float32(0.5), "other": 1},
+    "object": SimpleNamespace(score=Decimal("0.5"), reason="clear"),
+    "object without a reason": SimpleNamespace(score=0.5),
+    "decimal": Decimal("0.5"),
+    "float32": np.float32(0.5),
+    "array": np.array(0.5),
+    "pair of an array": (np.array(0.5), "clear"),
+}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "async"])
+@pytest.mark.parametrize("value", READABLE.values(), ids=READABLE)
+def test_scores_are_read_in_every_usual_form(value, asynchronous):
+    """Alone, with a reason, in a mapping or an object, as a decimal or of numpy; the reason is kept as words."""
+
+    async def awaited(_prompt, _text):
+        return value
+
+    (found,) = verdicts(as_judge(awaited if asynchronous else lambda *_: value), "p", ["a"])
+    assert (found, type(found.value)) == (Score(0.5), float)
+    assert found.raw == ("clear" if "clear" in repr(value) else "")
+    assert verdicts(as_judge(lambda *_: np.int64(3)), "p", ["a"]) == (Score(3.0),)
+
+
+def test_a_reason_is_kept_without_a_score_and_cut_where_it_is_long():
+    """What the function says beside nothing stays; of a long reason the middle is left out."""
+    answers = {"a": (None, "refused"), "b": (1, "x" * 20_000)}
+    none, long = verdicts(as_judge(lambda _, text: answers[text]), "p", ["a", "b"])
+    assert none == Unscored("the function returned nothing", "refused")
+    assert 10_000 < len(long.raw) < 10_100
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "async"])
+@pytest.mark.parametrize("value", UNREADABLE, ids=lambda v: repr(v)[:20])
+def test_what_cannot_be_read_is_said_once(value, asynchronous):
+    """One warning for a judge, with the type, however many candidates and prompts; None and NaN need none."""
+
+    async def awaited(_prompt, _text):
+        return value
+
+    judge = as_judge(awaited if asynchronous else lambda *_: value)
+    with pytest.warns(UserWarning, match=", not a number: such candidates are unscored") as said:
+        first = verdicts(judge, "p", ["a", "b", "c"])
+    assert len(said) == 1
+    assert {type(one) for one in first} == {Unscored}
+    verdicts(judge, "q", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("9", "str"), (("9", "why"), "tuple with str as the score"), (np.bool_(True), "bool")]
+)
+def test_what_cannot_be_read_is_named_by_its_type(value, kind):
+    """In the warning and in the reason: of what was returned, and of the score in it."""
+    with pytest.warns(UserWarning, match=f"^judge '<lambda>' returned {kind}, not a number"):
+        (found,) = verdicts(as_judge(lambda *_: value), "p", ["a"])
+    assert found.reason == f"the function returned {kind}, not a number"
+
+
+def test_a_selector_says_once_what_cannot_be_read():
+    """Over many pools too, also where some candidates are scored."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with bw.Selector(lambda _, text: "9/10" if text == "b" else len(text)) as selector:
+            picks = [selector.select(f"p{at}", ["a", "b", "ccc"]) for at in range(5)]
+    assert {pick.best for pick in picks} == {"ccc"}
+    assert [str(one.message).partition(":")[0] for one in said] == ["judge '<lambda>' returned str, not a number"]
 
 
 def test_an_asynchronous_function_is_awaited():

@@ -19,7 +19,7 @@ from bonwise.table.verdicts import Score, Unscored
 from bonwise.testing import Faults
 from cli.commands import pool_file, rows_of, strict, typed
 from cli.picked import decisions, picks
-from cli.served import served
+from cli.served import served, without_keys
 
 POOLS = {
     "p2": ["a longer answer", {"id": "b", "text": "short"}, "third"],
@@ -160,20 +160,89 @@ def test_a_refused_key_is_one_line(capsys, folder, monkeypatch):
     assert "Traceback" not in done.err
 
 
-def test_a_missing_key_names_its_variable(capsys, folder, monkeypatch):
-    """Without a key, at the service itself, the variable to set is named and nothing is sent."""
-    with served(monkeypatch, folder):
+def test_a_missing_key_ends_before_anything_is_written(capsys, folder, monkeypatch):
+    """Also that of one of several judges: one line with the variable to set, no file, no run folder, nothing paid."""
+    with served(monkeypatch, folder) as script:
         monkeypatch.delenv("OPENAI_BASE_URL")
-        done = judged(capsys)
-    assert done.code == 2
-    assert "OPENAI_API_KEY" in done.err
+        for more in ((), ("--judge", "local:length"), ("--judge", "pointwise:anthropic/m")):
+            done = judged(capsys, *more)
+            assert (done.code, done.out) == (2, "")
+            assert done.err == "bonwise: no key for openai (set OPENAI_API_KEY)\n"
+    assert not Path("scores.csv").exists()
+    assert not Path("bonwise-run").exists()
+    assert not script.counts.requests
+
+
+def test_stored_answers_need_no_key(capsys, folder, monkeypatch):
+    """With a ledger of all answers the run goes through; one that lacks some ends before another judge is paid."""
+    with served(monkeypatch, folder) as script:
+        judged(capsys)
+        kept, paid = Path("scores.csv").read_bytes(), script.counts.paid.total()
+        without_keys(monkeypatch)
+        assert judged(capsys).code == 0
+        assert Path("scores.csv").read_bytes() == kept
+        pool_file("pools.jsonl", POOLS | {"p9": ["never", "asked"]})
+        refused = judged(capsys, "--judge", "local:length")
+    assert (refused.code, refused.err) == (2, "bonwise: no key for openai (set OPENAI_API_KEY)\n")
+    assert Path("scores.csv").read_bytes() == kept
+    assert script.counts.paid.total() == paid
+
+
+@pytest.mark.parametrize("where", ["judge", "select"])
+def test_nothing_scored_is_exit_1_unless_that_is_allowed(capsys, folder, monkeypatch, where):
+    """What was found is written all the same; an answer that is pending goes before."""
+    ends = {}
+    with served(monkeypatch, folder, faults=Faults(refusal=1.0)):
+        pool_file("pools.jsonl", {"p1": ["one", "two"], "p2": ["three", "four"]})
+        command = (where, "pools.jsonl", "--judge", "pointwise:openai/m")
+        for name, more in {"as it is": (), "allowed": ("--allow-unscored",)}.items():
+            ends[name] = typed(capsys, *command, *more)
+        ends["pending"] = typed(capsys, *command, "--max-calls", "1", "--run", "other")
+    assert {name: done.code for name, done in ends.items()} == {"as it is": 1, "allowed": 0, "pending": 4}
+    for name in ("as it is", "allowed"):
+        lines = ends[name].err.splitlines()
+        assert ends[name].out.count("refused") >= 2
+        assert any(line.startswith("bonwise: WARNING: 4 of 4 candidates have no score") for line in lines)
+        assert any(line.startswith("bonwise: unscored 4 times: refused") for line in lines)
+        assert "nothing was scored: look at what was said with bonwise ledger export; --allow-unscored" in lines[-1]
+
+
+@pytest.mark.parametrize(("blank", "warned"), [(1, False), (2, True)])
+def test_more_than_a_tenth_without_a_score_is_a_warning(capsys, folder, blank, warned):
+    """One of ten is none, two of ten are; with several judges each is looked at by itself, and the exit code is 0."""
+    pool_file("pools.jsonl", {"p1": [""] * blank + ["a word"] * (10 - blank)})
+    done = judged(capsys, judge="local:length")
+    picked = typed(capsys, "select", "pools.jsonl", "--judge", "local:length", "--strategy", "greedy")
+    assert (done.code, picked.code) == (0, 0)
+    assert ("WARNING" in done.err) == warned == (f"WARNING: {blank} of 10 candidates have no score" in picked.err)
+    assert f"unscored {'once' if blank == 1 else '2 times'}: empty answer" in done.err
+
+
+def test_each_judge_is_warned_of_by_itself(capsys, folder, monkeypatch):
+    """One judge that refuses everything is named among others that score all, and the exit code is 0."""
+    pool_file("pools.jsonl", {"p1": ["one", "two"]})
+    others = [word for name in ("length", "lexical", "format") for word in ("--judge", f"local:{name}")]
+    with served(monkeypatch, folder, faults=Faults(refusal=1.0)):
+        done = judged(capsys, *others)
+    assert done.code == 0
+    assert [line for line in done.err.splitlines() if "WARNING" in line] == [
+        "bonwise: WARNING: 2 of 2 candidates have no score by 'pointwise:openai/m'"
+    ]
+
+
+def test_the_help_names_the_exit_codes(capsys):
+    """Of both commands."""
+    for command in ("judge", "select"):
+        shown = " ".join(typed(capsys, command, "--help").out.replace("│", " ").split())
+        assert "1 nothing was scored" in shown
+        assert "--allow-unscored" in shown
 
 
 def test_refusals_are_unscored_and_asked_again_only_on_request(capsys, folder, monkeypatch):
     """An answer that says nothing usable is paid, final, and counted; --reask 1 asks once more."""
     with served(monkeypatch, folder, faults=Faults(refusal=1.0)) as script:
         done = judged(capsys)
-        assert done.code == 0
+        assert done.code == 1
         assert sum(row["judge_score"] == "" for row in rows_of("scores.csv")) == 7
         assert "unscored 6 times: refused" in done.err
         judged(capsys)
@@ -352,7 +421,8 @@ def test_the_unscored_are_counted_with_their_reason(capsys, pools):
     blank = [row for row in rows_of("s.csv") if row["judge_score"] == ""]
     assert [(row["prompt_id"], row["candidate"]) for row in blank] == [("p4", "c0"), ("p3", "c0"), ("p3", "c1")]
     assert {row["unscored"] for row in blank} == {"empty answer"}
-    first, second = done.err.splitlines()
+    first, warning, second = done.err.splitlines()
+    assert warning == "bonwise: WARNING: 3 of 10 candidates have no score by 'local:length'"
     assert first == "bonwise: 10 rows to s.csv, 3 of them unscored"
     assert second == "bonwise: unscored 3 times: empty answer"
     assert not done.out
@@ -391,6 +461,7 @@ def test_picks_say_how_they_were_made(capsys, pools):
     assert found["p3"]["unscored"] == {"c0": "empty answer", "c1": "empty answer"}
     assert done.err == (
         "bonwise: 5 pools by local:length: 2 by score, 1 by tie-break, 1 by nothing scored, 1 by only candidate\n"
+        "bonwise: WARNING: 3 of 10 candidates have no score\n"
         "bonwise: unscored 3 times: empty answer\n"
     )
 

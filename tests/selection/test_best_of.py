@@ -206,11 +206,10 @@ def test_errors_of_the_generator_are_its_own(asynchronous):
 
 def test_where_nothing_can_be_chosen():
     """No score, no answer: an error with the reasons, unless `on_failure` picks one."""
-    with pytest.raises(
-        JudgeError, match="none of 2 answers could be chosen: the function returned nothing"
-    ) as caught:
-        best_of(2, lambda *_: None)(writer("a", "b"))("p")
-    assert "on_failure" in caught.value.hint
+    for settings, why in (({}, "scored no candidate"), ({"on_failure": "owe"}, "none of 2 answers could be chosen")):
+        with pytest.raises(JudgeError, match=f"{why}: the function returned nothing") as caught:
+            best_of(2, lambda *_: None, **settings)(writer("a", "b"))("p")
+        assert "on_failure" in caught.value.hint
     picked = best_of(2, lambda *_: None, on_failure="first")(writer("a", "b"))("p")
     assert (picked, picked.selection.decided_by) == ("a", "first")
 

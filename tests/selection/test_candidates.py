@@ -187,7 +187,7 @@ def test_an_answer_without_text_cannot_win(one):
 @pytest.mark.parametrize("pool", [[None], [None, {"content": None}]], ids=["alone", "all"])
 def test_answers_without_text_are_no_pick(pool):
     """Where no candidate has a text nothing is picked, of one as of many."""
-    found = bw.select("p", pool, judge=lambda *_: 1)
+    found = bw.select("p", pool, judge=lambda *_: 1, on_failure="owe")
     assert (found.best_id, found.index, found.decided_by, found.ranking) == (None, None, "nothing scored", ())
     assert set(found.unscored.values()) == {"no text"}
 

@@ -93,7 +93,7 @@ def test_one_text_is_asked_about_once():
 def test_nothing_is_asked_where_nothing_can_be_learnt(pool, decided_by, winners):
     """One candidate, one text, or one candidate with words: no call, and no candidate without words wins."""
     script = by_worth()
-    with asking(script) as selector:
+    with asking(script, on_failure="owe") as selector:
         found = [selector.select(f"p{at}", pool) for at in range(40)]
     assert script.counts.requests == 0
     assert {one.decided_by for one in found} == {decided_by}
@@ -389,7 +389,7 @@ def test_a_blank_takes_no_match_from_a_text_with_words(strategy):
 def test_a_refusal_is_no_lost_match(strategy):
     """Who could not be judged has words: the match is unscored, and neither of the two has won or lost."""
     judge = ScriptedJudge({"mute": Unscored("the judge refused"), "real": 0.5, "other": 0.4})
-    found = bw.select("p", ["mute", "real"], judge=judge, strategy=strategy)
+    found = bw.select("p", ["mute", "real"], judge=judge, strategy=strategy, on_failure="owe")
     assert (found.best, found.decided_by, found.scores) == (None, "nothing scored", (None, None))
     found = bw.select("p", ["mute", "real", "other"], judge=judge, strategy=RoundRobin())
     assert (found.best, found.scores) == ("real", (None, 1.0, 0.0))

@@ -31,7 +31,7 @@ from calls.held_time import run_held
 from calls.virtual_time import run_virtual
 from cli.commands import pool_file, strict, typed
 from cli.picked import decisions, picks
-from cli.served import served
+from cli.served import served, without_keys
 from crash.runs import Trap
 
 COMMAND = str(Path(sys.executable).with_name("bonwise"))
@@ -381,6 +381,67 @@ def late(monkeypatch, script, slow, seconds):
         patched.setattr(script, "receive", received)
         patched.setattr("asyncio.run", lambda work: run_held(noting(work)))
         yield
+
+
+WITHOUT_KEY = {
+    "first": JUDGE,
+    "strong": ("--judge", "local:length", "--strong", "pairwise:openai/m", "--route", "margin", "--share", "1"),
+    "second": (
+        *("--judge", "local:length", "--second", "pointwise:openai/m"),
+        *("--strong", "local:format", "--route", "disagreement"),
+    ),
+    "tie-break": ("--judge", "local:length", "--strategy", "tie_break:of=pairwise:openai/m"),
+}
+
+
+@pytest.mark.parametrize("on_failure", ["owe", "first", "raise"])
+@pytest.mark.parametrize("command", WITHOUT_KEY.values(), ids=WITHOUT_KEY)
+def test_a_missing_key_ends_before_anything_is_written(capsys, folder_of_failures, monkeypatch, command, on_failure):
+    """Whose key it is: one line with the variable to set, no pick, no page, no run folder."""
+    with served(monkeypatch, folder_of_failures):
+        monkeypatch.delenv("OPENAI_BASE_URL")
+        done = selected(capsys, *command, "--on-failure", on_failure, "--html", "page.html")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "bonwise: no key for openai (set OPENAI_API_KEY)\n"
+    assert not Path("bonwise-run").exists()
+    assert not Path("page.html").exists()
+
+
+@pytest.mark.parametrize("command", WITHOUT_KEY.values(), ids=WITHOUT_KEY)
+def test_stored_answers_need_no_key(capsys, folder_of_failures, monkeypatch, command):
+    """A run whose answers are all stored makes the same picks without a key; one that lacks some writes nothing."""
+    with served(monkeypatch, folder_of_failures) as script:
+        first = selected(capsys, *command)
+        paid = script.counts.paid.total()
+        without_keys(monkeypatch)
+        again = selected(capsys, *command)
+        pool_file("pools.jsonl", POOLS | {"new": ["a new answer", "an old story"]})
+        more = selected(capsys, *command)
+    assert paid == script.counts.paid.total() > 0
+    assert (again.code, decisions(again)) == (first.code, decisions(first)) == (0, decisions(first))
+    assert (more.code, more.out) == (2, "")
+    assert more.err == "bonwise: no key for openai (set OPENAI_API_KEY)\n"
+
+
+def test_a_pipe_without_a_key(capsys, folder, standard_input, monkeypatch):
+    """Without a ledger nothing is written; with one what is stored is picked, and the end says what to set."""
+    text = Path(pool_file("pools.jsonl", POOLS)).read_text(encoding="utf-8")
+    with served(monkeypatch, folder):
+        with monkeypatch.context() as patched:
+            without_keys(patched)
+            standard_input(text)
+            refused = typed(capsys, "select", "-", *JUDGE)
+        typed(capsys, "select", "pools.jsonl", *JUDGE)
+        without_keys(monkeypatch)
+        standard_input(text)
+        stored = typed(capsys, "select", "-", *JUDGE)
+        added = {"prompt_id": "new", "prompt": "Why?", "candidates": ["a new answer", "another"]}
+        standard_input(text + json.dumps(added) + "\n")
+        partly = typed(capsys, "select", "-", *JUDGE)
+    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert stored.code == 0
+    assert (partly.code, picks(partly)[-1]["decided_by"]) == (2, "owed")
+    assert partly.err.splitlines()[-1] == "bonwise: no key for openai (set OPENAI_API_KEY)"
 
 
 def test_a_deadline_is_that_of_a_pool(capsys, folder_of_failures, monkeypatch):

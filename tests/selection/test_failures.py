@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import re
 
 import pytest
 
@@ -189,9 +191,9 @@ def test_owed_answers_come_with_the_next_run(tmp_path):
     assert (found.calls, found.bill.from_ledger, script.counts.answers) == (1, 2, 3)
 
 
-@pytest.mark.parametrize("on_failure", ["raise", "first", "random", "owe"])
+@pytest.mark.parametrize("on_failure", ["first", "random", "owe"])
 def test_answers_that_say_nothing_are_no_failure_of_the_judge(on_failure):
-    """Where every answer came and none has a score: `first` and `random` pick all the same, others pick nothing."""
+    """Where every answer came and none has a score: `first` and `random` pick all the same, `owe` picks nothing."""
     with asking(Script(lambda _request: "I cannot say."), on_failure=on_failure) as selector:
         found = selector.select("p", POOL)
     assert set(found.unscored) == {"c0", "c1", "c2"}
@@ -200,6 +202,49 @@ def test_answers_that_say_nothing_are_no_failure_of_the_judge(on_failure):
         assert found.best is not None
     else:
         assert (found.decided_by, found.best, found.failure) == ("nothing scored", None, "")
+
+
+async def _returns_text(_prompt, text):
+    return f"{len(text)}/10"
+
+
+WITHOUT_SCORES = {
+    "refused": (Script(lambda _request: "I cannot say."), "no score in the reply (3 of 3)"),
+    "text": (lambda *_: "9/10", "the function returned str, not a number (3 of 3)"),
+    "awaited text": (_returns_text, "the function returned str, not a number (3 of 3)"),
+    "nan": (lambda *_: math.nan, "the function returned nan (3 of 3)"),
+    "several": (
+        lambda _, text: None if "90" in text else math.inf,
+        "the function returned inf (2 of 3); the function returned nothing (1 of 3)",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:judge .* returned str:UserWarning")
+@pytest.mark.parametrize(("judge", "why"), WITHOUT_SCORES.values(), ids=WITHOUT_SCORES)
+def test_raise_raises_where_nothing_could_be_scored(judge, why):
+    """Whatever the reason: it is counted, and the error names the other settings. A ranking holds it instead."""
+    with asking(judge) if isinstance(judge, Script) else Selector(judge) as selector:
+        for select in (selector.select, lambda *pool: next(selector.select_many([pool]))):
+            with pytest.raises(JudgeError, match="scored no candidate: " + re.escape(why)) as caught:
+                select("p", POOL)
+            assert "on_failure='owe'" in caught.value.hint
+        assert [one.rank for one in selector.rank("p", POOL)] == [None] * 3
+        assert isinstance(selector.score("p", "one"), bw.Unscored)
+
+
+@pytest.mark.parametrize("on_failure", ["owe", "first", "raise"])
+def test_a_missing_key_comes_with_its_remedy(monkeypatch, on_failure):
+    """The error and the failure of a pick name the variable to set."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with Selector(bw.Pointwise("openai/m"), on_failure=on_failure) as selector:
+        if on_failure == "raise":
+            with pytest.raises(CallError) as caught:
+                selector.select("p", POOL)
+            assert caught.value.hint == "set OPENAI_API_KEY"
+        else:
+            assert selector.select("p", POOL).failure == "no key for openai (set OPENAI_API_KEY)"
 
 
 def test_redraws_that_fail_leave_what_is_known():

@@ -62,6 +62,7 @@ def engine_of(monkeypatch):
         raise made[-1]
 
     monkeypatch.setattr(engine, "Engine", asked_for)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
 
     def opened(door):
         made.clear()

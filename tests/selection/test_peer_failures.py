@@ -48,7 +48,7 @@ def test_an_asynchronous_reward_is_awaited():
 
 def test_a_reward_that_is_no_number_each_time():
     """NaN for every candidate picks none and says why, or picks as `on_failure` says, visibly."""
-    found = bw.select("p", TEXTS, judge=lambda *_: math.nan)
+    found = bw.select("p", TEXTS, judge=lambda *_: math.nan, on_failure="owe")
     assert (found.best, found.decided_by) == (None, "nothing scored")
     assert set(found.unscored.values()) == {"the function returned nan"}
     found = bw.select("p", TEXTS, judge=lambda *_: math.nan, on_failure="first")
@@ -129,7 +129,7 @@ def test_equal_candidates_are_not_always_the_first(vary):
 def test_refusals_of_the_judge_are_told(pairs):
     """Where the judge refuses everything nothing is picked, no candidate is lost from the result, and all is said."""
     judge = bw.Pairwise("openai/m", base_url=ADDRESS) if pairs else JUDGE
-    found = chosen(Script(lambda _request: "I'm sorry, I can't compare these."), judge)
+    found = chosen(Script(lambda _request: "I'm sorry, I can't compare these."), judge, on_failure="owe")
     assert (found.best, found.decided_by, found.ids) == (None, "nothing scored", ("c0", "c1", "c2"))
     assert set(found.unscored) == set(found.ids)
     assert all(found.unscored.values())

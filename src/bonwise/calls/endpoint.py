@@ -10,6 +10,7 @@ from bonwise.calls.ask import AttemptError, Problem
 from bonwise.calls.providers.protocol import USUAL_TIMEOUT
 from bonwise.calls.providers.supplied import client_of
 from bonwise.calls.retry import Latencies, RetryBudget
+from bonwise.errors import CallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,8 @@ class Endpoint:
         """Why nothing is sent here for a while: a person has to mend key, model or account."""
         self.denied: Problem | None = None
         """What a person has to mend, until an answer comes."""
+        self.without_key: CallError | None = None
+        """Why nothing can be sent for want of a key, until there is one."""
         self._closed_until = 0.0
         self.latencies, self.retries = Latencies(), RetryBudget()
         self._make_limiter, self._connection = limiter, connection
@@ -71,7 +74,12 @@ class Endpoint:
 
         Raises `AttemptError` where the endpoint is closed, and `bonwise.errors.CallError` where there is no key.
         """
-        account = self.provider.account(self.model)
+        try:
+            account = self.provider.account(self.model)
+        except CallError as error:
+            self.without_key = error
+            raise
+        self.without_key = None
         if account != self._account:
             # Another key has other rights and another pace.
             self._account, self.limiter = account, self._make_limiter(self.model)

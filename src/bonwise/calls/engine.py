@@ -138,6 +138,8 @@ class Engine:
     def denial(self) -> CallError | None:
         """Return what a person has to mend before any call of some model will be answered: key, model or address."""
         for endpoint in self._endpoints:
+            if endpoint.without_key is not None:
+                return endpoint.without_key
             if endpoint.denied is not None:
                 return CallError(
                     f"{endpoint.model} at {endpoint.base_url}: {endpoint.denied.message}",

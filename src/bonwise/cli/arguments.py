@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bonwise.table.scales import Scale
 
 __all__ = [
+    "AllowUnscored",
     "Confidence",
     "Force",
     "HtmlTarget",
@@ -57,6 +58,9 @@ def page_target(path: Path | None) -> Path | None:
 
 
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write the JSON document here; - for stdout.")]
+AllowUnscored = Annotated[
+    bool, typer.Option("--allow-unscored", help="End with exit code 0, not 1, where no candidate was scored.")
+]
 HtmlTarget = Annotated[
     Path | None,
     typer.Option("--html", callback=page_target, help="Write the page here, for a browser."),

@@ -5,10 +5,10 @@ Calls, tokens and cost before anything is sent, looked at one by one or counted 
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from bonwise.calls.ask import Ask
 from bonwise.cli.arguments import emit, say
+from bonwise.cli.picks import without_router_warnings
 from bonwise.printable import printable
 from bonwise.report.amounts import money
 from bonwise.report.numbers import counted
@@ -43,6 +44,7 @@ __all__ = [
     "calls_of_judge",
     "calls_of_plan",
     "name_of_plan",
+    "refuse_plan_without_key",
     "show_estimate",
     "show_plan",
     "small",
@@ -105,12 +107,30 @@ def _undecided(
 
     if not ledger_file(run).is_file() or not plan.asks_models:
         return source
-    decided = asyncio.run(_decided(source(), plan, run, reask))
+    decided = list(_decided(source(), plan, run, reask))
     return lambda: (pool for pool, is_decided in zip(source(), decided, strict=True) if not is_decided)
 
 
-async def _decided(pools: Iterator[Pool], plan: SelectionSettings, run: Path, reask: int) -> list[bool]:
-    from bonwise.judges.pool_loop import read_in_thread
+def refuse_plan_without_key(
+    source: Callable[[], Iterator[Pool]] | None, plan: SelectionSettings, run: Path, reask: int
+) -> None:
+    """Do what `bonwise.selection.many_pools.refuse_without_key` does; None for pools that come only once."""
+    from bonwise.calls.ledger.place import ledger_file
+    from bonwise.judges.calling import missing_key
+
+    judges = [*plan.judges, getattr(plan.strategy, "pairwise", None)]
+    error = next((why for judge in judges if judge is not None and (why := missing_key(judge)) is not None), None)
+    stored = run if ledger_file(run).is_file() else None
+    if error is None or (source is None and stored):
+        return
+    # A copy of the router has seen no pool, and this one is to see each of them once.
+    tried = replace(plan, router=deepcopy(plan.router))
+    with without_router_warnings():
+        if source is None or not all(_decided(source(), tried, stored, reask)):
+            raise error
+
+
+def _decided(pools: Iterator[Pool], plan: SelectionSettings, run: Path | None, reask: int) -> Iterator[bool]:
     from bonwise.selection.selector import Selector
 
     stored = Selector(
@@ -123,12 +143,14 @@ async def _decided(pools: Iterator[Pool], plan: SelectionSettings, run: Path, re
         reask=reask,
         offline=True,
     )
-    async with stored, aclosing(read_in_thread(pools)) as coming:
-        return [_is_decided(pick) async for pick in stored.aselect_many(coming, ordered=True)]
+    with stored:
+        yield from map(_is_decided, stored.select_many(pools, ordered=True))
 
 
 def _is_decided(pick: Selection) -> bool:
-    return pick.decided_by != "owed" and not any(reason.startswith("owed") for reason in pick.unscored.values())
+    if pick.decided_by == "owed" or pick.bill.owed:  # a second judge's answer that is missing shows in the bill alone
+        return False
+    return not any(reason.startswith("owed") for reason in pick.unscored.values())
 
 
 @contextmanager

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.arguments import Force, emit, refuse_overwriting, say
+from bonwise.cli.arguments import AllowUnscored, Force, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags
-from bonwise.cli.running import filled_lines, judge_all, outcome, tally
+from bonwise.cli.running import filled_lines, judge_all, outcome, tally, unscored_lines
 from bonwise.cli.shared_flags import shared_flags
+from bonwise.printable import quoted
 from bonwise.report.numbers import counted
+from bonwise.table.verdicts import Unscored
 
 if TYPE_CHECKING:
     from bonwise.judges.scoring import JudgedPool
@@ -41,18 +43,20 @@ def judge(
     ] = False,
     *,
     asking: ModelFlags,
+    allow_unscored: AllowUnscored = False,
     force: Force = False,
 ) -> int:
     """Score every candidate of every pool with one or more judges.
 
-    Writes one row per prompt, candidate and judge, in input order.
+    Writes one row per prompt, candidate and judge, in input order. Exit codes: 0 done, 1 nothing was scored (the rows
+    are written all the same), 2 bad input or no key, 4 answers are pending.
     """
     from bonwise.judges.scoring import PAIR_HEADER, SCORE_HEADER
 
     refuse_overwriting((pools,), (out,), headers=[SCORE_HEADER], force=force)
     refuse_overwriting((pools, out), (pairs,), headers=[PAIR_HEADER], force=force)
     from bonwise.judges.protocol import is_asking
-    from bonwise.selection.many_pools import JudgedPools
+    from bonwise.selection.many_pools import JudgedPools, refuse_without_key
     from bonwise.selection.pools import refuse_nul
     from bonwise.selection.settings import Engines
     from bonwise.table.pools import read_pools
@@ -66,11 +70,12 @@ def judge(
 
         return show_estimate(asked, judges, asking.run, asking.engine["reask"])
     engines = Engines.of(**asking.engine_settings(asks=any(map(is_asking, judges))))
+    refuse_without_key(asked, judges, engines)
     judged: list[JudgedPool] = []
     summary = judge_all(asked, judges, engines, asking.run, judged.append)
     found = JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(found, out, pairs, raw=raw, tokens=tokens)
-    return outcome(summary)
+    return outcome(summary, allow_unscored=allow_unscored)
 
 
 def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
@@ -94,10 +99,12 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     unscored, pending = Counter(found.unscored), sum(found.pending.values())
     waiting = f" and {pending:,} pending" if pending else ""
     yield f"{counted(found.verdicts, 'row')}{where}, {unscored.total():,} of them unscored{waiting}"
+    for at, judge in enumerate(found.judges):
+        verdicts = [verdict for one in found for verdict in one.judgments[at].verdicts]
+        missing = sum(isinstance(one, Unscored) and not one.owed for one in verdicts)
+        yield from unscored_lines(missing, len(verdicts), f" by {quoted(judge.name)}")
     yield from tally(unscored, "unscored")
     yield from filled_lines(Counter(found.filled))
-    if found.verdicts and unscored.total() == found.verdicts:
-        yield "nothing was scored: look at what the judges said with bonwise ledger export"
 
 
 def _deliver(text: str, target: str) -> None:

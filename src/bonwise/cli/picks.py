@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bonwise.cli.arguments import say
-from bonwise.cli.running import filled_lines, tally
+from bonwise.cli.running import filled_lines, tally, unscored_lines
 from bonwise.errors import BonwiseError
 from bonwise.report.numbers import counted, number, percent
 
@@ -88,7 +88,9 @@ class PickReport:
             yield from tally(Counter(found.stopped), "stopped")
         yield from self._about_routes(found.routed)
         yield from _about_order(found.order)
-        yield from tally(_never_scored(found.unscored), "unscored")
+        unscored = _never_scored(found.unscored)
+        yield from unscored_lines(unscored.total(), found.candidates)
+        yield from tally(unscored, "unscored")
         yield from filled_lines(Counter(found.filled or {}))
 
     def _who(self) -> str:

@@ -43,6 +43,7 @@ __all__ = [
     "summarise",
     "tally",
     "times",
+    "unscored_lines",
 ]
 
 LINE_PAUSE = 15.0
@@ -242,6 +243,7 @@ def _texts(totals: CallTotals) -> Iterator[str]:
         yield f"a character that UTF-8 cannot hold was shown as U+FFFD {times(totals.replaced)}"
 
 
+NOTHING_SCORED = 1
 BAD_INPUT = 2
 INCOMPLETE = 4
 INTERRUPTED = 130
@@ -304,8 +306,8 @@ def select_all(
             return control.summary
 
 
-def outcome(summary: RunSummary) -> int:
-    """Say how a run went and return its exit code."""
+def outcome(summary: RunSummary, *, allow_unscored: bool) -> int:
+    """Say how a run went and return its exit code; `allow_unscored` is 0 where nothing was scored."""
     if summary.failure is None:
         summarise(summary)
     else:
@@ -323,7 +325,17 @@ def outcome(summary: RunSummary) -> int:
     if summary.owed or summary.cut or summary.failure is not None:
         say(f"incomplete: {_lacking(summary)}; the same command continues")
         return INCOMPLETE
+    if summary.unscored and not summary.scored:
+        look = "look at what was said with bonwise ledger export; " if summary.engine.totals.answers else ""
+        say(f"nothing was scored: {look}--allow-unscored makes that exit code 0")
+        return 0 if allow_unscored else NOTHING_SCORED
     return 0
+
+
+def unscored_lines(unscored: int, candidates: int, by: str = "") -> Iterator[str]:
+    """Yield a warning where more than a tenth of the candidates have no score; `tally` counts the reasons."""
+    if unscored * 10 > candidates:
+        yield f"WARNING: {unscored:,} of {counted(candidates, 'candidate')} have no score{by}"
 
 
 def _lacking(summary: RunSummary) -> str:

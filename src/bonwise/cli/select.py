@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import Force, HtmlTarget, emit, refuse_overwriting, say
+from bonwise.cli.arguments import AllowUnscored, Force, HtmlTarget, emit, refuse_overwriting, say
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.picks import PickedPage, PickReport, without_router_warnings
 from bonwise.cli.running import BAD_INPUT, outcome, select_all
@@ -69,11 +69,13 @@ def select(
     *,
     asking: PoolModelFlags,
     html: HtmlTarget = None,
+    allow_unscored: AllowUnscored = False,
     force: Force = False,
 ) -> int:
     """Pick the best candidate of every pool.
 
-    Writes one line per pool to standard output, in input order.
+    Writes one line per pool to standard output, in input order. Exit codes: 0 done, 1 nothing was scored (the lines
+    are written all the same), 2 bad input or no key, 4 answers are pending.
     """
     if len(judge) > 1:
         raise UsageError("--judge is given twice", hint="select takes one judge; bonwise judge takes several")
@@ -98,7 +100,11 @@ def select(
     page = None if html is None else PickedPage(html, str(pools), picks.totals, router)
     # A line that is no pool is found before a cent is spent.
     total = None if str(pools) == STANDARD_INPUT else sum(1 for _ in source())
-    return _pick_all(source, _selection_run(plan, asking, total), picks, page)
+    if plan.asks_models:
+        from bonwise.cli.dry_run import refuse_plan_without_key
+
+        refuse_plan_without_key(None if total is None else source, plan, asking.run, asking.engine["reask"])
+    return _pick_all(source, _selection_run(plan, asking, total), picks, page, allow_unscored=allow_unscored)
 
 
 def _selection_run(plan: SelectionSettings, asking: ModelFlags, total: int | None) -> Callable[..., RunSummary]:
@@ -120,6 +126,8 @@ def _pick_all(
     run_of: Callable[..., RunSummary],
     picks: PickReport,
     page: PickedPage | None,
+    *,
+    allow_unscored: bool,
 ) -> int:
     """Write the picks as they come, then the page; whatever ends the run, what was found is said."""
 
@@ -138,7 +146,7 @@ def _pick_all(
             say(line)
         if page is not None:
             kept = page.leave(summary)
-    return outcome(summary) or (0 if kept else BAD_INPUT)
+    return outcome(summary, allow_unscored=allow_unscored) or (0 if kept else BAD_INPUT)
 
 
 def _plan(

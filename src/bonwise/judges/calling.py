@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from numbers import Real
 from types import FunctionType, MethodType
 from typing import Any
 
 from bonwise.calls.ask import Answers, Ask
-from bonwise.errors import BonwiseError, JudgeError
+from bonwise.errors import BonwiseError, CallError, JudgeError
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, is_asking
 from bonwise.printable import printable
-from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
 __all__ = [
     "FunctionJudge",
@@ -29,6 +31,7 @@ __all__ = [
     "concluded",
     "fault",
     "innermost",
+    "missing_key",
 ]
 
 _LAYERS = 8
@@ -43,13 +46,18 @@ class FunctionJudge:
     --------
     >>> FunctionJudge(lambda prompt, text: len(text)).judge("Say hi", ["hi", "hello"])
     [Score(value=2.0), Score(value=5.0)]
+    >>> FunctionJudge(lambda prompt, text: (len(text), "short")).judge("Say hi", ["hi"])[0].raw
+    'short'
     """
 
     function: Callable[[str, str], Any]
-    """Returns a finite number, higher is better; None, NaN and what is not a number are unscored. It may be
-    ``async``: then the candidates of a prompt are judged at once.
+    """Returns a finite number, higher is better; or ``(score, reason)``, ``{"score": ..., "reason": ...}``, or an
+    object with ``score`` and perhaps ``reason``. None and NaN are unscored; so are bool and what cannot be read, and
+    one warning says so. It may be ``async``: then the candidates of a prompt are judged at once.
     """
     version: str = "1"
+    _warned: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What was returned that cannot be read, once it was said."""
 
     @property
     def name(self) -> str:
@@ -66,8 +74,29 @@ class FunctionJudge:
         """Call the function once a candidate; of an asynchronous function return what is to be awaited."""
         values = [self.function(prompt, text) for text in candidates]
         if any(inspect.isawaitable(value) for value in values):
-            return _awaited(values)
-        return [_verdict(value) for value in values]
+            return _awaited(values, self._verdict)
+        return [self._verdict(value) for value in values]
+
+    def _verdict(self, value: Any) -> Verdict:
+        score, reason = _score_and_reason(value)
+        if score is None:
+            return Unscored("the function returned nothing", reason)
+        try:
+            number = _number(score)
+        except OverflowError:
+            return Unscored("the function returned a number too large to compare", reason)
+        if number is not None:
+            finite = math.isfinite(number)
+            return Score(number, raw=reason) if finite else Unscored(f"the function returned {number}", reason)
+        kind = type(value).__name__ + ("" if score is value else f" with {type(score).__name__} as the score")
+        if not self._warned:
+            self._warned.append(kind)
+            warnings.warn(
+                f"judge {self.name!r} returned {kind}, not a number: such candidates are unscored; return a number, "
+                "(score, reason), {'score': ..., 'reason': ...}, an object with .score, or None",
+                stacklevel=2,
+            )
+        return Unscored(f"the function returned {kind}, not a number", repr(value)[:200])
 
 
 def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
@@ -182,11 +211,11 @@ def fault(error: Exception, who: str, method: str, hint: str) -> JudgeError:
     return JudgeError(f"{who} failed in {method}(): {why}", hint=hint)
 
 
-async def _awaited(values: Sequence[Any]) -> list[Verdict]:
+async def _awaited(values: Sequence[Any], verdict: Callable[[Any], Verdict]) -> list[Verdict]:
     import asyncio  # noqa: PLC0415 - functions that are not asynchronous need no event loop
 
     async def one(value: Any) -> Verdict:
-        return _verdict(await value if inspect.isawaitable(value) else value)
+        return verdict(await value if inspect.isawaitable(value) else value)
 
     if len(values) == 1:
         return [await one(values[0])]
@@ -200,16 +229,26 @@ async def _awaited(values: Sequence[Any]) -> list[Verdict]:
         raise
 
 
-def _verdict(value: Any) -> Verdict:
-    if value is None:
-        return Unscored("the function returned nothing")
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return Unscored(f"the function returned {type(value).__name__}, not a number", repr(value)[:200])
-    try:
-        number = float(value)
-    except OverflowError:
-        return Unscored("the function returned a number too large to compare")
-    return Score(number) if math.isfinite(number) else Unscored(f"the function returned {number}")
+def _score_and_reason(value: Any) -> tuple[Any, str]:
+    """Return the score in what a function returned, None where it gave none, and the reason beside it."""
+    score, reason = value, None
+    if isinstance(value, Mapping):
+        score, reason = (value["score"], value.get("reason")) if "score" in value else (value, None)
+    elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str | None):
+        score, reason = value
+    elif not callable(getattr(value, "score", callable)):  # a method scores something, and is no score
+        score, reason = value.score, getattr(value, "reason", None)
+    return score, kept(reason) if isinstance(reason, str) else ""
+
+
+def _number(score: Any) -> float | None:
+    """Return a score as a number, None where it is none, such as a bool; raises OverflowError as float() does."""
+    if getattr(score, "shape", None) == () and callable(getattr(score, "item", None)):
+        score = score.item()  # of numpy and torch, a scalar or an array without dimensions
+    if isinstance(score, bool) or not isinstance(score, Real | Decimal):
+        return None
+    # A signalling NaN of decimal is refused by float().
+    return math.nan if isinstance(score, Decimal) and score.is_nan() else float(score)
 
 
 Verdicts = tuple[Verdict, ...]
@@ -225,6 +264,20 @@ def as_asking(judge: Judge) -> AskingJudge:
 def calls_of(judge: Judge, candidates: int) -> int:
     """Return how many answers of a model a judge needs; none where it asks no model."""
     return judge.calls(candidates) if is_asking(judge) else 0
+
+
+def missing_key(judge: Judge) -> CallError | None:
+    """Return the error that says for which model of a judge there is no key; None where there is none to say."""
+    if not is_asking(judge):
+        return None
+    from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - functions ask no model
+
+    try:
+        for ask in asked(judge, "?", ("a", "b")):
+            provider(ask.model.provider).account(ask.model)
+    except BonwiseError as error:  # what else is wrong with a judge is said when it is asked
+        return error if isinstance(error, CallError) else None
+    return None
 
 
 def called(

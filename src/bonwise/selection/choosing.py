@@ -6,11 +6,13 @@ The first pass, the router, the rest of the strategy, and the decision; with a s
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
 from bonwise.printable import printable
 from bonwise.routing.control import FirstPass, Route
@@ -115,8 +117,8 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     single text is judged too, and a stronger judge sees all candidates, so that all can be ranked.
 
     With ``raise`` as `on_failure`, an answer that did not arrive raises `CallError`, and a judge or a strategy that
-    fails or does not keep its contract `JudgeError`; an answer that cannot be kept raises `LedgerError` with
-    ``raise`` and with ``owe``.
+    fails or does not keep its contract `JudgeError`; so does, without `judge_all`, a pool with no score.
+    An answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
     """
     started = runner.now()
     await runner.begin()
@@ -138,7 +140,19 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     elif judge_all:
         found = await _judged_alone(settings, runner, prompt, distinct, until)
     latency = runner.now() - started
-    return decide(settings, distinct, found, prompt_id=prompt_id, originals=originals, latency=latency)
+    pick = decide(settings, distinct, found, prompt_id=prompt_id, originals=originals, latency=latency)
+    if pick.decided_by == "nothing scored" and settings.on_failure == "raise" and not judge_all:
+        raise _nothing_scored(pick)
+    return pick
+
+
+def _nothing_scored(pick: Selection) -> JudgeError:
+    reasons = Counter(pick.unscored.values()).most_common()
+    counts = "; ".join(f"{reason} ({count:,} of {len(pick.ids):,})" for reason, count in reasons)
+    return JudgeError(
+        f"judge {pick.settings['judge']!r} scored no candidate: {counts}",
+        hint="on_failure='owe' goes on without a pick, 'first' and 'random' with one",
+    )
 
 
 async def _judged_alone(

@@ -193,7 +193,8 @@ def _decided(
     if evidence.late:
         if best is not None:
             return best, "deadline", f"the time of {settings.deadline:g} s was up before every answer was there"
-        late = CallError(f"no answer within {settings.deadline:g} s", hint="allow more time, or set on_failure")
+        hint = "allow more time, or set on_failure" if settings.on_failure == "raise" else ""
+        late = CallError(f"no answer within {settings.deadline:g} s", hint=hint)
         return _failed(settings, distinct, late)
     if error is not None:
         # What a broken ledger owes no later run could pay for once.
@@ -202,7 +203,7 @@ def _decided(
         return (
             _failed(settings, distinct, error)
             if best is None or settings.on_failure == "owe"
-            else (best, "partial", error.message)
+            else (best, "partial", str(error))
         )
     if best is None and settings.on_failure in {"first", "random"}:
         return _failed(settings, distinct, CallError("nothing could be scored"))
@@ -214,10 +215,10 @@ def _failed(settings: SelectionSettings, distinct: DistinctTexts, error: Bonwise
     if settings.on_failure == "raise":
         raise error
     if settings.on_failure == "owe":
-        return None, "owed", error.message
+        return None, "owed", str(error)
     with_words = [at for at in distinct.order if distinct.entrant[at] is not None]
     best = 0 if settings.on_failure == "first" else (with_words or distinct.order)[0]
-    return best, settings.on_failure, error.message
+    return best, settings.on_failure, str(error)
 
 
 def _how(evidence: Evidence, ranking: Ranked) -> str:

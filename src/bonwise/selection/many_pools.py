@@ -16,7 +16,7 @@ from bonwise.calls.bill import Bill
 from bonwise.calls.settings import CallSettings
 from bonwise.errors import UsageError
 from bonwise.flags import shows
-from bonwise.judges.calling import as_judge
+from bonwise.judges.calling import as_judge, missing_key
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.judges.scoring import PAIR_HEADER, JudgedPool, expected_answers, judge_pools, pair_rows, score_table
@@ -34,7 +34,16 @@ if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.table.score_table import ScoreTable
 
-__all__ = ["JudgedPools", "ajudge", "aselect_many", "judge", "judged_by", "select_many", "selected_by"]
+__all__ = [
+    "JudgedPools",
+    "ajudge",
+    "aselect_many",
+    "judge",
+    "judged_by",
+    "refuse_without_key",
+    "select_many",
+    "selected_by",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -258,6 +267,7 @@ def judge(
 
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
+    refuse_without_key(pools, judges, engines, text)
     portal = Portal(engines.make)
 
     def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
@@ -296,6 +306,7 @@ async def ajudge(
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
+    refuse_without_key(pools, judges, engines, text)
     reader, coming = reader_of(pools, text)
     try:
         async with engines.make() as engine:
@@ -347,6 +358,31 @@ def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], 
         return None
     found = pools_of(pools, text)
     return expected_answers(found, judges) if any(map(is_asking, judges)) else sum(1 for _ in found)
+
+
+def refuse_without_key(
+    pools: PoolSource | AsyncIterable[Any],
+    judges: Sequence[Judge],
+    engines: Engines,
+    text: Callable[[Any], str] | None = None,
+) -> None:
+    """Raise `CallError` where a model without a key is to be asked, before anything is sent, kept or written.
+
+    Stored answers need no key. Of pools that come only once it shows on the way whether all are stored.
+    """
+    lacking = [(one, error) for one in judges if (error := missing_key(one)) is not None]
+    if not lacking or engines.settings["offline"]:
+        return
+    from bonwise.calls.ledger.place import ledger_file  # noqa: PLC0415 - with all keys at hand nothing is looked up
+
+    run = engines.run if engines.run is not None and ledger_file(engines.run).is_file() else None
+    if isinstance(pools, str | Path | Collection):
+        without_key, reask = [one for one, _ in lacking], engines.settings["reask"]
+        needed = bool(judge(pools, judge=without_key, run=run, text=text, reask=reask, offline=True).pending)
+    else:
+        needed = run is None
+    if needed:
+        raise lacking[0][1]
 
 
 def _end(close: Callable[..., None]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.engine import GRACE
-from bonwise.table.verdicts import Unscored
+from bonwise.table.verdicts import Score, Unscored
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -28,6 +28,9 @@ FOR_GOOD = "the server refused the request"
 
 GUESSED = {"first", "random"}
 """What decides where nothing could be judged: an answer was missing, or none that came had a score."""
+
+UNJUDGED = {"only candidate", "same text"}
+"""What decides where no judge was needed."""
 
 CUT = {"deadline", "partial", *GUESSED}
 """What decides where less is known than was asked for."""
@@ -46,6 +49,10 @@ class RunSummary:
     """Whether the run was told to end."""
     pools: int = 0
     """Pools that are done."""
+    scored: int = 0
+    """Candidates with a score."""
+    unscored: int = 0
+    """Candidates that were judged, or had no words to be judged, and have none."""
     refused: int = 0
     """Verdicts that are missing because a server refused the request for good."""
     owed: int = 0
@@ -60,6 +67,8 @@ class RunSummary:
         """Take in what was found about one pool."""
         self.pools += 1
         for judge, found in zip(self.judges, judged.judgments, strict=True):
+            self.scored += sum(isinstance(verdict, Score) for verdict in found.verdicts)
+            self.unscored += sum(isinstance(verdict, Unscored) for verdict in found.verdicts)
             self._note_missing(verdict.reason for verdict in found.verdicts if isinstance(verdict, Unscored))
             self._parameters.setdefault(judge.name, {}).update(dict.fromkeys(map(_in_words, found.effective)))
 
@@ -67,6 +76,9 @@ class RunSummary:
         """Take in what was picked from one pool."""
         self.pools += 1
         self.owed += pick.decided_by == "owed"
+        if pick.decided_by not in UNJUDGED:
+            self.scored += sum(score is not None for score in pick.scores)
+            self.unscored += len(pick.unscored)
         self.cut += pick.decided_by in CUT and (
             pick.decided_by not in GUESSED or any(reason.startswith("owed") for reason in pick.unscored.values())
         )
