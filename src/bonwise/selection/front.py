@@ -199,14 +199,14 @@ def select(
     Returns
     -------
     Selection
-        An unscored candidate cannot win; `best` is None when nothing could be scored.
+        An unscored candidate cannot win.
 
     Raises
     ------
     bonwise.errors.UsageError
         No candidates, one without text, or two with one id; a setting that means nothing.
     bonwise.errors.JudgeError
-        A judge that fails or does not keep its contract.
+        A judge that fails, does not keep its contract, or scores no candidate.
     bonwise.errors.CallError
         A model that was asked did not answer.
 

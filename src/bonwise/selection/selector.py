@@ -130,7 +130,7 @@ class Selector(RanksCandidates, CopiesSettings):
         bonwise.errors.UsageError
             No candidates, one without text, or two with one id; or the selector is closed.
         bonwise.errors.JudgeError
-            A judge that fails or does not keep its contract.
+            A judge that fails, does not keep its contract, or scores no candidate.
         bonwise.errors.CallError
             A model that was asked did not answer.
         """
