@@ -159,7 +159,7 @@ def test_requests_refused_for_good_can_be_asked_again(capsys, folder, monkeypatc
     """The summary counts what a server refused for good and names --reask 1; the dry run foresees that."""
     with served(monkeypatch, folder, context_length=1) as script:
         done = judged(capsys)
-        assert done.code == 0
+        assert done.code == 1
         assert "6 verdicts are missing; --reask 1 asks again" in done.err
         script.context_length = None
         assert "6 calls" in judged(capsys, "--reask", "1", "--dry-run").out

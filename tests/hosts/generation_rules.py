@@ -99,7 +99,7 @@ def nothing_scored(generate):
     """Where no candidate has a score, one is drawn and marked; where asked to raise, no index is not candidate 0."""
     found = generate(by_length, ["a?", "bb?", "ccc?"])
     assert (found.trail["unjudged"], found.trail["decided_by"]) == (True, "random")
-    with pytest.raises(JudgeError, match="none of 3 candidates could be chosen: the function returned nothing"):
+    with pytest.raises(JudgeError, match="scored no candidate: the function returned nothing"):
         generate(by_length, ["a?", "bb?", "ccc?"], on_failure="raise")
 
 

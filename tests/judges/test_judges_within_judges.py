@@ -142,7 +142,7 @@ def test_a_judge_that_hangs_holds_up_no_other_selection():
     let_go = threading.Event()
 
     def hangs(_prompt, _text):
-        return let_go.wait(20)
+        return int(let_go.wait(20))
 
     async def main():
         async with Selector(hangs) as stuck, Selector(lambda _, text: len(text)) as other:

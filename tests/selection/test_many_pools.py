@@ -11,10 +11,11 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.providers.protocol import Connection
-from bonwise.errors import JudgeError, UsageError
+from bonwise.errors import CallError, JudgeError, UsageError
 from bonwise.table.pools import Candidate, Pool
 from bonwise.testing import FakeTransport
 from cli.commands import typed
+from cli.served import without_keys
 from selection.services import JUDGE, by_worth
 from selection.sources import as_file, produced
 
@@ -103,6 +104,35 @@ def test_a_run_resumes_and_is_not_paid_twice(tmp_path):
     again = judged(script, run=tmp_path / "run", offline=True)
     assert (again.to_csv(), again.bill.calls) == (whole.to_csv(), 0)
     assert again.run == tmp_path / "run"
+
+
+@pytest.mark.parametrize("generator", [False, True], ids=["a list", "a generator"])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["judge", "ajudge"])
+def test_a_missing_key_ends_before_anything_is_kept(tmp_path, monkeypatch, generator, asynchronous):
+    """Also that of one of several judges; what is stored, or stopped beforehand, needs none."""
+
+    def called(run, pools=POOLS, judge=JUDGE, **settings):
+        pools = iter(pools) if generator else pools
+        if asynchronous:
+            return asyncio.run(awaited(script, pools, judge, run=run, **settings))
+        return judged(script, pools, judge, run=run, **settings)
+
+    script = by_worth()
+    called(tmp_path / "kept")
+    paid = script.counts.paid.total()
+    without_keys(monkeypatch)
+    for judge in (JUDGE, [length, JUDGE]):
+        with pytest.raises(CallError, match="no key for openai") as caught:
+            called(tmp_path / "new", judge=judge)
+        assert caught.value.hint == "set OPENAI_API_KEY"
+    assert not (tmp_path / "new").exists()
+    assert scores(called(tmp_path / "kept")) == [[(at + 1) / 100, (at + 11) / 100] for at in range(6)]
+    with pytest.raises(CallError, match="no key for openai"):
+        called(tmp_path / "kept", [*POOLS, ("new", ["worth 1", "worth 2"])])
+    stop = bw.Stop()
+    stop.request()
+    assert set(called(None, stop=stop).pending) == {"interrupted"}
+    assert script.counts.paid.total() == paid
 
 
 def test_the_command_writes_the_same_and_shares_the_ledger(tmp_path, monkeypatch, capsys):

@@ -138,6 +138,7 @@ def test_what_could_not_be_scored_is_neither_zero_nor_the_best():
         assert "refused" in standing.verdicts[0].reason
 
 
+@pytest.mark.filterwarnings("ignore:judge .* returned str:UserWarning")
 @pytest.mark.parametrize("rule", [Greedy(), Resample(2), Adaptive()])
 @pytest.mark.parametrize("value", [math.nan, math.inf, None, "9/10"])
 def test_a_reward_that_is_no_number_never_wins(rule, value):

@@ -21,9 +21,9 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
-    Exit codes: 0 done and every gate met, 1 a gate not met or nothing scored, 2 bad usage, bad input, or a key that is
-    missing or refused, 3 inconclusive, 4 answers of models are owed; 70 a defect of bonwise, which is not a verdict on
-    anything, and 130 interrupted.
+    Exit codes: 0 done and every gate met, 1 a gate not met or nothing scored, 2 bad usage, bad input, or a key that
+    is missing or refused, 3 inconclusive, 4 answers of models are owed; 70 a defect of bonwise, which is not a
+    verdict on anything, and 130 interrupted.
     """
     code = run(sys.argv[1:] if arguments is None else arguments)
     # At its end Python searches all objects for cycles, those of pandas and scipy too: a fifth of the time of a small

@@ -267,7 +267,8 @@ def judge(
 
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     control = RunControl(progress, stop or Stop(), _expected(pools, judges, text))
-    refuse_without_key(pools, judges, engines, text)
+    if not control.stop.requests:
+        refuse_without_key(pools, judges, engines, text)
     portal = Portal(engines.make)
 
     def begin(reader: ItemReader[Pool], engine: Engine) -> AsyncGenerator[JudgedPool, None]:
@@ -306,7 +307,8 @@ async def ajudge(
     judges, engines = _judges(judge), Engines.of(ledger=run, **settings)
     expected = None if isinstance(pools, AsyncIterable) else _expected(pools, judges, text)
     control = RunControl(progress, stop or Stop(), expected)
-    refuse_without_key(pools, judges, engines, text)
+    if not control.stop.requests:
+        refuse_without_key(pools, judges, engines, text)
     reader, coming = reader_of(pools, text)
     try:
         async with engines.make() as engine:

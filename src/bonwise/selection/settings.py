@@ -68,8 +68,8 @@ class ChoiceSettings(TypedDict, total=False):
     router: Annotated[Routing | None, Option()]
     """Sends some pools to a stronger judge."""
     on_failure: Annotated[OnFailure, Option("raise", _check_on_failure)]
-    """What follows where a judge fails or scores nothing: an error; or the best of what could be judged (``partial``),
-    and where nothing could be, the first candidate or a random one; or no pick (``owed``).
+    """What follows where a judge fails or scores nothing: an error; or the best of what could be judged
+    (``partial``), and where nothing could be, the first candidate or a random one; or no pick (``owed``).
     """
     seed: Annotated[int, Option(0)]
     """Breaks ties, together with the prompt and the candidates."""
