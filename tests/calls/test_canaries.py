@@ -150,7 +150,7 @@ def looked_into(capsys, folder):
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize(("status", "code"), [(200, 0), (400, 0), (401, 2), (404, 2)])
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (400, 1), (401, 2), (404, 2)])
 def test_the_command_shows_no_secret(tmp_path, capsys, logs, name, status, code, any_transport):
     """Answered, rejected or denied by a server that repeats the key: files, streams and logs hold no secret."""
     script = Telling() if status == 200 else Echo(status)

@@ -207,6 +207,19 @@ def test_nothing_scored_is_exit_1_unless_that_is_allowed(capsys, folder, monkeyp
         assert "nothing was scored: look at what was said with bonwise ledger export; --allow-unscored" in lines[-1]
 
 
+def test_pools_that_need_no_judge_are_not_nothing_scored(capsys, folder, monkeypatch):
+    """One text beside a blank one, one candidate, one text twice: the picks stand, and the exit code is 0."""
+    command = ("select", "pools.jsonl", "--judge", "pointwise:openai/m")
+    with served(monkeypatch, folder, faults=Faults(refusal=1.0)):
+        pool_file("pools.jsonl", {"p1": ["", "two"], "p2": ["three"], "p3": ["four", "four"]})
+        picked = typed(capsys, *command)
+        pool_file("pools.jsonl", {"p1": ["", "two"], "p2": ["five", "six"]})
+        refused = typed(capsys, *command)
+    assert (picked.code, [line["index"] for line in picks(picked)][:2]) == (0, [1, 0])
+    assert "nothing was scored" not in picked.err
+    assert refused.code == 1
+
+
 @pytest.mark.parametrize(("blank", "warned"), [(1, False), (2, True)])
 def test_more_than_a_tenth_without_a_score_is_a_warning(capsys, folder, blank, warned):
     """One of ten is none, two of ten are; with several judges each is looked at by itself, and the exit code is 0."""
