@@ -326,8 +326,8 @@ def outcome(summary: RunSummary, *, allow_unscored: bool) -> int:
         say(f"incomplete: {_lacking(summary)}; the same command continues")
         return INCOMPLETE
     if summary.unscored and not summary.scored:
-        look = "look at what was said with bonwise ledger export; " if summary.engine.totals.answers else ""
-        say(f"nothing was scored: {look}--allow-unscored makes that exit code 0")
+        look = ": look at what was said with bonwise ledger export" if summary.engine.totals.answers else ""
+        say(f"nothing was scored{look}" + ("" if allow_unscored else "; with --allow-unscored that is exit code 0"))
         return 0 if allow_unscored else NOTHING_SCORED
     return 0
 

@@ -186,7 +186,7 @@ def test_a_response_that_is_too_large_is_no_answer(kind):
     async def main(url):
         made = maker(url)
         judge = bw.Pointwise("openai/gpt-5-mini", client=made)
-        pick = await bw.aselect("Name a colour", ["red", "blue"], judge=judge)
+        pick = await bw.aselect("Name a colour", ["red", "blue"], judge=judge, on_failure="owe")
         await made.close() if maker.asynchronous else made.close()
         return pick
 
