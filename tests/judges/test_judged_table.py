@@ -26,6 +26,7 @@ from bonwise.judges.scoring import (
     order_effects,
     pair_rows,
     score_table,
+    words_of_lost,
 )
 from bonwise.table.pools import Candidate, Pool
 from bonwise.table.verdicts import Preference, Score, Unscored
@@ -148,7 +149,7 @@ def test_a_compared_pair_is_a_row():
     assert [
         tuple(row[name] for name in ("shown_first", "shown_second", "value", "order_effect", "unscored"))
         for row in rows
-    ] == [(1.0, 0.0, 0.5, 1.0, ""), (0.5, "", 0.5, "", "refused: policy"), ("", 0.25, 0.25, "", "")]
+    ] == [(1.0, 0.0, 0.5, 1.0, ""), (0.5, "", "", "", "refused: policy"), ("", 0.25, 0.25, "", "")]
 
 
 def test_a_pair_without_any_verdict_is_blank_with_both_reasons():
@@ -159,7 +160,7 @@ def test_a_pair_without_any_verdict_is_blank_with_both_reasons():
 
 
 def test_the_effect_of_the_order_is_the_mean_over_pairs_judged_both_ways():
-    """Worked by hand: effects 1, 0 and -0.5 over three pairs; single orders and unscored ones are counted apart."""
+    """Worked by hand: effects 1, 0 and -0.5 over three pairs; single orders and lost ones say nothing of it."""
     first = judged(Score(0.5), Score(0.5), Score(0.5), preferences=PAIRS)
     second = judged(
         Score(0.5),
@@ -167,11 +168,12 @@ def test_the_effect_of_the_order_is_the_mean_over_pairs_judged_both_ways():
         preferences=(Preference(0, 1, 0.5, 0.5), Preference(0, 1, 0.25, 0.75), Preference(0, 1, Unscored("x"), 1.0)),
     )
     (effect,) = order_effects([first, second], [judge("j")])
-    assert effect == OrderEffect("j", pairs=3, advantage=pytest.approx(0.5 / 3), differing=2, unscored=2)
+    assert effect == OrderEffect("j", pairs=3, advantage=pytest.approx(0.5 / 3), differing=2)
     assert str(effect) == (
-        "j: position effect +0.167; the verdict on 2 of 3 pairs judged in both orders changes with the order; "
-        "2 comparisons unscored"
+        "j: position effect +0.167; the verdict on 2 of 3 pairs judged in both orders changes with the order"
     )
+    assert words_of_lost([first, second], 0) == "2 of 6 comparisons lost"
+    assert words_of_lost([judged(Score(0.5), Score(0.5), preferences=PAIRS[:1])], 0) == ""
 
 
 def test_a_symmetric_judge_depends_on_no_order():
@@ -304,7 +306,12 @@ def test_the_pairs_of_a_run_are_all_there(run):
     (effect,) = order_effects(found, judges)
     effects = [row[7] for row in rows if row[7] != ""]
     assert (effect.pairs, effect.advantage) == (len(effects), pytest.approx(statistics.fmean(effects)))
-    assert effect.unscored == sum(len(row[8].split("; ")) for row in rows if row[8])
+    lost = [row for row in rows if row[8]]
+    assert lost
+    assert all(row[6:8] == ("", "") for row in lost)
+    assert words_of_lost(found, [row.name for row in judges].index("pairwise:openai/m")) == (
+        f"{len(lost)} of {len(rows)} comparisons lost"
+    )
 
 
 def test_stated_confidences_stand_beside_their_orders():
@@ -322,11 +329,11 @@ def test_the_words_of_a_judge_stand_beside_its_score_where_they_are_asked_for(ru
     assert header[-1] == "raw"
     assert [row[:-1] for row in rows] == score_table(found, judges)[1]
     raw = {spec.name: [row[-1] for row in rows if row[2] == spec.name] for spec in judges}
-    pointwise, _, resampled, pairwise, quantized = raw.values()
+    pointwise, _, resampled, _, quantized = raw.values()
     assert all(pointwise)
     assert quantized == pointwise
     assert max(said.count("\n\n") for said in resampled) == 2
-    assert not any(pairwise)
+    assert not any(row[-1] for row in rows if row[2] == "pairwise:openai/m" and row[3] != "")
 
 
 def test_words_and_reasons_are_written_out_where_no_file_holds_them():

@@ -154,7 +154,7 @@ def test_an_inner_interval_gives_way_to_that_of_the_draws():
 
 
 def test_preferences_are_means_over_draws():
-    """By hand: a wins 2 of 3 draws shown first and 1 of 2 scored ones shown second; scores follow draw by draw."""
+    """By hand: a draw of which an order was lost has no value; of the others a wins 2 shown first, 1 shown second."""
     judge = Resampled(Pairwise("openai/m"), draws=3)
     first = [
         '{"choice": "A", "confidence": 5}',
@@ -163,11 +163,11 @@ def test_preferences_are_means_over_draws():
     ]
     found = answered(judge, "p", ["a", "b"], [first, ["A", "B", "none"]])
     (pair,) = found.preferences
-    assert (pair.shown_first, pair.shown_second) == (pytest.approx(2 / 3), 0.5)
-    assert pair.confidence == (4, None)
-    # Draw by draw a earns (1 + 0) / 2, (1 + 1) / 2 and, in the one order that was scored, 0.
-    assert found.verdicts[0].draws == (0.5, 1.0, 0.0)
-    assert found.verdicts[1].draws == (0.5, 0.0, 1.0)
+    assert (pair.shown_first, pair.shown_second) == (1.0, 0.5)
+    assert pair.confidence == (2, None)
+    # Draw by draw a earns (1 + 0) / 2, (1 + 1) / 2 and nothing that is known.
+    assert found.verdicts[0].draws == (0.5, 1.0, None)
+    assert found.verdicts[1].draws == (0.5, 0.0, None)
 
 
 def test_a_comparison_without_a_scored_draw_keeps_its_reasons():

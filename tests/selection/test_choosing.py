@@ -391,8 +391,10 @@ def test_a_refusal_is_no_lost_match(strategy):
     judge = ScriptedJudge({"mute": Unscored("the judge refused"), "real": 0.5, "other": 0.4})
     found = bw.select("p", ["mute", "real"], judge=judge, strategy=strategy, on_failure="owe")
     assert (found.best, found.decided_by, found.scores) == (None, "nothing scored", (None, None))
+    assert (found.failure, found.lost) == ("1 of 1 comparison lost: the judge refused (1)", 1)
     found = bw.select("p", ["mute", "real", "other"], judge=judge, strategy=RoundRobin())
-    assert (found.best, found.scores) == ("real", (None, 1.0, 0.0))
+    # Had it not refused, mute might have won both of its matches.
+    assert (found.best, found.decided_by, found.scores) == ("real", "partial", (None, 0.75, 0.25))
 
 
 def test_what_chance_hangs_on_may_be_told_apart_from_the_id():

@@ -42,14 +42,15 @@ def answers(table):
 
 
 def by_hand(table, count):
-    """Return each candidate's mean credit, written once more in plain loops."""
-    earned = [[] for _ in range(count)]
+    """Return each candidate's mean credit, written once more in plain loops; None where all its pairs are lost."""
+    earned, known = [[] for _ in range(count)], set()
     for (a, b), sides in table.items():
-        scored = [side for side in sides if side is not None]
-        if scored:
-            earned[a].append(sum(scored) / len(scored))
-            earned[b].append(1 - sum(scored) / len(scored))
-    return [sum(one) / len(one) if one else None for one in earned]
+        lost = None in sides
+        value = 0.5 if lost else sum(sides) / 2
+        known |= set() if lost else {a, b}
+        earned[a].append(value)
+        earned[b].append(1 - value)
+    return [sum(its) / len(its) if at in known else None for at, its in enumerate(earned)]
 
 
 def strength(order):
@@ -59,7 +60,7 @@ def strength(order):
 
 @given(meetings())
 def test_a_round_robin_ranks_by_the_mean_credit(pool):
-    """Borda's count as a share: ties and orders that contradict each other are half, what is unscored is left out."""
+    """Borda's count as a share: ties and orders that contradict each other are half, and so is a lost pair."""
     table, order = pool
     field = entrants(len(order), order)
     found, standing, asked = played(RoundRobin(), field, answers(table))
@@ -71,11 +72,11 @@ def test_a_round_robin_ranks_by_the_mean_credit(pool):
 
 
 def test_borda_by_hand():
-    """Three candidates: one win in both orders, one contradiction, one pair of which a single order was scored."""
-    table = {(0, 1): (1.0, 1.0), (0, 2): (1.0, 0.0), (1, 2): (None, 0.5)}
+    """Three candidates: one win in both orders, one contradiction, one pair of which a single order was read."""
+    table = {(0, 1): (1.0, 1.0), (0, 2): (1.0, 0.0), (1, 2): (None, 1.0)}
     _, standing, _ = played(RoundRobin(), entrants(3), answers(table))
     assert values(standing.verdicts) == [0.75, 0.25, 0.5]
-    assert borda(3, [Preference(0, 1, 1.0, 1.0), Preference(0, 2, 1.0, 0.0), Preference(1, 2, REFUSED, 0.5)]) == (
+    assert borda(3, [Preference(0, 1, 1.0, 1.0), Preference(0, 2, 1.0, 0.0), Preference(1, 2, REFUSED, 1.0)]) == (
         Score(0.75),
         Score(0.25),
         Score(0.5),
@@ -172,17 +173,17 @@ def test_nobody_goes_on_without_a_match_twice(count):
 
 @given(meetings())
 def test_the_seed_decides_what_a_knockout_leaves_open(pool):
-    """A drawn or unscored match goes to who comes first in the seeded order, and is counted."""
+    """A drawn or lost match goes to who comes first in the seeded order, and is counted."""
     table, order = pool
-    mean = {pair: [side for side in sides if side is not None] for pair, sides in table.items()}
-    left, drawn, unscored, scored = list(order), 0, 0, set()
+    mean = {pair: None if None in sides else sum(sides) / 2 for pair, sides in table.items()}
+    left, drawn, lost, scored = list(order), 0, 0, set()
     while len(left) > 1:
         last = len(left) - len(left) % 2
         ahead = left[last:]
         for one, other in zip(left[:last:2], left[1:last:2], strict=True):
             pair = (min(one, other), max(one, other))
-            value = sum(mean[pair]) / len(mean[pair]) if mean[pair] else None
-            unscored += value is None
+            value = mean[pair]
+            lost += value is None
             drawn += value == 0.5
             scored |= set() if value is None else set(pair)
             by_seed = min(pair, key=order.index)
@@ -190,7 +191,7 @@ def test_the_seed_decides_what_a_knockout_leaves_open(pool):
         left = ahead
     found, standing, _ = played(Knockout(), entrants(len(order), order), answers(table))
     assert (f"{drawn} drawn" in standing.stopped) == (drawn > 0)
-    assert (f"{unscored} unscored" in standing.stopped) == (unscored > 0)
+    assert (f"{lost} lost" in standing.stopped) == (lost > 0)
     assert set(found.order) == scored
     if left[0] in scored:
         assert found.order[0] == left[0]
@@ -211,8 +212,8 @@ def test_no_refusal_becomes_a_loss():
     earned = {(0, 1): None, (2, 3): 1.0, (0, 2): 1.0}
     found, standing, _ = played(Knockout(), entrants(4), comparing(lambda a, b: earned[a, b]))
     assert found.order == (0, 2, 3)
-    assert standing.verdicts[1].reason == "none of 2 comparisons was scored: refused (2)"
-    assert "1 unscored" in standing.stopped
+    assert standing.verdicts[1].reason == "1 of 1 comparison lost: refused (2)"
+    assert "1 lost" in standing.stopped
     for rule in (Knockout(), RoundRobin(), RoundRobin("matched")):
         found, standing, _ = played(rule, entrants(4), comparing(lambda _a, _b: None))
         assert found.order == ()
@@ -296,7 +297,7 @@ def test_a_tie_break_never_lifts_a_lower_score(pool, scores):
     top = max((one for one in scores if one is not None), default=None)
     tied = [at for at, one in enumerate(scores) if one is not None and one == top]
     inner = {pair: sides for pair, sides in table.items() if set(pair) <= set(tied)} if len(tied) > 1 else {}
-    second = by_hand(inner, len(order))
+    second = [0.5 if value is None and at in tied else value for at, value in enumerate(by_hand(inner, len(order)))]
     assert asked == len(order) + len(inner)
     assert list(standing.second) == (pytest.approx(second) if len(tied) > 1 else [])
     ranked = sorted(

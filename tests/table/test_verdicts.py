@@ -84,10 +84,23 @@ def test_positions_of_numpy_are_positions():
 
 
 def test_a_preference_has_no_value_while_an_order_is_owed():
-    """An order that could not be read leaves the value to the other one; an order that is still to come does not."""
-    assert Preference(0, 1, 1.0, Unscored("empty reply")).value == 1.0
-    assert Preference(0, 1, 1.0, Unscored("owed: lost", owed=True)).value is None
-    assert Preference(0, 1, Unscored("owed: lost", owed=True), None).value is None
+    """One readable order of two is none, whether the other could not be read or is still to come."""
+    unread, owed = Unscored("empty reply"), Unscored("owed: not yet", owed=True)
+    for first, second, lost in (
+        (1.0, unread, True),
+        (unread, unread, True),
+        (unread, None, True),
+        (None, unread, True),
+    ):
+        assert (Preference(0, 1, first, second).value, Preference(0, 1, first, second).lost) == (None, lost)
+    for first, second in ((1.0, owed), (owed, None), (unread, owed)):
+        assert (Preference(0, 1, first, second).value, Preference(0, 1, first, second).lost) == (None, False)
+
+
+def test_where_one_order_was_asked_it_is_the_value():
+    """An order that was not asked is not missing."""
+    for first, second in ((1.0, None), (None, 1.0), (1.0, 1.0)):
+        assert (Preference(0, 1, first, second).value, Preference(0, 1, first, second).lost) == (1.0, False)
 
 
 def test_verdicts_are_values():

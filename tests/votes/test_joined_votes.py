@@ -64,6 +64,18 @@ def test_by_hand():
         assert piece in " ".join(said.split())
 
 
+def test_a_pair_of_which_one_order_has_no_verdict_is_left_out():
+    """A row for each order: where one of them says nothing, the other is no verdict on the pair, as in two columns."""
+    judge = [*JUDGE, ("p1", "y", "x", ""), ("p2", "y", "x", "A")]
+    data = joined(judge).judges["judge"].data
+    assert data.dropped == {"no verdict": 1, "a verdict in one order only": 1, "no label of the pair": 1}
+    assert (data.pairs, data.pairs_in_both_orders) == (3, 1)
+    verdicts, labels = frames([*JUDGE, ("p1", "y", "x", ""), ("p2", "x", "y", "A")])
+    names = ["one"] * len(JUDGE) + ["other"] * 2
+    two = bw.audit_preferences(verdicts.assign(judge=names), labels=labels, judge=["judge"])
+    assert (two.judges["one"].data.pairs, two.judges["other"].data.pairs) == (4, 1)
+
+
 rows = st.lists(
     st.tuples(
         st.sampled_from(["p", "q", "r", "s"]),

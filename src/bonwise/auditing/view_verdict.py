@@ -50,11 +50,6 @@ def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
     """Return the figure that decides with its interval, between nothing, the gate and the best; nothing without it.
 
     An easy or outstanding candidate that is suspected, or a control, shows the figure with it and without it.
-
-    Parameters
-    ----------
-    judge : JudgeFound
-    settings : AuditSettings
     """
     name = DECIDES[settings.target]
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]

@@ -79,7 +79,7 @@ def judge(
 
 
 def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
-    from bonwise.judges.scoring import order_effects
+    from bonwise.judges.scoring import order_effects, words_of_lost
     from bonwise.judges.wrappers import Resampled
 
     _deliver(found.to_csv(raw=raw, tokens=tokens), out)
@@ -87,6 +87,9 @@ def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens
         _deliver(found.pairs_to_csv(tokens=tokens), pairs)
     for line in _told(found, "" if out == "-" else f" to {out}"):
         say(line)
+    for at, judge in enumerate(found.judges):
+        if lost := words_of_lost(found.judged, at):
+            say(f"{judge.name}: {lost}: an order could not be read; each counts a half for both sides")
     for effect in order_effects(found.judged, found.judges):
         say(str(effect))
     for at, judge in enumerate(found.judges):

@@ -40,7 +40,8 @@ __all__ = ["MOST_PARAMETERS", "MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPa
 MAKESHIFT: Mapping[DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
     "random": "picks rest on no judgment: a random candidate was kept, as --on-failure random says",
-    "partial": "picks are the best of what could be judged: not every answer arrived",
+    "partial": "picks are the best of what could be judged: answers are missing, or comparisons that were lost could "
+    "change them",
     "deadline": "picks are the best that was known when the time of --deadline was up",
 }
 """What is said of picks that rest on less than was asked for."""
@@ -118,8 +119,11 @@ class PickReport:
 def _about_order(order: OrderTotals) -> Iterator[str]:
     from bonwise.judges.scoring import OrderEffect
 
+    if order.lost:
+        lost = f"{order.lost:,} of {counted(order.asked or 0, 'comparison')} lost"
+        yield f"{lost}: an order could not be read; each counts a half for both sides"
     if order.advantage is not None:
-        yield str(OrderEffect("comparisons", order.pairs, order.advantage, order.differing, order.without_verdict))
+        yield str(OrderEffect("comparisons", order.pairs, order.advantage, order.differing))
 
 
 def _never_scored(reasons: Mapping[str, int]) -> Counter[str]:

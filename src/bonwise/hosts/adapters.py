@@ -147,7 +147,8 @@ def trail_of(selection: Selection, failed_draws: Iterable[str] = ()) -> dict[str
 
     The keys are ``index`` (None where nothing was picked, which is never candidate 0), ``decided_by``, ``unjudged``,
     ``scores`` in candidate order, ``judge``, ``strategy`` and ``judge_usage``; where there is something to say also
-    ``p_best``, ``tied``, ``unscored``, ``failure``, ``failed_draws`` (why candidates are missing) and ``strong``.
+    ``p_best``, ``tied``, ``unscored``, ``failure``, ``lost``, ``failed_draws`` (why candidates are missing) and
+    ``strong``.
 
     Examples
     --------
@@ -171,6 +172,7 @@ def trail_of(selection: Selection, failed_draws: Iterable[str] = ()) -> dict[str
         "tied": list(selection.tied),
         "unscored": dict(selection.unscored),
         "failure": selection.failure,
+        "lost": selection.lost,
         "failed_draws": list(failed_draws),
         "strong": None if selection.routed is None else selection.routed.strong,
     }

@@ -17,13 +17,32 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answers, Ask, Choice
 from bonwise.errors import UsageError
-from bonwise.judges.asking import AskingSettings, concluded_alone, most_common, owed_among, reading
+from bonwise.judges.asking import (
+    MISSING,
+    AskingSettings,
+    concluded_alone,
+    counted_reasons,
+    most_common,
+    owed_among,
+    reading,
+)
 from bonwise.judges.parse.readers import expected_digit, first_is_better, pick, probability
 from bonwise.judges.protocol import EMPTY, Conclusion, candidates_with_words
 from bonwise.table.checks import check_whole
-from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
+from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
-__all__ = ["ComparingSettings", "Logprob", "Pair", "Pairwise", "Probability", "borda", "pairs"]
+__all__ = [
+    "ComparingSettings",
+    "Logprob",
+    "Pair",
+    "Pairwise",
+    "Probability",
+    "borda",
+    "lost_may_decide",
+    "pairs",
+    "unscored_by_loss",
+    "words_of_loss",
+]
 
 ALONE = Unscored("no other answer to compare with")
 
@@ -132,11 +151,11 @@ def pairs(prompt: str, candidates: Sequence[str], orders: int, seed: int) -> lis
 
 
 def borda(candidates: int, preferences: Sequence[Preference]) -> tuple[Verdict, ...]:
-    """Return what each candidate earned on average over its pairs that were scored: Borda's count as a share.
+    """Return what each candidate earned on average over its pairs that were asked: Borda's count as a share.
 
     What a pair gives is `Preference.value`: the mean over its orders, so that orders which contradict each other
-    count as a tie. A candidate none of whose pairs was scored is unscored, and owed while one of its pairs is.
-    `preferences` are on any of the pairs.
+    count as a tie; one without a value adds a half to both sides. A candidate none of whose pairs has a value is
+    unscored, and owed while one of its pairs is. `preferences` are on any of the pairs.
 
     Examples
     --------
@@ -157,18 +176,75 @@ def _verdicts(candidates: Sequence[str], preferences: Sequence[Preference]) -> t
 
 
 def _verdict(one: int, own: Sequence[Preference]) -> Verdict:
-    """Return the mean credit over a candidate's own pairs that were scored; owed while one of them is."""
+    """Return the mean credit over a candidate's own pairs; owed while one of them is."""
     if not own:
         return ALONE
-    sides = [side for pair in own for side in (pair.shown_first, pair.shown_second)]
-    owed = owed_among(sides)
+    owed = owed_among(side for pair in own for side in (pair.shown_first, pair.shown_second))
     if owed:
         return owed
-    scored = [(pair.a == one, pair.value) for pair in own]
-    credits_ = [value if is_a else 1.0 - value for is_a, value in scored if value is not None]
-    if credits_:
-        return Score(math.fsum(credits_) / len(credits_))
-    return most_common((side for side in sides if isinstance(side, Unscored)), "comparisons")
+    if all(pair.value is None for pair in own):
+        return unscored_by_loss(own)
+    return Score(math.fsum(_credit(one, pair, 0.5) for pair in own) / len(own))
+
+
+def _credit(one: int, pair: Preference, otherwise: float) -> float:
+    """Return what one of the two earned, or something else where the pair has no value."""
+    if pair.value is None:
+        return otherwise
+    return pair.value if pair.a == one else 1.0 - pair.value
+
+
+def unscored_by_loss(own: Sequence[Preference]) -> Unscored:
+    """Return why a candidate is unscored whose comparisons all have no value; owed where none was heard of."""
+    unreadable = _unreadable(own)
+    return Unscored(words_of_loss(own), most_common(unreadable, "comparisons").raw) if unreadable else MISSING
+
+
+def words_of_loss(preferences: Sequence[Preference]) -> str:
+    """Return how many comparisons were lost and why their answers could not be read; empty where none was lost.
+
+    Examples
+    --------
+    >>> words_of_loss([Preference(0, 1, 1.0, Unscored("refused")), Preference(0, 2, 1.0, 1.0)])
+    '1 of 2 comparisons lost: refused (1)'
+    """
+    lost, asked = sum(pair.lost for pair in preferences), len(preferences)
+    plural = "" if asked == 1 else "s"
+    return f"{lost} of {asked} comparison{plural} lost: {counted_reasons(_unreadable(preferences))}" if lost else ""
+
+
+def _unreadable(preferences: Sequence[Preference]) -> list[Unscored]:
+    sides = (side for pair in preferences if pair.lost for side in (pair.shown_first, pair.shown_second))
+    return [side for side in sides if isinstance(side, Unscored)]
+
+
+def lost_may_decide(candidates: int, preferences: Sequence[Preference]) -> bool:
+    """Tell whether the pairs without a value could put another candidate level with the best, or ahead of it.
+
+    They are all given to the other one, and against the best: `borda` names that one.
+
+    Examples
+    --------
+    >>> lost = Preference(1, 2, Unscored("refused"), 1.0)
+    >>> lost_may_decide(3, [Preference(0, 1, 1.0, 1.0), Preference(0, 2, 1.0, 1.0), lost])
+    False
+    >>> lost_may_decide(3, [Preference(0, 1, 1.0, 1.0), Preference(0, 2, 0.0, 1.0), lost])
+    True
+    """
+    own = [[pair for pair in preferences if one in (pair.a, pair.b)] for one in range(candidates)]
+    open_ = [any(pair.value is None for pair in its) for its in own]
+    least, half, most = (
+        [
+            rounded(math.fsum(_credit(one, pair, share) for pair in its) / max(len(its), 1))
+            for one, its in enumerate(own)
+        ]
+        for share in (0.0, 0.5, 1.0)
+    )
+    scored = [one for one, its in enumerate(own) if any(pair.value is not None for pair in its)]
+    best = max(scored, key=half.__getitem__, default=None)
+    if best is None:
+        return any(open_)
+    return any(most[one] >= least[best] and (open_[one] or open_[best]) for one in range(candidates) if one != best)
 
 
 def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:
@@ -257,8 +333,9 @@ _CREDIT = {"A": 1.0, "TIE": 0.5, "B": 0.0}
 class Pairwise(ComparingSettings):
     """Every pair of candidates, by default in both orders: the better one earns 1, a tie 0.5.
 
-    A candidate's score is what it earned on average over its pairs that were scored. Judges favour the first or
-    the last one they are shown; both orders make that visible in `Preference.order_effect`.
+    A candidate's score is what it earned on average over its pairs. A pair is lost where one of its orders could not
+    be read: it adds a half to both sides. Judges favour the first or the last one they are shown; both orders make
+    that visible in `Preference.order_effect`.
 
     Parameters
     ----------
@@ -305,7 +382,8 @@ class Pairwise(ComparingSettings):
 class Probability(ComparingSettings):
     """Every pair of candidates, by default in both orders: each earns the stated probability that it is better.
 
-    A candidate's score is what it earned on average over its pairs that were scored.
+    A candidate's score is what it earned on average over its pairs. A pair is lost where one of its orders could not
+    be read: it adds a half to both sides.
 
     Parameters
     ----------

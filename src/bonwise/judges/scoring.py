@@ -36,6 +36,7 @@ __all__ = [
     "order_effects",
     "pair_rows",
     "score_table",
+    "words_of_lost",
 ]
 
 
@@ -185,7 +186,7 @@ class OrderEffect:
 
     Examples
     --------
-    >>> print(OrderEffect("pairwise", pairs=10, advantage=0.15, differing=3, unscored=0))
+    >>> print(OrderEffect("pairwise", pairs=10, advantage=0.15, differing=3))
     pairwise: position effect +0.150; the verdict on 3 of 10 pairs judged in both orders changes with the order
     """
 
@@ -196,16 +197,13 @@ class OrderEffect:
     """Mean of what a candidate earned when shown first minus what it earned when shown second, in [-1, 1]."""
     differing: int
     """Pairs whose verdict (one candidate, the other or a tie) was not the same in both orders."""
-    unscored: int
-    """Single comparisons without a verdict."""
 
     def __str__(self) -> str:
         advantage = rounded(self.advantage) + 0.0  # "+0.000" where rounding alone left something below 0
-        text = (
+        return (
             f"{self.judge}: position effect {advantage:+.3f}; the verdict on {self.differing:,} of {self.pairs:,} "
             "pairs judged in both orders changes with the order"
         )
-        return text + (f"; {self.unscored:,} comparisons unscored" if self.unscored else "")
 
 
 def order_effects(judged: Sequence[JudgedPool], judges: Sequence[Judge]) -> list[OrderEffect]:
@@ -215,9 +213,20 @@ def order_effects(judged: Sequence[JudgedPool], judges: Sequence[Judge]) -> list
         pairs = [pair for one in judged for pair in one.judgments[at].preferences]
         effects = [pair.order_effect for pair in pairs if pair.order_effect is not None]
         if effects:
-            orders = [order for pair in pairs for order in (pair.shown_first, pair.shown_second)]
-            unscored = sum(order is not None and not isinstance(order, float) for order in orders)
             differing = sum(pair.verdict_changes is True for pair in pairs)
             mean = math.fsum(effects) / len(effects)
-            found.append(OrderEffect(judge.name, len(effects), mean, differing, unscored))
+            found.append(OrderEffect(judge.name, len(effects), mean, differing))
     return found
+
+
+def words_of_lost(judged: Iterable[JudgedPool], at: int) -> str:
+    """Return how many comparisons of a judge were lost; empty where none was.
+
+    Examples
+    --------
+    >>> words_of_lost([], 0)
+    ''
+    """
+    pairs = [pair for one in judged for pair in one.judgments[at].preferences]
+    lost = sum(pair.lost for pair in pairs)
+    return f"{lost:,} of {len(pairs):,} comparisons lost" if lost else ""

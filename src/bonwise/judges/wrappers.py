@@ -272,8 +272,10 @@ def _draw(answers: Answers, number: int) -> Answers:
 
 
 def _preferences(draws: Sequence[Sequence[Preference]]) -> Iterator[Preference]:
-    """Yield the mean of each comparison over the draws in which it was scored, and the median confidence."""
-    for same in zip(*draws, strict=True):
+    """Yield the mean of each comparison over the draws in which it has a value, and the median confidence."""
+    for drawn in zip(*draws, strict=True):
+        scored = [one for one in drawn if one.value is not None]
+        same = scored if scored and all(one.lost for one in drawn if one.value is None) else drawn
         yield replace(
             same[0],
             shown_first=_side([one.shown_first for one in same]),

@@ -144,6 +144,7 @@ class CheckedContest:
             expected_regret=regret,
             p_best_reason=str(standing.p_best_reason),
             second=self._numbers("second", standing.second, count),
+            lost_may_decide=None if standing.lost_may_decide is None else bool(standing.lost_may_decide),
             stopped=str(standing.stopped),
         )
 

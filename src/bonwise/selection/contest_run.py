@@ -14,6 +14,7 @@ from bonwise.calls.ask import Ask
 from bonwise.calls.bill import Bill
 from bonwise.errors import BonwiseError, CallError, UsageError
 from bonwise.judges.calling import FunctionJudge, asked
+from bonwise.judges.comparing import lost_may_decide
 from bonwise.judges.judging import redrawn
 from bonwise.judges.protocol import Judge, Judgment, is_asking, is_listwise
 from bonwise.selection.checked_contest import CheckedContest
@@ -145,6 +146,8 @@ class ContestRun:
         self.bill = Bill()
         self.effective: list[Mapping[str, Any]] = []
         self.preferences: list[Preference] = []
+        self._matches: list[Preference] = []
+        self._behind_scores: list[Preference] = []
         self.draws: Counter[int] = Counter()
         self.first: dict[int, Verdict] = {}
         """The first verdict on each entrant, as it came."""
@@ -211,7 +214,8 @@ class ContestRun:
         """Return how the entrants stand; of a contest that fails the first scores count, and nothing else."""
         if not self._deaf:
             try:
-                found = self._contest.standing()
+                standing = self._contest.standing()
+                found = replace(standing, lost_may_decide=self._lost_may_decide(standing))
                 # Of several scores of a candidate the judge has not said how their mean fares.
                 return found if self.again else with_stated_chances(found, self.first)
             except UsageError:
@@ -221,6 +225,13 @@ class ContestRun:
         why = "a contest failed" if self.error is None else self.error.message
         lost = Unscored(f"owed: {why}", owed=True)
         return Standing(tuple(self.first.get(at, lost) for at in range(len(self._texts))), stopped=why)
+
+    def _lost_may_decide(self, standing: Standing) -> bool:
+        """Tell whether lost comparisons, those behind the scores of a judge among them, could change the pick."""
+        of_matches = standing.lost_may_decide
+        if of_matches is None:
+            of_matches = any(one.lost for one in self._matches)
+        return of_matches or lost_may_decide(len(self._texts), self._behind_scores)
 
     def _next(self) -> Sequence[Question]:
         if self.over:
@@ -251,6 +262,7 @@ class ContestRun:
                 self.others.append(result.verdicts)
             elif not isinstance(asked[0], Match):
                 self.preferences += result.preferences
+                self._behind_scores += result.preferences
             for question in asked:
                 self._hear(call, question, result)
 
@@ -259,6 +271,7 @@ class ContestRun:
         if isinstance(question, Match):
             answer = _preference(question, judgment)
             self.preferences.append(answer)
+            self._matches.append(answer)
         else:
             answer = judgment.verdicts[call.texts.index(self._texts[question.candidate])]
             if question.candidate in self.first:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from bonwise.calls.bill import Bill
-from bonwise.errors import BonwiseError, CallError, LedgerError
+from bonwise.errors import BonwiseError, CallError, JudgeError, LedgerError
+from bonwise.judges.comparing import words_of_loss
 from bonwise.judges.protocol import EMPTY
 from bonwise.release import release
 from bonwise.selection.contest_run import ContestRun
@@ -94,7 +95,8 @@ def decide(
     `originals` are the candidates as the caller holds them, and `latency` is in seconds.
 
     With ``raise`` as `on_failure`, an answer that is missing raises `CallError`, and a judge or a strategy that
-    failed `JudgeError`; an answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
+    failed, or comparisons without one that has a value, `JudgeError`; an answer that cannot be kept raises
+    `LedgerError` with ``raise`` and with ``owe``.
     """
     verdicts, spread = _verdicts(distinct, evidence), _spread(distinct, evidence.standing)
     scores = [one.value if isinstance(one, Score) else None for one in verdicts]
@@ -125,6 +127,7 @@ def decide(
         level=tuple(ids[one] for one in ranking.level),
         stopped=_stopped(evidence),
         comparisons=_comparisons(distinct, evidence.preferences),
+        lost=sum(one.lost for one in evidence.preferences),
         routed=evidence.routed,
         failure=failure,
         latency=latency,
@@ -205,8 +208,14 @@ def _decided(
             if best is None or settings.on_failure == "owe"
             else (best, "partial", str(error))
         )
-    if best is None and settings.on_failure in {"first", "random"}:
-        return _failed(settings, distinct, CallError("nothing could be scored"))
+    if best is None:
+        lost = words_of_loss(evidence.preferences)
+        nothing = JudgeError(f"nothing could be scored: {lost}" if lost else "nothing could be scored")
+        # What was lost is kept as it is: no later run asks again, so that nothing is owed.
+        fails = {"first", "random", "raise"} if lost else {"first", "random"}
+        return (
+            _failed(settings, distinct, nothing) if settings.on_failure in fails else (None, "nothing scored", lost)
+        )
     return best, _how(evidence, ranking), ""
 
 
@@ -222,10 +231,10 @@ def _failed(settings: SelectionSettings, distinct: DistinctTexts, error: Bonwise
 
 
 def _how(evidence: Evidence, ranking: Ranked) -> str:
-    if not ranking.order:
-        return "nothing scored"
     if evidence.standing is None:
         return "same text" if ranking.level else "only candidate"
+    if evidence.standing.lost_may_decide:
+        return "partial"
     if not ranking.tied:
         return "score"
     return "tie-break" if ranking.level else "comparison"

@@ -19,7 +19,15 @@ from bonwise.flags import shows
 from bonwise.judges.calling import as_judge, missing_key
 from bonwise.judges.pool_loop import ItemReader, from_callers_thread
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.judges.scoring import PAIR_HEADER, JudgedPool, expected_answers, judge_pools, pair_rows, score_table
+from bonwise.judges.scoring import (
+    PAIR_HEADER,
+    JudgedPool,
+    expected_answers,
+    judge_pools,
+    pair_rows,
+    score_table,
+    words_of_lost,
+)
 from bonwise.report.numbers import counted
 from bonwise.selection.pools import PoolSource, beside_the_loop, opened, pools_of, reader_of
 from bonwise.selection.run import Counted, Progress, RunControl, RunSummary, Stop
@@ -186,7 +194,9 @@ class JudgedPools(Sequence[JudgedPool]):
         verdicts = [verdict for one in self.judged for verdict in one.judgments[at].verdicts]
         missing = [verdict.owed for verdict in verdicts if isinstance(verdict, Unscored)]
         scored, pending = len(verdicts) - len(missing), sum(missing)
-        return f"{judge.name}: {scored:,} scored, {len(missing) - pending:,} unscored, {pending:,} pending"
+        lost = words_of_lost(self.judged, at)
+        counts = f"{scored:,} scored, {len(missing) - pending:,} unscored, {pending:,} pending"
+        return f"{judge.name}: {counts}, {lost}" if lost else f"{judge.name}: {counts}"
 
     def _counts(self) -> list[str]:
         candidates = sum(len(one.pool.candidates) for one in self.judged)

@@ -78,6 +78,8 @@ class Standing:
     """Why a strategy that draws again states neither of them; empty where it does."""
     second: tuple[float | None, ...] = ()
     """Decides between equal scores, higher is better. Empty where nothing but the seed does."""
+    lost_may_decide: bool | None = None
+    """Whether comparisons of which an order could not be read could change who is first; None says that any could."""
     stopped: str = ""
     """Why nothing more is asked, in plain words; empty while there is more to ask."""
 

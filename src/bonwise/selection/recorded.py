@@ -40,7 +40,9 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     >>> pick_record(bw.select("Say hi", ["hello", "hi"], judge=lambda prompt, text: -len(text))).best
     'c1'
     """
-    more: dict[str, Any] = given(p_best_reason=pick.p_best_reason or None, filled=pick.filled or None)
+    more: dict[str, Any] = given(
+        p_best_reason=pick.p_best_reason or None, filled=pick.filled or None, lost=pick.lost or None
+    )
     if whole:
         more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
     line: dict[str, Any] = {
@@ -59,7 +61,7 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
     return PickRecord(**line)
 
 
-_BY_NAME = PickRecord.model_fields.keys() - {"text", "settings", "p_best_reason", "filled"}
+_BY_NAME = PickRecord.model_fields.keys() - {"text", "settings", "p_best_reason", "filled", "lost"}
 """Keys of a line; the others are absent where they say nothing, or stand elsewhere."""
 
 

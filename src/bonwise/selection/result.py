@@ -56,7 +56,7 @@ class ComparisonRecord(Record):
     b: str
     """Ids."""
     value: Number | None
-    """What `a` earned, None where there is no verdict."""
+    """What `a` earned, None where an order that was asked has no verdict."""
     order_effect: Number | None
     """How much more `a` earned when shown first; None unless both orders were scored."""
 
@@ -159,6 +159,8 @@ class PickRecord(Record):
     """Why a strategy that draws again states no p_best and no expected_regret."""
     filled: dict[str, Count] | None = None
     """Candidates that judges of a stack did not score, by judge: filled by what the other judges let expect."""
+    lost: Count | None = None
+    """Comparisons of which an order could not be read, where there are such: each adds a half to both sides."""
 
     @model_validator(mode="after")
     def _fits_its_candidates(self) -> PickRecord:
@@ -198,7 +200,11 @@ class OrderTotals(Record):
     differing: Count
     """Pairs whose verdict (one candidate, the other or a tie) is not the same in both orders."""
     without_verdict: Count
-    """Comparisons."""
+    """Comparisons: those that were lost, and those of which an answer is pending."""
+    lost: Count | None = None
+    """Comparisons of which an order could not be read, and all that were asked; absent where none was lost."""
+    asked: Count | None = None
+    """Comparisons of which an order could not be read, and all that were asked; absent where none was lost."""
 
 
 class LatencyTotals(Record):

@@ -79,7 +79,9 @@ class RunSummary:
         if pick.decided_by not in UNJUDGED:
             self.scored += sum(score is not None for score in pick.scores)
             self.unscored += len(pick.unscored)
-        self.cut += pick.decided_by in CUT and (
+        # Without a failure what is missing was lost: no later run asks again.
+        lacking = pick.decided_by in CUT and pick.failure != ""
+        self.cut += lacking and (
             pick.decided_by not in GUESSED or any(reason.startswith("owed") for reason in pick.unscored.values())
         )
         self._note_missing(pick.unscored.values())

@@ -29,7 +29,7 @@ class Comparison:
     b: str
     """Ids."""
     value: float | None
-    """What `a` earned on average over the orders that were scored: 1 won, 0 lost, 0.5 tied; None where none was."""
+    """What `a` earned on average over the orders: 1 won, 0 lost, 0.5 tied; None where one of them has no verdict."""
     order_effect: float | None
     """How much more `a` earned when shown first; None unless both orders were scored."""
 
@@ -86,8 +86,8 @@ class Selection(ShowsItself):
     """``score``; ``comparison``, where equal scores were compared; ``tie-break``, where the seed decided; ``only
     candidate``; ``same text``, where all candidates are one and the same text; ``nothing scored``; ``owed``, where an
     answer has not arrived and a later run asks for it; ``deadline``, the best that was known by then; ``partial``,
-    the best of those that could be judged; ``first`` and ``random``, where nothing could be judged and `on_failure`
-    says so.
+    the best of what could be judged, where a judge failed or comparisons that were lost could change the pick;
+    ``first`` and ``random``, where nothing could be judged and `on_failure` says so.
     """
     unscored: Mapping[str, str]
     """Id to reason."""
@@ -111,6 +111,8 @@ class Selection(ShowsItself):
     """Why nothing more was asked."""
     comparisons: tuple[Comparison, ...] = field(default=(), repr=False)
     """In the order in which they were asked."""
+    lost: int = field(default=0, repr=False)
+    """Comparisons of which an order could not be read: each adds a half to both sides."""
     routed: Routed | None = field(default=None, repr=False)
     """None without a router."""
     failure: str = ""

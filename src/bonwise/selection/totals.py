@@ -62,6 +62,8 @@ class Totals:
     _advantage: float = 0.0
     _differing: int = 0
     _without: int = 0
+    _lost: int = 0
+    _asked: int = 0
     _seconds: float = 0.0
     _longest: float = 0.0
 
@@ -85,6 +87,8 @@ class Totals:
         self._note_spending(pick)
 
     def _note_comparisons(self, pick: Selection) -> None:
+        self._lost += pick.lost
+        self._asked += len(pick.comparisons)
         for one in pick.comparisons:
             self._without += one.value is None
             if one.order_effect is not None:
@@ -122,6 +126,7 @@ class Totals:
                 advantage=self._advantage / pairs if pairs else None,
                 differing=self._differing,
                 without_verdict=self._without,
+                **(given(lost=self._lost, asked=self._asked) if self._lost else {}),
             ),
             answers=bill.calls + bill.from_ledger,
             cost=bill.cost or 0.0,

@@ -54,7 +54,7 @@ MEANINGS: dict[DecidedBy, str] = {
     "nothing scored": "no judge gave any candidate a score",
     "owed": "an answer has not arrived; the same command asks for it",
     "deadline": "the best that was known when the time was up",
-    "partial": "the best of those that could be judged",
+    "partial": "the best of what could be judged: what is missing or lost could change it",
     "first": "no judgment: the first candidate was kept",
     "random": "no judgment: a random candidate was kept",
 }
@@ -103,12 +103,18 @@ def story(pick: PickRecord) -> Iterator[Said]:
         yield Said("finding", f"The seed decided among {count(len(pick.level))} candidates.")
     if pick.failure:
         yield Said("caveat", f"What went wrong: {_cut(pick.failure)}.")
+    if pick.lost:
+        yield Said("caveat", f"{_lost(pick.lost, len(pick.comparisons))}.")
     if pick.routed is not None:
         yield Said("finding", _routed_pool(pick.routed))
     if pick.expected_regret is not None:
         yield Said("finding", f"Expected loss against the best candidate: {score(pick.expected_regret)}.")
     if pick.p_best_reason:
         yield Said("caveat", f"P(best) and the expected loss are not stated: {printable(pick.p_best_reason)}.")
+
+
+def _lost(lost: int, asked: int) -> str:
+    return f"{count(lost)} of {counted(asked, 'comparison')} lost: each counts a half for both sides"
 
 
 def _spent(pick: PickRecord) -> Said:
@@ -332,6 +338,8 @@ def _decided(totals: SelectionTotals, ended: str | None) -> Part:
     if totals.tied:
         blocks.append(Said("finding", f"In {counted(totals.tied, 'pool')} several candidates have the top score."))
     makeshift = sum(times for how, times in totals.decided_by.items() if how in _MAKESHIFT)
+    if totals.order.lost:
+        blocks.append(Said("caveat", f"{_lost(totals.order.lost, totals.order.asked or 0)}."))
     if makeshift:
         rests = "rests" if makeshift == 1 else "rest"
         what = f"{counted(makeshift, 'pick')} {rests} on less than was asked for: see what decided."
@@ -401,9 +409,9 @@ def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
     effect = f"{number(advantage, sign=True)} on average ({meant})"
     yield Said("finding", f"Position effect of being shown first: {effect}.")
     yield Said("finding", f"The verdict on {moved} changes with the order{_share(order.differing, order.pairs)}.")
-    if order.without_verdict:
-        have = "has" if order.without_verdict == 1 else "have"
-        yield Said("finding", f"{counted(order.without_verdict, 'comparison')} {have} no verdict.")
+    if pending := order.without_verdict - (order.lost or 0):
+        have = "has" if pending == 1 else "have"
+        yield Said("finding", f"{counted(pending, 'comparison')} {have} no verdict.")
 
 
 def _cost(totals: SelectionTotals) -> Iterator[Block]:

@@ -295,7 +295,9 @@ class LabelledVerdicts:
         judged, voted = VotedPairs.of(rows), VotedPairs.of(votes)
         keys = PairKeys.of(judged, voted)
         found = join_votes(judged, voted, keys)
-        reason = np.where(judged.alone, "a model against itself", found.reason)
+        in_one_order = _in_one_order(rows, judged.worth, keys.verdicts) & (found.reason == "")
+        reason = np.where(in_one_order, "a verdict in one order only", found.reason)
+        reason = np.where(judged.alone, "a model against itself", reason)
         pairs = as_categories(pd.Series(keys.verdicts), role="pair", source=name)
         read = {**rows.readings, **{f"{where}: {key}": said for key, said in votes.readings.items()}}
         table = _of_rows(replace(rows, readings=read), judged.worth, found.label, reason, pairs, context)
@@ -333,6 +335,14 @@ def _of_rows(
         both_orders=np.zeros(int(kept.sum()), dtype=bool),
         kept=np.flatnonzero(kept),
     )
+
+
+def _in_one_order(rows: VoteRows, worth: _Floats, pairs: _Ints) -> _Bools:
+    """Tell which verdicts are on a pair whose other order, a row of its own, has none."""
+    missing = pd.Series(np.isnan(worth).any(axis=1))
+    judge = [rows.frame[name].astype(str).to_numpy() for name in rows.columns.judge]
+    some_missing = missing.groupby([*judge, pairs]).transform("any")
+    return np.asarray(some_missing & ~missing, dtype=bool)
 
 
 def _constant(rows: int, name: str) -> pd.Categorical:

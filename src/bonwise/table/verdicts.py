@@ -211,12 +211,17 @@ class Preference:
 
     @property
     def value(self) -> float | None:
-        """What `a` earned on average over the orders that were scored; None where none was, or one is owed."""
-        sides = (self.shown_first, self.shown_second)
-        if any(isinstance(one, Unscored) and one.owed for one in sides):
-            return None
-        scored = [one for one in sides if isinstance(one, float)]
-        return math.fsum(scored) / len(scored) if scored else None
+        """What `a` earned on average over the orders that were asked; None where one of them could not be read."""
+        asked = [one for one in (self.shown_first, self.shown_second) if one is not None]
+        scored = [one for one in asked if isinstance(one, float)]
+        # One readable order of two would hand the comparison to whoever the judge likes to see first.
+        return math.fsum(scored) / len(scored) if scored and len(scored) == len(asked) else None
+
+    @property
+    def lost(self) -> bool:
+        """Whether an order that was asked could not be read; not yet so while one is owed."""
+        missing = [one for one in (self.shown_first, self.shown_second) if isinstance(one, Unscored)]
+        return bool(missing) and not any(one.owed for one in missing)
 
     @property
     def order_effect(self) -> float | None:

@@ -21,9 +21,14 @@ __all__ = [
 ]
 
 DroppedVerdict = Literal[
-    "no verdict", "no label", "no label of the pair", "no label of the prompt", "a model against itself"
+    "no verdict",
+    "a verdict in one order only",
+    "no label",
+    "no label of the pair",
+    "no label of the prompt",
+    "a model against itself",
 ]
-"""Why a judge's row is left out; the middle two where labels are in a second file."""
+"""Why a judge's row is left out."""
 
 
 class ContextCount(Record):

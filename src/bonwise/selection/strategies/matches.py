@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from bonwise.errors import UsageError
-from bonwise.judges.asking import MISSING, most_common, options_text, owed_among
+from bonwise.judges.asking import MISSING, options_text, owed_among
 from bonwise.judges.calling import as_judge, calls_of
-from bonwise.judges.comparing import borda
+from bonwise.judges.comparing import borda, lost_may_decide, unscored_by_loss
 from bonwise.judges.protocol import Judge
 from bonwise.selection.draws import OWED, Draws, Matches, is_owed
 from bonwise.selection.entrants import ranked
@@ -29,12 +29,12 @@ class Knockout:
     """Let candidates meet in pairs, in a bracket drawn by the seeded order, until one is left.
 
     It takes one match less than there are candidates. Where the number in a round is odd, the last one goes on
-    without a match, and nobody does so twice. A match that the judge leaves drawn, or that could not be scored, is
-    decided by the seeded order, and `Standing.stopped` counts these.
+    without a match, and nobody does so twice. A match that the judge leaves drawn, or that is lost, is decided by the
+    seeded order, and `Standing.stopped` counts these. What was lost could change the pick.
 
     A candidate's score is the number of rounds that it came through, and one half more where its last match was so
     decided, as a share of all rounds. So whoever wins the final has 1, and after a final that the seed decided both
-    finalists have the same score. A candidate none of whose matches could be scored is unscored.
+    finalists have the same score. A candidate all of whose matches were lost is unscored.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class _Bracket:
     """Pairs of this round whose match is not decided."""
     drawn: int = 0
     """Matches that the seed decided."""
-    unscored: int = 0
+    lost: int = 0
     """Matches that the seed decided."""
 
 
@@ -116,7 +116,7 @@ class _KnockoutContest:
             winner = a if value > 0.5 else b
             found.came_through[winner] += 1
             return winner
-        found.unscored += value is None
+        found.lost += value is None
         found.drawn += value is not None
         winner, loser = sorted(pair, key=self._rank.__getitem__)
         final = found.came_through[winner] == self._rounds - 1
@@ -126,29 +126,22 @@ class _KnockoutContest:
 
     def _verdict(self, candidate: int, came_through: float) -> Verdict:
         own = [one for one in self._matches.heard if candidate in (one.a, one.b)]
-        sides = [side for one in own for side in (one.shown_first, one.shown_second)]
-        owed = owed_among(sides)
+        owed = owed_among(side for one in own for side in (one.shown_first, one.shown_second))
         if owed:
             return owed
         if not own and not came_through:
             return MISSING
-        if _never_scored(own):
-            return most_common((side for side in sides if isinstance(side, Unscored)), "comparisons")
+        if own and all(one.value is None for one in own):
+            return unscored_by_loss(own)
         return Score(came_through / self._rounds)
 
     def _stopped(self, bracket: _Bracket) -> str:
         if bracket.open:
             return OWED if self._matches.owed else ""
-        by_seed = [
-            f"{count} {word}" for count, word in ((bracket.drawn, "drawn"), (bracket.unscored, "unscored")) if count
-        ]
+        by_seed = [f"{count} {word}" for count, word in ((bracket.drawn, "drawn"), (bracket.lost, "lost")) if count]
         if not by_seed:
             return "one candidate is left"
         return f"one candidate is left; the seed decided matches: {', '.join(by_seed)}"
-
-
-def _never_scored(own: Sequence[Preference]) -> bool:
-    return bool(own) and all(one.value is None for one in own)
 
 
 @dataclass(frozen=True)
@@ -156,7 +149,7 @@ class RoundRobin:
     """Compare candidates in pairs and keep the one that earned most on average (Borda's count as a share).
 
     A pair gives 1 to the better candidate and 1/2 to each where the judge sees no difference or contradicts itself
-    when the order is turned. A pair that could not be scored is left out of the mean.
+    when the order is turned, and where the pair is lost: an order that was asked could not be read.
 
     Parameters
     ----------
@@ -234,13 +227,10 @@ class _RoundRobinContest:
         else:
             count = len(self._pairs)
             stopped = "the two were compared" if self._candidates == 2 else f"{count} pairs were compared"
-        return Standing(self._verdicts(), stopped=stopped)
-
-    def _verdicts(self) -> tuple[Verdict, ...]:
-        heard = self._matches.heard
-        met = {one for pair in heard for one in (pair.a, pair.b)}
-        earned = borda(self._candidates, heard)
-        return tuple(verdict if one in met else MISSING for one, verdict in enumerate(earned))
+        # What was asked and is not there yet counts as what is lost does: a half for both.
+        asked = [self._matches.of(a, b) or Preference(a, b, None, None) for a, b in self._pairs]
+        may_decide = lost_may_decide(self._candidates, asked)
+        return Standing(borda(self._candidates, asked), stopped=stopped, lost_may_decide=may_decide)
 
 
 def drawn_pairs(order: Sequence[int], many: int) -> list[tuple[int, int]]:
@@ -286,7 +276,7 @@ class TieBreak:
     """Score every candidate once; where several share the top score, compare these with one another.
 
     Scores are rounded to 9 decimals before they are compared. What the comparisons give is `Standing.second`: it
-    orders the candidates that share the top score and changes no score.
+    orders the candidates that share the top score and changes no score. Who has lost comparisons alone has a half.
 
     Parameters
     ----------
@@ -383,9 +373,13 @@ class _TieBreakContest:
         among = None if self._among is None else self._among.standing()
         second: list[float | None] = [None] * len(scores)
         for one, verdict in zip(self._tied, () if among is None else among.verdicts, strict=True):
-            second[one] = verdict.value if isinstance(verdict, Score) else None
+            # A comparison that was lost is nobody's loss.
+            second[one] = verdict.value if isinstance(verdict, Score) else 0.5
         verdicts = tuple(self._owed.get(one, score) for one, score in enumerate(scores))
-        return Standing(verdicts, second=tuple(second) if among else (), stopped=self._stopped(among))
+        if among is None:
+            return Standing(verdicts, stopped=self._stopped(among))
+        may_decide = among.lost_may_decide
+        return Standing(verdicts, second=tuple(second), stopped=self._stopped(among), lost_may_decide=may_decide)
 
     def _opened(self) -> Contest | None:
         """Return the contest among those that share the top score; None where one stands alone, or nobody."""

@@ -17,7 +17,7 @@ from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table.draw_records import AS_WRITTEN, draw_numbers
 from bonwise.table.identifiers import as_categories
-from bonwise.table.numbers import distinct, parse_numbers
+from bonwise.table.numbers import distinct, is_blank, parse_numbers
 from bonwise.table.reading import RowSource, open_rows
 from bonwise.table.vote_readings import earned_shares
 
@@ -37,7 +37,8 @@ class PairVerdicts:
     judge: str
     frame: pd.DataFrame = field(repr=False)
     """``prompt_id``, ``a`` and ``b`` (text); ``first`` and ``second``: what `a` earned, from 0 to 1, when it was
-    shown first and when second, NaN where there is no verdict; ``tokens`` of all the answers on the pair, NaN where
+    shown first and when second, NaN where there is no verdict; ``lost``: whether the file says why one of the orders
+    that were asked has none; ``tokens`` of all the answers on the pair, NaN where
     unknown. The index holds the row numbers of the source.
     """
 
@@ -68,6 +69,7 @@ class PairVerdicts:
                 **{role: np.asarray(found, dtype=object) for role, found in ends.items()},
                 "first": earned_shares(raw["shown_first"], name),
                 "second": earned_shares(raw["shown_second"], name),
+                "lost": ~is_blank(raw["unscored"]) if "unscored" in raw.columns else False,
                 "tokens": _tokens(raw, name),
             },
             index=raw.index,
@@ -206,7 +208,7 @@ class PairRecord:
                 "drawn but not judged": int((~self.frame["pair_id"].isin(mine["pair_id"])).sum()),
             }
         )
-        frame = mine.set_index("row")[["prompt_id_drawn", "a", "b", "first", "second", "tokens", "weight"]]
+        frame = mine.set_index("row")[["prompt_id_drawn", "a", "b", "first", "second", "lost", "tokens", "weight"]]
         frame = frame.rename(columns={"prompt_id_drawn": "prompt_id"})
         return replace(verdicts, frame=frame), {reason: count for reason, count in counts.items() if count}
 

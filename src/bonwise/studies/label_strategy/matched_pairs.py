@@ -82,14 +82,15 @@ class MatchedVerdicts:
 def match(panel: Panel, verdicts: PairVerdicts, seed: int) -> MatchedVerdicts:
     """Lay verdicts on the cells of a panel; what does not fit is counted with its reason.
 
-    Where any pair has verdicts in both orders, those with one alone are left out. Verdicts on drawn pairs have a
+    A pair of which the file says why an order has no verdict is left out, and where any pair has verdicts in both
+    orders, those with one alone. Verdicts on drawn pairs have a
     column ``weight``. `seed` draws the order that stands for a judge asked once a pair.
     """
     frame = verdicts.frame
     prompt, cells = _positions(panel, frame)
     known = ~np.isnan(frame[["first", "second"]].to_numpy())
     orders = 2 if known.all(axis=1).any() else 1
-    enough = known.sum(axis=1) >= orders
+    enough = (known.sum(axis=1) >= orders) & ~frame["lost"].to_numpy(dtype=bool)
     reason = np.select(
         [prompt < 0, (cells < 0).any(axis=0), ~known.any(axis=1), ~enough],
         [
