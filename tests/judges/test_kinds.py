@@ -276,24 +276,25 @@ def test_confidence_stands_beside_its_order():
     assert found.preferences == (Preference(0, 1, 1.0, 1.0, (4, None)),)
 
 
-def test_what_is_not_scored_is_left_out_of_the_mean():
-    """An unscored comparison counts for neither; a pair with one scored order has that order's value."""
+def test_what_is_lost_is_a_half_for_both():
+    """A pair of which one order or both could not be read has no value, and is no loss of either."""
     replies = [["A"], ["gibberish"], ["nothing"], [""], ["B"], ["TIE"]]
     found = answered(JUDGE, "p", ["x", "y", "z"], replies)
     first, second, third = found.preferences
-    assert (first.shown_first, first.value) == (1.0, 1.0)
+    assert (first.shown_first, first.value, first.order_effect) == (1.0, None, None)
     assert isinstance(first.shown_second, Unscored)
     assert second.value is None
     # y against z: z wins in the first order, a tie in the second.
     assert third.value == 0.25
-    assert found.verdicts == (Score(1.0), Score((0.0 + 0.25) / 2), Score(0.75))
+    assert found.verdicts[0].reason == "2 of 2 comparisons lost: no choice in the reply (2), empty reply (1)"
+    assert found.verdicts[1:] == (Score((0.5 + 0.25) / 2), Score((0.5 + 0.75) / 2))
 
 
 def test_a_candidate_without_a_scored_pair_is_unscored():
     """Where no comparison was scored, the reasons are counted."""
     replies = [["gibberish"], ["gibberish"], [""], ["nonsense"], ["A"], ["A"]]
     found = answered(JUDGE, "p", ["x", "y", "z"], replies).verdicts
-    assert found[0].reason == "none of 4 comparisons was scored: no choice in the reply (3), empty reply (1)"
+    assert found[0].reason == "2 of 2 comparisons lost: no choice in the reply (3), empty reply (1)"
     assert found[1:] == (Score(0.5), Score(0.5))
 
 
@@ -392,10 +393,10 @@ def test_scores_are_means_over_pairs():
 
 
 def test_an_unreadable_order_is_kept_as_such():
-    """A probability off the scale is unscored in its order, and the other order is the value of the pair."""
+    """A probability off the scale is unscored in its order, and the other order alone is no comparison."""
     found = answered(JUDGE_OF_PROBABILITY, "p", ["x", "y"], [["1.5"], ["0.25"]])
     assert found.preferences == (Preference(0, 1, Unscored("off the scale 0 to 1: 1.5", "1.5"), 0.75),)
-    assert found.verdicts == (Score(0.75), Score(0.25))
+    assert {one.reason for one in found.verdicts} == {"1 of 1 comparison lost: off the scale 0 to 1: 1.5 (1)"}
 
 
 def test_a_single_order_halves_the_calls():

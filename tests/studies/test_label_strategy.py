@@ -229,6 +229,17 @@ def test_what_is_left_out_is_counted():
     assert found["strategies"]["every_pair"]["prompts"] == 299
 
 
+def test_an_order_that_was_lost_is_not_one_that_was_not_asked():
+    """A file in one order is studied in one order; where it says why the other is blank, the pair is left out."""
+    once = PAIRS.assign(shown_second=np.nan, unscored="")
+    assert only(study_label_strategy(SCORES, verdicts=once))["data"]["pairs_left_out"] == {}
+    lost = once.copy()
+    lost.loc[[0, 1, 2], "unscored"] = "refused"
+    found = only(study_label_strategy(SCORES, verdicts=lost))
+    assert found["data"]["pairs_left_out"] == {"a verdict in one order only": 3}
+    assert (found["data"]["pairs"], found["matched_pairs"]["orders"]) == (len(PAIRS) - 3, 1)
+
+
 def test_ragged_pools_and_partial_labels():
     """Pools of several sizes work; beyond 5 % of prompts without labels every figure says so."""
     scores = SCORES.drop(SCORES.index[[3, 7, 11]])

@@ -65,7 +65,7 @@ def test_by_hand():
 
 
 def test_a_pair_of_which_one_order_has_no_verdict_is_left_out():
-    """A row for each order: where one of them says nothing, the other is no verdict on the pair, as in two columns."""
+    """A row for each order: where one of them says nothing, the other is no verdict on the pair."""
     judge = [*JUDGE, ("p1", "y", "x", ""), ("p2", "y", "x", "A")]
     data = joined(judge).judges["judge"].data
     assert data.dropped == {"no verdict": 1, "a verdict in one order only": 1, "no label of the pair": 1}

@@ -40,8 +40,8 @@ __all__ = ["MOST_PARAMETERS", "MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPa
 MAKESHIFT: Mapping[DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
     "random": "picks rest on no judgment: a random candidate was kept, as --on-failure random says",
-    "partial": "picks are the best of what could be judged: answers are missing, or comparisons that were lost could "
-    "change them",
+    "partial": "picks are the best of what could be judged: answers are missing, or lost comparisons could change "
+    "them",
     "deadline": "picks are the best that was known when the time of --deadline was up",
 }
 """What is said of picks that rest on less than was asked for."""
