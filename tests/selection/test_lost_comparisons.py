@@ -149,6 +149,14 @@ def test_a_pool_without_a_comparison_fails_as_on_failure_says(strategy):
         assert set(pick.unscored) == {"c0", "c1", "c2"}
 
 
+def test_to_rank_is_no_pick_and_returns_each_reason():
+    """Where every comparison is lost nobody has a rank, and each candidate says why."""
+    with asking(Script(lambda _request: "?"), PAIRWISE) as selector:
+        found = selector.rank("p", ["a", "b", "c"])
+    assert [one.rank for one in found] == [None] * 3
+    assert {one.reason for one in found} == {"2 of 2 comparisons lost: no choice in the reply (4)"}
+
+
 def test_a_share_of_wins_is_over_the_pairs_that_were_asked():
     """What is not there yet counts as what was lost does; a candidate of which nothing is known has no score."""
     contest = RoundRobin().contest(entrants(4))

@@ -129,7 +129,11 @@ def test_equal_candidates_are_not_always_the_first(vary):
 def test_refusals_of_the_judge_are_told(pairs):
     """Where the judge refuses everything nothing is picked, no candidate is lost from the result, and all is said."""
     judge = bw.Pairwise("openai/m", base_url=ADDRESS) if pairs else JUDGE
-    found = chosen(Script(lambda _request: "I'm sorry, I can't compare these."), judge, on_failure="owe")
+    script = Script(lambda _request: "I'm sorry, I can't compare these.")
+    if pairs:
+        with pytest.raises(JudgeError, match="scored no candidate"):
+            chosen(script, judge)
+    found = chosen(script, judge, on_failure="owe")
     assert (found.best, found.decided_by, found.ids) == (None, "nothing scored", ("c0", "c1", "c2"))
     assert set(found.unscored) == set(found.ids)
     assert all(found.unscored.values())

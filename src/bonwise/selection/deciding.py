@@ -95,8 +95,7 @@ def decide(
     `originals` are the candidates as the caller holds them, and `latency` is in seconds.
 
     With ``raise`` as `on_failure`, an answer that is missing raises `CallError`, and a judge or a strategy that
-    failed, or comparisons without one that has a value, `JudgeError`; an answer that cannot be kept raises
-    `LedgerError` with ``raise`` and with ``owe``.
+    failed `JudgeError`; an answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.
     """
     verdicts, spread = _verdicts(distinct, evidence), _spread(distinct, evidence.standing)
     scores = [one.value if isinstance(one, Score) else None for one in verdicts]
@@ -210,12 +209,10 @@ def _decided(
         )
     if best is None:
         lost = words_of_loss(evidence.preferences)
-        nothing = JudgeError(f"nothing could be scored: {lost}" if lost else "nothing could be scored")
         # What was lost is kept as it is: no later run asks again, so that nothing is owed.
-        fails = {"first", "random", "raise"} if lost else {"first", "random"}
-        return (
-            _failed(settings, distinct, nothing) if settings.on_failure in fails else (None, "nothing scored", lost)
-        )
+        if settings.on_failure not in {"first", "random"}:
+            return None, "nothing scored", lost
+        return _failed(settings, distinct, JudgeError(": ".join(filter(None, ["nothing could be scored", lost]))))
     return best, _how(evidence, ranking), ""
 
 
