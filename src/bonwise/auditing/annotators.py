@@ -405,7 +405,7 @@ def _judge(
         return None
     names = _OF_PICKS if judge.logged else _METRICS
     rule = _rule(pools, panel, settings)
-    sums = prompt_sums(panel.scores[pools.cells], pools.others, pools.sizes)
+    sums = prompt_sums(panel.scores[pools.cells], pools.others, pools.sizes, panel.ranked[pools.cells])
     annotator = prompt_sums(pools.own, pools.others, pools.sizes)
     return JudgeAgainstOthers(
         **_counts(pools),

@@ -38,7 +38,7 @@ def candidate_groups(
     The prompts of `panel` are completely labelled; `attribute` is of its candidates.
     """
     for code, name in enumerate(attribute.groups):
-        found = group_picks(panel.scores, panel.labels, attribute.codes == code, panel.sizes, panel.clusters)
+        found = group_picks(panel.ranked, panel.labels, attribute.codes == code, panel.sizes, panel.clusters)
         if found is None:
             continue
         n = found.prompts
@@ -197,7 +197,7 @@ class _KnownCandidates:
         """Keep the prompts of which all attributes are known, their values in columns."""
         values = np.column_stack([one.values for one in attributes])
         starts = np.cumsum(panel.sizes) - panel.sizes
-        known: _Mask = ~np.logical_or.reduceat(np.isnan(values).any(axis=1), starts)
+        known: _Mask = ~np.logical_or.reduceat(np.isnan(values).any(axis=1) | np.isnan(panel.scores), starts)
         kept, values = panel.keep(known), values[np.repeat(known, panel.sizes)]
         return cls(kept, values, _differ(values[:, 0], kept) if len(kept.sizes) else np.zeros(0, dtype=bool))
 

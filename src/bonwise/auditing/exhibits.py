@@ -39,7 +39,7 @@ from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import estimate
-from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.stats.top_of_scores import at_top
 from bonwise.table.numbers import distinct
 from bonwise.table.panel import Panel
@@ -94,7 +94,7 @@ def strata(
         reason = "no prompt is labelled completely"
         return shown, [ColumnLeftOut(column=str(column), reason=reason) for column in table.strata]
     sums, rule = (
-        prompt_sums(panel.scores, panel.labels, panel.sizes),
+        panel.sums(),
         Settings(confidence=confidence).rule(panel.labels, panel.clusters),
     )
     cells = _cells(table, panel)
@@ -384,6 +384,7 @@ def _exhibits_of_judge(
 ) -> JudgeExhibits:
     whole, method = judge.labelling.panel, judge.labelling.method
     labelled = _labelled(judge)
+    scored = labelled.of_scored()
     kinds, left_out = (
         ([], [])
         if table is None
@@ -399,7 +400,7 @@ def _exhibits_of_judge(
     return JudgeExhibits(
         chance=_chance(labelled, whole if method in ("aipw", "cells") else labelled),
         differences=None if judge.logged else _differences(whole, labelled),
-        spread=None if judge.logged else spread(labelled.scores, labelled.labels, labelled.sizes, seed=seed),
+        spread=None if judge.logged else spread(scored.scores, scored.labels, scored.sizes, seed=seed),
         strata=kinds,
         strata_left_out=left_out,
         **given(to_decide=None if gate is None else _to_decide(judge, *gate)),
@@ -430,8 +431,9 @@ def _mean_lengths(table: ScoreTable, labelled: Panel, words: Words | None) -> Ma
 
 
 def _differences(whole: Panel, labelled: Panel) -> Differences:
+    scored = whole.of_scored()
     return Differences(
-        judge=differences(whole.scores, whole.sizes), oracle=differences(labelled.labels, labelled.sizes)
+        judge=differences(scored.scores, scored.sizes), oracle=differences(labelled.labels, labelled.sizes)
     )
 
 

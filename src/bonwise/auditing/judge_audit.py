@@ -37,7 +37,7 @@ from bonwise.estimates import estimate_records
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import estimate
-from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats.sums import Sums
 from bonwise.table.cell_scores import further_scores
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
 from bonwise.table.score_table import ScoreTable
@@ -277,7 +277,7 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
         return sampled_metrics(labelling, labelling.sample, further, settings)
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(panel.labels, panel.clusters)
-    sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
+    sums = panel.sums()
     found = {**estimate(ESTIMANDS, sums, rule), "level_bias": panel_level_bias(panel, settings)}
     found.update(with_no_gain_tests(found, panel, Sums(*sums), rule))
     found = under_method(found, labelling.method)

@@ -95,7 +95,7 @@ def panel_influences(panel: Panel, sums: Floats, weights: Floats | None = None) 
 def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
     """Estimate what needs no labels from all prompts."""
     own = [e for e in ESTIMANDS if not e.on_labels]
-    sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes)
+    sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes, panel.ranked)
     return estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
 
 
@@ -117,17 +117,18 @@ def with_no_gain_tests(
             continue
         # Where all prompts are alike their scatter is 0, and the bound for that case holds.
         law = one.law if one.interval == "exact" else laws[name]
-        out[name] = replace(one, no_gain=DealtLabels(panel.scores, panel.labels, panel.sizes, rule.clusters, law))
+        out[name] = replace(one, no_gain=DealtLabels(panel.ranked, panel.labels, panel.sizes, rule.clusters, law))
     return out
 
 
 def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> Estimate:
     """Estimate the level bias on a panel whose prompts are all labelled; `weights` are those of the prompts."""
+    scored = ~np.isnan(panel.scores)
     found = level_bias(
-        panel.scores,
-        panel.labels,
-        panel.sizes,
-        panel.names,
+        panel.scores[scored],
+        panel.labels[scored],
+        panel.scored_cells,
+        panel.names[scored],
         confidence=settings.confidence,
         seed=settings.seed,
         weights=weights,
@@ -293,8 +294,8 @@ def _ranges(panel: Panel) -> dict[str, list[float]]:
     """Return from where to where scores and labels run if they look like different scales."""
     if mismatch(panel.scores, panel.labels) is None:
         return {}
-    ranges = {"score_range": panel.scores, "label_range": panel.labels[~np.isnan(panel.labels)]}
-    return {name: [float(values.min()), float(values.max())] for name, values in ranges.items()}
+    ranges = {"score_range": panel.scores, "label_range": panel.labels}
+    return {name: [float(np.nanmin(values)), float(np.nanmax(values))] for name, values in ranges.items()}
 
 
 def judge_record(

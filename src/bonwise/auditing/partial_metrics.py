@@ -41,7 +41,7 @@ from bonwise.stats.partial.outcome_model import (
     prompt_folds,
     share_explained,
 )
-from bonwise.stats.sums import Floats, prompt_sums
+from bonwise.stats.sums import Floats
 from bonwise.table.panel import Panel
 
 __all__ = ["cell_differences", "cell_metrics", "partial_estimates", "sampled_metrics"]
@@ -362,13 +362,13 @@ def sampled_metrics(
     """
     panel = labelling.panel
     known = panel.keep(sample.labelled)
-    sums, rule = prompt_sums(known.scores, known.labels, known.sizes), settings.rule(known.labels, panel.clusters)
+    sums, rule = known.sums(), settings.rule(known.labels, panel.clusters)
     weights = sample.weights[sample.labelled]
     influences = panel_influences(known, sums, weights)
     found: dict[str, Estimate] = {}
     use = SampleUse(ess=sample.ess)
     if labelling.method == "aipw":
-        features = label_features(panel.scores, panel.sizes, list(further.values()))
+        features = label_features(panel.scores, panel.sizes, list(further.values()), panel.ranked)
         model = settings.outcome_model
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
         found |= partial.metrics

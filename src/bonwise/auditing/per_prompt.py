@@ -49,9 +49,9 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
 
 def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
     starts = np.cumsum(panel.sizes) - panel.sizes
-    tops = top_of_scores(panel.scores, panel.sizes)
+    tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
     labels = np.round(panel.labels, TIE_DECIMALS)
-    picked = at_top(panel.scores, panel.sizes)
+    picked = at_top(panel.ranked, panel.sizes)
     best = np.maximum.reduceat(labels, starts)
     value = np.add.reduceat(np.where(picked, labels, 0.0), starts) / tops.tied
     value[np.isnan(best)] = np.nan
@@ -65,7 +65,7 @@ def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
             "value_best": best,
             "gain_lost": best - value,
             "tied": tops.tied.astype(int),
-            "margin": np.nan if logged else tops.margin,
+            "margin": np.nan if logged else np.where(panel.scored_cells > 1, tops.margin, np.nan),
             "candidates": panel.sizes,
         }
     )

@@ -155,7 +155,7 @@ class Picked:
 def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) -> list[Balance]:
     """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals); of picks, the pools alone."""
     panel, labelled = labelling.panel, labelling.labelled
-    tops = top_of_scores(panel.scores, panel.sizes)
+    tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
     features: Mapping[str, Floats] = {
         "mean score": tops.mean,
         "spread of scores": tops.spread,
@@ -197,5 +197,5 @@ def worst_case(panel: Panel) -> dict[str, tuple[float, float]]:
     ends = label_range(panel.labels)
     if not np.isfinite(ends).all():
         return {}
-    found = cell_bounds(CellTable(panel.sizes, panel.scores, panel.labels), ends)
+    found = cell_bounds(CellTable(panel.sizes, panel.ranked, panel.labels), ends)
     return {name: found[name] for name in _BOUNDED if name in found}

@@ -33,7 +33,7 @@ from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.pilot_effect import Shift
 from bonwise.stats.routing import RoutedRecovery
-from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats.sums import Sums
 
 __all__ = [
     "RECOVERY",
@@ -275,7 +275,7 @@ def _pilot(verdicts: VerdictElsewhere) -> Shift | None:
     if not _labelled_whole(judge):
         return None
     panel = judge.labelling.panel.keep(judge.labelling.labelled)
-    t = Sums(*prompt_sums(panel.scores, panel.labels, panel.sizes))
+    t = Sums(*panel.sums())
     return gate_shift(t.J - t.R, t.M - t.R, verdicts.gate, panel.clusters)
 
 

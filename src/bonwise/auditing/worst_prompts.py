@@ -76,7 +76,7 @@ class _PoolsOfAJudge:
         # Single names are taken thousands of times, and an index of pandas gives them slowly.
         self.names = self.panel.candidates.to_numpy()
         self.logged = judge.logged
-        self.picked = at_top(self.panel.scores, self.panel.sizes)
+        self.picked = at_top(self.panel.ranked, self.panel.sizes)
         self.best = at_top(self.panel.labels, self.panel.sizes)
         self.ends = np.cumsum(self.panel.sizes)
 
@@ -116,7 +116,7 @@ class _PoolsOfAJudge:
         picked, best = self.picked[pool], self.best[pool]
         # Many ties on one side leave room for the other.
         early = (marked & (marked.cumsum() <= MOST_CANDIDATES // 2) for marked in (best, picked))
-        order = np.lexsort((-self.panel.scores[pool], ~(picked | best), *(~marked for marked in early)))
+        order = np.lexsort((-self.panel.ranked[pool], ~(picked | best), *(~marked for marked in early)))
         return pool[order[:MOST_CANDIDATES]]
 
     def _named(self, cells: npt.NDArray[np.int64]) -> tuple[str, int]:
@@ -133,7 +133,7 @@ class _PoolsOfAJudge:
         raw, raw_left_out = _cut(words.raw.get((judge, name)), longest)
         return CandidateSeen(
             id=printable(name, longest=LONGEST_NAME),
-            score=None if self.logged else float(self.panel.scores[cell]),
+            score=None if self.logged else _known(self.panel.scores[cell]),
             label=_known(self.panel.labels[cell]),
             text=text,
             text_left_out=text_left_out,

@@ -23,7 +23,7 @@ from bonwise.stats.catalog import OF_PICKS
 from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import IntervalRule, difference, estimate
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums
 from bonwise.table.facts import DroppedPrompt, labels_left_out, unused_labels
 from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
@@ -101,7 +101,7 @@ class _Side:
 
     @classmethod
     def of(cls, picks: Picks, panel: Panel, rule: IntervalRule, method: str) -> _Side:
-        sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
+        sums = panel.sums()
         spent = _spent(picks, panel, sums)
         worth = {**estimate(OF_PICKS, sums, rule), **efficiency(spent, rule.confidence)}
         metrics = under_method(worth, method)
@@ -175,7 +175,7 @@ def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tupl
 def _differences(first: _Side, second: _Side, rule: IntervalRule, method: str) -> dict[str, Estimate]:
     """Return the metrics of the first set minus those of the second, paired by prompt."""
     less = difference([e for e in OF_PICKS if e.on_scores], first.sums, second.sums, rule)
-    if pick_alike(first.panel.scores, second.panel.scores, first.panel.sizes):
+    if pick_alike(first.panel.ranked, second.panel.ranked, first.panel.sizes):
         less = differing_by_nothing(less)
     n = {name: first.metrics[name].n for name in _OF_POOLS}
     differences = {

@@ -315,7 +315,9 @@ def _outstanding(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
 def _with_and_without(table: ScoreTable, names: Sequence[str], with_it: Panel) -> str:
     them = "it" if len(names) == 1 else "them"
     try:
-        without = next(panel for panel in lay_out(table, exclude=names) if panel.judge == with_it.judge)
+        without = next(
+            panel for panel in lay_out(table, exclude=names, complete=True) if panel.judge == with_it.judge
+        )
     except InputError:
         return ""
     without = without.keep(without.labelled_cells == without.sizes)
@@ -346,7 +348,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
     columns = _columns_of(table)
     if options.labels is not None:
         table = join_labels(table, options.labels, options)
-    panels = lay_out(table)
+    panels = lay_out(table, complete=True)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
     dropped = dict.fromkeys((one.prompt_id, one.reason) for panel in panels for one in _dropped(panel, stated))

@@ -161,7 +161,9 @@ def label_population(
         table = join_labels(table, label_file, reading)
     name = _audited(table, judge)
     mine = next(
-        panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape) if panel.judge == name
+        panel
+        for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape, complete=True)
+        if panel.judge == name
     )
     further = further_scores(table, mine)
     settings = PopulationSettings(

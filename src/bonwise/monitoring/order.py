@@ -14,7 +14,7 @@ import pandas as pd
 from bonwise.errors import InputError, UsageError
 from bonwise.monitoring.request import MonitorRequest
 from bonwise.printable import listed, quoted
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums
 from bonwise.table.cell_scores import propensities
 from bonwise.table.identifiers import as_categories, require_columns
 from bonwise.table.label_design import LabelDesign, refuse_other_draw
@@ -216,7 +216,7 @@ def _prompts(
     labelled = panel.labelled_cells == panel.sizes
     stated = stated_draw(request.design, table, panel, labelled)
     done = panel.keep(labelled)
-    t = Sums(*prompt_sums(done.scores, done.labels, done.sizes))
+    t = Sums(*done.sums())
     order = np.argsort(_completed(table, done), kind="stable")
     easy = tuple(one for one in easy_candidates(done, done.labels) if one.name not in request.keep_easy)
     kept = set(request.keep_easy)

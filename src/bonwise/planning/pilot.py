@@ -329,7 +329,7 @@ def _which_two(panels: Sequence[Panel]) -> str:
 
 
 def _panels(source: PilotSource, judges: Sequence[str]) -> tuple[Panel, ...]:
-    panels = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.reading.exclude)}
+    panels = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.reading.exclude, complete=True)}
     for judge in judges:
         if judge not in panels:
             raise UsageError(

@@ -306,7 +306,7 @@ def routed(  # noqa: PLR0913 - all but the source are named
     judges: dict[str, JudgeRoute] = {}
     studied: dict[str, StudiedJudge] = {}
     refused: dict[str, str] = {}
-    panels = lay_out(table, exclude=options.exclude, shape=options.shape)
+    panels = lay_out(table, exclude=options.exclude, shape=options.shape, complete=True)
     for panel in panels:
         try:
             prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)

@@ -47,7 +47,7 @@ def judge_between_share(t: Sums) -> Floats:
 
 def oracle_between_share(t: Sums) -> Floats:
     """Share of the sum of squares of labels that lies between prompt means."""
-    return 1 - ratio(t.eOO, _total_OO(t), t.OO)
+    return 1 - ratio(t.all_eOO, _total(t.all_OO, t.all_O, t.all_O, t.all_cells), t.all_OO)
 
 
 def between_r(t: Sums) -> Floats:
@@ -85,6 +85,7 @@ WITHIN_PROMPTS = (
         global_r,
         _BOTH_VARY,
         _CORRELATION,
+        counted=lambda t: t.cells,
         group="Over all cells",
         meaning="correlation over all cells",
         unit="number",
@@ -95,6 +96,7 @@ WITHIN_PROMPTS = (
         within_r,
         _BOTH_VARY_WITHIN,
         _CORRELATION,
+        counted=lambda t: t.judged,
         group="Within prompts",
         meaning="correlation within prompts",
         unit="number",
@@ -105,6 +107,7 @@ WITHIN_PROMPTS = (
         inflation,
         "a global_r above 0 and a defined within_r",
         _ANY,
+        counted=lambda t: t.cells,
         over="global_r",
         lost_of=(within_r, global_r),
         group="Over all cells",
@@ -116,6 +119,7 @@ WITHIN_PROMPTS = (
         attenuation,
         "a prompt where labels differ",
         _ANY,
+        counted=lambda t: t.judged,
         group="Within prompts",
         meaning="slope of score on label deviations",
         unit="number",
@@ -124,6 +128,7 @@ WITHIN_PROMPTS = (
         "judge_between_share",
         judge_between_share,
         "scores that vary",
+        counted=lambda t: t.cells,
         on_labels=False,
         group="Over all cells",
         meaning="variance of scores between prompts",
@@ -148,12 +153,12 @@ def tie_rate(t: Sums) -> Floats:
 
 def oracle_tie_rate(t: Sums) -> Floats:
     """Share of within-prompt pairs with equal labels."""
-    return 1 - ratio(t.apart_O, t.pairs)
+    return 1 - ratio(t.all_apart_O, t.all_pairs)
 
 
 def top1_tie_rate(t: Sums) -> Floats:
     """Share of prompts where more than one candidate has the highest score."""
-    return ratio(t.tied_top, t.prompts)
+    return ratio(t.tied_top, t.judged)
 
 
 _TIES = (
@@ -161,6 +166,7 @@ _TIES = (
         "tie_rate",
         tie_rate,
         "a pair",
+        counted=lambda t: t.judged,
         on_labels=False,
         average_over=lambda t: t.pairs,
         group="Within prompts",
@@ -172,7 +178,7 @@ _TIES = (
         oracle_tie_rate,
         "a pair",
         on_scores=False,
-        average_over=lambda t: t.pairs,
+        average_over=lambda t: t.all_pairs,
         group="Within prompts",
         meaning="pairs with equal labels",
         unit="share",
@@ -181,8 +187,9 @@ _TIES = (
         "top1_tie_rate",
         top1_tie_rate,
         "a prompt",
+        counted=lambda t: t.judged,
         on_labels=False,
-        average_over=lambda t: t.prompts,
+        average_over=lambda t: t.judged,
         group="Within prompts",
         meaning="prompts with more than one top score",
         unit="share",
@@ -198,9 +205,11 @@ def sign_agreement(t: Sums) -> Floats:
 def effective_agreement(t: Sums) -> Floats:
     """Agreement over all pairs, a pair that either side ties counting one half.
 
+    A pair with one unscored candidate is decided for the scored one, one with two is a tie.
+
     ``1/2 + P(neither tied) (p_nt - 1/2)``: the reading of p_eff that fits the paper's Table 2.
     """
-    return 0.5 + ratio(t.concordant - t.apart_both / 2, t.pairs)
+    return 0.5 + ratio(t.decided_right - t.decided / 2, t.all_pairs)
 
 
 def effective_agreement_decided(t: Sums) -> Floats:
@@ -208,7 +217,7 @@ def effective_agreement_decided(t: Sums) -> Floats:
 
     The reading of p_eff that fits the paper's Table 4.
     """
-    return 0.5 + ratio(t.concordant - t.apart_both / 2, t.apart_O)
+    return 0.5 + ratio(t.decided_right - t.decided / 2, t.all_apart_O)
 
 
 def kendall_tau(t: Sums) -> Floats:
@@ -231,7 +240,7 @@ _ORDER = (
         "effective_agreement",
         effective_agreement,
         "a pair",
-        average_over=lambda t: t.pairs,
+        average_over=lambda t: t.all_pairs,
         group="Within prompts",
         meaning="same order, all pairs, ties count 1/2",
         unit="share",
@@ -240,8 +249,8 @@ _ORDER = (
         "effective_agreement_decided",
         effective_agreement_decided,
         "a pair with different labels",
-        counted=lambda t: t.apart_O,
-        average_over=lambda t: t.apart_O,
+        counted=lambda t: t.all_apart_O,
+        average_over=lambda t: t.all_apart_O,
         group="Within prompts",
         meaning="the same, pairs with different labels",
         unit="share",

@@ -266,7 +266,7 @@ class JudgeSums:
         found = []
         for sums in self.of_prompts:
             weights = e.average_over(sums)
-            most = float(sums.pairs.max()) if weights.max() > 1 else 1.0
+            most = float(sums.all_pairs.max()) if weights.max() > 1 else 1.0
             found.append(most / float(weights[weights > 0].mean()))
         return max(found)
 

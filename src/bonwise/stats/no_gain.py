@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_sums, design_effect
 from bonwise.stats.laws import Fieller, Law, Student
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import Floats
+from bonwise.stats.top_of_scores import at_top
 
 __all__ = ["Z_NEEDED", "Dealt", "DealtLabels", "dealt", "no_gain_laws", "z_of_dealt"]
 
@@ -53,8 +54,7 @@ def dealt(scores: Floats, labels: Floats, sizes: _Ints) -> Dealt:
     [0.6667, 0.2222, 0.0741]
     """
     starts, K = np.cumsum(sizes) - sizes, sizes.astype(np.float64)
-    scores = np.round(scores, TIE_DECIMALS)
-    top = scores == np.repeat(np.maximum.reduceat(scores, starts), sizes)
+    top = at_top(scores, sizes)
     a = np.add.reduceat(top.astype(np.float64), starts)
     d = labels - np.repeat(np.add.reduceat(labels, starts) / K, sizes)
     square = d * d

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats", "PairCounts", "Sums", "pair_counts", "prompt_sums", "single_pairs", "sorted_pairs"]
+__all__ = ["Floats", "PairCounts", "Sums", "by_rank", "pair_counts", "prompt_sums", "single_pairs", "sorted_pairs"]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
@@ -129,11 +129,13 @@ _BLOCK_CELLS = 1 << 18  # cells worked on at a time: what fits the cache, and bo
 class Sums(NamedTuple):
     """Sums over the candidates or pairs of a prompt, each of shape (prompts,); or their totals.
 
-    ``S``, ``O``, ``SS``, ``OO``, ``SO`` are sums of values centred at one value for all prompts.
+    ``S``, ``O``, ``SS``, ``OO``, ``SO`` are sums of values centred at one value for all prompts. A candidate without
+    score is left out of what compares scores with labels, stands below the scored ones where a pick is made, and has
+    its label in what is of labels alone.
     """
 
     prompts: Floats  # 1 a prompt
-    cells: Floats  # candidates K
+    cells: Floats  # scored candidates
     S: Floats
     O: Floats
     SS: Floats
@@ -142,25 +144,35 @@ class Sums(NamedTuple):
     eSS: Floats  # sum of e^S squared
     eOO: Floats
     eSO: Floats
-    pairs: Floats  # K (K - 1) / 2
+    pairs: Floats  # of scored candidates
     apart_S: Floats  # pairs with different scores
     apart_O: Floats
     apart_both: Floats
     concordant: Floats  # pairs where the differences have the same sign
     tau: Floats  # Kendall's tau-b, 0 where undefined
     tau_defined: Floats
-    tied_top: Floats  # 1 where |A| > 1
+    tied_top: Floats  # 1 where more than one candidate has the highest score
     same_top: Floats  # |A and B| / (|A| |B|)
     hit: Floats  # |A and B| / |A|
     J: Floats
     R: Floats
     M: Floats
+    judged: Floats  # 1 where two candidates or more are scored
+    all_cells: Floats  # candidates K, scored or not; so all that follow
+    all_O: Floats
+    all_OO: Floats
+    all_eOO: Floats
+    all_pairs: Floats  # K (K - 1) / 2
+    all_apart_O: Floats
+    decided: Floats  # pairs apart in label that the judge decides, a scored candidate being above one that is not
+    decided_right: Floats
 
 
-def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
+def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | None = None) -> Floats:
     """Compute the sums of every prompt, in memory proportional to the number of rows.
 
-    Scores and labels are (cells,), grouped by prompt of 2 candidates or more, no NaN. The sums are
+    Scores and labels are (cells,), grouped by prompt of 2 candidates or more; a score is NaN where there is none. The
+    pick is made by `ranked`: the scores, below them what has none, where it is not given. The sums are
     (len(Sums._fields), prompts); ``Sums(*matrix)`` names the rows.
 
     Examples
@@ -170,16 +182,38 @@ def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
     (0.5, 3.0, 2.0)
     """
     scores, labels = np.round(scores, TIE_DECIMALS), np.round(labels, TIE_DECIMALS)
+    ranked = by_rank(scores) if ranked is None else np.round(ranked, TIE_DECIMALS)
     out = np.empty((len(Sums._fields), len(sizes)))
     middle = _middle(scores), _middle(labels)
     for prompts, cells, size in _blocks(sizes):
         shape = (-1, size)
-        out[:, prompts] = _block(scores[cells].reshape(shape), labels[cells].reshape(shape), *middle)
+        S, O = scores[cells].reshape(shape), labels[cells].reshape(shape)
+        whole = ~np.isnan(S).any(1)
+        if whole.all():
+            out[:, prompts] = _block(S, O, *middle)
+            continue
+        found = np.empty((len(out), len(S)))
+        found[:, whole] = _block(S[whole], O[whole], *middle)
+        found[:, ~whole] = _with_unscored(S[~whole], O[~whole], ranked[cells].reshape(shape)[~whole], *middle)
+        out[:, prompts] = found
     return out
+
+
+def by_rank(scores: Floats) -> Floats:
+    """Return scores with those that lack one below all others: it cannot be picked while another is scored.
+
+    Examples
+    --------
+    >>> by_rank(np.array([.2, np.nan]))
+    array([ 0.2, -inf])
+    """
+    lost = np.isnan(scores)
+    return np.where(lost, -np.inf, scores) if lost.any() else scores
 
 
 def _middle(values: Floats) -> float:
     # Centring at a value of the data, not at the mean, leaves a constant column exactly 0.
+    values = values[~np.isnan(values)]
     return float(values[np.abs(values - values.mean()).argmin()]) if values.size else 0.0
 
 
@@ -200,23 +234,45 @@ def _blocks(sizes: _Ints) -> Iterator[tuple[_Ints | slice, _Ints | slice, int]]:
             yield some, (starts[some][:, None] + np.arange(size)).ravel(), size
 
 
+_SCORED = slice(1, Sums._fields.index("tied_top") + 1)
+"""What is of the scored candidates alone."""
+
+
 def _block(S: Floats, O: Floats, middle_S: float, middle_O: float) -> Floats:
-    """Compute the sums of prompts with the same number of candidates, shapes (prompts, K)."""
+    """Compute the sums of prompts with the same number of candidates, all scored, shapes (prompts, K)."""
     n, K = S.shape
     ones = np.ones(n)
     cS, cO = S - middle_S, O - middle_O
     eS, eO = _deviations(cS), _deviations(cO)
-    moments = (
-        cS.sum(1),
-        cO.sum(1),
-        _dot(cS, cS),
-        _dot(cO, cO),
-        _dot(cS, cO),
-        _dot(eS, eS),
-        _dot(eO, eO),
-        _dot(eS, eO),
-    )
-    return np.array([ones, ones * K, *moments, *_pair_sums(S, O), *_top_sums(S, O)])
+    cells, all_O, all_OO, all_eOO = ones * K, cO.sum(1), _dot(cO, cO), _dot(eO, eO)
+    moments = (cS.sum(1), all_O, _dot(cS, cS), all_OO, _dot(cS, cO), _dot(eS, eS), all_eOO, _dot(eS, eO))
+    pairs, apart_S, apart_O, both, agree, *tau = _pair_sums(S, O)
+    of_labels = (cells, all_O, all_OO, all_eOO, pairs, apart_O)
+    judged = ones * (K > 1)
+    order = (pairs, apart_S, apart_O, both, agree, *tau)
+    return np.array([ones, cells, *moments, *order, *_top_sums(S, O), judged, *of_labels, both, agree])
+
+
+def _with_unscored(S: Floats, O: Floats, ranked: Floats, middle_S: float, middle_O: float) -> Floats:
+    """Compute the sums of prompts with candidates that have no score, shapes (prompts, K)."""
+    n, K = S.shape
+    scored = ~np.isnan(S)
+    counts, centred = scored.sum(1), O - middle_O
+    eO = _deviations(centred)
+    # A pair of which one is scored is decided for it: this is what the pick does.
+    _, apart_O, decided, right = pair_counts(ranked, O).astype(float)
+    _, *picked = _top_sums(ranked, O)
+    pairs = np.full(n, K * (K - 1) / 2)
+    of_labels = (np.full(n, K), centred.sum(1), _dot(centred, centred), _dot(eO, eO), pairs, apart_O)
+    out = np.zeros((len(Sums._fields), n))
+    out[0] = 1.0
+    out[_SCORED.stop :] = (*picked, counts > 1, *of_labels, decided, right)
+    for count in np.unique(counts[counts > 0]).tolist():
+        some = counts == count
+        cells = scored[some]
+        found = _block(S[some][cells].reshape(-1, count), O[some][cells].reshape(-1, count), middle_S, middle_O)
+        out[_SCORED, some] = found[_SCORED]
+    return out
 
 
 def _dot(a: Floats, b: Floats) -> Floats:

@@ -7,56 +7,83 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank
 
 __all__ = ["TopOfScores", "at_top", "top_of_scores"]
 
 
 class TopOfScores(NamedTuple):
-    """Per-prompt features, each of shape (prompts,)."""
+    """Per-prompt features, each of shape (prompts,), of the candidates that have a score."""
 
-    mean: Floats
+    mean: Floats  # of a prompt without any score: that of the average prompt; so the top
     spread: Floats  # standard deviation over the candidates, ddof=0
     top: Floats
-    margin: Floats  # top score minus the second highest, 0 where tied
-    tied: Floats  # candidates with the top score
+    margin: Floats  # top score minus the second highest, 0 where tied, and where nothing else is scored
+    tied: Floats  # candidates that may be picked
 
 
 def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Return which cells hold the highest score of their prompt; scores tie after rounding to `TIE_DECIMALS`.
 
-    Scores are grouped by prompt; none of a prompt that holds NaN is at the top.
+    Scores are grouped by prompt; what has none, NaN, is below all others, and tied where nothing has one.
 
     Examples
     --------
-    >>> at_top(np.array([.9, .5, .9, .1, .2]), np.array([3, 2])).tolist()
-    [True, False, True, False, True]
+    >>> at_top(np.array([.9, .5, .9, .1, np.nan]), np.array([3, 2])).tolist()
+    [True, False, True, True, False]
     """
-    scores = np.round(scores, TIE_DECIMALS)
     if not len(scores):
         return np.zeros(0, dtype=bool)
-    top = np.maximum.reduceat(scores, np.cumsum(sizes) - sizes)
-    found: npt.NDArray[np.bool_] = scores == np.repeat(top, sizes)
-    return found
+    ranked = by_rank(np.round(scores, TIE_DECIMALS))
+    top = np.maximum.reduceat(ranked, np.cumsum(sizes) - sizes)
+    highest: npt.NDArray[np.bool_] = ranked == np.repeat(top, sizes)
+    return highest
 
 
-def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64]) -> TopOfScores:
-    """Compute the features from scores grouped by prompt.
+def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64], ranked: Floats | None = None) -> TopOfScores:
+    """Compute the features from scores grouped by prompt, NaN where there is none; shape (cells,).
+
+    The pick is made by `ranked`, where it is given.
 
     Examples
     --------
-    >>> found = top_of_scores(np.array([.9, .5, .9]), np.array([3]))
-    >>> float(found.margin[0]), int(found.tied[0])
+    >>> tops = top_of_scores(np.array([.9, .5, .9]), np.array([3]))
+    >>> float(tops.margin[0]), int(tops.tied[0])
     (0.0, 2)
     """
     scores = np.round(scores, TIE_DECIMALS)
     starts = np.cumsum(sizes) - sizes
+    highest = at_top(scores if ranked is None else ranked, sizes)
+    tied = np.add.reduceat(highest.astype(float), starts)
+    lost = np.isnan(scores)
+    if lost.any():
+        return _of_scored(scores, sizes, starts, highest, tied)
     mean = np.add.reduceat(scores, starts) / sizes
     deviations = scores - np.repeat(mean, sizes)
     spread = np.sqrt(np.add.reduceat(deviations**2, starts) / sizes)
     top = np.maximum.reduceat(scores, starts)
-    highest = at_top(scores, sizes)
-    tied = np.add.reduceat(highest.astype(float), starts)
     below = np.maximum.reduceat(np.where(highest, -np.inf, scores), starts)
     margin = np.where(tied > 1, 0.0, top - below)
+    return TopOfScores(mean, spread, top, margin, tied)
+
+
+def _of_scored(
+    scores: Floats,
+    sizes: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+    highest: npt.NDArray[np.bool_],
+    tied: Floats,
+) -> TopOfScores:
+    """Compute the features where some candidates have no score."""
+    ranked, seen = by_rank(scores), ~np.isnan(scores)
+    counts = np.add.reduceat(seen.astype(float), starts)
+    mean = np.add.reduceat(np.where(seen, scores, 0.0), starts) / np.maximum(counts, 1)
+    deviations = np.where(seen, scores - np.repeat(mean, sizes), 0.0)
+    spread = np.sqrt(np.add.reduceat(deviations**2, starts) / np.maximum(counts, 1))
+    top = np.maximum.reduceat(ranked, starts)
+    below = np.maximum.reduceat(np.where(highest, -np.inf, ranked), starts)
+    margin = np.where((tied > 1) | (counts < 2), 0.0, top - np.where(np.isfinite(below), below, 0.0))
+    some = counts > 0
+    for values in (mean, top):
+        values[~some] = values[some].mean() if some.any() else 0.0
     return TopOfScores(mean, spread, top, margin, tied)

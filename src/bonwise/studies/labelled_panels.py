@@ -97,7 +97,7 @@ def open_judged(source: ScoreSource, settings: Settings, reading: ReadingOptions
 def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape: Shape | None) -> LabelledPanels:
     found: dict[str, Labelling] = {}
     refused: dict[str, str] = {}
-    laid_out = {panel.judge: panel for panel in lay_out(table, exclude=exclude, shape=shape)}
+    laid_out = {panel.judge: panel for panel in lay_out(table, exclude=exclude, shape=shape, complete=True)}
     for panel in laid_out.values():
         labelling = label_state(panel) if len(panel.sizes) else None
         if labelling is None or not labelling.labelled.any():

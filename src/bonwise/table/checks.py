@@ -17,6 +17,7 @@ __all__ = [
     "AnnotatorRule",
     "Limit",
     "Shape",
+    "Unpicked",
     "check",
     "check_annotator_rule",
     "check_confidence",
@@ -26,6 +27,7 @@ __all__ = [
     "check_shape",
     "check_share",
     "check_text",
+    "check_unpicked",
     "check_whole",
     "checked_number",
     "checked_whole",
@@ -43,6 +45,9 @@ SEED = 0
 Shape = Literal["rectangular", "ragged"]
 
 AnnotatorRule = Literal["mean", "median", "majority"]
+
+Unpicked = Literal["random", "first", "drop"]
+"""What a prompt is worth of which no candidate has a score: a random pick, its first candidate, or nothing at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,20 @@ def check_shape(shape: object) -> None:
     """Refuse what is no shape of a table."""
     if shape is not None and shape not in get_args(Shape):
         raise UsageError(f"no shape {quoted(shape)}", hint="choose of rectangular, ragged")
+
+
+def check_unpicked(unpicked: object) -> None:
+    """Refuse what is no rule for prompts without a score.
+
+    Raises
+    ------
+    bonwise.errors.UsageError
+        With those there are.
+    """
+    if unpicked not in get_args(Unpicked):
+        raise UsageError(
+            f"no rule for unpicked prompts named {quoted(unpicked)}", hint="choose random, first or drop"
+        )
 
 
 def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -276,7 +276,7 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
     if isinstance(source, ScoreTable):
         if own.columns or own.judge_scale or own.label_scale:
             raise UsageError("columns and scales of a ScoreTable are fixed", hint="give them to ScoreTable.read")
-        return source
+        return source if own.unpicked == source.unpicked else replace(source, unpicked=own.unpicked)
     return ScoreTable.opened(source, own)
 
 

@@ -5,7 +5,8 @@ Per judge, complete prompts in contiguous cells; labels in part; candidates that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
+from bonwise.stats.sums import by_rank, prompt_sums
 from bonwise.table.cells import distinct_cells, label_by_cell, mean_by_cell, positions
 from bonwise.table.checks import Shape
 from bonwise.table.verdicts import TIE_DECIMALS
@@ -80,14 +82,14 @@ class Pools:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One judge's scores on the prompts where it scored every candidate."""
+    """One judge's scores on the prompts that have a pick."""
 
     judge: str
     prompt_ids: pd.Index = field(repr=False)
     sizes: _Ints = field(repr=False)
     """Candidates per prompt, 2 or more."""
     scores: _Floats = field(repr=False)
-    """Cells stand grouped by prompt; a label is NaN where there is none."""
+    """Cells stand grouped by prompt; a score is NaN where the judge gave none."""
     labels: _Floats = field(repr=False)
     """Cells stand grouped by prompt; a label is NaN where there is none."""
     names: _Ints = field(repr=False)
@@ -97,6 +99,19 @@ class Panel:
     dropped: tuple[PromptLeftOut, ...] = field(repr=False)
     clusters: _Ints | None = field(default=None, repr=False)
     """Code of the cluster that each prompt belongs to."""
+    first: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Cells picked in prompts that have no score at all; None where these are picked from at random."""
+
+    @cached_property
+    def ranked(self) -> _Floats:
+        """The scores as picks are made by them: what has none is below the others, and alike if nothing has one."""
+        ranked = by_rank(self.scores)
+        return ranked if self.first is None else np.where(self.first, 0.0, ranked)
+
+    @cached_property
+    def scored_cells(self) -> _Ints:
+        """Number of scored candidates of each prompt, shape (prompts,)."""
+        return _sum_by_prompt(~np.isnan(self.scores), self.sizes)
 
     @property
     def labelled_cells(self) -> _Ints:
@@ -119,18 +134,46 @@ class Panel:
             self.shape,
             (*self.dropped, *dropped),
             None if self.clusters is None else self.clusters[prompts],
+            None if self.first is None else self.first[cells],
         )
+
+    def of_scored(self) -> Panel:
+        """Return the scored candidates alone, of the prompts that have two or more of them."""
+        scored = ~np.isnan(self.scores)
+        if scored.all():
+            return self
+        cells = scored & np.repeat(self.scored_cells > 1, self.sizes)
+        kept = self.scored_cells > 1
+        return replace(
+            self,
+            prompt_ids=self.prompt_ids[kept],
+            sizes=self.scored_cells[kept],
+            scores=self.scores[cells],
+            labels=self.labels[cells],
+            names=self.names[cells],
+            clusters=None if self.clusters is None else self.clusters[kept],
+            first=None,
+        )
+
+    def sums(self) -> _Floats:
+        """Return the sums of every prompt, which are all labelled; see `bonwise.stats.sums.prompt_sums`."""
+        return prompt_sums(self.scores, self.labels, self.sizes, self.ranked)
 
 
 def lay_out(
-    table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None, complete: bool = True
+    table: ScoreTable,
+    *,
+    exclude: Sequence[str] = (),
+    shape: Shape | None = None,
+    complete: bool = False,
 ) -> tuple[Panel, ...]:
-    """Lay a table out as one panel per judge.
+    """Lay a table out as one panel per judge, all with the same cells but for prompts that are left out.
+
+    A score that is lacking is NaN; a prompt that has none at all is kept or left out as the table says.
 
     Names in `exclude` are left out before anything else; one that no candidate has is a UsageError. Where no `shape`
     is given, it is rectangular when at least 90 % of the prompts carry the same names. With `complete`, prompts are
-    left out of which the judge lacks a score; otherwise the panels of all judges have the same cells, and a score
-    that is lacking is NaN. Where no prompt with two candidates is left, an InputError is raised.
+    left out of which the judge lacks a score. Where no prompt with two candidates is left, an InputError is raised.
     """
     rows = np.flatnonzero(_included(table, exclude))
     keys = table.cell_keys()[rows]
@@ -143,10 +186,41 @@ def lay_out(
     panels = []
     for code, judge in enumerate(table.judges):
         mine = codes == code
-        found = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
-        whole = _whole(judge, pools, found, labels)
-        panels.append(_complete(whole, pools) if complete else whole)
+        of_cells = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
+        panel = _whole(judge, pools, of_cells, labels)
+        if complete:
+            panel = _complete(panel, pools)
+        elif table.unpicked == "drop":
+            panel = _with_a_score(panel)
+        elif table.unpicked == "first" and not panel.scored_cells.all():
+            panel = replace(
+                panel, first=_first_cells(panel, rows if at is None else _first_rows(at, len(keys), panel))
+            )
+        panels.append(panel)
     return tuple(panels)
+
+
+def _with_a_score(panel: Panel) -> Panel:
+    """Leave out the prompts of which the judge has no score at all."""
+    scored = panel.scored_cells > 0
+    lost = [PromptLeftOut(str(prompt), "no score for any candidate") for prompt in panel.prompt_ids[~scored]]
+    return panel.keep(scored, lost)
+
+
+def _first_rows(at: _Ints, count: int, panel: Panel) -> _Ints:
+    """Return the first row that each cell has, by its number."""
+    first = np.full(len(panel.scores), count)
+    np.minimum.at(first, at[at >= 0], np.flatnonzero(at >= 0))
+    return first
+
+
+def _first_cells(panel: Panel, rows: _Ints) -> npt.NDArray[np.bool_]:
+    """Mark the cell whose row comes first in each prompt that has no score at all."""
+    earliest = np.minimum.reduceat(rows, np.cumsum(panel.sizes) - panel.sizes)
+    first: npt.NDArray[np.bool_] = (rows == np.repeat(earliest, panel.sizes)) & np.repeat(
+        panel.scored_cells == 0, panel.sizes
+    )
+    return first
 
 
 def _included(table: ScoreTable, exclude: Sequence[str]) -> npt.NDArray[np.bool_]:
@@ -323,7 +397,7 @@ def easy_of_panel(panel: Panel) -> tuple[EasyCandidate, ...]:
     """Return the easy candidates of a panel, by the prompts that are labelled whole, or by scores where none is."""
     complete = panel.keep(panel.labelled_cells == panel.sizes)
     by_labels = bool(len(complete.sizes))
-    judged = complete if by_labels else panel
+    judged = complete if by_labels else panel.keep(panel.scored_cells == panel.sizes)
     return easy_candidates(judged, judged.labels if by_labels else judged.scores, by_labels=by_labels)
 
 

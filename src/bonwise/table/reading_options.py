@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from bonwise.errors import UsageError
 from bonwise.flags import field_texts, show_keywords
 from bonwise.printable import quoted, shell_word
-from bonwise.table.checks import AnnotatorRule, Shape, check_annotator_rule, check_shape, names_of
+from bonwise.table.checks import (
+    AnnotatorRule,
+    Shape,
+    Unpicked,
+    check_annotator_rule,
+    check_shape,
+    check_unpicked,
+    names_of,
+)
 from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
 
 if TYPE_CHECKING:
@@ -74,7 +82,11 @@ class TableKeywords(LabelKeywords, total=False):
     judge_scale: Scale | Mapping[str, Scale] | None
 
 
-class _Candidates(TypedDict, total=False):
+class _Unpicked(TypedDict, total=False):
+    unpicked: Unpicked
+
+
+class _Candidates(_Unpicked, total=False):
     exclude: str | Sequence[str]
 
 
@@ -102,7 +114,7 @@ class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, total=False):
     """How labels are read in the order in which they came; of the scores, only the order within a prompt matters."""
 
 
-class PickKeywords(LabelKeywords, total=False):
+class PickKeywords(LabelKeywords, _Unpicked, total=False):
     """How the labels of picks are read; picks hold no scores, and were made among all candidates."""
 
     shape: Shape | None
@@ -164,6 +176,15 @@ class ReadingOptions:
         ),
     )
     """Forced; see `docs/tables.md`."""
+    unpicked: Unpicked = field(
+        default="random",
+        metadata=_by(
+            ReadingFlag("--unpicked", "A prompt without any score: random (a random pick), first, or drop.")
+        ),
+    )
+    """What a prompt is worth of which no candidate has a score: a random pick, its first candidate, or, with
+    ``drop``, nothing: it is left out, named and counted.
+    """
     columns: Mapping[str, str] | None = field(
         default=None,
         metadata=_by(
@@ -209,6 +230,7 @@ class ReadingOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
         check_shape(self.shape)
+        check_unpicked(self.unpicked)
         check_annotator_rule(self.annotator_rule)
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise UsageError(
@@ -289,7 +311,8 @@ class ReadingOptions:
         if self.annotator_rule is not None:
             flags.append(f"--annotator-rule {self.annotator_rule}")
         flags += [f"--exclude {shell_word(name)}" for name in self.exclude]
-        return [*flags, *([f"--{self.shape}"] if self.shape else [])]
+        flags += [f"--{self.shape}"] if self.shape else []
+        return [*flags, *([] if self.unpicked == "random" else [f"--unpicked {self.unpicked}"])]
 
 
 AS_IT_STANDS = ReadingOptions()

@@ -18,6 +18,7 @@ from bonwise.printable import listed, quoted
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.canonical import canonical, spoken_columns
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
+from bonwise.table.checks import Unpicked
 from bonwise.table.reading import RowSource, refuse_duplicate_columns
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT
@@ -69,6 +70,8 @@ class ScoreTable:
         Why a column with a name of labels was not taken for them; empty where there is none.
     annotators : AnnotatorLabels, optional
         The labels of several annotators, of which ``oracle_label`` holds one per candidate.
+    unpicked : {"random", "first", "drop"}
+        What a prompt is worth of which a judge scored no candidate.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class ScoreTable:
     readings: Mapping[str, str] = field(default_factory=dict, repr=False)
     unread_labels: str = field(default="", repr=False)
     annotators: AnnotatorLabels | None = field(default=None, repr=False)
+    unpicked: Unpicked = "random"
 
     @classmethod
     @opens_a_table
@@ -160,6 +164,7 @@ class ScoreTable:
             label_words=made.label_words,
             readings={**({"file": opened.said} if opened.said else {}), **made.readings},
             unread_labels=made.unread_labels,
+            unpicked=reading.unpicked,
         )
         if several is not None:
             readings = {**table.readings, "oracle_label": several.reading}

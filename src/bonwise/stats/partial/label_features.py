@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.estimand import OutcomeWeights
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums, by_rank, prompt_sums
 from bonwise.stats.top_of_scores import top_of_scores
 
 __all__ = ["OUTCOMES", "LabelFeatures", "label_features", "mean_of_judges", "outcomes"]
@@ -126,12 +126,15 @@ def outcomes(sums: Floats) -> Floats:
     return np.column_stack((s.R, s.J - s.R, s.M - s.R, s.same_top, s.hit))
 
 
-def label_features(scores: Floats, sizes: _Ints, others: Sequence[Floats] = ()) -> LabelFeatures:
+def label_features(
+    scores: Floats, sizes: _Ints, others: Sequence[Floats] = (), ranked: Floats | None = None
+) -> LabelFeatures:
     """Compute the features of every prompt from the scores of the audited judge and of further judges.
 
-    Scores are (cells,), grouped by prompt of 2 candidates or more, no NaN; pools may differ in size. Those of
-    `others` are of the same cells, NaN where a judge did not score. The mean T of a prompt is over the judges that
-    scored all its candidates, so that two candidates are always compared by the same judges.
+    Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where a judge did not score; pools may differ in
+    size. Those of `others` are of the same cells; the mean T of a prompt is over the judges that scored all its
+    candidates, so that two candidates are always compared by the same judges. The pick is made by `ranked`, as in
+    `bonwise.stats.sums.prompt_sums`.
 
     Examples
     --------
@@ -140,22 +143,24 @@ def label_features(scores: Floats, sizes: _Ints, others: Sequence[Floats] = ()) 
     [0.7, -0.1, 0.1]
     """
     scores, sizes = np.asarray(scores, dtype=float), np.asarray(sizes, dtype=np.int64)
-    judge, all_tied = _judge_features(scores, sizes)
+    ranked = by_rank(scores) if ranked is None else ranked
+    judge, all_tied = _judge_features(scores, sizes, ranked)
     T, scored = mean_of_judges(others, sizes)
     if not scored.any():
         return LabelFeatures(judge, all_tied, sizes, None, None, ~scored)
     cells = np.repeat(scored, sizes)
-    sums = prompt_sums(scores[cells], T[cells], sizes[scored])
+    sums = prompt_sums(scores[cells], T[cells], sizes[scored], ranked[cells])
     found = Sums(*sums)
-    stand_ins, spread = outcomes(sums), np.sqrt(found.eOO / found.cells)
+    stand_ins, spread = outcomes(sums), np.sqrt(found.all_eOO / found.all_cells)
     return LabelFeatures(
         judge, all_tied, sizes, _mean_elsewhere(stand_ins, scored), _mean_elsewhere(spread, scored), ~scored
     )
 
 
-def _judge_features(scores: Floats, sizes: _Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    found = top_of_scores(scores, sizes)
-    lowest = np.minimum.reduceat(scores, np.cumsum(sizes) - sizes)
+def _judge_features(scores: Floats, sizes: _Ints, ranked: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    found = top_of_scores(scores, sizes, ranked)
+    lowest = np.fmin.reduceat(scores, np.cumsum(sizes) - sizes)
+    lowest = np.where(np.isnan(lowest), found.top, lowest)
     all_tied = found.tied == sizes
     columns = (
         found.top,

@@ -161,7 +161,9 @@ def _check(seed: int, gap_groups: int) -> None:
 
 
 def _panel(table: ScoreTable, judge: str | None, reading: ReadingOptions) -> Panel:
-    panels = {panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape)}
+    panels = {
+        panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape, complete=True)
+    }
     if judge is None and len(panels) > 1:
         raise UsageError(
             f"{table.source}: scores of {len(panels)} judges: {listed(panels)}", hint="name one (--judge NAME)"

@@ -313,7 +313,7 @@ def mix_of(judged: LabelledPanels) -> MixStudy:
             hint=f"name the easy candidate with --control; the candidates are {listed(table.candidates)}",
         )
     judges, refused = {}, dict(judged.not_studied)
-    for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape):
+    for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape, complete=True):
         if panel.judge in judged.panels:
             mixed = _mix(judged, panel, easy)
             if mixed is None:
