@@ -131,8 +131,8 @@ def label_features(
 ) -> LabelFeatures:
     """Compute the features of every prompt from the scores of the audited judge and of further judges.
 
-    Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where a judge did not score; pools may differ in
-    size. Those of `others` are of the same cells; the mean T of a prompt is over the judges that scored all its
+    Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where a judge did not score; pools may differ
+    in size. Those of `others` are of the same cells; the mean T of a prompt is over the judges that scored all its
     candidates, so that two candidates are always compared by the same judges. The pick is made by `ranked`, as in
     `bonwise.stats.sums.prompt_sums`.
 
