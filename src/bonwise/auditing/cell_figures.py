@@ -40,7 +40,7 @@ def cell_level_bias(table: CellTable, rates: Floats | None, folds: Ints, confide
     f is an isotonic fit of labels on scores over the labelled cells of the other folds; cells weigh 1 / pi. `rates`
     is (cells,), `folds` (prompts,).
     """
-    some = table.labelled
+    some = table.labelled & table.scored
     pools = len(np.unique(table.owners[some]))
     if table.names is None or not (recurring := recurring_names(table.names, table.prompts)).size:
         return Estimate.undefined("undefined: candidate names do not recur across prompts", pools)
@@ -218,7 +218,7 @@ def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> Labe
     """
     rule = replace(rule, kind="default", clusters=table.clusters)
     zero = np.zeros(len(table.scores))
-    sums = prompt_sums(table.scores, zero, table.sizes)
+    sums = prompt_sums(table.scores, zero, table.sizes, table.ranked)
     of_scores = estimate([e for e in ESTIMANDS if not e.on_labels], sums, rule)
     if not table.labelled.any():
         return _without_labels(table, of_scores, sums)
@@ -291,7 +291,7 @@ class _CellWork:
     @cached_property
     def pairs(self) -> dict[str, PairInfluence | None]:
         blocks = [one for group in self.groups for one in group.blocks]
-        totals = pair_totals(blocks, self.table.prompts, _middle(self.table.scores))
+        totals = pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
         return {**pair_influences(totals), "kendall_tau": tau_influence(blocks, self.table.prompts)}
 
     @cached_property

@@ -252,7 +252,7 @@ def _of_block(block: PoolBlock) -> tuple[Dealt, Ints]:
     L, labelled = block.L[used], block.labelled[used]
     if not used.size:
         return Dealt(np.zeros(0), np.zeros(0), np.zeros(0)), block.prompts[used]
-    found = dealt(block.S[used][L], block.O[used][L], labelled)
+    found = dealt(block.R[used][L], block.O[used][L], labelled)
     # That is of the mean at the top less that of all labelled candidates, which is ln / l of the contrast.
     k: Floats = _weights(block, used, tops[used], others[used]) * labelled / others[used]
     return Dealt(k * found.gain, k**2 * found.variance, k**3 * found.third), block.prompts[used]

@@ -13,7 +13,7 @@ import numpy as np
 
 from bonwise.auditing.cell_maxima import complete_chance
 from bonwise.auditing.cell_models import ModelledBlock
-from bonwise.auditing.cell_table import Bools, Ints
+from bonwise.auditing.cell_table import Bools, Ints, PoolBlock
 from bonwise.auditing.result_labels import CellCounts
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.clusters import FEWEST
@@ -58,6 +58,14 @@ class PairTotals(NamedTuple):
     apart_O: Floats
     apart_both: Floats
     concordant: Floats
+    all_cells: Floats  # of all labelled cells, scored or not, as in `bonwise.stats.sums.Sums`; so all that follow
+    all_O: Floats
+    all_OO: Floats
+    all_eOO: Floats
+    all_pairs: Floats
+    all_apart_O: Floats
+    decided: Floats
+    decided_right: Floats
 
 
 def pair_totals(blocks: list[ModelledBlock], prompts: int, centre: float) -> PairTotals:
@@ -72,56 +80,67 @@ def pair_totals(blocks: list[ModelledBlock], prompts: int, centre: float) -> Pai
     return PairTotals(*found)
 
 
+_OF_ALL = tuple(PairTotals._fields.index(name) for name in ("cells", "O", "OO", "eOO", "pairs", "apart_O"))
+_ORDER = (PairTotals._fields.index("apart_both"), PairTotals._fields.index("concordant"))
+
+
 def _of_block(one: ModelledBlock, centre: float) -> Floats:
     block = one.block
-    K, w = block.K, one.weights
-    S, O = np.where(block.L, block.S - centre, 0.0), one.O
+    of_all = _of_cells(one, centre, np.ones_like(block.scored))
+    of_scored = of_all if block.scored.all() else _of_cells(one, centre, block.scored)
+    return np.concatenate((of_scored, of_all[[*_OF_ALL, *_ORDER]]))
+
+
+def _of_cells(one: ModelledBlock, centre: float, counted: Bools) -> Floats:
+    """Return the totals over some cells, of which the labelled ones stand for the others."""
+    block = one.block
+    L, K = block.L & counted, counted.sum(axis=1)
+    w = np.where(counted, one.weights, 0.0)
+    S, O = np.where(L, block.S - centre, 0.0), one.O
     per_cell, per_pair = 1.0, 1.0
     if one.pi is None:
-        l = block.labelled
-        per_cell = block.L.size / max(int(l.sum()), 1)
-        per_pair = len(l) * K * (K - 1) / max(int(np.sum(l * (l - 1))), 1)
+        l = L.sum(axis=1)
+        per_cell = int(K.sum()) / max(int(l.sum()), 1)
+        per_pair = int(np.sum(K * (K - 1))) / max(int(np.sum(l * (l - 1))), 1)
     total, first = w.sum(axis=1), (w * S).sum(axis=1)
     of_O, of_SO = (w * O).sum(axis=1), (w * S * O).sum(axis=1)
     of_SS, of_OO = (w * S * S).sum(axis=1), (w * O * O).sum(axis=1)
     cells = per_cell * np.stack((total, first, of_O, of_SS, of_OO, of_SO))
-    return np.concatenate((cells, _deviations(one) * per_pair / K, per_pair * _signs(one)))
+    deviations = _deviations(block, L, w) * per_pair / np.maximum(K, 1)
+    return np.concatenate((cells, deviations, per_pair * _signs(block, w)))
 
 
-def _deviations(one: ModelledBlock) -> Floats:
+def _deviations(block: PoolBlock, L: Bools, w: Floats) -> Floats:
     """Return ``sum_{i<j} w_i w_j`` times dS^2, dO^2 and dS dO; exactly 0 where all values seen are equal."""
-    block, w = one.block, one.weights
     total = w.sum(axis=1, keepdims=True)
     safe = np.where(total > 0, total, 1.0)
     around = []
     for values in (block.S, block.O):
-        seen = np.where(block.L, values, np.nan)
+        seen = np.where(L, values, np.nan)
         # Centring at a value of the prompt leaves equal values exactly 0.
-        one_of_them = np.take_along_axis(seen, block.L.argmax(axis=1)[:, None], axis=1)
-        centred = np.where(block.L, values - np.nan_to_num(one_of_them), 0.0)
-        around.append(np.where(block.L, centred - (w * centred).sum(axis=1, keepdims=True) / safe, 0.0))
+        one_of_them = np.take_along_axis(seen, L.argmax(axis=1)[:, None], axis=1)
+        centred = np.where(L, values - np.nan_to_num(one_of_them), 0.0)
+        around.append(np.where(L, centred - (w * centred).sum(axis=1, keepdims=True) / safe, 0.0))
     dS, dO = around
     weight = w * total
-    single = block.labelled < 2
-    found = np.stack([(weight * x * y).sum(axis=1) for x, y in ((dS, dS), (dO, dO), (dS, dO))])
-    found[:, single] = 0.0
-    return found
+    totals = np.stack([(weight * x * y).sum(axis=1) for x, y in ((dS, dS), (dO, dO), (dS, dO))])
+    totals[:, L.sum(axis=1) < 2] = 0.0
+    return totals
 
 
-def _signs(one: ModelledBlock) -> Floats:
+def _signs(block: PoolBlock, w: Floats) -> Floats:
     """Return weighted counts of pairs: all, with different labels, with both different, in the same order."""
-    block, w = one.block, one.weights
-    S, O = block.S, block.O
-    found = np.zeros((4, len(S)))
+    R, O = block.R, block.O
+    counts = np.zeros((4, len(R)))
     for step in range(1, block.K):
         weight = w[:, step:] * w[:, :-step]
-        right, below = S[:, step:] - S[:, :-step], O[:, step:] - O[:, :-step]
+        right, below = R[:, step:] - R[:, :-step], O[:, step:] - O[:, :-step]
         apart: Bools = below != 0
         both = apart & (right != 0)
         same = both & ((right > 0) == (below > 0))
         for row, some in enumerate((None, apart, both, same)):
-            found[row] += (weight if some is None else weight * some).sum(axis=1)
-    return found
+            counts[row] += (weight if some is None else weight * some).sum(axis=1)
+    return counts
 
 
 OVER_CELLS = ("global_r",)
@@ -149,16 +168,29 @@ def pair_influences(t: PairTotals) -> dict[str, PairInfluence | None]:
         "global_r": _correlation(*_over_cells(t), (t.SS, t.OO)),
         "within_r": _correlation(t.eSO, t.eSS, t.eOO, (t.SS, t.OO)),
         "attenuation": _ratio(t.eSO, t.eOO, t.OO),
-        "oracle_between_share": _map(_ratio(t.eOO, _over_cells(t)[2], t.OO), lambda share: 1 - share, -1.0),
-        "oracle_tie_rate": _map(_ratio(t.apart_O, t.pairs, t.pairs), lambda share: 1 - share, -1.0),
+        "oracle_between_share": _map(
+            _ratio(t.all_eOO, _around(t.all_O, t.all_OO, t.all_cells), t.all_OO), lambda share: 1 - share, -1.0
+        ),
+        "oracle_tie_rate": _map(_ratio(t.all_apart_O, t.all_pairs, t.all_pairs), lambda share: 1 - share, -1.0),
         "sign_agreement": _ratio(t.concordant, t.apart_both, t.pairs),
-        "effective_agreement": _map(_ratio(_excess(t), t.pairs, t.pairs), lambda share: share + 0.5, 1.0),
-        "effective_agreement_decided": _map(_ratio(_excess(t), t.apart_O, t.pairs), lambda share: share + 0.5, 1.0),
+        "effective_agreement": _map(_ratio(_excess(t), t.all_pairs, t.all_pairs), lambda share: share + 0.5, 1.0),
+        "effective_agreement_decided": _map(
+            _ratio(_excess(t), t.all_apart_O, t.all_pairs), lambda share: share + 0.5, 1.0
+        ),
     }
 
 
 def _excess(t: PairTotals) -> Floats:
-    return t.concordant - t.apart_both / 2
+    return t.decided_right - t.decided / 2
+
+
+def _around(values: Floats, squares: Floats, cells: Floats) -> Floats:
+    """Return contributions to the total sum of squares about the mean over cells."""
+    if cells.sum() <= 0:
+        return squares
+    mean = values.sum() / cells.sum()
+    around: Floats = squares - 2 * mean * values + mean * mean * cells
+    return around
 
 
 def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
@@ -167,11 +199,8 @@ def _over_cells(t: PairTotals) -> tuple[Floats, Floats, Floats]:
     if cells <= 0:
         return t.SO, t.SS, t.OO
     S, O = t.S.sum() / cells, t.O.sum() / cells
-    return (
-        t.SO - S * t.O - O * t.S + S * O * t.cells,
-        t.SS - 2 * S * t.S + S * S * t.cells,
-        t.OO - 2 * O * t.O + O * O * t.cells,
-    )
+    products = t.SO - S * t.O - O * t.S + S * O * t.cells
+    return products, _around(t.S, t.SS, t.cells), _around(t.O, t.OO, t.cells)
 
 
 def _correlation(SO: Floats, SS: Floats, OO: Floats, scales: tuple[Floats, Floats]) -> PairInfluence | None:
@@ -206,7 +235,7 @@ def tau_influence(blocks: list[ModelledBlock], prompts: int) -> PairInfluence | 
         some = np.flatnonzero(one.block.complete)
         if not some.size:
             continue
-        S, O = one.block.S[some], one.block.O[some]
+        S, O = np.where(one.block.scored, one.block.S, np.nan)[some], one.block.O[some]
         sums = Sums(*prompt_sums(S.ravel(), O.ravel(), np.full(len(some), one.block.K)))
         weights = 1 / complete_chance(one)[some]
         tau[one.block.prompts[some]] = weights * sums.tau

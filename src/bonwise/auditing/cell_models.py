@@ -166,7 +166,7 @@ def name_columns(table: CellTable) -> Floats:
 
 
 def _score_columns(table: CellTable) -> list[Floats]:
-    scores = table.scores - table.scores.mean()
+    scores = table.filled - table.filled.mean()
     sd = scores.std()
     scores = scores / sd if sd > 0 else scores
     top, mean = np.empty(len(scores)), np.empty(len(scores))
@@ -268,7 +268,7 @@ def _together(table: CellTable) -> list[list[PoolBlock]]:
 
 def _columns(table: CellTable) -> Floats:
     """Return score, score less the prompt's mean, that mean, the prompt's spread; the first two of other judges."""
-    own = _standard(table.scores)
+    own = _standard(table.filled)
     columns = np.empty((4 + 2 * len(table.others), len(own)))
     others = [_standard(scores) for scores in table.others]
     for block in table.blocks:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.result_labels import LabelledShare
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank, filled_scores
 
 __all__ = [
     "CONTRADICTS",
@@ -41,13 +41,17 @@ class PoolBlock:
     cells: Ints
     """Positions of their cells."""
     S: Floats
-    """Scores, and labels with 0 where there is none."""
+    """Scores; where there is none, the lowest of the prompt."""
+    R: Floats
+    """What picks are made by: the scores, below them what has none."""
     O: Floats
-    """Scores, and labels with 0 where there is none."""
+    """Labels, 0 where there is none."""
     L: Bools
-    """Whether a cell is labelled; whether its score is the highest of its prompt."""
+    """Whether a cell is labelled."""
     A: Bools
-    """Whether a cell is labelled; whether its score is the highest of its prompt."""
+    """Whether a cell may be picked: its score is the highest of its prompt."""
+    scored: Bools
+    """Whether a cell has a score."""
 
     @property
     def K(self) -> int:  # noqa: N802 - the letter of the paper
@@ -82,7 +86,7 @@ class PoolBlock:
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """One judge's scores on prompts where it scored every candidate, and the labels of some cells.
+    """One judge's scores, and the labels of some cells.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class CellTable:
     sizes: Ints
     """Candidates of each prompt, 2 or more; cells lie end to end, prompt after prompt."""
     scores: Floats
+    """NaN where there is none."""
     labels: Floats
     """NaN where there is none."""
     others: tuple[Floats, ...] = ()
@@ -108,6 +113,25 @@ class CellTable:
     """Whether propensities are to be fitted from scores and names."""
     clusters: Ints | None = None
     """Code of the cluster of each prompt."""
+    ranked: Floats | None = None
+    """What picks are made by, as in `bonwise.stats.sums.prompt_sums`."""
+
+    @cached_property
+    def scored(self) -> Bools:
+        """Whether a cell has a score, shape (cells,)."""
+        return ~np.isnan(self.scores)
+
+    @cached_property
+    def ranks(self) -> Floats:
+        """What picks are made by; finite, so that it can be subtracted."""
+        ranks = np.round(by_rank(self.scores) if self.ranked is None else self.ranked, TIE_DECIMALS)
+        known = ranks[np.isfinite(ranks)]
+        return np.where(np.isfinite(ranks), ranks, known.min() - 1 if known.size else 0.0)
+
+    @cached_property
+    def filled(self) -> Floats:
+        """The scores for models, without gaps."""
+        return filled_scores(self.scores, self.sizes)
 
     @property
     def prompts(self) -> int:
@@ -135,14 +159,15 @@ class CellTable:
     def blocks(self) -> tuple[PoolBlock, ...]:
         """The prompts by number of candidates, the smallest first."""
         starts = np.cumsum(self.sizes) - self.sizes
-        scores, labels = np.round(self.scores, TIE_DECIMALS), np.round(self.labels, TIE_DECIMALS)
+        scores, labels = np.round(self.filled, TIE_DECIMALS), np.round(self.labels, TIE_DECIMALS)
         found = []
         for size in np.unique(self.sizes).tolist():
             prompts = np.flatnonzero(self.sizes == size)
             cells = starts[prompts][:, None] + np.arange(size)
-            S, O = scores[cells], labels[cells]
-            L = ~np.isnan(O)
-            found.append(PoolBlock(prompts, cells, S, np.where(L, O, 0.0), L, S == S.max(axis=1, keepdims=True)))
+            R, O = self.ranks[cells], labels[cells]
+            L, A = ~np.isnan(O), R == R.max(axis=1, keepdims=True)
+            O = np.where(L, O, 0.0)
+            found.append(PoolBlock(prompts, cells, scores[cells], R, O, L, A, self.scored[cells]))
         return tuple(found)
 
 
@@ -214,7 +239,7 @@ def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None)
         share=float(table.labelled.mean()) if len(table.labels) else 0.0,
         by_name=tuple(one for one in by_name if one is not None),
         tops=_tops(table),
-        terciles=_terciles(table, every),
+        terciles=_terciles(table),
         counts=_counts(table),
     )
 
@@ -227,17 +252,17 @@ def _tops(table: CellTable) -> LabelledShare | None:
     return _share(table, "top", "top-scored candidates", top & among, among)
 
 
-def _terciles(table: CellTable, every: Bools) -> tuple[LabelledShare, ...]:
+def _terciles(table: CellTable) -> tuple[LabelledShare, ...]:
     scores = np.round(table.scores, TIE_DECIMALS)
-    if not scores.size:
+    if not table.scored.any():
         return ()
-    lower, upper = np.quantile(scores, (1 / 3, 2 / 3), method="inverted_cdf")
+    lower, upper = np.quantile(scores[table.scored], (1 / 3, 2 / 3), method="inverted_cdf")
     groups = (
         ("the lowest third of scores", scores <= lower),
         ("the middle third of scores", (scores > lower) & (scores <= upper)),
         ("the highest third of scores", scores > upper),
     )
-    found = (_share(table, "score", word, some, every) for word, some in groups)
+    found = (_share(table, "score", word, some, table.scored) for word, some in groups)
     return tuple(one for one in found if one is not None)
 
 

@@ -271,7 +271,7 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
             hint="audit with the labels of all their candidates",
         )
     at = _places(panel, design)
-    top, drawn = at_top(panel.scores, panel.sizes), design.drawn[at]
+    top, drawn = at_top(panel.ranked, panel.sizes), design.drawn[at]
     whole = CandidateDraw(panel.sizes, top, np.full(len(at), -1)).all_tied & (design.rule == "pair")
     _refuse_other_chances(design, panel, at, whole)
     roles = [("pick", design.picks, top), ("other candidate", design.others, ~top)]
@@ -308,7 +308,7 @@ def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:
     lack the labels that were drawn.
     """
     at = _places(panel, design)
-    top, drawn, whole = at_top(panel.scores, panel.sizes), design.drawn[at], design.whole[at]
+    top, drawn, whole = at_top(panel.ranked, panel.sizes), design.drawn[at], design.whole[at]
     sides = []
     for role, names, fits in (("pick", design.picks, top), ("other candidate", design.others, ~top)):
         cells = _cells(panel, design, [names[x] for x in at.tolist()], drawn & ~whole)

@@ -27,7 +27,7 @@ from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, filled_scores
 from bonwise.table.cell_scores import further_scores
 from bonwise.table.label_design import WHOLE_AND_PAIR, LabelDesign
 from bonwise.table.panel import Panel, easy_of_panel
@@ -122,7 +122,7 @@ def audit_candidate_labels(
     result = candidate_estimate(
         found.draw,
         panel.labels,
-        panel.scores,
+        filled_scores(panel.scores, panel.sizes),
         others,
         settings.rule(panel.labels, panel.clusters),
         strata=found.strata,
@@ -231,7 +231,7 @@ def audit_whole_and_pairs(
 
 
 def _bounds(panel: Panel) -> Mapping[str, tuple[float, float]]:
-    table = CellTable(panel.sizes, panel.scores, panel.labels)
+    table = CellTable(panel.sizes, panel.ranked, panel.labels)
     found = cell_bounds(table, label_range(panel.labels))
     return {"recovery": found["recovery"]} if "recovery" in found else {}
 

@@ -309,7 +309,7 @@ def _with_no_gain_tests(found: LabelledCellFigures, table: CellTable, rule: Inte
     return {
         name: replace(
             found.metrics[name],
-            no_gain=DealtCells(table.scores, table.labels, table.sizes, table.clusters, laws[name]),
+            no_gain=DealtCells(table.ranks, table.labels, table.sizes, table.clusters, laws[name]),
         )
         for name in ("gain", "recovery")
         if found.metrics[name].law is not None
@@ -348,6 +348,7 @@ def _cell_table(labelling: Labelling) -> CellTable:
         propensities=None if stated is None else stated.cell_propensities(panel),
         fitted=labelling.by_model,
         clusters=panel.clusters,
+        ranked=panel.ranked,
     )
 
 

@@ -11,7 +11,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats", "PairCounts", "Sums", "by_rank", "pair_counts", "prompt_sums", "single_pairs", "sorted_pairs"]
+__all__ = [
+    "Floats",
+    "PairCounts",
+    "Sums",
+    "by_rank",
+    "filled_scores",
+    "pair_counts",
+    "prompt_sums",
+    "single_pairs",
+    "sorted_pairs",
+]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
@@ -209,6 +219,22 @@ def by_rank(scores: Floats) -> Floats:
     """
     lost = np.isnan(scores)
     return np.where(lost, -np.inf, scores) if lost.any() else scores
+
+
+def filled_scores(scores: Floats, sizes: _Ints) -> Floats:
+    """Return scores for models: where a candidate has none the lowest of its prompt, else the mean of all.
+
+    Examples
+    --------
+    >>> filled_scores(np.array([.2, np.nan, .4, np.nan]), np.array([3, 1])).round(1).tolist()
+    [0.2, 0.2, 0.4, 0.3]
+    """
+    lost = np.isnan(scores)
+    if not lost.any():
+        return scores
+    lowest = np.fmin.reduceat(scores, np.cumsum(sizes) - sizes)
+    mean = 0.0 if lost.all() else float(scores[~lost].mean())
+    return np.where(lost, np.repeat(np.where(np.isnan(lowest), mean, lowest), sizes), scores)
 
 
 def _middle(values: Floats) -> float:
