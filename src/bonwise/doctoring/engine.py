@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from bonwise.auditing.candidate_attributes import candidate_lengths
 from bonwise.auditing.labelling import StatedDraw, label_state, stated_draw
 from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, first_of_ends, outstanding_of
 from bonwise.doctoring.result import (
@@ -33,6 +34,7 @@ from bonwise.report.table_facts import outstanding_words
 from bonwise.results import given
 from bonwise.stats.catalog import recovery
 from bonwise.stats.sums import Sums, prompt_sums
+from bonwise.stats.top_of_scores import at_top
 from bonwise.table.annotators import AnnotatorLabels
 from bonwise.table.cells import draw_columns
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
@@ -221,6 +223,7 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
     return (
         *_names(table),
         *(one for panel in panels for one in _scores(panel)),
+        *(one for panel in panels for one in _losses(table, panel)),
         *_scales(table),
         *_suspicions_of_labels(table, fullest),
         *_easy(table, fullest),
@@ -238,16 +241,62 @@ def _names(table: ScoreTable) -> Iterator[Suspicion]:
 
 
 def _scores(panel: Panel) -> Iterator[Suspicion]:
-    if not len(panel.sizes):
-        yield Suspicion(f"{panel.judge!r} scored no prompt completely.")
+    scores = panel.scores[~np.isnan(panel.scores)]
+    if not len(scores):
+        yield Suspicion(f"{panel.judge!r} scored nothing.")
         return
-    distinct = np.unique(panel.scores)
+    distinct = np.unique(scores)
     if len(distinct) == 1:
         yield Suspicion(
             f"{panel.judge!r} is constant: every score is {distinct[0]:g}, so its picks are random picks."
         )
     elif len(distinct) < FEW:
         yield Suspicion(f"{panel.judge!r} uses {len(distinct)} distinct scores, so most candidates will tie.")
+
+
+_BEYOND_CHANCE = 3.0
+"""Standard errors by which the loss in a group exceeds that elsewhere before it is said."""
+
+
+def _losses(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
+    """Say how many candidates have no score, and what the loss is concentrated on."""
+    lost = np.isnan(panel.scores)
+    if not lost.any() or lost.all():
+        return
+    where = max(_lost_in_groups(table, panel, lost), default=None)
+    most = f" It falls on {where[1]}." if where is not None and where[0] > _BEYOND_CHANCE else ""
+    none = int((panel.scored_cells == 0).sum())
+    without = (
+        f"; {none:,} prompts have no score at all" if none > 1 else "; 1 prompt has no score at all" if none else ""
+    )
+    yield Suspicion(
+        f"{panel.judge!r} gave no score to {int(lost.sum()):,} of {len(lost):,} candidates "
+        f"({number(float(lost.mean()), 'share')}): they cannot be picked, and cost recovery where they were "
+        f"good{without}.{most}"
+    )
+
+
+def _lost_in_groups(table: ScoreTable, panel: Panel, lost: np.ndarray) -> Iterator[tuple[float, str]]:
+    """Yield by how many standard errors the loss in a group exceeds that elsewhere, and which group it is."""
+    groups = [(f"candidate {quoted(str(name))}", panel.names == code) for code, name in enumerate(panel.candidates)]
+    if len(panel.labels) and not np.isnan(panel.labels).all():
+        groups.append(
+            ("the candidates with the best label", at_top(panel.labels, panel.sizes) & ~np.isnan(panel.labels))
+        )
+    lengths = candidate_lengths(table, panel, None)
+    if lengths is not None:
+        groups.append(("long answers", lengths > np.nanquantile(lengths, 2 / 3)))
+    rate = lost.mean()
+    for name, inside in groups:
+        count = int(inside.sum())
+        if not 0 < count < len(lost):
+            continue
+        here, elsewhere = float(lost[inside].mean()), float(lost[~inside].mean())
+        error = np.sqrt(rate * (1 - rate) * (1 / count + 1 / (len(lost) - count)))
+        yield (
+            (here - elsewhere) / error,
+            f"{name}: {number(here, 'share')} of them, {number(elsewhere, 'share')} of others",
+        )
 
 
 def _scales(table: ScoreTable) -> Iterator[Suspicion]:
@@ -315,9 +364,7 @@ def _outstanding(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
 def _with_and_without(table: ScoreTable, names: Sequence[str], with_it: Panel) -> str:
     them = "it" if len(names) == 1 else "them"
     try:
-        without = next(
-            panel for panel in lay_out(table, exclude=names, complete=True) if panel.judge == with_it.judge
-        )
+        without = next(panel for panel in lay_out(table, exclude=names) if panel.judge == with_it.judge)
     except InputError:
         return ""
     without = without.keep(without.labelled_cells == without.sizes)
@@ -328,7 +375,7 @@ def _with_and_without(table: ScoreTable, names: Sequence[str], with_it: Panel) -
 
 
 def _recovery(panel: Panel) -> float:
-    sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
+    sums = panel.sums()
     return float(recovery(Sums(*sums.sum(axis=1))))
 
 
@@ -348,7 +395,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
     columns = _columns_of(table)
     if options.labels is not None:
         table = join_labels(table, options.labels, options)
-    panels = lay_out(table, complete=True)
+    panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
     dropped = dict.fromkeys((one.prompt_id, one.reason) for panel in panels for one in _dropped(panel, stated))
@@ -428,15 +475,19 @@ def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[PromptLeftOut, ..
 def _judge(panel: Panel) -> JudgeScores:
     if not len(panel.sizes):
         return JudgeScores(judge=panel.judge, prompts=0)
+    scores = panel.scores[~np.isnan(panel.scores)]
+    if not len(scores):
+        return JudgeScores(judge=panel.judge, prompts=0)
     sums = Sums(*prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes))
     return JudgeScores(
         judge=panel.judge,
-        prompts=len(panel.sizes),
-        lowest=float(panel.scores.min()),
-        highest=float(panel.scores.max()),
-        distinct=len(np.unique(panel.scores)),
-        tie_rate=float(1 - sums.apart_S.sum() / sums.pairs.sum()),
-        top1_tie_rate=float(sums.tied_top.mean()),
+        prompts=int((panel.scored_cells > 0).sum()),
+        lowest=float(scores.min()),
+        highest=float(scores.max()),
+        distinct=len(np.unique(scores)),
+        tie_rate=float(1 - sums.apart_S.sum() / max(sums.pairs.sum(), 1)),
+        top1_tie_rate=float(sums.tied_top.sum() / max(sums.judged.sum(), 1)),
+        **given(unscored=(len(panel.scores) - len(scores)) or None),
     )
 
 

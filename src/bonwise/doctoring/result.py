@@ -40,7 +40,7 @@ class JudgeScores(Record):
 
     judge: str
     prompts: Count
-    """That it scored completely; where there is none every other key is absent."""
+    """Of which it scored a candidate; where there is none every other key is absent."""
     lowest: Number | None = None
     highest: Number | None = None
     distinct: Count | None = None
@@ -49,6 +49,9 @@ class JudgeScores(Record):
     """Share of the pairs within prompts that are ties, and of the prompts whose top score is shared."""
     top1_tie_rate: Share | None = None
     """Share of the pairs within prompts that are ties, and of the prompts whose top score is shared."""
+
+    unscored: Count | None = None
+    """Candidates without a score; absent where every one has one."""
 
     @model_validator(mode="after")
     def _figures_stand_where_prompts_do(self) -> JudgeScores:
@@ -133,6 +136,6 @@ class DoctorDocument(Document):
     frame_columns = ("judge", "prompts", "lowest", "highest", "distinct", "tie_rate", "top1_tie_rate")
 
     def frame_rows(self) -> Iterator[FrameRow]:
-        """Yield one row per judge; of one that scored no prompt completely the figures are missing."""
+        """Yield one row per judge; of one that scored nothing the figures are missing."""
         for judge in self.judges:
             yield judge.to_dict()

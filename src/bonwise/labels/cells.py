@@ -103,7 +103,7 @@ def _refuse_other(earlier: LabelDesign | None, rules: tuple[str, ...]) -> None:
 def with_chances(design: LabelDesign, population: LabelPopulation) -> LabelDesign:
     """Return a draw of pairs with the probability of each cell and pair."""
     sizes = population.panel.sizes
-    tied = top_of_scores(population.panel.scores, sizes).tied
+    tied = top_of_scores(population.panel.scores, sizes, population.panel.ranked).tied
     none = np.zeros(len(sizes), dtype=bool)
     cells = CellChances.of(none, np.zeros(len(sizes)), design.propensity, tied, sizes)
     return replace(design, cells=cells)
@@ -135,7 +135,7 @@ class CellPhase:
 
     @cached_property
     def _tops(self) -> TopOfScores:
-        return top_of_scores(self.population.panel.scores, self.population.panel.sizes)
+        return top_of_scores(self.population.panel.scores, self.population.panel.sizes, self.population.panel.ranked)
 
     @cached_property
     def _cells(self) -> CellPopulation:

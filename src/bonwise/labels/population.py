@@ -21,7 +21,7 @@ from bonwise.labels.result import PopulationSettings
 from bonwise.printable import listed, quoted
 from bonwise.stats.clusters import cluster_codes
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, filled_scores
 from bonwise.table.cell_scores import further_scores
 from bonwise.table.checks import check_text
 from bonwise.table.facts import DroppedPrompt
@@ -118,7 +118,12 @@ class LabelPopulation:
     def features(self) -> LabelFeatures:
         """Return what scores say of every prompt; the audited judge is used in its placeself where it is alone."""
         second = self.second
-        return label_features(self.panel.scores, self.panel.sizes, (self.panel.scores if second is None else second,))
+        return label_features(
+            self.panel.scores,
+            self.panel.sizes,
+            (filled_scores(self.panel.scores, self.panel.sizes) if second is None else second,),
+            self.panel.ranked,
+        )
 
     @cached_property
     def units(self) -> DrawnUnits:
@@ -161,9 +166,7 @@ def label_population(
         table = join_labels(table, label_file, reading)
     name = _audited(table, judge)
     mine = next(
-        panel
-        for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape, complete=True)
-        if panel.judge == name
+        panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape) if panel.judge == name
     )
     further = further_scores(table, mine)
     settings = PopulationSettings(

@@ -27,7 +27,7 @@ from bonwise.stats.partial.label_allocation import (
     strata,
     tie_strata,
 )
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.label_design import BY_CANDIDATE, LabelDesign
 
@@ -116,7 +116,7 @@ def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints |
     `labels` are units over all phases; `before` holds the strata of an earlier phase, which stay as they are.
     """
     panel = population.panel
-    tops = top_of_scores(panel.scores, panel.sizes)
+    tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
     if name not in ("uniform", "pick") and not (tops.tied < panel.sizes).any():
         return _nothing_open(population.units.count)
     found = _RULES[name](population, tops, labels)
@@ -215,8 +215,8 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
     few = _too_few(name, int(seen.sum()), labels, kind)
     if few:
         return replace(rule, sentences=(*rule.sentences, few))
-    panel, cells = population.panel, np.repeat(seen, population.panel.sizes)
-    t = Sums(*prompt_sums(panel.scores[cells], panel.labels[cells], panel.sizes[seen]))
+    panel = population.panel
+    t = Sums(*panel.keep(seen).sums())
     gain, best, w = t.J - t.R, t.M - t.R, weights[seen]
     if float(w @ best) <= 0:
         said = "All labels of a prompt were equal in every prompt so far, so they say nothing of where to label next."
@@ -322,7 +322,7 @@ def applied_rule(
 def _open_prompts(population: LabelPopulation) -> int:
     """Return in how many prompts the judge does not tie all candidates."""
     panel = population.panel
-    return int((top_of_scores(panel.scores, panel.sizes).tied < panel.sizes).sum())
+    return int((top_of_scores(panel.scores, panel.sizes, panel.ranked).tied < panel.sizes).sum())
 
 
 def counted_prompts(count: int) -> str:

@@ -49,7 +49,7 @@ def drawn_pairs(
     if rule not in ("pick", "pair"):
         return (), ()
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
-    top = at_top(panel.scores, panel.sizes)
+    top = at_top(panel.ranked, panel.sizes)
     found = []
     for mask, wanted, kept in (
         (top, True, None if before is None else before.picks),

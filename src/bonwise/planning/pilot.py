@@ -18,7 +18,7 @@ from bonwise.printable import listed, quoted
 from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
 from bonwise.stats.no_gain import Dealt, dealt
 from bonwise.stats.pilot_effect import Shift, log_residual, standardised, within_z
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
+from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
 from bonwise.stats.top_of_scores import at_top
 from bonwise.table.opening import open_scores
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
@@ -329,7 +329,7 @@ def _which_two(panels: Sequence[Panel]) -> str:
 
 
 def _panels(source: PilotSource, judges: Sequence[str]) -> tuple[Panel, ...]:
-    panels = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.reading.exclude, complete=True)}
+    panels = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.reading.exclude)}
     for judge in judges:
         if judge not in panels:
             raise UsageError(
@@ -361,9 +361,9 @@ def _labelled(source: PilotSource, panel: Panel) -> Panel:
 
 
 def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot:
-    sums = Sums(*prompt_sums(panel.scores, panel.labels, panel.sizes))
+    sums = Sums(*panel.sums())
     starts = np.cumsum(panel.sizes) - panel.sizes
-    top = at_top(panel.scores, panel.sizes).astype(np.float64)
+    top = at_top(panel.ranked, panel.sizes).astype(np.float64)
     labels = panel.labels - panel.labels.mean()
     leaders = np.add.reduceat(top, starts)
     picks, every = (
@@ -377,8 +377,8 @@ def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot
         leaders,
         picks,
         every,
-        dealt(panel.scores, panel.labels, panel.sizes),
-        PairLabels.of(panel.labels, at_top(panel.scores, panel.sizes), panel.sizes),
+        dealt(panel.ranked, panel.labels, panel.sizes),
+        PairLabels.of(panel.labels, at_top(panel.ranked, panel.sizes), panel.sizes),
         panel.clusters,
         in_part,
     )
@@ -386,9 +386,12 @@ def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot
 
 def _against(first: Panel, second: Panel) -> tuple[Floats, Floats, Floats]:
     """Return, a prompt, how likely the picks differ, A's is the better one, and B's is."""
-    same = Sums(*prompt_sums(first.scores, second.scores, first.sizes)).same_top
-    mine, other = (at_top(panel.scores, panel.sizes) for panel in (first, second))
+    mine, other = (at_top(panel.ranked, panel.sizes) for panel in (first, second))
     starts = np.cumsum(first.sizes) - first.sizes
+    both, of_first, of_second = (
+        np.add.reduceat(tops.astype(np.int64), starts) for tops in (mine & other, mine, other)
+    )
+    same: Floats = both / (of_first * of_second)
     wins, losses = np.zeros(len(starts)), np.zeros(len(starts))
     for x, (start, size) in enumerate(zip(starts.tolist(), first.sizes.tolist(), strict=True)):
         cells = slice(start, start + size)

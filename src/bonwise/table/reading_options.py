@@ -86,11 +86,11 @@ class _Unpicked(TypedDict, total=False):
     unpicked: Unpicked
 
 
-class _Candidates(_Unpicked, total=False):
+class _Candidates(TypedDict, total=False):
     exclude: str | Sequence[str]
 
 
-class _ShapeKeyword(_Candidates, total=False):
+class _ShapeKeyword(_Candidates, _Unpicked, total=False):
     shape: Shape | None
 
 
