@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, get_args
 
-from bonwise.stats.catalog import METRICS
+from bonwise.stats.catalog import ALL_METRICS
 from bonwise.stats.estimand import Group, Metric, Unit
 
 __all__ = ["GROUPS", "METRICS_FIRST", "Metric", "MetricGroup", "groups_of", "unit_of"]
 
-_BY_NAME = {metric.name: metric for metric in METRICS}
+_BY_NAME = {metric.name: metric for metric in ALL_METRICS}
 
 _INSTEAD = ("top1_accuracy", "gain", "hit_rate")
 """Figures to read first where those that should be are undefined."""
@@ -24,7 +24,7 @@ class MetricGroup(NamedTuple):
 
 
 GROUPS = [
-    MetricGroup(title, sorted((one for one in METRICS if one.group == title), key=lambda one: one.place))
+    MetricGroup(title, sorted((one for one in ALL_METRICS if one.group == title), key=lambda one: one.place))
     for title in get_args(Group)
 ]
 """Every metric once."""

@@ -31,6 +31,7 @@ from bonwise.auditing.suspected import (
     remarks,
 )
 from bonwise.auditing.unlabelled import CellLabels, Picked, balance, worst_case
+from bonwise.auditing.unscored import NOTHING_LOST, unscored_of
 from bonwise.auditing.verdict import judge_validity, pick_validity
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
@@ -125,6 +126,8 @@ def audit_judge(
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
+    lost = NOTHING_LOST if picked is not None else unscored_of(labelling, table, settings)
+    metrics, scope = {**metrics, **lost.metrics}, " ".join(filter(None, (lost.sentence, scope)))
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     suspected = _suspected(labelling, metrics, settings, without, cells=figures.cells, logged=picked is not None)
     if picked is not None:
@@ -151,6 +154,7 @@ def audit_judge(
         metrics,
         verdict,
         picked=picked,
+        unscored=lost.record,
         bounds=_bounds(labelling, figures),
         suspected=suspected,
         sampling=figures.sampling(labelling),
@@ -248,6 +252,8 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
             f"no prompt is left to audit {panel.judge!r} on: {'; '.join(reasons[:3])}",
             hint="score every candidate of a prompt, or force --ragged",
         )
+    if not panel.scored_cells.any():
+        raise InputError(f"{panel.judge!r} scored no candidate", hint="see bonwise doctor, or score some of them")
     labelling = label_state(panel, stated)
     if not labelling.labelled.any() and labelling.method != "cells":
         raise InputError(

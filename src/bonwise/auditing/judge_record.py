@@ -12,7 +12,7 @@ from bonwise.auditing.gates import Gate, Labelled, carried, check_gate, open_gat
 from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result import JudgeFound
-from bonwise.auditing.result_labels import AuditData, PromptClusters, SampleUse, Sampling
+from bonwise.auditing.result_labels import AuditData, PromptClusters, SampleUse, Sampling, UnscoredCandidates
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import UnitInfluences, pick_influences
 from bonwise.auditing.suspected import FEWEST_POOLS, Outstanding, Suspected
@@ -268,7 +268,7 @@ class AuditParts:
         return [*audited, *others]
 
 
-def _data(labelling: Labelling, picked: Picked | None) -> AuditData:
+def _data(labelling: Labelling, picked: Picked | None, unscored: UnscoredCandidates | None) -> AuditData:
     """Return counts, and every dropped prompt with its reason."""
     panel, sizes = labelling.panel, labelling.panel.sizes
     same = bool((sizes == sizes[0]).all())
@@ -286,6 +286,7 @@ def _data(labelling: Labelling, picked: Picked | None) -> AuditData:
             candidates_max=None if same else int(sizes.max()),
             **(_ranges(panel) if picked is None else {}),
             clusters=prompt_clusters(panel),
+            unscored=unscored,
         ),
     )
 
@@ -304,6 +305,7 @@ def judge_record(
     verdict: Verdict,
     *,
     picked: Picked | None = None,
+    unscored: UnscoredCandidates | None = None,
     bounds: Mapping[str, tuple[float, float]],
     suspected: Sequence[Suspected],
     **further: Any,
@@ -316,7 +318,7 @@ def judge_record(
     """
     written = labelling.method == "labelled_only" or bool(bounds)
     return JudgeFound(
-        data=_data(labelling, picked),
+        data=_data(labelling, picked, unscored),
         metrics=estimate_records(metrics),
         verdict=verdict,
         **given(

@@ -187,6 +187,20 @@ class PromptClusters(Record):
     """What few or uneven clusters leave uncertain."""
 
 
+class UnscoredCandidates(Record):
+    """The candidates without a score: none of them can be picked while another of its prompt has one."""
+
+    candidates: Count
+    prompts: Count
+    """Those with such a candidate."""
+    prompts_without_scores: Count
+    """Those with no score at all: their pick is a random one, or the first candidate."""
+    reasons: dict[str, Count]
+    """Candidates by reason, as far as the table says it."""
+    recovery_of_others: EstimateRecord | None = None
+    """Recovery on the prompts with all scores; absent where it cannot be estimated."""
+
+
 class AuditData(Record):
     """Counts, and every dropped prompt with its reason."""
 
@@ -216,6 +230,8 @@ class AuditData(Record):
     """Lowest and highest score and label, where the two look like different scales and none is declared."""
     clusters: PromptClusters | None = None
     """Where the table names clusters of prompts."""
+    unscored: UnscoredCandidates | None = None
+    """Where some candidates have no score."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

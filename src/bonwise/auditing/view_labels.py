@@ -19,6 +19,7 @@ from bonwise.auditing.result_labels import (
     OutcomeModelUsed,
     PoolsByLabelsRecord,
     Sampling,
+    UnscoredCandidates,
 )
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
@@ -315,6 +316,8 @@ def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None =
     if judge.data.pools is not None and judge.data.pools_without_pick:
         without, pools = count(judge.data.pools_without_pick), count(judge.data.pools)
         blocks.append(Said("note", f"Of {pools} pools {without} have no pick."))
+    if judge.data.unscored is not None:
+        blocks.append(Said("caveat", _unscored(judge.data.unscored)))
     blocks += _two_scales(judge.data, reference)
     blocks += _dropped(judge.data.dropped)
     blocks += _clusters(judge.data)
@@ -323,6 +326,13 @@ def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None =
     if judge.unused_labels is not None:
         blocks.append(Said("caveat", judge.unused_labels.sentence))
     return Part("Data", blocks, anchor=anchor)
+
+
+def _unscored(lost: UnscoredCandidates) -> str:
+    """Say how many candidates have no score, and why."""
+    none = f", {count(lost.prompts_without_scores)} of them without any score" if lost.prompts_without_scores else ""
+    why = f": {listed_counts((printable(why), times) for why, times in lost.reasons.items())}" if lost.reasons else ""
+    return f"{counted(lost.candidates, 'candidate')} without a score in {counted(lost.prompts, 'prompt')}{none}{why}"
 
 
 def _clusters(found: AuditData) -> Iterator[Said]:

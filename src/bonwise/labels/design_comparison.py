@@ -150,8 +150,9 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
     cells = np.repeat(kept, population.panel.sizes)
     sizes, scores = population.panel.sizes[kept], population.panel.scores[cells]
     labels = population.panel.labels[cells]
-    features = label_features(scores, sizes, [one[cells] for one in population.further.values()])
-    Y = outcomes(prompt_sums(scores, labels, sizes))
+    ranked = population.panel.ranked[cells]
+    features = label_features(scores, sizes, [one[cells] for one in population.further.values()], ranked)
+    Y = outcomes(prompt_sums(scores, labels, sizes, ranked))
     rho, phi = _told_apart(Y, population.table.source)
     second = population.second
     further = None if second is None else second[cells]
@@ -161,7 +162,7 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
         sizes,
         further,
         features,
-        top_of_scores(scores, sizes),
+        top_of_scores(scores, sizes, ranked),
         Y,
         rho,
         phi,

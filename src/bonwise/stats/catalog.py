@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bonwise.stats import level_bias
+from bonwise.stats import level_bias, unscored
 from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights, ratio
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["ESTIMANDS", "METRICS", "OF_PICKS", "VALUES", "between_r", "recovery"]
+__all__ = ["ALL_METRICS", "ESTIMANDS", "LOSSES", "METRICS", "OF_PICKS", "VALUES", "between_r", "recovery"]
 
 
 def global_r(t: Sums) -> Floats:
@@ -416,3 +416,30 @@ ESTIMANDS = (*WITHIN_PROMPTS, *_TIES, *_ORDER, *OF_PICKS)
 """Metrics that are functions of totals."""
 
 METRICS: tuple[Metric, ...] = (*ESTIMANDS, level_bias.METRIC)
+
+LOSSES = (
+    Estimand(
+        "unscored_rate",
+        lambda t: 1 - ratio(t.cells, t.all_cells),
+        "a candidate",
+        on_labels=False,
+        average_over=lambda t: t.all_cells,
+        group="Over all cells",
+        meaning="candidates without a score",
+        unit="share",
+    ),
+    Estimand(
+        "unscored_prompt_rate",
+        lambda t: 1 - ratio(t.whole, t.prompts),
+        "a prompt",
+        on_labels=False,
+        average_over=lambda t: t.prompts,
+        group="Over all cells",
+        meaning="prompts with such a candidate",
+        unit="share",
+    ),
+)
+"""Of a judge that left candidates without a score; where there is none an audit does not hold them."""
+
+ALL_METRICS: tuple[Metric, ...] = (*METRICS, *LOSSES, unscored.METRIC)
+"""With those of what was not scored."""

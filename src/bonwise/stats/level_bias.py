@@ -19,6 +19,7 @@ __all__ = [
     "METRIC",
     "LargestOf",
     "calibrated",
+    "isotonic",
     "largest_bias",
     "level_bias",
     "level_bias_difference",
@@ -247,11 +248,11 @@ def calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Float
     masses = np.bincount(at, weights=w, minlength=FOLDS * width).reshape(FOLDS, width)
     sums = np.bincount(at, weights=w * labels, minlength=FOLDS * width).reshape(FOLDS, width)
     others = [np.arange(FOLDS) != fold for fold in range(FOLDS)]
-    fitted = np.array([_isotonic(values, masses[some].sum(0), sums[some].sum(0)) for some in others])
+    fitted = np.array([isotonic(values, masses[some].sum(0), sums[some].sum(0)) for some in others])
     return fitted[folds, codes]
 
 
-def _isotonic(values: Floats, weights: Floats, sums: Floats) -> Floats:
+def isotonic(values: Floats, weights: Floats, sums: Floats) -> Floats:
     """Fit label means on sorted distinct scores; between scores seen, interpolate."""
     seen = weights > 0
     heights = pool_adjacent_violators(sums[seen] / weights[seen], weights[seen])

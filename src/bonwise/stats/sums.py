@@ -168,6 +168,7 @@ class Sums(NamedTuple):
     R: Floats
     M: Floats
     judged: Floats  # 1 where two candidates or more are scored
+    whole: Floats  # 1 where all are
     all_cells: Floats  # candidates K, scored or not; so all that follow
     all_O: Floats
     all_OO: Floats
@@ -276,7 +277,7 @@ def _block(S: Floats, O: Floats, middle_S: float, middle_O: float) -> Floats:
     of_labels = (cells, all_O, all_OO, all_eOO, pairs, apart_O)
     judged = ones * (K > 1)
     order = (pairs, apart_S, apart_O, both, agree, *tau)
-    return np.array([ones, cells, *moments, *order, *_top_sums(S, O), judged, *of_labels, both, agree])
+    return np.array([ones, cells, *moments, *order, *_top_sums(S, O), judged, ones, *of_labels, both, agree])
 
 
 def _with_unscored(S: Floats, O: Floats, ranked: Floats, middle_S: float, middle_O: float) -> Floats:
@@ -292,7 +293,7 @@ def _with_unscored(S: Floats, O: Floats, ranked: Floats, middle_S: float, middle
     of_labels = (np.full(n, K), centred.sum(1), _dot(centred, centred), _dot(eO, eO), pairs, apart_O)
     out = np.zeros((len(Sums._fields), n))
     out[0] = 1.0
-    out[_SCORED.stop :] = (*picked, counts > 1, *of_labels, decided, right)
+    out[_SCORED.stop :] = (*picked, counts > 1, np.zeros(n), *of_labels, decided, right)
     for count in np.unique(counts[counts > 0]).tolist():
         some = counts == count
         cells = scored[some]

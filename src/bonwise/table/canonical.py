@@ -183,8 +183,8 @@ def _completed(
 
 
 def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFrame | None:
-    """Return what was asked, answered and said, as it stands; None where the source has no such column."""
-    spoken = [name for name in SPOKEN if name in frame.columns and name not in taken.values()]
+    """Return what was asked, answered and said, and why there is no score; None without such a column."""
+    spoken = [name for name in (*SPOKEN, "unscored") if name in frame.columns and name not in taken.values()]
     return frame[spoken] if spoken else None
 
 

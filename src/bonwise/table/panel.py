@@ -188,6 +188,8 @@ def lay_out(
         mine = codes == code
         of_cells = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
         panel = _whole(judge, pools, of_cells, labels)
+        if at is not None and len(table.judges) > 1:
+            panel = _asked(panel, at[mine])
         if complete:
             panel = _complete(panel, pools)
         elif table.unpicked == "drop":
@@ -198,6 +200,13 @@ def lay_out(
             )
         panels.append(panel)
     return tuple(panels)
+
+
+def _asked(panel: Panel, cells: _Ints) -> Panel:
+    """Leave out the prompts of which the judge has no row: it was not asked."""
+    rows = np.bincount(cells[cells >= 0], minlength=len(panel.scores))
+    asked = _sum_by_prompt(rows > 0, panel.sizes) > 0
+    return panel.keep(asked, [PromptLeftOut(str(prompt), "not judged") for prompt in panel.prompt_ids[~asked]])
 
 
 def _with_a_score(panel: Panel) -> Panel:

@@ -1,0 +1,122 @@
+"""The candidates that a judge left without a score: how many, why, and what they cost the picks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bonwise.auditing.labelling import Labelling
+from bonwise.auditing.result_labels import UnscoredCandidates
+from bonwise.auditing.settings import Settings
+from bonwise.estimates import EstimateRecord
+from bonwise.report.numbers import counted, estimate, interval, listed_counts
+from bonwise.results import given
+from bonwise.stats import estimation
+from bonwise.stats.catalog import LOSSES, VALUES
+from bonwise.stats.estimand import Estimate
+from bonwise.stats.sums import prompt_sums
+from bonwise.stats.unscored import unscored_cost
+from bonwise.table.panel import Panel
+from bonwise.table.score_table import ScoreTable
+
+__all__ = ["NOTHING_LOST", "Unscored", "unscored_of"]
+
+_MOVES = 0.02
+"""Recovery that unscored candidates cost, from which the verdict says so, ..."""
+
+_TOUCHES = 0.05
+"""... as it does where this share of the prompts has one."""
+
+_RECOVERY = next(one for one in VALUES if one.name == "recovery")
+
+
+@dataclass(frozen=True, eq=False)
+class Unscored:
+    """What is known of the candidates without a score."""
+
+    record: UnscoredCandidates | None = None
+    metrics: Mapping[str, Estimate] = field(default_factory=dict)
+    sentence: str = ""
+    """For the verdict; empty where it does not matter."""
+
+
+NOTHING_LOST = Unscored()
+
+
+def unscored_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> Unscored:
+    """Return what the candidates without a score are, and what they cost; nothing where every one has one."""
+    panel = labelling.panel
+    lost = np.isnan(panel.scores)
+    if not lost.any():
+        return NOTHING_LOST
+    others = panel.keep(labelling.labelled & (panel.scored_cells == panel.sizes))
+    of_others = _recovery(others, settings).with_method(labelling.method) if len(others.sizes) else None
+    record = UnscoredCandidates(
+        candidates=int(lost.sum()),
+        prompts=int((panel.scored_cells < panel.sizes).sum()),
+        prompts_without_scores=int((panel.scored_cells == 0).sum()),
+        reasons=_reasons(table, panel, lost),
+        **given(recovery_of_others=None if of_others is None else EstimateRecord.of(of_others)),
+    )
+    metrics = _metrics(labelling, settings)
+    return Unscored(record, metrics, _sentence(record, metrics["unscored_cost"], of_others, labelling))
+
+
+def _metrics(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
+    panel = labelling.panel
+    nothing = np.zeros(len(panel.scores))
+    sums = prompt_sums(panel.scores, nothing, panel.sizes, panel.ranked)
+    metrics = estimation.estimate(LOSSES, sums, settings.rule(np.zeros(0), panel.clusters))
+    if labelling.method != "complete":
+        cost = Estimate.undefined("undefined: needs labels of all prompts", len(panel.sizes))
+        return {**metrics, "unscored_cost": cost.with_method(labelling.method)}
+    cost = unscored_cost(
+        panel.scores,
+        panel.labels,
+        panel.sizes,
+        confidence=settings.confidence,
+        seed=settings.seed,
+        clusters=panel.clusters,
+    )
+    return {**metrics, "unscored_cost": cost}
+
+
+def _recovery(panel: Panel, settings: Settings) -> Estimate:
+    rule = settings.rule(panel.labels, panel.clusters)
+    return estimation.estimate([_RECOVERY], panel.sums(), rule)["recovery"]
+
+
+def _reasons(table: ScoreTable, panel: Panel, lost: np.ndarray) -> dict[str, int]:
+    """Count the candidates by the reason that the table holds, the most frequent first; empty where it holds none."""
+    if table.words is None or "unscored" not in table.words:
+        return {}
+    rows = table.frame[(table.frame["judge"] == panel.judge) & table.frame["judge_score"].isna()]
+    stated = table.words["unscored"].reindex(rows.index)
+    by_cell = {
+        (prompt, name): reason
+        for prompt, name, reason in zip(rows["prompt_id"], rows["candidate"], stated, strict=True)
+        if isinstance(reason, str) and reason.strip()
+    }
+    prompts = np.repeat(panel.prompt_ids.to_numpy(), panel.sizes)[lost]
+    names = panel.candidates.to_numpy()[panel.names[lost]]
+    return dict(Counter(by_cell.get(cell, "not said") for cell in zip(prompts, names, strict=True)).most_common())
+
+
+def _sentence(record: UnscoredCandidates, cost: Estimate, of_others: Estimate | None, labelling: Labelling) -> str:
+    prompts = len(labelling.panel.sizes)
+    moves = cost.estimate is not None and abs(cost.estimate) > _MOVES
+    if not moves and record.prompts <= _TOUCHES * prompts:
+        return ""
+    why = f" ({listed_counts(record.reasons.items())})" if record.reasons else ""
+    told = f"{counted(record.candidates, 'candidate')} in {record.prompts:,} of {counted(prompts, 'prompt')} "
+    told += f"{'has' if record.candidates == 1 else 'have'} no score{why} and cannot be picked"
+    if cost.estimate is not None:
+        ends = "" if cost.low is None else f" {interval(cost, 'points', sign=True)}"
+        told += f": scored like the others they would change recovery by {estimate(cost, 'points', sign=True)}{ends}"
+    if of_others is None or of_others.estimate is None:
+        return f"{told}."
+    ends = "" if of_others.low is None else f" {interval(of_others, 'share')}"
+    return f"{told}; on the prompts with all scores recovery is {estimate(of_others, 'share')}{ends}."
