@@ -73,14 +73,14 @@ def test_pairing_is_worth_something():
 
 
 def test_a_judge_with_gaps_has_its_own_count():
-    """A judge's prompts with missing scores are dropped for it alone; a comparison takes the common prompts."""
+    """Prompts that a judge was not asked are dropped for it alone; a comparison takes the common prompts."""
     frame = two_judges(150)
     for judge, prompt in (("second", "p0000003"), ("second", "p0000007"), ("first", "p0000011")):
-        frame.loc[(frame["judge"] == judge) & (frame["prompt_id"] == prompt), "judge_score"] = np.nan
+        frame = frame[(frame["judge"] != judge) | (frame["prompt_id"] != prompt)]
     found = audit(frame)
     assert [found.judges[name].data["prompts"] for name in ("first", "second")] == [149, 148]
     reasons = {drop["prompt_id"]: drop["reason"] for drop in found.judges["second"].data["dropped"]}
-    assert reasons == dict.fromkeys(["p0000003", "p0000007"], "no score for c0, c1, c2, c3")
+    assert reasons == dict.fromkeys(["p0000003", "p0000007"], "not judged")
     (comparison,) = found.comparisons
     assert comparison.prompts == 147
     common = set(frame["prompt_id"]) - {"p0000003", "p0000007", "p0000011"}
@@ -88,13 +88,18 @@ def test_a_judge_with_gaps_has_its_own_count():
     assert comparison.differences["recovery"].estimate == pytest.approx(alone[0] - alone[1], abs=1e-12)
 
 
-def test_one_missing_score_drops_the_prompt():
-    """A prompt with a single blank score is no smaller pool: it is dropped and the candidate named."""
-    frame = cohort(50)
-    frame.loc[5, "judge_score"] = np.nan
-    found = audit(frame)
-    assert found.data.to_dict()["dropped"] == [{"prompt_id": "p0000001", "reason": "no score for c1"}]
-    assert found.metrics == audit(cohort(50).drop(index=range(4, 8))).metrics
+def test_one_missing_score_keeps_the_prompt():
+    """A candidate without a score cannot be picked, as if it had the lowest one; its label stays."""
+    frame, lowest = cohort(50), cohort(50)
+    frame.loc[5, "judge_score"], lowest.loc[5, "judge_score"] = np.nan, -1.0
+    found, expected = audit(frame), audit(lowest)
+    assert found.data.dropped == []
+    assert found.data.unscored.candidates == 1
+    for name in ("recovery", "gain", "value_judge", "top1_accuracy", "hit_rate", "effective_agreement"):
+        assert found[name].to_dict() == expected[name].to_dict()
+    for name in ("value_random", "value_oracle", "oracle_tie_rate", "oracle_between_share"):
+        assert found[name].to_dict() == audit(cohort(50))[name].to_dict()
+    assert found["unscored_rate"].estimate == pytest.approx(1 / 200)
 
 
 def test_identical_judges_do_not_differ():
@@ -136,15 +141,15 @@ def test_judges_without_common_prompts_are_not_compared():
 
 
 def test_a_judge_that_cannot_be_audited_does_not_end_the_audit_of_the_others():
-    """A judge that scored no prompt completely is listed with the reason, and the other one is audited."""
+    """A judge that scored nothing is listed with the reason, and the other one is audited."""
     frame = two_judges(40)
-    blank = (frame["judge"] == "second") & (frame["candidate"] == "c0")
+    blank = frame["judge"] == "second"
     found = audit(frame.assign(judge_score=frame["judge_score"].mask(blank)))
     assert list(found.judges) == ["first"]
-    assert "no score for c0" in found.not_audited["second"]
+    assert "scored no candidate" in found.not_audited["second"]
     assert found.to_dict()["not_audited"] == found.not_audited
     assert re.search(r"^Not audited$", str(found), re.MULTILINE)
-    assert re.search(r"^second +no prompt .*no score for c0", str(found), re.MULTILINE)
+    assert re.search(r"^second +'second' scored no candidate", str(found), re.MULTILINE)
 
 
 def test_partly_labelled_comparisons_say_so():
@@ -171,9 +176,9 @@ def several_judges(n, judges=JUDGES, seed=3):
 
 
 def with_gaps(frame):
-    """Take a score from each of the first two judges, so that three judges have all prompts."""
+    """Take a prompt from each of the first two judges, so that three judges have all prompts."""
     for at in (0, 1):
-        frame.loc[(frame["judge"] == f"j{at}") & (frame["prompt_id"] == f"p{at:07d}"), "judge_score"] = np.nan
+        frame = frame[(frame["judge"] != f"j{at}") | (frame["prompt_id"] != f"p{at:07d}")]
     return frame
 
 

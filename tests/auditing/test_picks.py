@@ -103,11 +103,11 @@ def test_drawn_picks_scatter_around_their_expectation(tmp_path):
 
 
 def test_prompts_without_a_pick_are_dropped_and_counted(tmp_path):
-    """Nothing picked, a single candidate and no labels are each a reason, and each prompt is named."""
+    """A pick that is owed, a single candidate and no labels are each a reason, and each prompt is named."""
     frame = cohort(100)
     lines = greedy_lines(frame)
     prompts = [line["prompt_id"] for line in lines]
-    lines[3] |= {"best": None, "level": [], "decided_by": "nothing scored"}
+    lines[3] |= {"best": None, "level": [], "decided_by": "owed"}
     lines[4] |= {"ids": lines[4]["ids"][:1], "best": lines[4]["ids"][0], "level": []}
     labels = labels_of(frame)
     gone = (labels["prompt_id"] == prompts[5]) | (
@@ -116,7 +116,7 @@ def test_prompts_without_a_pick_are_dropped_and_counted(tmp_path):
     found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels[~gone])
     reasons = {drop["prompt_id"]: drop["reason"] for drop in found.data["dropped"]}
     assert reasons == {
-        prompts[3]: "nothing picked: nothing scored",
+        prompts[3]: "nothing picked: owed",
         prompts[4]: "one candidate",
         prompts[5]: "unlabelled",
     }

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.table.panel import PromptLeftOut, lay_out
+from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.scales import Scale
 from bonwise.table.score_table import ScoreTable
 
@@ -269,14 +270,53 @@ def test_pools_of_any_size_are_laid_out(size):
     np.testing.assert_array_equal(panel.scores * 8, [*range(size), *range(2 * size - 1, size - 1, -1)])
 
 
-def test_a_blank_score_drops_its_prompt_for_that_judge_alone():
-    """A prompt with an unscored candidate is dropped with its name, and only where the judge left it out."""
+def test_a_blank_score_stays_as_what_cannot_be_picked():
+    """A prompt with an unscored candidate stays for every judge, also where the judge has no row of the candidate."""
     frame = pd.concat([table({"p": "abc", "q": "abc"}).frame.assign(judge=judge) for judge in ("one", "two")])
     frame.loc[(frame["judge"] == "one") & (frame["prompt_id"] == "p"), "judge_score"] = [np.nan, 1, np.nan]
     frame = frame[~((frame["judge"] == "two") & (frame["prompt_id"] == "q") & (frame["candidate"] == "b"))]
     one, two = lay_out(ScoreTable.from_frame(frame))
-    assert one.dropped == (PromptLeftOut("p", "no score for a, c"),)
-    assert two.dropped == (PromptLeftOut("q", "no score for b"),)
+    assert one.dropped == two.dropped == ()
+    assert (one.scored_cells.tolist(), two.scored_cells.tolist()) == ([1, 3], [3, 2])
+    assert one.ranked.tolist()[:3] == [-np.inf, 1, -np.inf]
+    assert one.of_scored().sizes.tolist() == [3]
+    old, _ = lay_out(ScoreTable.from_frame(frame), complete=True)
+    assert old.dropped == (PromptLeftOut("p", "no score for a, c"),)
+
+
+def test_a_judge_that_was_not_asked_loses_the_prompt():
+    """Without any row of a judge the prompt is not one of its, and says so."""
+    frame = pd.concat([table({"p": "ab", "q": "ab"}).frame.assign(judge=judge) for judge in ("one", "two")])
+    frame = frame[(frame["judge"] == "one") | (frame["prompt_id"] == "q")]
+    one, two = lay_out(ScoreTable.from_frame(frame))
+    assert one.dropped == ()
+    assert two.dropped == (PromptLeftOut("p", "not judged"),)
+
+
+@pytest.mark.parametrize(
+    ("unpicked", "ranked", "dropped"),
+    [
+        ("random", [-np.inf, -np.inf, 1.0, -np.inf], ()),
+        ("first", [-np.inf, 0.0, 1.0, -np.inf], ()),
+        ("drop", [1.0, -np.inf], (PromptLeftOut("p", "no score for any candidate"),)),
+    ],
+)
+def test_a_prompt_without_any_score_is_what_was_asked_for(unpicked, ranked, dropped):
+    """Its pick is a random one, the candidate whose row comes first, or nothing at all."""
+    frame = pd.DataFrame(
+        {"prompt_id": list("ppqq"), "candidate": list("baab"), "judge_score": [None, None, 1.0, None]}
+    )
+    (panel,) = lay_out(ScoreTable.opened(frame, ReadingOptions(unpicked=unpicked)))
+    assert panel.ranked.tolist() == ranked
+    assert panel.dropped == dropped
+
+
+def test_an_unknown_rule_for_unpicked_prompts_is_refused():
+    """The rules there are are listed."""
+    with pytest.raises(
+        UsageError, match=r"no rule for unpicked prompts named 'best' \(choose random, first or drop\)"
+    ):
+        ReadingOptions(unpicked="best")
 
 
 def test_draws_are_averaged():
@@ -292,7 +332,7 @@ def test_draws_are_averaged():
     with pytest.raises(InputError):
         lay_out(ScoreTable.from_frame(frame[:3]))
     (panel,) = lay_out(ScoreTable.from_frame(frame))
-    assert panel.dropped == (PromptLeftOut("p", "no score for b"),)
+    np.testing.assert_array_equal(panel.scores, [0.5, np.nan])
     frame.loc[3, "judge_score"] = 1.0
     (panel,) = lay_out(ScoreTable.from_frame(frame))
     assert panel.scores.tolist() == [0.5, 1.0]
@@ -350,7 +390,7 @@ def panels_of(frame, exclude=(), shape=None):
 
 @given(ragged(), SHAPES, st.sampled_from([(), ("a",), ("a", "b")]))
 def test_no_prompt_is_dropped_in_silence(frame, shape, exclude):
-    """For each judge every prompt is either kept or listed with a reason, once, and kept ones are complete."""
+    """For each judge every prompt is either kept or listed with a reason, once."""
     panels = panels_of(frame, exclude, shape)
     if panels is None:
         return
@@ -360,7 +400,6 @@ def test_no_prompt_is_dropped_in_silence(frame, shape, exclude):
         assert all(dropped.reason for dropped in panel.dropped)
         assert (panel.sizes >= 2).all()
         assert panel.sizes.sum() == len(panel.scores) == len(panel.labels) == len(panel.names)
-        assert not np.isnan(panel.scores).any()
 
 
 @given(ragged(), SHAPES)
@@ -371,7 +410,7 @@ def test_a_panel_equals_its_plain_loop(frame, shape):
         for owner, name, score, label in zip(owners, panel.names, panel.scores, panel.labels, strict=True):
             cell = frame[(frame["prompt_id"] == owner) & (frame["candidate"] == panel.candidates[name])]
             mine = cell.loc[cell["judge"] == panel.judge, "judge_score"].astype(float).dropna()
-            assert score == pytest.approx(mine.mean(), rel=1e-12)
+            assert score == pytest.approx(mine.mean(), rel=1e-12, nan_ok=True)
             assert {label} == set(cell["oracle_label"].dropna()) or np.isnan(label)
 
 

@@ -23,7 +23,7 @@ from bonwise.stats.estimation import difference
 from bonwise.stats.laws import Ends, Percentile, Turned
 from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.stats.sums import Floats
+from bonwise.stats.sums import Floats, prompt_sums
 from bonwise.stats.top_of_scores import at_top
 from bonwise.table.panel import Panel
 
@@ -233,7 +233,7 @@ class _LabelledJudge:
     @cached_property
     def sums(self) -> Floats:
         """Sums of its prompts."""
-        return self.panel.sums()
+        return prompt_sums(self.panel.scores, self.panel.labels, self.panel.sizes, self.panel.ranked)
 
     def bias(self, weights: Floats | None) -> Estimate:
         """Return the level bias under weights of the prompts."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -28,12 +29,13 @@ from bonwise.extras import TABLES
 from bonwise.printable import quoted
 from bonwise.results import Count, Record, given
 from bonwise.strict_json import refusal
+from bonwise.table.checks import Unpicked
 from bonwise.table.facts import PicksMade
 from bonwise.table.identifiers import as_categories
 from bonwise.table.label_design import LabelDesign, refuse_other_draw
 from bonwise.table.opening import join_labels
 from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
-from bonwise.table.picks import Pick, Picks
+from bonwise.table.picks import OWED, Pick, Picks
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import OF_LABELS
 from bonwise.table.score_table import ScoreTable
@@ -81,14 +83,18 @@ def logged_judge(
             f"{picks.source}: labels of single candidates were drawn, which audit the scores of a judge",
             hint="audit the table of scores that the design was drawn from",
         )
-    judge = audit_judge(panel, None, settings, table=table, against=ORACLE, stated=stated, picked=_picked(picks))
+    judge = audit_judge(
+        panel, None, settings, table=table, against=ORACLE, stated=stated, picked=_picked(picks, table.unpicked)
+    )
     return judge, table
 
 
-def _picked(picks: Picks) -> Picked:
+def _picked(picks: Picks, unpicked: Unpicked) -> Picked:
     """Count the pools that lack a pick; one of a single candidate needs none."""
     pools = [pick for pick in picks.picks if len(pick.ids) > 1]
-    return Picked(len(pools), sum(not pick.kept for pick in pools))
+    without = [pick.prompt_id for pick in pools if not pick.kept]
+    left_out = [prompt for prompt in without if unpicked == "drop" or picks.reasons.get(prompt) == OWED]
+    return Picked(len(pools), len(without), len(left_out), unpicked)
 
 
 def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) -> ScoreTable:
@@ -106,7 +112,7 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
         )
     rows = pd.concat([picks.rows(name) for name, picks in named], ignore_index=True)
     # Picks have no columns of scores, so a column that is named can only be the label file's.
-    table = replace(ScoreTable.from_frame(rows, source=source), columns={})
+    table = replace(ScoreTable.from_frame(rows, source=source), columns={}, unpicked=reading.unpicked)
     return join_labels(table, reading.labels, reading)
 
 
@@ -122,8 +128,12 @@ def logged_panels(
 
 
 def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
-    dropped = tuple(PromptLeftOut(one.prompt_id, reasons.get(one.prompt_id, one.reason)) for one in panel.dropped)
-    return replace(panel, dropped=dropped)
+    waiting = panel.prompt_ids.isin([prompt for prompt, why in reasons.items() if why == OWED])
+    kept = panel.keep(
+        ~np.asarray(waiting), [PromptLeftOut(str(prompt), OWED) for prompt in panel.prompt_ids[waiting]]
+    )
+    dropped = tuple(PromptLeftOut(one.prompt_id, reasons.get(one.prompt_id, one.reason)) for one in kept.dropped)
+    return replace(kept, dropped=dropped)
 
 
 def picks_made(picks: Picks, behind: Collection[str] | None = None) -> PicksMade:

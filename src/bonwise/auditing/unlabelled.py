@@ -24,6 +24,7 @@ from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import top_of_scores
+from bonwise.table.checks import Unpicked
 from bonwise.table.panel import MAY_LACK, LabelsInPart, Panel
 
 if TYPE_CHECKING:
@@ -117,27 +118,35 @@ class Picked:
 
     Examples
     --------
-    >>> Picked(100, 5).complete, Picked(100, 6).complete
-    (True, False)
+    >>> Picked(100, 5, 5).complete, Picked(100, 6, 6).complete, Picked(100, 6).complete
+    (True, False, True)
     """
 
     pools: int
     """Pools of two or more candidates."""
     without: int
     """Those of which nothing was picked: owed, or nothing scored."""
+    left_out: int = 0
+    """Those of them that are in no figure."""
+    unpicked: Unpicked = "random"
+    """What the others count as."""
 
     @property
     def complete(self) -> bool:
         """Whether so few pools lack a pick that the figures describe the whole log."""
-        return self.without <= MAY_LACK * self.pools
+        return self.left_out <= MAY_LACK * self.pools
 
     @property
     def scope(self) -> str:
         """Which pools the figures describe, as a sentence; empty where it is all of them."""
+        counted = self.without - self.left_out
+        if self.complete and counted > MAY_LACK * self.pools:
+            of = "a random pick" if self.unpicked == "random" else "their first candidate"
+            return f"{counted:,} of {self.pools:,} pools have no pick: {of} counts in its place."
         if self.complete:
             return ""
         return (
-            f"Figures describe the {self.pools - self.without:,} of {self.pools:,} pools that have a pick; the "
+            f"Figures describe the {self.pools - self.left_out:,} of {self.pools:,} pools that have a pick; the "
             "others have none, and the figures may not hold for them."
         )
 
@@ -147,7 +156,7 @@ class Picked:
         if self.complete:
             return ""
         return (
-            f"{self.without:,} of {self.pools:,} pools have no pick, so no gate on all of them can pass; "
+            f"{self.left_out:,} of {self.pools:,} pools have no pick, so no gate on all of them can pass; "
             "finish the run, or pick for the others"
         )
 

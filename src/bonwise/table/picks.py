@@ -10,7 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["Pick", "Picks"]
+__all__ = ["OWED", "Pick", "Picks"]
+
+OWED = "nothing picked: owed"
+"""Why a prompt whose pick still waits for answers is in no figure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class _Candidates(TypedDict, total=False):
     exclude: str | Sequence[str]
 
 
-class _ShapeKeyword(_Candidates, _Unpicked, total=False):
+class _ShapeKeyword(_Candidates, total=False):
     shape: Shape | None
 
 
@@ -100,7 +100,7 @@ class LabelledKeywords(TableKeywords, total=False):
     labels: RowSource | None
 
 
-class PoolKeywords(TableKeywords, _ShapeKeyword, total=False):
+class PoolKeywords(TableKeywords, _ShapeKeyword, _Unpicked, total=False):
     """How a table is read and laid out; where ``labels`` are a count, a file of labels is a ``label_file``."""
 
 
