@@ -434,8 +434,7 @@ def test_an_error_replaces_an_older_document(capsys, tmp_path, monkeypatch):
 def test_a_judge_that_cannot_be_audited_leaves_its_gates_open(capsys, tmp_path):
     """Every judge must pass: one that could not be audited makes the outcome inconclusive, not met."""
     good = simulate("arena", n=300, seed=3).frame()
-    bad = good.assign(judge_score=good["judge_score"].where(good["candidate"] != "c0"))
-    table = pd.concat([good.assign(judge="good"), bad.assign(judge="bad")])
+    table = pd.concat([good.assign(judge="good"), good.assign(judge="bad", judge_score=None)])
     table.to_csv(tmp_path / "s.csv", index=False)
     done = typed(capsys, "audit", tmp_path / "s.csv", "--fail-under", "recovery=-50", "--json", "-")
     assert done.code == 3

@@ -35,7 +35,7 @@ from bonwise.table.identifiers import as_categories
 from bonwise.table.label_design import LabelDesign, refuse_other_draw
 from bonwise.table.opening import join_labels
 from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
-from bonwise.table.picks import OWED, Pick, Picks
+from bonwise.table.picks import NOTHING, OWED, Pick, Picks
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import OF_LABELS
 from bonwise.table.score_table import ScoreTable
@@ -93,7 +93,7 @@ def _picked(picks: Picks, unpicked: Unpicked) -> Picked:
     """Count the pools that lack a pick; one of a single candidate needs none."""
     pools = [pick for pick in picks.picks if len(pick.ids) > 1]
     without = [pick.prompt_id for pick in pools if not pick.kept]
-    left_out = [prompt for prompt in without if unpicked == "drop" or picks.reasons.get(prompt) == OWED]
+    left_out = [prompt for prompt in without if unpicked == "drop" or picks.reasons[prompt].startswith(OWED)]
     return Picked(len(pools), len(without), len(left_out), unpicked)
 
 
@@ -128,9 +128,11 @@ def logged_panels(
 
 
 def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
-    waiting = panel.prompt_ids.isin([prompt for prompt, why in reasons.items() if why == OWED])
+    """Leave out the prompts of which no pick can be known; one where nothing was picked stays, by `unpicked`."""
+    out = {prompt: why for prompt, why in reasons.items() if why.startswith(OWED) or not why.startswith(NOTHING)}
+    gone = panel.prompt_ids.isin(list(out))
     kept = panel.keep(
-        ~np.asarray(waiting), [PromptLeftOut(str(prompt), OWED) for prompt in panel.prompt_ids[waiting]]
+        ~np.asarray(gone), [PromptLeftOut(str(prompt), out[prompt]) for prompt in panel.prompt_ids[gone]]
     )
     dropped = tuple(PromptLeftOut(one.prompt_id, reasons.get(one.prompt_id, one.reason)) for one in kept.dropped)
     return replace(kept, dropped=dropped)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import get_args
@@ -16,12 +16,12 @@ from bonwise.printable import listed, quoted
 from bonwise.stats.repeated_looks import EARLIEST, first_look
 from bonwise.table.checks import CONFIDENCE, Limit, check, number, whole
 from bonwise.table.label_design import LabelDesign
-from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.table.reading_options import AS_IT_STANDS, LabelledInOrderKeywords, ReadingOptions
 from bonwise.table.votes import Ties, tie_value
 
 __all__ = ["MonitorRequest"]
 
-_OF_READING = tuple(one.name for one in fields(ReadingOptions))
+_OF_READING = tuple(LabelledInOrderKeywords.__annotations__)
 
 _OF_RECOVERY = ("planned", "first_look", "judge", "design", "control", "keep_easy", *_OF_READING)
 

@@ -57,7 +57,8 @@ def between_r(t: Sums) -> Floats:
 
 
 def _total(products: Floats, left: Floats, right: Floats, cells: Floats) -> Floats:
-    return products - left * right / cells
+    # Prompts may all lack scores, or all that are left do: then nothing varies.
+    return products - left * right / np.where(cells == 0, 1.0, cells)
 
 
 def _total_SS(t: Sums) -> Floats:  # noqa: N802 - S squared, as in the paper

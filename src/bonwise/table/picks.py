@@ -10,9 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["OWED", "Pick", "Picks"]
+__all__ = ["NOTHING", "OWED", "Pick", "Picks"]
 
-OWED = "nothing picked: owed"
+NOTHING = "nothing picked"
+"""Begins the reason of a prompt that lacks a pick."""
+
+OWED = f"{NOTHING}: owed"
 """Why a prompt whose pick still waits for answers is in no figure."""
 
 
@@ -74,7 +77,7 @@ class Picks:
         found = {}
         for pick in self.picks:
             if not pick.kept:
-                found[pick.prompt_id] = "nothing picked" + (f": {pick.decided_by}" if pick.decided_by else "")
+                found[pick.prompt_id] = NOTHING + (f": {pick.decided_by}" if pick.decided_by else "")
             elif len(pick.ids) < 2:
                 found[pick.prompt_id] = "one candidate"
         return found

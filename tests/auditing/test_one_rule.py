@@ -1,0 +1,144 @@
+"""The audit of scores and the audit of the picks made from them are one rule, whatever has no score."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bonwise as bw
+from bonwise.judges.comparing import borda
+from bonwise.stats.catalog import OF_PICKS
+from bonwise.table.verdicts import Preference, Score, Unscored
+
+TABLES = 500
+RULES = ("random", "first", "drop")
+TOO_LITTLE = "denominator not distinguishable from 0"
+LOST = Unscored("no verdict")
+PICKS = (*(one.name for one in OF_PICKS), "oracle_tie_rate", "oracle_between_share")
+
+
+def at_random(rng, scores, labels):
+    """Lose any score, each with the same chance."""
+    return np.where(rng.random(scores.shape) < rng.choice([0.05, 0.3, 0.7]), np.nan, scores)
+
+
+def on_the_best(rng, scores, labels):
+    """Lose scores of candidates with the best label of their prompt."""
+    best = labels == labels.max(axis=1, keepdims=True)
+    return np.where(best & (rng.random(scores.shape) < 0.6), np.nan, scores)
+
+
+def on_one_name(rng, scores, labels):
+    """Lose the scores of one candidate everywhere."""
+    return np.where(np.arange(scores.shape[1]) == rng.integers(scores.shape[1]), np.nan, scores)
+
+
+def of_whole_prompts(rng, scores, labels):
+    """Lose all scores of some prompts, at least one and not all of them."""
+    gone = rng.random(len(scores)) < 0.3
+    gone[rng.permutation(len(scores))[:2]] = [True, False]
+    return np.where(gone[:, None], np.nan, scores)
+
+
+def of_an_order_of_a_pair(rng, scores, labels):
+    """Compare all pairs in both orders and lose some replies: a candidate has its share of wins, or none at all."""
+    count, rows = scores.shape[1], []
+    for row in scores:
+        pairs = []
+        for a, b in itertools.combinations(range(count), 2):
+            verdicts = [LOST if rng.random() < 0.5 else float((row[a] > row[b]) + 0.5 * (row[a] == row[b]))] * 1
+            verdicts += [LOST if rng.random() < 0.3 else verdicts[0] if verdicts[0] is not LOST else 0.5]
+            pairs.append(Preference(a, b, *verdicts))
+        rows.append([one.value if isinstance(one, Score) else np.nan for one in borda(count, pairs)])
+    return np.array(rows)
+
+
+LOSSES = (at_random, on_the_best, on_one_name, of_whole_prompts, of_an_order_of_a_pair)
+
+
+def drawn_table(seed):
+    """Draw a small table of coarse scores and labels, with losses of one kind."""
+    rng = np.random.default_rng(seed)
+    prompts, count = rng.integers(3, 9), rng.integers(2, 5)
+    labels = rng.integers(0, 4, (prompts, count)).astype(float)
+    scores = np.round(labels * rng.choice([0.0, 0.5, 1.0]) + rng.integers(0, 4, labels.shape))
+    return LOSSES[seed % len(LOSSES)](rng, scores, labels), labels
+
+
+def frame_of(scores, labels):
+    """Return a table as rows."""
+    cells = [
+        {"prompt_id": f"p{p}", "candidate": f"c{c}", "judge_score": scores[p, c], "oracle_label": labels[p, c]}
+        for p, c in np.ndindex(*scores.shape)
+    ]
+    return pd.DataFrame(cells)
+
+
+def selected(scores, path):
+    """Pick from each prompt as production does, and write the picks."""
+    by_text = {f"{p} {c}": float(scores[p, c]) for p, c in np.ndindex(*scores.shape)}
+    texts = [[f"{p} {c}" for c in range(scores.shape[1])] for p in range(len(scores))]
+    with bw.Selector(lambda _prompt, text: by_text[text], on_failure="owe") as selector:
+        picks = [selector.select("?", pool, prompt_id=f"p{p}") for p, pool in enumerate(texts)]
+    path.write_text("".join(json.dumps(pick.to_dict()) + "\n" for pick in picks), "utf-8")
+    return path
+
+
+def expected(scores, labels, unpicked):
+    """Return figures of picks from their definitions, in plain loops."""
+    rows = []
+    for own, truth in zip(scores, labels, strict=True):
+        known = [at for at, score in enumerate(own) if not math.isnan(score)]
+        top = [at for at in known if own[at] == max(own[each] for each in known)]
+        if not top and unpicked == "drop":
+            continue
+        picked = top or ([0] if unpicked == "first" else list(range(len(own))))
+        rows.append(
+            {
+                "value_judge": sum(truth[at] for at in picked) / len(picked),
+                "value_random": sum(truth) / len(truth),
+                "value_oracle": max(truth),
+                "hit_rate": sum(truth[at] == max(truth) for at in picked) / len(picked),
+            }
+        )
+    means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]} if rows else {}
+    if means and means["value_oracle"] > means["value_random"]:
+        gain = means["value_judge"] - means["value_random"]
+        means |= {"gain": gain, "recovery": gain / (means["value_oracle"] - means["value_random"])}
+    return means
+
+
+def close(one, other):
+    """Whether both are nothing, or within 1e-12."""
+    return one is other is None or (None not in {one, other} and abs(one - other) <= 1e-12)
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_scores_and_the_picks_made_from_them_have_the_same_figures(part, tmp_path):
+    """Estimates, intervals and reasons agree, whatever was lost; the estimates are those of plain loops too."""
+    audited = 0
+    for seed in range(part * TABLES // 10, (part + 1) * TABLES // 10):
+        scores, labels = drawn_table(seed)
+        frame, unpicked = frame_of(scores, labels), RULES[seed // len(LOSSES) % len(RULES)]
+        twin = expected(scores, labels, unpicked)
+        if np.isnan(scores).all():
+            continue
+        of_scores = bw.audit(frame, unpicked=unpicked)
+        path = selected(scores, tmp_path / f"{seed}.jsonl")
+        of_picks = bw.audit(path, labels=frame.drop(columns="judge_score"), unpicked=unpicked)
+        for name in PICKS:
+            one, other = of_scores[name], of_picks[name]
+            assert (one.n, one.interval, one.reason) == (other.n, other.interval, other.reason), (seed, name)
+            for field in ("estimate", "low", "high", "se"):
+                assert close(getattr(one, field), getattr(other, field)), (seed, name, field)
+        for name, value in twin.items():
+            if name == "recovery" and of_scores[name].reason == TOO_LITTLE:
+                continue
+            assert of_scores[name].estimate == pytest.approx(value, abs=1e-12), (seed, name)
+        audited += 1
+    assert audited >= 0.8 * TABLES / 10
