@@ -21,7 +21,7 @@ from bonwise.table.votes import Ties, tie_value
 
 __all__ = ["MonitorRequest"]
 
-_OF_READING = tuple(LabelledInOrderKeywords.__annotations__)
+_OF_READING = ("labels", *LabelledInOrderKeywords.__annotations__)
 
 _OF_RECOVERY = ("planned", "first_look", "judge", "design", "control", "keep_easy", *_OF_READING)
 
