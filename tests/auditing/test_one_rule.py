@@ -142,3 +142,13 @@ def test_scores_and_the_picks_made_from_them_have_the_same_figures(part, tmp_pat
             assert of_scores[name].estimate == pytest.approx(value, abs=1e-12), (seed, name)
         audited += 1
     assert audited >= 0.8 * TABLES / 10
+
+
+def test_a_judge_that_only_loses_scores_does_not_pick_at_random():
+    """Equal scores, missing where labels are best: the picks are worse than random ones, and it says so."""
+    labels = np.random.default_rng(1).integers(0, 4, (80, 3)).astype(float)
+    scores = np.where(labels == labels.max(axis=1, keepdims=True), np.nan, 1.0)
+    judge = bw.audit(frame_of(scores, labels))
+    assert judge["tie_rate"].estimate == 1
+    assert judge.verdict.level == "harmful"
+    assert judge["recovery"].high < 0

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
-from bonwise.stats.catalog import METRICS
+from bonwise.stats.catalog import ALL_METRICS
 from bonwise.testing import simulate
 from docs.pages import without_a_page
 
@@ -32,11 +32,12 @@ def examples(page):
 
 
 def prompts(rows):
-    """Return one list of (name, score, label) a prompt; a blank label is None."""
+    """Return one list of (name, score, label) a prompt; what is blank is None."""
     pools = defaultdict(list)
     for row in rows:
         label = float(row["oracle_label"]) if row["oracle_label"] else None
-        pools[row["prompt_id"]].append((row["candidate"], float(row["judge_score"]), label))
+        score = float(row["judge_score"]) if row["judge_score"] else None
+        pools[row["prompt_id"]].append((row["candidate"], score, label))
     return list(pools.values())
 
 
@@ -224,8 +225,28 @@ def recomputed(page, pools):
     """Compute all that this page may print."""
     if page.stem == "partial_labels":
         return bounds(pools)
+    if page.stem == "unscored":
+        return losses(pools)
     extra = {"level_bias": biases, "intervals": intervals}.get(page.stem)
     return metrics(pools) | (extra(pools) if extra else {})
+
+
+def losses(pools):
+    """Compute what is made of candidates without a score, and what is picked in spite of them."""
+    picked = []
+    for pool in pools:
+        scores = [score for _, score, _ in pool if score is not None]
+        picked.append(fmean(label for _, score, label in pool if not scores or score == max(scores)))
+    random = fmean(fmean(label for *_, label in pool) for pool in pools)
+    best = fmean(max(label for *_, label in pool) for pool in pools)
+    return {
+        "unscored_rate": fmean(score is None for pool in pools for _, score, _ in pool),
+        "unscored_prompt_rate": fmean(any(score is None for _, score, _ in pool) for pool in pools),
+        "value_judge": fmean(picked),
+        "value_random": random,
+        "value_oracle": best,
+        "recovery": (fmean(picked) - random) / (best - random),
+    }
 
 
 @pytest.mark.parametrize("page", WORKED, ids=lambda page: page.stem)
@@ -244,7 +265,7 @@ def test_every_estimand_has_a_worked_example():
 
 def test_every_metric_has_a_page():
     """Each metric of an audit is defined on the page of its family."""
-    assert without_a_page(DOCS, [metric.name for metric in METRICS]) == []
+    assert without_a_page(DOCS, [metric.name for metric in ALL_METRICS]) == []
 
 
 def test_simulated_population():

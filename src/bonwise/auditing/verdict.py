@@ -450,7 +450,8 @@ def _below(found: Estimate, gate: float) -> CheckState:
 
 def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> Level:
     recovery, ties = metrics["recovery"], metrics["tie_rate"]
-    if ties.estimate == 1.0:
+    # Of equal scores a missing one still decides: it cannot be picked.
+    if ties.estimate == 1.0 and "unscored_rate" not in metrics:
         return "random"
     if recovery.low is None or recovery.high is None:
         return "inconclusive"

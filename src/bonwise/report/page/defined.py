@@ -25,6 +25,7 @@ _WITHIN, _TIES, _AGREEMENT = "estimands/within_r", "estimands/ties", "estimands/
 
 
 _BETWEEN, _TOP1, _VALUES = "estimands/between_share", "estimands/top1", "estimands/value_and_recovery"
+_UNSCORED = "estimands/unscored"
 
 
 class MetricDefinition(NamedTuple):
@@ -129,6 +130,13 @@ DEFINITIONS: Mapping[str, MetricDefinition] = {
         "The largest mean error among the names of candidates, after one increasing curve has turned all scores into "
         "labels: whether the judge favours a source of candidates. It is in the unit of the labels.",
         "estimands/level_bias",
+    ),
+    "unscored_rate": MetricDefinition("Candidates without a score / all candidates.", _UNSCORED),
+    "unscored_prompt_rate": MetricDefinition("Prompts with a candidate without a score / all prompts.", _UNSCORED),
+    "unscored_cost": MetricDefinition(
+        "Recovery if the candidates without a score were scored like others with their label, less recovery as it is. "
+        "It assumes that the loss does not depend on the score at equal label.",
+        _UNSCORED,
     ),
 }
 """By metric."""
