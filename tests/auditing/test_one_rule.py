@@ -152,3 +152,15 @@ def test_a_judge_that_only_loses_scores_does_not_pick_at_random():
     assert judge["tie_rate"].estimate == 1
     assert judge.verdict.level == "harmful"
     assert judge["recovery"].high < 0
+
+
+def test_what_counts_where_nothing_has_a_score_is_repeated(tmp_path):
+    """The settings, the text and the page of an audit say it; by default nobody asked."""
+    labels = np.arange(40.0).reshape(10, 4) % 7
+    scores = of_whole_prompts(np.random.default_rng(2), labels, labels)
+    judge = bw.audit(frame_of(scores, labels), unpicked="first")
+    assert judge.settings.unpicked == "first"
+    assert "where nothing has a score: first" in judge.to_text(full=True)
+    judge.to_html(tmp_path / "page.html")
+    assert "where nothing has a score" in (tmp_path / "page.html").read_text("utf-8")
+    assert bw.audit(frame_of(scores, labels)).settings.unpicked is None

@@ -155,6 +155,7 @@ def _settings(parts: AuditParts) -> AuditSettings:
             judge_family=dict(asked.judge_family) or None,
             label_words=dict(table.label_words) or None,
             readings=dict(table.readings) or None,
+            unpicked=None if table.unpicked == "random" else table.unpicked,
         ),
     )
 

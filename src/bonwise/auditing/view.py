@@ -99,6 +99,8 @@ def _notes_of_columns(settings: AuditSettings) -> Iterator[str]:
         yield label_words(settings.label_words)
     for role, reading in (settings.readings or {}).items():
         yield f"{role} read as {printable(reading)}"
+    if settings.unpicked is not None:
+        yield f"where nothing has a score: {settings.unpicked}"
 
 
 def _matter(document: Audit) -> Iterator[tuple[str, str]]:
@@ -127,6 +129,8 @@ def _left_out(settings: AuditSettings) -> Iterator[tuple[str, str]]:
         yield "labels", label_words(settings.label_words).removeprefix("labels are ")
     for role, reading in (settings.readings or {}).items():
         yield f"{role} read as", reading
+    if settings.unpicked is not None:
+        yield "where nothing has a score", settings.unpicked
     if settings.draws > 1:
         yield "scores are", _means(settings)
 

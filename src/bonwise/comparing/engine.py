@@ -79,7 +79,10 @@ def compared(
             confidence=confidence,
             shape=common[0].shape,
             version=release(),
-            **given(labels_left_out=labels_left_out(table.labels_left_out)),
+            **given(
+                labels_left_out=labels_left_out(table.labels_left_out),
+                unpicked=None if table.unpicked == "random" else table.unpicked,
+            ),
         ),
         **given(
             unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS)),

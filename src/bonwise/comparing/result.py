@@ -11,6 +11,7 @@ from bonwise.auditing.result import ChoiceRecord
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import counted
 from bonwise.results import Confidence, Count, Document, FrameRow, Record
+from bonwise.table.checks import Unpicked
 from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, UnusedLabels
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class CompareSettings(Record):
     version: str
     """Of bonwise."""
     labels_left_out: LabelsLeftOut | None = None
+    unpicked: Unpicked | None = None
+    """What counts where nothing was picked, such as first; None for a random pick."""
 
 
 class PickComparison(Document):

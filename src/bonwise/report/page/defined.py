@@ -134,8 +134,8 @@ DEFINITIONS: Mapping[str, MetricDefinition] = {
     "unscored_rate": MetricDefinition("Candidates without a score / all candidates.", _UNSCORED),
     "unscored_prompt_rate": MetricDefinition("Prompts with a candidate without a score / all prompts.", _UNSCORED),
     "unscored_cost": MetricDefinition(
-        "Recovery if the candidates without a score were scored like others with their label, less recovery as it is. "
-        "It assumes that the loss does not depend on the score at equal label.",
+        "Recovery if the candidates without a score were scored like others with their label, less recovery as it "
+        "is. It assumes that the loss does not depend on the score at equal label.",
         _UNSCORED,
     ),
 }
