@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from bonwise.errors import LedgerError as LedgerError
     from bonwise.errors import MissingExtraError as MissingExtraError
     from bonwise.factors.front import fit_factors as fit_factors
+    from bonwise.factors.front import study_factors as study_factors
     from bonwise.factors.human_view import HumanView as HumanView
     from bonwise.factors.human_view import load_factors as load_factors
     from bonwise.factors.ratings import RatingTable as RatingTable
     from bonwise.factors.result import FactorFit as FactorFit
     from bonwise.factors.result import FactorStudy as FactorStudy
-    from bonwise.factors.study import study_factors as study_factors
     from bonwise.judges.comparing import Logprob as Logprob
     from bonwise.judges.comparing import Pairwise as Pairwise
     from bonwise.judges.comparing import Probability as Probability

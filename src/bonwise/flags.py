@@ -17,7 +17,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import Parameter, cleandoc, signature
@@ -67,6 +67,8 @@ class Flag:
     """Makes the value of the parameter from what was typed and the name of the flag; else it is taken as it is."""
     least: int | None = None
     """The least value that can be typed."""
+    required: bool = False
+    """Whether it has to be typed although the function has a default."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ class Command:
     that are paths."""
     code: Callable[[Any], int] = _done
     """Returns the exit code from the result."""
+    then: Callable[[Any, Mapping[str, Any]], Sequence[Any]] = lambda _, __: ()
+    """Returns what to type next (`bonwise.report.blocks.Said`), from the result and what was typed by parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +236,7 @@ def shows(keywords: type) -> Callable[[Shown], Shown]:
             for name, option in options_of(keywords).items()
         ]
         show_keywords(shown, "settings", parameters, field_texts(keywords), vars(sys.modules[keywords.__module__]))
+        shown.__settings__ = keywords  # type: ignore[attr-defined]
         return shown
 
     return decorate

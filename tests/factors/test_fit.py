@@ -11,7 +11,7 @@ import pytest
 import bonwise as bw
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.factors.difference_bands import Band, band_of_draws
-from bonwise.factors.front import refuse_unfit
+from bonwise.factors.engine import refuse_unfit
 from bonwise.factors.leaderboards import composites
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable

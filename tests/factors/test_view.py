@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import bonwise as bw
 from bonwise.factors.comparisons import compare_models, explain_gaps
+from bonwise.factors.engine import gap_variances, information_of_judges, principal_places
 from bonwise.factors.figures import Places, prompt_map_figure
 from bonwise.factors.front import fit_factors
 from bonwise.factors.leaderboards import predict_averages, rank_models
-from bonwise.factors.pictures import gap_variances, information_of_judges, principal_places
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
 from bonwise.factors.stage_one import CapabilityFactors, fit_capabilities

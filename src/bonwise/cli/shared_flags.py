@@ -49,6 +49,7 @@ __all__ = [
     "option_flags",
     "parameter_of",
     "shared_flags",
+    "steps_next",
     "with_parameters",
 ]
 
@@ -223,8 +224,9 @@ class TypedCall:
         }
 
     def run(self, **changed: Any) -> Any:
-        """Call the function, with some keywords in the place of what was typed."""
-        return self.function(**{**self.keywords(), **changed})
+        """Call the function, with some keywords in the place of what was typed; what it has to say is printed."""
+        says = {"say": given.say} if "say" in signature(self.function).parameters else {}
+        return self.function(**{**says, **self.keywords(), **changed})
 
 
 @dataclass(frozen=True)
@@ -246,12 +248,19 @@ def command_of(declared: Command) -> Callable[..., int]:
         read = call.paths() if declared.inputs is None else tuple(declared.inputs(call.values))
         output.refuse_overwriting(*dict.fromkeys(read))
         result = call.run()
-        output.deliver(result)
+        output.deliver(result, then=steps_next(declared.then(result, call.values)))
         return declared.code(result)
 
     command.__doc__ = declared.help
     command.__annotations__["output"] = Output if declared.page else JsonOutput
     return shared_flags(declared.without, of=declared.function, before=declared.before)(command)
+
+
+def steps_next(steps: Sequence[Said]) -> Sequence[Said]:
+    """Put the heading above what to type next, if anything."""
+    from bonwise.report.blocks import Said
+
+    return [Said("note", "Next:"), *steps] if steps else ()
 
 
 def shared_flags(
@@ -360,12 +369,20 @@ def option_flags(options: type, words: Mapping[str, str] = MappingProxyType({}))
     """
     made: dict[str, tuple[Any, Any]] = {}
     for name, flag in _with_flag(options):
-        kind = get_args(options.__annotations__[name])[0] if flag.kind is None else flag.kind
         shown = typer.Option(
             flag.name or f"--{name.replace('_', '-')}", help=words.get(name, flag.help), min=flag.least
         )
-        made[parameter_of(name, flag)] = Annotated[kind, shown], options_of(options)[name].default
+        made[parameter_of(name, flag)] = (
+            Annotated[_kind_typed(options, name), shown],
+            options_of(options)[name].default,
+        )
     return made
+
+
+def _kind_typed(options: type, name: str) -> Any:
+    """Return what is typed for an option."""
+    flag = options_of(options)[name].flag
+    return get_args(options.__annotations__[name])[0] if flag is None or flag.kind is None else flag.kind
 
 
 def _reading(keywords: type, without: Mapping[str, str]) -> _FlagGroup:
@@ -431,13 +448,19 @@ _NO_TABLE = _FlagGroup({}, {}, lambda _: Reading({}))
 def _options(function: Callable[..., Any]) -> Iterator[tuple[str, _TypedOption]]:
     """Yield what is typed for each parameter of a function; those that open its table aside."""
     opening = keywords_of(function).__annotations__ if hasattr(function, "__reading__") else {}
+    settings: Any = getattr(function, "__settings__", None)
+    declared = {} if settings is None else options_of(settings)
     for name, parameter in signature(function).parameters.items():
-        kind, flag = _flag_of(function, name)
+        if name in declared:
+            flag: Flag | NoFlag | None = declared[name].flag
+            kind = _kind_typed(settings, name)
+        else:
+            kind, flag = _flag_of(function, name)
         if isinstance(flag, Flag):
             yield name, _option(name, parameter, kind, flag)
         elif flag is None and name in _SHARED:
             yield name, _TypedOption(name, (_SHARED[name], parameter.default), _named(name))
-        elif flag is None and name not in opening:
+        elif flag is None and name not in opening and name not in declared:
             raise TypeError(f"the parameter {name} of {function.__name__} has no Flag")
 
 
@@ -468,7 +491,7 @@ def _evaluated(part: ast.expr, names: dict[str, Any]) -> Any:
 def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _TypedOption:
     """Return what is typed for a parameter with a flag of its own."""
     positional = parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
-    default = parameter.default
+    default = Parameter.empty if flag.required else parameter.default
     kinds = [one for one in _members(hint) if one is not NoneType]
     inner = next((get_args(one)[0] for one in kinds if get_origin(one) is not None), None)
     typed_as: Any = list[inner] if inner is not None else Path if Path in kinds else kinds[0]  # type: ignore[valid-type]

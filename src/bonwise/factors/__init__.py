@@ -12,9 +12,8 @@ DOCUMENTS = {
 }
 
 PUBLIC = {
-    "front": ("fit_factors",),
+    "front": ("fit_factors", "study_factors"),
     "human_view": ("HumanView", "load_factors"),
     "ratings": ("RatingTable",),
     "result": ("FactorFit", "FactorStudy"),
-    "study": ("study_factors",),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import pandas as pd
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.factors.result import RaterRecord, RatingRule
+from bonwise.factors.settings import MOST_CATEGORIES, Binning
 from bonwise.printable import listed, quoted
 from bonwise.table.checks import check_whole
 from bonwise.table.identifiers import as_categories, require_columns
@@ -23,9 +24,7 @@ from bonwise.table.vote_readings import verdicts_or_nothing
 
 __all__ = [
     "BINNINGS",
-    "MOST_CATEGORIES",
     "RATING_COLUMNS",
-    "Binning",
     "CategoryRules",
     "RatingTable",
     "scale_of_ratings",
@@ -34,13 +33,7 @@ __all__ = [
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 
-Binning = Literal["equal_count", "equal_width"]
-"""How a rater's numbers are binned: into groups of about equal size, or into intervals of equal width."""
-
 BINNINGS: tuple[Binning, ...] = get_args(Binning)
-
-MOST_CATEGORIES = 10
-"""Distinct numbers beyond which a rater's numbers are binned, and the most bins: the ten of the paper."""
 
 _VERDICTS: Mapping[float, str] = {0.0: "opponent", 0.5: "tie", 1.0: "model"}
 _OWN_WORDS: Mapping[str, Side] = {"model": "first", "opponent": "second"}

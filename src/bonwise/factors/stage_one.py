@@ -12,6 +12,7 @@ from scipy import optimize
 from bonwise.errors import UsageError
 from bonwise.extras import TORCH
 from bonwise.factors.rating_arrays import RatingArrays
+from bonwise.factors.settings import Backend
 from bonwise.printable import quoted
 from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
 from bonwise.stats.sums import Floats
@@ -19,7 +20,6 @@ from bonwise.stats.sums import Floats
 __all__ = [
     "BACKENDS",
     "MANY_RATINGS",
-    "Backend",
     "CapabilityFactors",
     "CapabilityShape",
     "StageOneLoss",
@@ -83,9 +83,6 @@ class CapabilityFactors:
         """Return ``M_m * P_p``, the features that stage 2 takes, shape (models, prompts, rank)."""
         return np.asarray(self.models[:, None, :] * self.prompts[None, :, :])
 
-
-Backend = Literal["auto", "numpy", "torch"]
-"""What computes the loss of stage 1; ``auto`` is torch for many ratings where it is installed, otherwise numpy."""
 
 UsedBackend = Literal["numpy", "torch"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -11,10 +11,10 @@ import numpy as np
 
 from bonwise.errors import InputError, UsageError
 from bonwise.factors.baselines import HeldOut, baseline_losses
-from bonwise.factors.front import FEWEST_HUMAN, largest_rank, read_ratings, refuse_unfit
+from bonwise.factors.engine import FEWEST_HUMAN, largest_rank, read_ratings, recorded, refuse_unfit
 from bonwise.factors.model_choice import PRIORS, RANKS, StageOneFit, choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.ratings import MOST_CATEGORIES, Binning, RatingTable
+from bonwise.factors.ratings import RatingTable
 from bonwise.factors.result import (
     FactorStudy,
     FactorStudySettings,
@@ -22,14 +22,14 @@ from bonwise.factors.result import (
     StudiedData,
     StudiedShareRecord,
 )
-from bonwise.factors.stage_one import Backend, backend_for
+from bonwise.factors.settings import FactorKeywords
+from bonwise.factors.stage_one import backend_for
 from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns
-from bonwise.release import release
 from bonwise.stats.sums import Floats
-from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, check_number, check_seed, check_whole
+from bonwise.table.checks import check_number, check_whole
 from bonwise.table.reading import RowSource
 
-__all__ = ["BUDGETS", "RATER_SHARES", "study_factors"]
+__all__ = ["BUDGETS", "studied_factors"]
 
 
 class _SplitLosses(NamedTuple):
@@ -101,7 +101,6 @@ def _between(means: Sequence[float]) -> float | None:
 
 
 BUDGETS = (0.05, 0.1, 0.2, 0.4)
-RATER_SHARES = (0.25, 0.5, 0.75, 1.0)
 
 _MOST = 0.9
 """Largest share of the human ratings that is fitted: the others are predicted."""
@@ -110,108 +109,38 @@ _USUAL = 0.1
 """The shares of judges are compared at the budget nearest to this one."""
 
 
-def study_factors(  # noqa: PLR0913 - every setting is named
+def studied_factors(
     source: RowSource | RatingTable,
+    human: str | None,
+    asked: FactorKeywords,
     *,
-    human: str | None = None,
-    budgets: Sequence[float] | None = None,
-    rater_shares: Sequence[float] = RATER_SHARES,
-    rater_budget: float | None = None,
-    splits: int = 5,
-    rank: int | None = None,
-    prior: float | None = None,
-    restarts: int = 2,
-    confidence: float = CONFIDENCE,
-    seed: int = SEED,
-    backend: Backend = "auto",
-    categories: Mapping[str, Sequence[str]] | None = None,
-    bins: int = MOST_CATEGORIES,
-    binning: Binning = "equal_count",
-    say: Callable[[str], None] | None = None,
+    budgets: Sequence[float] | None,
+    rater_shares: Sequence[float],
+    rater_budget: float | None,
+    splits: int,
 ) -> FactorStudy:
-    """Study what human ratings and judges are worth: held-out cross-entropy by the share of each.
-
-    Each split puts the human ratings in a random order. A budget fits the first of them, so a larger one holds all
-    that a smaller one has; what no budget fits is predicted by all. Shares of judges are nested in the same way.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame, RatingTable or rows as mappings
-        Columns ``prompt_id``, ``model``, ``rater``, ``rating``, and optionally ``opponent``, ``category`` and
-        ``replicate``.
-    human : str, optional
-        The rater whose ratings are to be predicted; a `RatingTable` names it.
-    budgets : sequence of float, optional
-        Shares of the human ratings to fit, in (0, 0.9]; 0.05, 0.1, 0.2 and 0.4, as far as they hold 20 ratings, where
-        it is None.
-    rater_shares : sequence of float
-        Shares of the judges to fit, in (0, 1]; each takes at least one. Empty for no such comparison.
-    rater_budget : float, optional
-        The budget, one of `budgets`, at which shares of judges are compared; the one nearest to 0.1 where it is None.
-    splits : int
-        Random orders, at least 1.
-    rank : int, optional
-        Skills K; cross-validation on human ratings chooses where it is None.
-    prior : float, optional
-        Precision of the Gaussian prior of the factors, above 0; cross-validation chooses where it is None.
-    restarts : int
-        Starts of stage 1, of which the best is kept.
-    confidence : float
-        Of the two-sided intervals, in [0.5, 1).
-    seed : int
-    backend : {"auto", "numpy", "torch"}
-        What computes stage 1. ``auto`` is torch for more than 300,000 ratings of judges where it is installed
-        (``pip install 'bonwise[torch]'``), otherwise numpy.
-    categories : mapping of str to sequence of str, optional
-        The words that a rater uses, lowest first.
-    bins : int
-        A rater's numbers are binned where there are more distinct ones.
-    binning : {"equal_count", "equal_width"}
-    say : callable, optional
-        Called with a line now and then.
-
-    Returns
-    -------
-    FactorStudy
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        Ratings that cannot be read, or to which no factor model can be fitted.
-    bonwise.errors.UsageError
-        A budget with fewer than 20 human ratings, or one that leaves fewer than 20 to predict.
-    bonwise.errors.MissingExtraError
-        The backend torch is asked for and not installed.
-
-    Examples
-    --------
-    >>> from bonwise.testing import simulate_ratings
-    >>> ratings = simulate_ratings(1, prompts=60, judges=4, labelled=0.5).frame()
-    >>> study_factors(ratings, human="human", budgets=[0.2, 0.4], splits=1, rank=1, prior=1.0, rater_shares=[])
-    <FactorStudy of 5 raters: 2 budgets, 0 shares of judges, 1 split>
-    """
-    backend_for(backend, 0)
-    _check(budgets, rater_shares, splits, (rank, prior, restarts, confidence, seed))
-    table = read_ratings(source, human, {"categories": categories, "bins": bins, "binning": binning})
-    whole = RatingArrays.of(table)
-    refuse_unfit(table, whole, rank)
+    """Study shares of ratings and of judges, see `bonwise.factors.front.study_factors`."""
+    backend_for(asked["backend"], 0)
+    for budget in budgets or ():
+        check_number("budgets", budget, low=0.0, high=_MOST)
+    for share in rater_shares:
+        check_number("rater_shares", share, low=0.001, high=1.0)
+    check_whole("splits", splits, least=1)
+    table = read_ratings(source, human, asked)
+    whole, confidence = RatingArrays.of(table), asked["confidence"]
+    refuse_unfit(table, whole, asked["rank"])
     taken, left_out = _budgets(table, int(whole.human.sum()), budgets)
-    settings = FactorStudySettings(
-        human=table.human_scale.rater,
+    settings = recorded(
+        FactorStudySettings,
+        table,
+        asked,
+        int((~whole.human).sum()),
         budgets=list(taken),
         rater_shares=sorted(set(rater_shares)),
         rater_budget=_at_budget(taken, rater_budget),
         splits=splits,
-        rank=rank,
-        prior=prior,
-        restarts=restarts,
-        confidence=confidence,
-        seed=int(seed),
-        backend=backend_for(backend, int((~whole.human).sum())),
-        source=table.source,
-        version=release(),
     )
-    held_out, studied = _StudiedSplits(whole, settings, say).studied()
+    held_out, studied = _StudiedSplits(whole, settings, asked["say"]).studied()
     by_labels, by_judges = studied[: len(taken)], studied[len(taken) :]
     return FactorStudy(
         data=StudiedData(
@@ -219,7 +148,7 @@ def study_factors(  # noqa: PLR0913 - every setting is named
             models=len(table.models),
             ratings=len(table.rating),
             human_ratings=int(table.by_human.sum()),
-            judges=sum(one.size > 1 for one in table.raters) - 1,
+            judges=sum(scale.size > 1 for scale in table.raters) - 1,
             dropped=dict(table.left_out),
             held_out=held_out,
         ),
@@ -280,7 +209,7 @@ class _StudiedSplits:
 
     def _stage_one(self, raters: list[int]) -> tuple[list[StageOneFit], HumanDesign]:
         judges, asked = self.data.of_raters(raters), self.settings
-        ranks = [one for one in RANKS if one <= largest_rank(judges)] if asked.rank is None else [asked.rank]
+        ranks = [few for few in RANKS if few <= largest_rank(judges)] if asked.rank is None else [asked.rank]
         priors = list(PRIORS) if asked.prior is None else [asked.prior]
         fits = fit_stage_one(judges, ranks, priors, restarts=asked.restarts, seed=asked.seed, backend=asked.backend)
         return fits, HumanDesign(judges.models, VerdictColumns.of(judges))
@@ -293,34 +222,13 @@ class _StudiedSplits:
         return HeldOut(-chosen.human.log_probabilities(held), baselines, held.cells.prompt), chosen.best.rank
 
 
-def _check(
-    budgets: Sequence[float] | None,
-    rater_shares: Sequence[float],
-    splits: int,
-    rest: tuple[int | None, float | None, int, float, int],
-) -> None:
-    rank, prior, restarts, confidence, seed = rest
-    for budget in budgets or ():
-        check_number("budgets", budget, low=0.0, high=_MOST)
-    for share in rater_shares:
-        check_number("rater_shares", share, low=0.001, high=1.0)
-    check_whole("splits", splits, least=1)
-    check_whole("restarts", restarts, least=1)
-    check_confidence(confidence)
-    check_seed(seed)
-    if rank is not None:
-        check_whole("rank", rank, least=1)
-    if prior is not None:
-        check_number("prior", prior, low=1e-6, high=1e6)
-
-
 def _budgets(
     table: RatingTable, count: int, asked: Sequence[float] | None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the budgets to study, and those that were not asked for and are too small."""
     wanted = sorted(set(BUDGETS if asked is None else asked))
-    small = [one for one in wanted if one * count < FEWEST_HUMAN]
-    taken = [one for one in wanted if one not in small]
+    small = [share for share in wanted if share * count < FEWEST_HUMAN]
+    taken = [share for share in wanted if share not in small]
     least = FEWEST_HUMAN / count
     if not taken or (asked is not None and small):
         raise (UsageError if taken or least <= _MOST else InputError)(
@@ -341,10 +249,10 @@ def _budgets(
 
 def _at_budget(budgets: Sequence[float], asked: float | None) -> float:
     if asked is None:
-        return min(budgets, key=lambda one: abs(one - _USUAL))
+        return min(budgets, key=lambda budget: abs(budget - _USUAL))
     if asked not in budgets:
         raise UsageError(
             f"judges are compared at a budget that is studied, and {asked:g} is not",
-            hint=f"one of {', '.join(f'{one:g}' for one in budgets)}",
+            hint=f"one of {', '.join(f'{budget:g}' for budget in budgets)}",
         )
     return asked

@@ -20,7 +20,7 @@ from bonwise.factors.result import (
     StudiedBaseline,
     StudiedShareRecord,
 )
-from bonwise.factors.view_answers import after_fit, after_study, baseline_name, fit_answer, study_answer
+from bonwise.factors.view_answers import baseline_name, fit_answer, next_steps, study_answer
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
@@ -196,8 +196,7 @@ def _blocks(document: FactorFit) -> Iterator[Block]:
         f"{count(data.human_ratings)} of them by "
         f"{printable(settings.human, longest=_LONGEST)}.",
     )
-    answer = fit_answer(document)
-    yield verdict(answer, after_fit(answer, document))
+    yield verdict(fit_answer(document), next_steps(document))
     if data.dropped:
         left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())
         yield Said("caveat", f"Rows left out: {left_out}.")
@@ -340,8 +339,7 @@ def _study_blocks(document: FactorStudy) -> Iterator[Block]:
             ("bonwise", settings.version),
         ]
     )
-    answer = study_answer(document)
-    yield verdict(answer, after_study(answer))
+    yield verdict(study_answer(document), next_steps(document))
     yield Said("finding", _finding(document))
     if data.dropped:
         left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())

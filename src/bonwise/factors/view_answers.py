@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from bonwise.estimates import EstimateRecord
 from bonwise.factors.result import BaselineRecord, FactorFit, FactorSettings, FactorStudy
@@ -20,23 +21,18 @@ from bonwise.printable import printable, shell_path, shell_word
 from bonwise.report.answers import State, StatedVerdict, outcome_of
 from bonwise.report.blocks import Said
 from bonwise.report.numbers import Bounded, Ends, count, counted, setting, with_interval
+from bonwise.results import Document
 
 __all__ = [
     "BASELINE_WORDS",
     "WITHOUT_JUDGES",
-    "after_comparison",
-    "after_explanation",
-    "after_fit",
-    "after_leaderboard",
-    "after_prediction",
-    "after_strengths",
-    "after_study",
     "baseline_name",
     "clear_coefficients",
     "comparison_answer",
     "explanation_answer",
     "fit_answer",
     "leaderboard_answer",
+    "next_steps",
     "strengths_answer",
     "study_answer",
 ]
@@ -78,16 +74,16 @@ def fit_answer(document: FactorFit) -> StatedVerdict:
     """
     alone = {name: document.baselines[name] for name in WITHOUT_JUDGES if name in document.baselines}
     if document.holdout is None or not alone:
-        told = "Nothing was held out, so it is not known whether the judges add to the human ratings."
-        return StatedVerdict("not tested", "open", told)
+        unknown = "Nothing was held out, so it is not known whether the judges add to the human ratings."
+        return StatedVerdict("not tested", "open", unknown)
     name, best = min(alone.items(), key=_loss)
-    found = best.difference
-    if found.estimate is None:
-        why = printable(found.reason or "no reason is known", longest=200)
+    gain = best.difference
+    if gain.estimate is None:
+        why = printable(gain.reason or "no reason is known", longest=200)
         return StatedVerdict("undefined", "open", f"Whether the judges add to the human ratings is undefined: {why}.")
     figure = (
         f"the advantage over the best baseline without judges ({baseline_name(name)}) is "
-        f"{with_interval(found, sign=True)} nats per rating, {count(document.holdout.n)} held out"
+        f"{with_interval(gain, sign=True)} nats per rating, {count(document.holdout.n)} held out"
     )
     return {
         "above": StatedVerdict("judges add", "good", f"The judges add to the human ratings: {figure}."),
@@ -95,7 +91,7 @@ def fit_answer(document: FactorFit) -> StatedVerdict:
         "open": StatedVerdict(
             "no gain shown", "open", f"The judges are not shown to add to the human ratings: {figure}."
         ),
-    }[outcome_of(found)]
+    }[outcome_of(gain)]
 
 
 def _loss(named: tuple[str, BaselineRecord]) -> float:
@@ -263,8 +259,45 @@ _SUFFIXES = (".csv", ".jsonl", ".parquet", ".gz")
 """How the source of ratings ends where it is a file."""
 
 
-def after_fit(answer: StatedVerdict, document: FactorFit, fit: str | None = None) -> Sequence[Said]:
+def next_steps(
+    document: Document, fit: str | Path | None = None, prompts: str | Path | None = None
+) -> Sequence[Said]:
+    """Say what to do after a result, by the files that a fit and a table of prompts are in."""
+    saved, table = shell_path(fit or _FIT), shell_path(prompts or _PROMPTS)
+    match document:
+        case FactorFit():
+            return _after_fit(document, fit)
+        case FactorStudy():
+            return [Said("finding", _AFTER_STUDY[study_answer(document).state == "good"])]
+        case FactorLeaderboard(models=[first, second, *_]):
+            why = "Compare the first two models prompt by prompt:"
+            words = f"compare {saved} {shell_word(first.model)} {shell_word(second.model)}"
+        case FactorComparison():
+            why = "See which properties of the prompts are associated with the gap:"
+            words = f"explain {saved} {shell_word(document.model)} {shell_word(document.other)} --prompts {_PROMPTS}"
+        case FactorExplanation():
+            why = "See on which groups of prompts the first model is strong or weak:"
+            words = f"strengths {saved} {shell_word(document.model)} --prompts {table}"
+        case FactorStrengths() if strengths_answer(document).word == "no difference shown":
+            return [Said("finding", "More human ratings make these intervals narrower.")]
+        case FactorStrengths():
+            why, words = "Rank the models on a category of prompts:", f"leaderboard {saved} --category CATEGORY"
+        case _:
+            why = "Each interval is of one model alone. To see whether a model leads, rank the models:"
+            words = f"leaderboard {saved}"
+    return _then(why, words)
+
+
+_AFTER_STUDY = {
+    True: "Collect more of what helps; choose the ratings to ask for at random.",
+    False: "Compare more budgets and more splits before you pay for more ratings or judges.",
+}
+"""By whether more of something helps."""
+
+
+def _after_fit(document: FactorFit, fit: str | Path | None) -> Sequence[Said]:
     """Hold out ratings where none were, rank the models where judges add, otherwise study what would help."""
+    answer = fit_answer(document)
     if answer.word == "not tested":
         return _then("Hold out human ratings to see what the judges add:", f"fit {_again(document)} --holdout 0.5")
     if answer.state == "good":
@@ -287,49 +320,6 @@ def _again(document: FactorFit) -> str:
 def _chosen(settings: FactorSettings) -> Iterator[tuple[str, float | None]]:
     yield "rank", settings.rank
     yield "prior", settings.prior
-
-
-def after_study(answer: StatedVerdict) -> Sequence[Said]:
-    """Collect what helps."""
-    if answer.state == "good":
-        return [Said("finding", "Collect more of what helps; choose the ratings to ask for at random.")]
-    return [Said("finding", "Compare more budgets and more splits before you pay for more ratings or judges.")]
-
-
-def after_leaderboard(first: str, second: str, fit: str = _FIT) -> Sequence[Said]:
-    """Compare the first two models prompt by prompt."""
-    return _then(
-        "Compare the first two models prompt by prompt:", f"compare {shell_path(fit)} {_both(first, second)}"
-    )
-
-
-def after_comparison(first: str, second: str, fit: str = _FIT) -> Sequence[Said]:
-    """Look for what is associated with the gap."""
-    asked = f"explain {shell_path(fit)} {_both(first, second)} --prompts {_PROMPTS}"
-    return _then("See which properties of the prompts are associated with the gap:", asked)
-
-
-def after_explanation(model: str, fit: str = _FIT, prompts: str = _PROMPTS) -> Sequence[Said]:
-    """Look for the groups on which the model is strong."""
-    asked = f"strengths {shell_path(fit)} {shell_word(model)} --prompts {shell_path(prompts)}"
-    return _then("See on which groups of prompts the first model is strong or weak:", asked)
-
-
-def after_strengths(answer: StatedVerdict, fit: str = _FIT) -> Sequence[Said]:
-    """Rank the models where they differ, otherwise ask for more ratings."""
-    if answer.word == "no difference shown":
-        return [Said("finding", "More human ratings make these intervals narrower.")]
-    return _then("Rank the models on a category of prompts:", f"leaderboard {shell_path(fit)} --category CATEGORY")
-
-
-def after_prediction(fit: str = _FIT) -> Sequence[Said]:
-    """Rank the models with intervals that hold together."""
-    why = "Each interval is of one model alone. To see whether a model leads, rank the models:"
-    return _then(why, f"leaderboard {shell_path(fit)}")
-
-
-def _both(first: str, second: str) -> str:
-    return f"{shell_word(first)} {shell_word(second)}"
 
 
 def _then(why: str, words: str) -> Sequence[Said]:

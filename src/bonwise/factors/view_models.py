@@ -21,15 +21,11 @@ from bonwise.factors.result_models import (
     PromptDifference,
 )
 from bonwise.factors.view_answers import (
-    after_comparison,
-    after_explanation,
-    after_leaderboard,
-    after_prediction,
-    after_strengths,
     clear_coefficients,
     comparison_answer,
     explanation_answer,
     leaderboard_answer,
+    next_steps,
     strengths_answer,
 )
 from bonwise.printable import printable
@@ -67,7 +63,7 @@ def _blocks_of_comparison(document: FactorComparison, first: str, second: str) -
             ("bonwise", document.version),
         ]
     )
-    yield verdict(comparison_answer(document), after_comparison(document.model, document.other))
+    yield verdict(comparison_answer(document), next_steps(document))
     better, worse = (sum(one.verdict == word for one in document.prompts) for word in ("better", "worse"))
     total = len(document.prompts)
     yield Said(
@@ -147,7 +143,7 @@ def _blocks_of_explanation(document: FactorExplanation, first: str, second: str)
             ("bonwise", document.version),
         ]
     )
-    yield verdict(explanation_answer(document), after_explanation(document.model))
+    yield verdict(explanation_answer(document), next_steps(document))
     clear = clear_coefficients(document)
     if clear:
         largest = max(clear, key=lambda one: abs(one.estimate))
@@ -219,8 +215,7 @@ def _blocks_of_leaderboard(document: FactorLeaderboard) -> Iterator[Block]:
             ("bonwise", document.version),
         ]
     )
-    first, second = document.models[0].model, document.models[1].model
-    yield verdict(leaderboard_answer(document), after_leaderboard(first, second))
+    yield verdict(leaderboard_answer(document), next_steps(document))
     yield Said("finding", f"Capability on {counted(document.prompts, 'prompt')}, less the mean of all models.")
     columns = (
         Column("model", "name"),
@@ -305,7 +300,7 @@ def _blocks_of_prediction(document: FactorPrediction) -> Iterator[Block]:
     yield Table.of(columns, rows, "Models, the best first")
     for note in document.notes:
         yield Said("caveat", printable(note))
-    yield Part("Next", list(after_prediction()), "next", anchor="next")
+    yield Part("Next", list(next_steps(document)), "next", anchor="next")
     yield limits("factor")
 
 
@@ -333,8 +328,8 @@ def _blocks_of_strengths(document: FactorStrengths) -> Iterator[Block]:
             ("bonwise", document.version),
         ]
     )
-    whole, answer = document.advantage, strengths_answer(document)
-    yield verdict(answer, after_strengths(answer))
+    whole = document.advantage
+    yield verdict(strengths_answer(document), next_steps(document))
     yield Said(
         "finding",
         f"On {counted(whole.prompts, 'prompt')} the advantage over the mean of the other "
