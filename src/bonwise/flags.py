@@ -55,7 +55,7 @@ class Flag:
     """The flag of a parameter: ``folds: Annotated[int, Flag("Parts of the prompts.")] = 5``.
 
     A sequence becomes a flag that may be repeated. ``confidence`` and ``seed`` have their flags already. A parameter
-    that may be given by its position is an argument of the command, not a flag.
+    that may be given by its position is an argument of the command, not a flag, unless it is named as one.
     """
 
     help: str

@@ -152,4 +152,4 @@ def fitted(judges, labels, seed):
     pools, scaling = laid_out(judges, labels)
     dealt = deal(len(pools.sizes), None, seed=seed)
     paths = Paths.of(pools, dealt)
-    return pools, paths, dealt, train(pools, paths, dealt, np.ones((1, dealt.count), dtype=bool)), scaling
+    return pools, paths, dealt, train(pools, paths, dealt), scaling

@@ -422,7 +422,7 @@ def accuracies(scores, gold, labelled, splits, seed=0):
         known[rng.permutation(len(gold))[:labelled]] = True
         some = pools.keep(known)
         dealt = deal(labelled, None, seed=split)
-        trained = train(some, Paths.of(some, dealt), dealt, np.ones((1, dealt.count), dtype=bool))
+        trained = train(some, Paths.of(some, dealt), dealt)
         best = np.nan_to_num(features[:, int(trained.best_alone[0])])
         found.append([_accuracy(one, gold, ~known) for one in (features @ trained.coefficients[0], best)])
     return np.mean(found, axis=0)

@@ -490,7 +490,7 @@ def _evaluated(part: ast.expr, names: dict[str, Any]) -> Any:
 
 def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _TypedOption:
     """Return what is typed for a parameter with a flag of its own."""
-    positional = parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+    positional = parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and not flag.name.startswith("--")
     default = Parameter.empty if flag.required else parameter.default
     kinds = [one for one in _members(hint) if one is not NoneType]
     inner = next((get_args(one)[0] for one in kinds if get_origin(one) is not None), None)

@@ -7,3 +7,6 @@ PUBLIC = {
     "judge": ("Stack",),
     "result": ("StackFit",),
 }
+
+STACK = "stack"
+"""What a stack is called as a judge, where it has no other name."""

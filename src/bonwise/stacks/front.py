@@ -5,42 +5,52 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Unpack
 
-import numpy as np
-
-from bonwise.auditing.front import audit
-from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
+from bonwise.flags import Command, Flag, numbers, texts
 from bonwise.printable import listed, quoted
 from bonwise.report.numbers import count, counted
-from bonwise.stacks.fitted_stack import FeatureKind, JudgeStack
-from bonwise.stacks.measures import StackMeasures
-from bonwise.stacks.procedure import Paths, deal, train
-from bonwise.stacks.result import STACK, StackFit, read_stack
-from bonwise.stacks.stack_table import StackTable, stack_table, with_stack
+from bonwise.stacks import STACK
 from bonwise.table.checks import CONFIDENCE, SEED, check_number, names_of
-from bonwise.table.label_design import LabelDesign
-from bonwise.table.opening import ScoreSource, open_scores, open_table
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions, opens_a_table
-from bonwise.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
+    from bonwise.auditing.settings import Settings
+    from bonwise.stacks.fitted_stack import FeatureKind, JudgeStack
+    from bonwise.stacks.result import StackFit
+    from bonwise.stacks.stack_table import StackTable
+    from bonwise.table.label_design import LabelDesign
+    from bonwise.table.opening import ScoreSource
+    from bonwise.table.score_table import ScoreTable
 
 __all__ = ["AppliedStack", "StackSource", "apply_stack", "audit_stack", "fit_stack"]
 
 _MOST = 1e12
 """The highest price of a call, in any currency."""
 
+_SCORES = Flag("Scores of two judges or more.", "FILE", Path)
+_STACK = Flag("What bonwise stack fit --out wrote.", "--stack", Path)
+_NAME = Flag("What the stack is called as a judge.")
+
 
 @opens_a_table
 def fit_stack(
-    source: ScoreSource,
+    source: Annotated[ScoreSource, _SCORES],
     *,
-    features: FeatureKind | Sequence[FeatureKind] = (),
-    prices: Mapping[str, float] | None = None,
-    specs: Mapping[str, str] | None = None,
+    features: Annotated[
+        FeatureKind | Sequence[FeatureKind],
+        Flag("A feature beside the scores: spread, width or length (repeatable).", "--feature", list[str]),
+    ] = (),
+    prices: Annotated[
+        Mapping[str, float] | None,
+        Flag("Price of a call, JUDGE=PRICE, for every judge (repeatable).", "--price", list[str], numbers),
+    ] = None,
+    specs: Annotated[
+        Mapping[str, str] | None,
+        Flag("How a judge is made whose name does not say it, JUDGE=SPEC (repeatable).", "--spec", list[str], texts),
+    ] = None,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
@@ -90,6 +100,12 @@ def fit_stack(
     >>> found["recovery"].n, found.model.judges
     (80, ('first', 'second'))
     """
+    from bonwise.auditing.settings import Settings
+    from bonwise.stacks.measures import StackMeasures
+    from bonwise.stacks.procedure import Paths, deal, train
+    from bonwise.stacks.stack_table import stack_table
+    from bonwise.table.opening import open_table
+
     options = ReadingOptions.of(fit_stack, reading)
     settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
     table = open_table(source, options)
@@ -98,19 +114,16 @@ def fit_stack(
     pools = laid.pools()
     dealt = deal(len(pools.sizes), pools.clusters, seed=seed)
     paths = Paths.of(pools, dealt, seed=seed)
-    trained = train(pools, paths, dealt, np.ones((1, dealt.count), dtype=bool))
+    trained = train(pools, paths, dealt)
     measured = StackMeasures(laid, pools, paths, dealt, trained, settings, checked)
     return measured.fit(None if measured.too_few else _audited(table, settings), _specs(specs or {}, laid))
 
 
 def _audited(table: ScoreTable, settings: Settings) -> Audit:
-    return audit(
-        table,
-        confidence=settings.confidence,
-        seed=settings.seed,
-        exclude=settings.exclude,
-        shape=settings.shape,
-    )
+    from bonwise.auditing.front import audit
+
+    kept = {name: getattr(settings, name) for name in ("confidence", "seed", "exclude", "shape")}
+    return audit(table, **kept)
 
 
 def _prices(prices: Mapping[str, float], laid: StackTable) -> Mapping[str, float]:
@@ -173,22 +186,26 @@ class AppliedStack:
     @property
     def caveats(self) -> list[str]:
         """What limits the scores, one sentence each."""
-        found = []
+        sentences = []
         if self.lacking:
-            found.append(
+            sentences.append(
                 f"The table lacks {listed(self.lacking)}: their scores are filled by what the others let expect."
             )
         if self.seen:
-            found.append(
+            sentences.append(
                 f"{counted(self.seen, 'prompt')} of {count(len(self.table.prompts))} are those that the stack was "
                 "fitted to: figures on them are too good. bonwise stack fit --scores writes their scores out of fold."
             )
-        return found
+        return sentences
 
 
 @opens_a_table
 def apply_stack(
-    source: ScoreSource, stack: StackSource, *, name: str = STACK, **reading: Unpack[ReadingKeywords]
+    source: Annotated[ScoreSource, _SCORES],
+    stack: Annotated[StackSource, _STACK],
+    *,
+    name: Annotated[str, _NAME] = STACK,
+    **reading: Unpack[ReadingKeywords],
 ) -> AppliedStack:
     """Add the scores of a stack to a table, as those of a further judge.
 
@@ -211,6 +228,10 @@ def apply_stack(
     bonwise.errors.InputError
         The table has none of the judges, or a judge of this name.
     """
+    from bonwise.stacks.result import StackFit, read_stack
+    from bonwise.stacks.stack_table import with_stack
+    from bonwise.table.opening import open_scores, open_table
+
     options = ReadingOptions.of(apply_stack, reading)
     labelled = options.labels is not None or options.oracle is not None
     table = open_table(source, options) if labelled else open_scores(source, options)
@@ -222,11 +243,14 @@ def apply_stack(
 
 @opens_a_table
 def audit_stack(
-    source: ScoreSource,
-    stack: StackSource,
+    source: Annotated[ScoreSource, _SCORES],
+    stack: Annotated[StackSource, _STACK],
     *,
-    name: str = STACK,
-    design: str | Path | LabelDesign | None = None,
+    name: Annotated[str, _NAME] = STACK,
+    design: Annotated[
+        str | Path | LabelDesign | None,
+        Flag("How labels were drawn: uniform, cells, cells-by-score, or the file of bonwise labels draw.", kind=str),
+    ] = None,
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **reading: Unpack[ReadingKeywords],
@@ -258,13 +282,26 @@ def audit_stack(
     bonwise.errors.InputError
         Prompts that the stack was fitted to, or none of its judges.
     """
+    from bonwise.auditing.front import audit
+    from bonwise.table.opening import open_table
+
     options = ReadingOptions.of(audit_stack, reading)
-    found = apply_stack(open_table(source, options), stack, name=name, exclude=options.exclude, shape=options.shape)
-    if found.seen:
+    kept: dict[str, Any] = {"exclude": options.exclude, "shape": options.shape}
+    applied = apply_stack(open_table(source, options), stack, name=name, **kept)
+    if applied.seen:
         raise InputError(
-            f"{found.table.source}: {counted(found.seen, 'prompt')} of {count(len(found.table.prompts))} are those "
-            "that the stack was fitted to, and figures on them would be too good",
+            f"{applied.table.source}: {counted(applied.seen, 'prompt')} of {count(len(applied.table.prompts))} are "
+            "those that the stack was fitted to, and figures on them would be too good",
             hint="audit other prompts, or the file that bonwise stack fit --scores writes",
         )
-    kept: dict[str, Any] = {"exclude": options.exclude, "shape": options.shape}
-    return audit(found.table, design=design, confidence=confidence, seed=seed, **kept)
+    return audit(applied.table, design=design, confidence=confidence, seed=seed, **kept)
+
+
+AUDIT = Command(
+    audit_stack,
+    """Audit a stack on labels that it was not fitted to, beside its judges.
+
+    Prompts that the stack was fitted to are refused: stack fit --scores writes their scores out of fold.
+    """,
+    before={"reading": "design"},
+)

@@ -223,15 +223,16 @@ class Paths:
         return Paths(ridge_path(pairs, deal.parts, deal.count), tuple(self.alone[one] for one in judges), pairs)
 
 
-def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask) -> Trained:
-    """Run the procedure on sets of parts.
+def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask | None = None) -> Trained:
+    """Run the procedure on sets of parts; on all parts together where none are given.
 
     The ridge is the largest whose loss over the inner folds is within one standard error of the smallest. `sets` is
     (sets, parts): the parts that each set holds.
     """
+    sets = np.ones((1, deal.count), dtype=bool) if sets is None else sets
     folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
     some = [_train(pools, paths, deal, folds, sets[at : at + _AT_ONCE]) for at in range(0, len(sets), _AT_ONCE)]
-    return Trained(*(np.concatenate([getattr(one, field.name) for one in some]) for field in fields(Trained)))
+    return Trained(*(np.concatenate([getattr(part, field.name) for part in some]) for field in fields(Trained)))
 
 
 @dataclass(frozen=True, eq=False)

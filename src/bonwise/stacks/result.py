@@ -25,6 +25,7 @@ from bonwise.results import (
     Record,
     Share,
 )
+from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal
 from bonwise.table.writing import write_whole
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
 __all__ = [
-    "STACK",
     "STACK_HINT",
     "CalibrationTenth",
     "JudgeWorthRecord",
@@ -51,9 +51,6 @@ __all__ = [
 ]
 
 SCHEMA = "bonwise.stack/1"
-
-STACK = "stack"
-"""What a stack is called as a judge of a table."""
 
 STACK_HINT = "make one with bonwise stack fit SCORES --out stack.json"
 

@@ -15,9 +15,9 @@ import pandas as pd
 
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import listed, quoted
+from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import FeatureKind, FeatureRecord, FeatureScaling, JudgeStack, StackFeature
 from bonwise.stacks.procedure import StackPools
-from bonwise.stacks.result import STACK
 from bonwise.stats.sums import Floats
 from bonwise.table.cell_scores import (
     candidate_propensities,
