@@ -100,8 +100,8 @@ if TYPE_CHECKING:
     from bonwise.table.verdicts import Preference as Preference
     from bonwise.table.verdicts import Score as Score
     from bonwise.table.verdicts import Unscored as Unscored
+    from bonwise.votes.front import audit_preferences as audit_preferences
     from bonwise.votes.front import study_preferences as study_preferences
-    from bonwise.votes.preferences import audit_preferences as audit_preferences
     from bonwise.votes.preferences_result import PreferenceAudit as PreferenceAudit
     from bonwise.votes.result import PreferenceStudy as PreferenceStudy
     from bonwise.watching.front import watch as watch

@@ -43,7 +43,7 @@ from bonwise.votes.detectability import (
     z_quantiles,
     z_score,
 )
-from bonwise.votes.over_pairs import near_ties
+from bonwise.votes.engine import near_ties
 from bonwise.votes.pair_votes import allocate, first_stage_votes, screening, simulate_screening
 from golden_tables import golden
 

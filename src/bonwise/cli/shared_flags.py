@@ -215,10 +215,14 @@ class TypedCall:
         own = {name: value for keyword in read for name, value in keyword.items()}
         return own | cast("dict[str, Any]", self.reading.keywords())
 
+    def flag(self, name: str) -> str:
+        """Return the flag of a parameter."""
+        return f"--{self._options[name].name.rstrip('_').replace('_', '-')}"
+
     def unusual(self) -> dict[str, Any]:
         """Return the flags of the function's own that were typed with another value than their default."""
         return {
-            f"--{option.name.rstrip('_').replace('_', '-')}": self.values[name]
+            self.flag(name): self.values[name]
             for name, option in self._options.items()
             if not option.positional and self.values[name] not in (option.shown[1], None, [], False)
         }
@@ -266,13 +270,14 @@ def steps_next(steps: Sequence[Said]) -> Sequence[Said]:
 def shared_flags(
     without: Mapping[str, str] = MappingProxyType({}),
     *,
-    of: Callable[..., Any] | None = None,
+    of: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
     before: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Replace the parameters of a command that stand for shared flags by these flags.
 
     `without` names flags of columns that the command has no use for, such as ``--propensity-col``, and why. `of` is
-    the function whose parameters a `TypedCall` stands for. `before` is as `bonwise.flags.Command.before`; also for
+    the function whose parameters a `TypedCall` stands for, or that of each by the name of its parameter; a flag that
+    two of them have is one flag. `before` is as `bonwise.flags.Command.before`; also for
     the parameters of the command itself.
     """
 
@@ -280,7 +285,10 @@ def shared_flags(
         hints = get_type_hints(command, include_extras=True)
         given_parameters = signature(command).parameters
         groups = {
-            name: group for name in given_parameters if (group := _group(name, hints[name], without, of)) is not None
+            name: group
+            for name in given_parameters
+            if (group := _group(name, hints[name], without, of.get(name) if isinstance(of, Mapping) else of))
+            is not None
         }
         parts: dict[str, Mapping[str, tuple[Any, Any]]] = {}
         for name, parameter in given_parameters.items():
@@ -498,6 +506,8 @@ def _option(name: str, parameter: Parameter, hint: Any, flag: Flag) -> _TypedOpt
     # A flag that is repeated is never missing, and a default that cannot be typed is not shown.
     missing = Parameter.empty if default is Parameter.empty and (positional or inner is None) else None
     usual = default if inner is None and isinstance(default, str | int | float) else missing
+    if flag.kind is not None and NoneType in _members(hint):
+        usual = None  # what is not typed is left to the function, and told apart from its default
     if positional:
         key = (flag.name or name).lower()
         info: Any = typer.Argument(help=flag.help, show_default=False)

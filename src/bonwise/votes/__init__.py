@@ -6,8 +6,7 @@ DOCUMENTS = {
 }
 
 PUBLIC = {
-    "front": ("study_preferences",),
-    "preferences": ("audit_preferences",),
+    "front": ("audit_preferences", "study_preferences"),
     "preferences_result": ("PreferenceAudit",),
     "result": ("PreferenceStudy",),
 }

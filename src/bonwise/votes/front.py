@@ -1,53 +1,75 @@
-"""Study the votes of a preference evaluation: what it could detect, and what more votes would buy."""
+"""Votes and pairwise verdicts: what votes could detect, and how verdicts agree with labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-
-from bonwise.errors import InputError, UsageError
-from bonwise.release import release
-from bonwise.table.vote_rows import check_verdict_map
-from bonwise.table.votes import Ties, VoteTable
-from bonwise.votes.over_pairs import OverPairs
-from bonwise.votes.pair_votes import StudiedPair, checked, study_pair
-from bonwise.votes.result import PreferenceStudy, VotesData, VotesSettings
+from bonwise.errors import UsageError
+from bonwise.flags import NO_FLAG, Flag, comma_separated
+from bonwise.table.checks import CONFIDENCE
+from bonwise.table.verdict_words import parse_verdict_map
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
+    from bonwise.table.votes import Ties
+    from bonwise.votes.preferences_result import PreferenceAudit
+    from bonwise.votes.result import PreferenceStudy
 
-__all__ = ["study_preferences"]
+__all__ = ["audit_preferences", "study_preferences"]
 
-_COUNTING: Mapping[Ties | None, str] = {
-    None: "no vote is a tie",
-    "drop": "ties are left out: the best case, for a tie says nothing for either side",
-    "half": "a tie counts half a vote for each side",
-    "pessimistic": "a tie counts for the second model, against the first",
-}
+_SOURCE = Flag("Votes or verdicts: CSV, JSONL or Parquet.", "FILE", Path)
+_VERDICTS = Flag("Column of the verdict; twice for two presentation orders.", "--verdict-col", list[str])
+_PROMPT = Flag(
+    "Column of the pair's prompt; a,b joins columns, here and below.", "--prompt-col", str, comma_separated
+)
+_PAIR = Flag(
+    "The two columns of the sides, then what tells a prompt's pairs apart; with --label-col only that.",
+    "--pair-col",
+    str,
+    comma_separated,
+)
+_VERDICT_MAP = Flag(
+    "What verdicts say, such as 1=first,0=second (first, second, tie or none).",
+    kind=str,
+    read=lambda text, _: parse_verdict_map(text),
+)
+
+
+def _one_column(names: Sequence[str], _: str) -> str:
+    if len(names) > 1:
+        raise UsageError(
+            "a vote has one verdict, and several columns were named",
+            hint="give --verdict-col once; two presentation orders are audited with --label-col or --labels",
+        )
+    return names[0]
 
 
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
-    source: RowSource,
+    source: Annotated[RowSource, _SOURCE],
     *,
-    verdict_col: str | None = None,
-    pair_col: Sequence[str] | None = None,
-    prompt_col: str | Sequence[str] | None = None,
-    verdict_map: Mapping[str, str] | None = None,
-    ties: Ties | None = None,
-    near_tie: float = 0.10,
-    power: float = 0.90,
-    confidence: float = 0.95,
-    fewest_votes: int = 10,
-    kept_share: float = 0.2,
-    threshold: float = 1.5,
-    votes_at: Sequence[int] = (25, 50, 100, 200, 500, 1000),
-    z_at: Sequence[int] = (50, 100),
-    resamples: int = 2000,
-    permutations: int = 999,
-    repetitions: int = 1500,
-    seed: int = 0,
+    verdict_col: Annotated[str | None, replace(_VERDICTS, read=_one_column)] = None,
+    pair_col: Annotated[Sequence[str] | None, _PAIR] = None,
+    prompt_col: Annotated[str | Sequence[str] | None, _PROMPT] = None,
+    verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
+    ties: Annotated[
+        Ties | None,
+        Flag("How ties among votes count: drop, half, or pessimistic (for the second model).", kind=str),
+    ] = None,
+    near_tie: Annotated[float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None)] = 0.10,
+    power: Annotated[float, Flag("Of the votes to plan for; 0.9 if not given.", kind=float | None)] = 0.90,
+    confidence: float = CONFIDENCE,
+    fewest_votes: Annotated[int, Flag("Pairs with fewer votes are left out; 10 if not given.", kind=int | None)] = 10,
+    kept_share: Annotated[float, NO_FLAG] = 0.2,
+    threshold: Annotated[float, NO_FLAG] = 1.5,
+    votes_at: Annotated[Sequence[int], NO_FLAG] = (25, 50, 100, 200, 500, 1000),
+    z_at: Annotated[Sequence[int], NO_FLAG] = (50, 100),
+    resamples: Annotated[int, NO_FLAG] = 2000,
+    permutations: Annotated[int, NO_FLAG] = 999,
+    repetitions: Annotated[int, NO_FLAG] = 1500,
+    seed: Annotated[int, Flag("Of resampled pairs and permutations; 0 if not given.", kind=int | None)] = 0,
 ) -> PreferenceStudy:
     """Study raw votes, pair by pair and over the pairs (Lee 2026).
 
@@ -100,112 +122,63 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     >>> found.pairs[0].win_rate.estimate, found.pairs[0].margin
     (0.25, -0.25)
     """
-    asked = checked(
-        ties=ties,
-        near_tie=near_tie,
-        power=power,
-        confidence=confidence,
-        fewest_votes=fewest_votes,
-        kept_share=kept_share,
-        threshold=threshold,
-        votes_at=votes_at,
-        z_at=z_at,
-        resamples=resamples,
-        permutations=permutations,
-        repetitions=repetitions,
-        seed=seed,
-    )
-    verdict = None if verdict_col is None else _named("verdict_col", verdict_col, most=1)[0]
-    pair = None if pair_col is None else _named("pair_col", pair_col)
-    prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
-    cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map)
-    settings = VotesSettings(
-        **asked,
-        verdict_col=",".join(cast.columns.verdicts),
-        pair_col=list(cast.columns.pair),
-        prompt_col=list(cast.columns.prompt),
-        counting=_COUNTING[asked["ties"]],
-        first="alphabetically first of the two names",
-        source=cast.source,
-        version=release(),
-        readings=dict(cast.readings),
-        verdict_map=None if verdict_map is None else dict(check_verdict_map(verdict_map)),
-    )
-    return _study(cast, settings)
+    arguments = dict(locals())
+    from bonwise.votes.engine import studied_votes
+
+    return studied_votes(**arguments)
 
 
-def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:
-    """Return the columns that an argument names."""
-    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else [given]
-    if not all(isinstance(one, str) for one in found) or (most is not None and len(found) != most):
-        what = "the name of a column" if most == 1 else "names of columns"
-        raise UsageError(f"{argument} is {what}, not {given!r}", hint="such as prompt_col=['question_id']")
-    return found
+def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
+    source: Annotated[RowSource, _SOURCE],
+    *,
+    verdicts: Annotated[Sequence[str], _VERDICTS] = (),
+    oracle: Annotated[str | None, Flag("Column of the oracle's verdict, in LABELS if given.", "--label-col")] = None,
+    labels: Annotated[
+        RowSource | None, Flag("Votes of people on the same pairs, joined by prompt and sides.", kind=Path)
+    ] = None,
+    prompt: Annotated[Sequence[str], _PROMPT] = (),
+    judge: Annotated[Sequence[str], Flag("Column of the judge's name.", "--judge-col", str, comma_separated)] = (),
+    context: Annotated[Sequence[str], Flag("Column of the context.", "--context-col", str, comma_separated)] = (),
+    pair: Annotated[Sequence[str], _PAIR] = (),
+    verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
+    confidence: float = CONFIDENCE,
+) -> PreferenceAudit:
+    """Split the agreement of pairwise verdicts into a between- and a within-context part.
 
+    ``Cov(J, O) = Cov(E[J|X], E[O|X]) + E[Cov(J, O|X)]`` and the same for ``Var(O)`` (equations 5 and
+    6 of Landesberg 2026). The means of contexts scatter by chance; the part between does not count that,
+    so it may be negative. Two verdict columns are two presentation orders, averaged: verdicts that
+    contradict each other count as a tie. Columns of verdicts, prompts and sides that are not named are found.
 
-def _study(cast: VoteTable, settings: VotesSettings) -> PreferenceStudy:
-    table = cast.under(settings.ties)
-    pairs, few = _pairs(cast, table, settings)
-    if not pairs:
-        raise InputError(
-            f"{table.source}: no pair has {settings.fewest_votes:,} votes that count",
-            hint="lower --fewest-votes, or name the columns of the models with --pair-col",
-        )
-    votes, over = [pair.votes for pair in pairs], OverPairs(pairs, settings)
-    dropped = dict(table.dropped)
-    if few[0]:
-        dropped[f"pair with fewer than {settings.fewest_votes:,} votes"] = few[1]
-    kept = {(pair.first, pair.second) for pair in votes}
-    data = VotesData(
-        rows=len(cast.preferred) + sum(cast.dropped.values()),
-        votes=sum(pair.votes for pair in votes),
-        ties=sum(pair.ties for pair in votes),
-        pairs=len(votes),
-        pairs_left_out=few[0],
-        models=len({name for names in kept for name in names}),
-        prompts=_distinct_prompts(table, kept) if table.prompts_named else None,
-        dropped=dropped,
-    )
-    return PreferenceStudy(
-        data=data,
-        settings=settings,
-        margins=list(over.margins()),
-        near_ties=over.near_ties(),
-        ties=over.ties(),
-        cluster_ratio=over.cluster_ratio(),
-        variance=over.variance(),
-        z=list(over.z()),
-        detection=list(over.detection()),
-        concentration=over.concentration(),
-        pairs=votes,
-    )
+    Parameters
+    ----------
+    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
+    verdicts : sequence of str
+        One or two columns with the judge's verdict; see docs/preferences.md for what they may hold.
+    oracle : str, optional
+        Column with the oracle's verdict, in `labels` where these are given.
+    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
+        Votes of people, joined by prompt and sides, whichever side stands first; of several votes on a pair the
+        majority counts, and a tie where there is none.
+    prompt, judge, context : sequence of str
+        Columns that together name a pair's prompt (the unit of the intervals), its judge, its context X.
+    pair : sequence of str
+        Columns that tell the pairs of one prompt apart, where it has several. With `labels`, the two columns that
+        name the sides, then such columns.
+    verdict_map : mapping of str to str, optional
+        What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
+    confidence : float
+        Of the two-sided intervals, in [0.5, 1). They are jackknife intervals, clustered by prompt.
 
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": range(4), "set": list("aabb"), "v": [1, 2, 1, 2], "gold": [1, 2, 2, 2]})
+    >>> found = audit_preferences(frame, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
+    >>> found.judges["judge"].metrics.agreement.estimate
+    0.75
+    """
+    arguments = dict(locals())
+    from bonwise.votes.preferences import audited_preferences
 
-def _pairs(cast: VoteTable, table: VoteTable, settings: VotesSettings) -> tuple[list[StudiedPair], tuple[int, int]]:
-    """Study every pair with votes enough; count the other pairs and their votes."""
-    of_cast, of_table = (_by_pair(one) for one in (cast, table))
-    pairs, few = [], [0, 0]
-    for key, every in of_cast.items():
-        mine = of_table.get(key, np.empty(0, dtype=np.int64))
-        if len(mine) < settings.fewest_votes:
-            few = [few[0] + 1, few[1] + len(mine)]
-            continue
-        names = table.models[key[0]], table.models[key[1]]
-        values, prompt = table.preferred[mine], table.prompt[mine]
-        pairs.append(study_pair(names, values, prompt, cast.preferred[every], settings, named=table.prompts_named))
-    return pairs, (few[0], few[1])
-
-
-def _by_pair(table: VoteTable) -> dict[tuple[int, int], np.ndarray]:
-    """Return the votes of each pair, pairs in alphabetical order."""
-    key = table.first * len(table.models) + table.second
-    order = np.argsort(key, kind="stable")
-    found, starts = np.unique(key[order], return_index=True)
-    parts = np.split(order, starts[1:])
-    return {divmod(int(one), len(table.models)): part for one, part in zip(found, parts, strict=True)}
-
-
-def _distinct_prompts(table: VoteTable, kept: set[tuple[str, str]]) -> int:
-    names = table.models
-    mine = [(names[a], names[b]) in kept for a, b in zip(table.first, table.second, strict=True)]
-    return len(np.unique(table.prompt[mine]))
+    return audited_preferences(**arguments)

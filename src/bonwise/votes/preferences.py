@@ -34,7 +34,7 @@ from bonwise.votes.preferences_result import (
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
 
-__all__ = ["PREFERENCE_METRICS", "audit_preferences", "preference_jackknife"]
+__all__ = ["PREFERENCE_METRICS", "audited_preferences", "preference_jackknife"]
 
 
 _Ints = npt.NDArray[np.int64]
@@ -165,56 +165,18 @@ _CONSTANT = "undefined: judge or oracle always says the same"
 _NOTHING_TO_SPLIT = "undefined: no context has two pairs"
 
 
-def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
+def audited_preferences(
     source: RowSource,
     *,
-    verdicts: Sequence[str] = (),
-    oracle: str | None = None,
-    labels: RowSource | None = None,
-    prompt: Sequence[str] = (),
-    judge: Sequence[str] = (),
-    context: Sequence[str] = (),
-    pair: Sequence[str] = (),
-    verdict_map: Mapping[str, str] | None = None,
-    confidence: float = 0.95,
+    oracle: str | None,
+    labels: RowSource | None,
+    context: Sequence[str],
+    verdict_map: Mapping[str, str] | None,
+    confidence: float,
+    **named: Sequence[str],
 ) -> PreferenceAudit:
-    """Split the agreement of pairwise verdicts into a between- and a within-context part.
-
-    ``Cov(J, O) = Cov(E[J|X], E[O|X]) + E[Cov(J, O|X)]`` and the same for ``Var(O)`` (equations 5 and
-    6 of Landesberg 2026). The means of contexts scatter by chance; the part between does not count that,
-    so it may be negative. Two verdict columns are two presentation orders, averaged: verdicts that
-    contradict each other count as a tie. Columns of verdicts, prompts and sides that are not named are found.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-    verdicts : sequence of str
-        One or two columns with the judge's verdict; see docs/preferences.md for what they may hold.
-    oracle : str, optional
-        Column with the oracle's verdict, in `labels` where these are given.
-    labels : str, pathlib.Path, pandas.DataFrame or rows as mappings, optional
-        Votes of people, joined by prompt and sides, whichever side stands first; of several votes on a pair the
-        majority counts, and a tie where there is none.
-    prompt, judge, context : sequence of str
-        Columns that together name a pair's prompt (the unit of the intervals), its judge, its context X.
-    pair : sequence of str
-        Columns that tell the pairs of one prompt apart, where it has several. With `labels`, the two columns that
-        name the sides, then such columns.
-    verdict_map : mapping of str to str, optional
-        What verdicts say, such as ``{"1": "first", "0": "second"}``: first, second, tie or none.
-    confidence : float
-        Of the two-sided intervals, in [0.5, 1). They are jackknife intervals, clustered by prompt.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"item": range(4), "set": list("aabb"), "v": [1, 2, 1, 2], "gold": [1, 2, 2, 2]})
-    >>> found = audit_preferences(frame, verdicts=["v"], oracle="gold", prompt=["item"], context=["set"])
-    >>> found.judges["judge"].metrics.agreement.estimate
-    0.75
-    """
+    """Audit pairwise verdicts whose columns are named by role, see `bonwise.votes.front.audit_preferences`."""
     check_confidence(confidence)
-    named = {"verdicts": verdicts, "prompt": prompt, "judge": judge, "pair": pair}
     if labels is not None:
         some = {role: tuple(columns) or None for role, columns in named.items()}
         table = LabelledVerdicts.joined_with(
@@ -281,10 +243,10 @@ def _metrics(table: LabelledVerdicts, of_judge: npt.NDArray[np.bool_], confidenc
     verdicts, oracle = table.verdicts[of_judge], table.oracle[of_judge]
     prompt, context = table.prompt.codes[of_judge].astype(np.int64), table.context.codes[of_judge].astype(np.int64)
     n = len(np.unique(prompt))
-    found = preference_jackknife(verdicts.mean(axis=1), oracle, prompt, context)
+    jackknife = preference_jackknife(verdicts.mean(axis=1), oracle, prompt, context)
     out = {
         name: _estimate(name, float(value), Scatter(float(se), float(df)), n, confidence)
-        for name, value, se, df in zip(PREFERENCE_METRICS, *found, strict=True)
+        for name, value, se, df in zip(PREFERENCE_METRICS, *jackknife, strict=True)
     }
     if _sizes(table, of_judge).max() < 2:
         out |= {name: Estimate.undefined(_NOTHING_TO_SPLIT, n) for name in _SPLIT}

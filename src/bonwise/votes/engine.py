@@ -1,33 +1,43 @@
-"""What the pairs of a preference evaluation say together: quantiles, rates and medians over pairs."""
+"""The votes of a preference evaluation: pair by pair, and quantiles, rates and medians over pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
+from bonwise.release import release
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import Floats
+from bonwise.table.vote_rows import check_verdict_map
+from bonwise.table.votes import Ties, VoteTable
 from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z_law, z_quantiles
-from bonwise.votes.pair_votes import LEVELS, StudiedPair, needed
+from bonwise.votes.pair_votes import LEVELS, StudiedPair, checked, needed, study_pair
 from bonwise.votes.result import (
     ConcentrationOverPairs,
     DetectionOverPairs,
     DrawnHow,
     MarginQuantile,
     NearTies,
+    PreferenceStudy,
     PublishedVariance,
     RatioOverPairs,
     TieRates,
     VarianceOverPairs,
+    VotesData,
     VotesNeeded,
     VotesSettings,
     ZOverPairs,
 )
 
-__all__ = ["OverPairs", "near_ties"]
+if TYPE_CHECKING:
+    from bonwise.table.reading import RowSource
+
+__all__ = ["OverPairs", "near_ties", "studied_votes"]
 
 QUANTILES = (0.1, 0.25, 0.5)
 """Of the absolute margins: the lower tail decides how many votes are enough."""
@@ -234,3 +244,121 @@ def _correlation(both: Floats) -> Floats:
         (off[0] * off[1]).sum(axis=-1), spread, out=np.full(spread.shape, np.nan), where=spread > 1e-12
     )
     return found
+
+
+# The study: votes are read, studied pair by pair, then over the pairs.
+
+
+_COUNTING: Mapping[Ties | None, str] = {
+    None: "no vote is a tie",
+    "drop": "ties are left out: the best case, for a tie says nothing for either side",
+    "half": "a tie counts half a vote for each side",
+    "pessimistic": "a tie counts for the second model, against the first",
+}
+
+
+def studied_votes(
+    source: RowSource,
+    *,
+    verdict_col: str | None,
+    pair_col: Sequence[str] | None,
+    prompt_col: str | Sequence[str] | None,
+    verdict_map: Mapping[str, str] | None,
+    **asked: Any,
+) -> PreferenceStudy:
+    """Study raw votes, see `bonwise.votes.front.study_preferences`."""
+    stated = checked(**asked)
+    verdict = None if verdict_col is None else _named("verdict_col", verdict_col, most=1)[0]
+    pair = None if pair_col is None else _named("pair_col", pair_col)
+    prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
+    cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map)
+    settings = VotesSettings(
+        **stated,
+        verdict_col=",".join(cast.columns.verdicts),
+        pair_col=list(cast.columns.pair),
+        prompt_col=list(cast.columns.prompt),
+        counting=_COUNTING[stated["ties"]],
+        first="alphabetically first of the two names",
+        source=cast.source,
+        version=release(),
+        readings=dict(cast.readings),
+        verdict_map=None if verdict_map is None else dict(check_verdict_map(verdict_map)),
+    )
+    return _study(cast, settings)
+
+
+def _named(argument: str, given: str | Sequence[str], *, most: int | None = None) -> list[str]:
+    """Return the columns that an argument names."""
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else [given]
+    if not all(isinstance(name, str) for name in names) or (most is not None and len(names) != most):
+        what = "the name of a column" if most == 1 else "names of columns"
+        raise UsageError(f"{argument} is {what}, not {given!r}", hint="such as prompt_col=['question_id']")
+    return names
+
+
+def _study(cast: VoteTable, settings: VotesSettings) -> PreferenceStudy:
+    table = cast.under(settings.ties)
+    pairs, few = _pairs(cast, table, settings)
+    if not pairs:
+        raise InputError(
+            f"{table.source}: no pair has {settings.fewest_votes:,} votes that count",
+            hint="lower --fewest-votes, or name the columns of the models with --pair-col",
+        )
+    votes, over = [pair.votes for pair in pairs], OverPairs(pairs, settings)
+    dropped = dict(table.dropped)
+    if few[0]:
+        dropped[f"pair with fewer than {settings.fewest_votes:,} votes"] = few[1]
+    kept = {(pair.first, pair.second) for pair in votes}
+    data = VotesData(
+        rows=len(cast.preferred) + sum(cast.dropped.values()),
+        votes=sum(pair.votes for pair in votes),
+        ties=sum(pair.ties for pair in votes),
+        pairs=len(votes),
+        pairs_left_out=few[0],
+        models=len({name for names in kept for name in names}),
+        prompts=_distinct_prompts(table, kept) if table.prompts_named else None,
+        dropped=dropped,
+    )
+    return PreferenceStudy(
+        data=data,
+        settings=settings,
+        margins=list(over.margins()),
+        near_ties=over.near_ties(),
+        ties=over.ties(),
+        cluster_ratio=over.cluster_ratio(),
+        variance=over.variance(),
+        z=list(over.z()),
+        detection=list(over.detection()),
+        concentration=over.concentration(),
+        pairs=votes,
+    )
+
+
+def _pairs(cast: VoteTable, table: VoteTable, settings: VotesSettings) -> tuple[list[StudiedPair], tuple[int, int]]:
+    """Study every pair with votes enough; count the other pairs and their votes."""
+    of_cast, of_table = (_by_pair(votes) for votes in (cast, table))
+    pairs, few = [], [0, 0]
+    for key, every in of_cast.items():
+        counted = of_table.get(key, np.empty(0, dtype=np.int64))
+        if len(counted) < settings.fewest_votes:
+            few = [few[0] + 1, few[1] + len(counted)]
+            continue
+        names = table.models[key[0]], table.models[key[1]]
+        values, prompt = table.preferred[counted], table.prompt[counted]
+        pairs.append(study_pair(names, values, prompt, cast.preferred[every], settings, named=table.prompts_named))
+    return pairs, (few[0], few[1])
+
+
+def _by_pair(table: VoteTable) -> dict[tuple[int, int], np.ndarray]:
+    """Return the votes of each pair, pairs in alphabetical order."""
+    key = table.first * len(table.models) + table.second
+    order = np.argsort(key, kind="stable")
+    keys, starts = np.unique(key[order], return_index=True)
+    parts = np.split(order, starts[1:])
+    return {divmod(int(pair), len(table.models)): part for pair, part in zip(keys, parts, strict=True)}
+
+
+def _distinct_prompts(table: VoteTable, kept: set[tuple[str, str]]) -> int:
+    names = table.models
+    studied = [(names[a], names[b]) in kept for a, b in zip(table.first, table.second, strict=True)]
+    return len(np.unique(table.prompt[studied]))
