@@ -19,11 +19,11 @@ from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.select import select
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
 from bonwise.flags import options_of
+from bonwise.selection.learning import learn
 from bonwise.selection.settings import Engines
 from bonwise.table import reading_options
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingOptions, keywords_of
-from bonwise.table.score_table import ScoreTable
 from bonwise.table.sources import convert
 from bonwise.testing import simulate
 from cli.commands import every_command, pool_file, typed
@@ -113,6 +113,7 @@ OPENS = {
     "doctor": bw.doctor,
     "labels compare": bw.compare_designs,
     "labels draw": bw.draw_labels,
+    "learn": learn,
     "monitor": bw.monitor,
     "plan": bw.plan,
     "route": bw.route,
@@ -127,11 +128,6 @@ OPENS = {
 }
 """Every command that opens a table of scores or of labels, and its function."""
 
-ONLY_COLUMNS = {"learn": ScoreTable.read}
-"""Without scales: what is learnt of repeated judgments is in the units of the scores."""
-
-EVERY = OPENS | ONLY_COLUMNS
-
 FLAGS = {flag.name: one.name for one in fields(ReadingOptions) for flag in one.metadata["flags"]}
 
 
@@ -144,27 +140,27 @@ def flags_of(command):
     return {f"--{one.name.replace('_', '-')}": one.default for one in parameters if one.name != "file"}
 
 
-@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("command", OPENS)
 def test_a_command_that_opens_a_table_has_every_flag_of_its_function(command):
     """A flag that is absent is of an option that the function does not take, or the command says why it is."""
-    taken = {"columns"} if command in ONLY_COLUMNS else keywords_of(OPENS[command]).__annotations__
+    taken = keywords_of(OPENS[command]).__annotations__
     without = COMMANDS[command].__without__
     assert all(reason for reason in without.values())
     expected = {flag for flag, option in FLAGS.items() if option in taken and flag not in without}
-    own = {f"--{name}" for name, one in signature(EVERY[command]).parameters.items() if name not in taken}
+    own = {f"--{name}" for name, one in signature(OPENS[command]).parameters.items() if name not in taken}
     assert expected == set(flags_of(command)) & FLAGS.keys() - own
 
 
 def test_other_commands_open_no_table():
     """Votes and pools have columns and labels of their own kind, and no scores of candidates."""
-    for command in COMMANDS.keys() - EVERY.keys():
+    for command in COMMANDS.keys() - OPENS.keys():
         assert not {"--score-col", "--candidate-col", "--judge-scale"} & flags_of(command).keys(), command
 
 
-@pytest.mark.parametrize("command", [*EVERY, "preferences"])
+@pytest.mark.parametrize("command", [*OPENS, "preferences"])
 def test_defaults_are_those_of_the_function(command):
     """A flag whose default is its own has the function's; one that is not given leaves it to the function."""
-    function = {**EVERY, "preferences": bw.study_preferences}[command]
+    function = {**OPENS, "preferences": bw.study_preferences}[command]
     known = signature(function).parameters
     for flag, default in flags_of(command).items():
         name = flag.removeprefix("--").replace("-", "_")
@@ -177,9 +173,9 @@ def test_defaults_are_those_of_the_function(command):
 def test_flags_that_open_a_table_have_no_default_of_their_own():
     """Nothing said is no keyword, so the default is that of `ReadingOptions`, as it is in every signature."""
     assert Reading({}).keywords() == {}
-    for command in EVERY:
+    for command in OPENS:
         assert all(not default for flag, default in flags_of(command).items() if flag in FLAGS.keys() - {"--labels"})
-    for function in EVERY.values():
+    for function in OPENS.values():
         shown = signature(function).parameters
         for one in fields(ReadingOptions):
             if one.name in keywords_of(function).__annotations__:
@@ -195,7 +191,7 @@ def test_keywords_are_the_options():
     assert all(one.__doc__ and one.__annotations__.keys() <= FLAGS.keys() | {*FLAGS.values()} for one in lists)
 
 
-@pytest.mark.parametrize("function", EVERY.values(), ids=lambda one: one.__name__)
+@pytest.mark.parametrize("function", OPENS.values(), ids=lambda one: one.__name__)
 def test_a_keyword_that_does_not_exist_is_refused(function):
     """As Python refuses it: with the name of the function and of the keyword."""
     with pytest.raises(TypeError, match=rf"{function.__name__}\(\) got an unexpected keyword argument 'colums'"):

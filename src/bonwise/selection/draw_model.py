@@ -20,7 +20,9 @@ from bonwise.errors import ColumnError, UsageError
 from bonwise.loading import read_document
 from bonwise.release import release
 from bonwise.results import Count, Document, NonNegative, NotBlank, Number, Positive, Record
+from bonwise.selection.learnt import FirstCallRecord, LearnDocument, LearnSettings, PriceOfCalls
 from bonwise.selection.learnt_draws import DrawModel
+from bonwise.stats.draw_prior import first_call_test
 from bonwise.stats.sums import Floats
 from bonwise.table.writing import write_whole
 
@@ -34,6 +36,7 @@ __all__ = [
     "Pilot",
     "PriorRecord",
     "assumed_model",
+    "learnt_document",
     "learnt_from",
     "load_model",
     "read_pilot",
@@ -217,6 +220,42 @@ def learnt_from(
         raise UsageError(f"{table.source}: nothing can be learnt: {error}", hint=hint) from error
 
 
+_PASSES = (1.25, 1.5, 2.0, 3.0, 4.0)
+"""Mean calls in first passes, of which prices are shown."""
+
+
+def learnt_document(table: ScoreTable, *, mean_calls: float | None, **asked: Any) -> LearnDocument:
+    """Say what a table of draws teaches, see `bonwise.selection.learning.learn`."""
+    pilot, model = learnt_from(table, **asked)
+    least, most = model.mean_calls[0], model.mean_calls[-1]
+    usual = [least * passes for passes in _PASSES if least * passes <= most]
+    try:
+        prices = [_price(calls, model) for calls in (usual if mean_calls is None else [float(mean_calls)])]
+    except ValueError as error:
+        raise UsageError(f"--mean-calls is {mean_calls:g}", hint=str(error)) from error
+    tested = first_call_test(pilot.draws)
+    return LearnDocument(
+        **{name: getattr(model, name) for name in LearnDocument.model_fields if hasattr(model, name)}
+        | {
+            "source": table.source,
+            "judge": pilot.judge,
+            "first_calls": pilot.first,
+            "prompts_left_out": model.left_out,
+            "beta": model.prior.beta,
+            "prices": prices,
+            "first_call": FirstCallRecord(
+                averaged_in=tested.averaged_in, reason=tested.reason, p=tested.p, **tested._asdict()
+            ),
+            "settings": LearnSettings(max_draws=model.max_draws, version=release()),
+        }
+    ).computed_from(model)
+
+
+def _price(calls: float, model: DrawModel) -> PriceOfCalls:
+    lower, higher, share = model.prices_for(calls)
+    return PriceOfCalls(mean_calls=calls, lower_price=lower, higher_price=higher, share_at_lower=share)
+
+
 def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
     """Take the draws of one judge out of a table.
 
@@ -227,7 +266,7 @@ def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
     `judge` names one that has (`UsageError`).
     """
     every = {str(name): _draws(rows) for name, rows in table.frame.groupby("judge", observed=True)}
-    drawn = {name: found for name, found in every.items() if found.shape[1] > 1}
+    drawn = {name: draws for name, draws in every.items() if draws.shape[1] > 1}
     if not drawn:
         raise ColumnError(
             f"{table.source}: no candidate has more than one draw",
@@ -251,8 +290,8 @@ def _draws(rows: pd.DataFrame) -> pd.DataFrame:
     wide = sorted((c for c in rows.columns if c.startswith("draw_") and c[5:].isdigit()), key=lambda c: int(c[5:]))
     keyed = _keyed(rows)
     if wide:
-        found = keyed.set_index(list(_KEYS))[wide]
-        return found.loc[:, found.notna().any()]
+        draws = keyed.set_index(list(_KEYS))[wide]
+        return draws.loc[:, draws.notna().any()]
     ordered = keyed.assign(number=keyed.groupby(list(_KEYS)).cumcount())
     return ordered.pivot_table(index=_KEYS, columns="number", values="judge_score", sort=False, dropna=False)
 
@@ -280,6 +319,6 @@ def _stacked(wide: pd.DataFrame) -> Floats:
     codes = {name: at for at, name in enumerate(dict.fromkeys(prompt))}
     row = np.array([codes[name] for name in prompt])
     position = wide.groupby(level=0, sort=False).cumcount().to_numpy()
-    found = np.full((len(codes), int(position.max()) + 1, values.shape[1]), np.nan)
-    found[row, position] = values
-    return found
+    stacked = np.full((len(codes), int(position.max()) + 1, values.shape[1]), np.nan)
+    stacked[row, position] = values
+    return stacked

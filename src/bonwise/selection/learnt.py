@@ -6,7 +6,7 @@ What price buys how many of them, as a document (``bonwise.learn/1``) and as wor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,9 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import count, counted, number
 from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share
+
+if TYPE_CHECKING:
+    from bonwise.selection.learnt_draws import DrawModel
 
 __all__ = ["FirstCallRecord", "LearnDocument", "LearnSettings", "PriceOfCalls", "describe"]
 
@@ -98,12 +101,18 @@ class LearnDocument(Document):
     settings: LearnSettings
     """What was asked for."""
 
+    @property
+    def model(self) -> DrawModel:
+        """What the strategy value_of_information goes by; a document that was loaded has none."""
+        model: DrawModel = self.source_of("model")
+        return model
+
     frame_columns = ("mean_calls", "lower_price", "higher_price", "share_at_lower")
 
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per number of calls."""
-        for one in self.prices:
-            yield one.to_dict()
+        for price in self.prices:
+            yield price.to_dict()
 
 
 _FEW = 100

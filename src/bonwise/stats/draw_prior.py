@@ -25,15 +25,15 @@ _ROUNDING = 1e-12
 class FirstCallTest(NamedTuple):
     """How the first call of each candidate compares with its later calls."""
 
-    mean: float
+    mean_p: float
     """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
     variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
     """
-    variance: float
+    variance_p: float
     """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
     variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
     """
-    covariance: float
+    covariance_p: float
     """p-values of three t tests over prompts: of the mean of the first call minus that of the later ones; of its
     variance over the candidates minus theirs; of its covariance with a later call minus that of two later calls.
     """
@@ -43,7 +43,7 @@ class FirstCallTest(NamedTuple):
     @property
     def p(self) -> float:
         """The smallest p-value times three (Bonferroni), at most 1."""
-        return min(1.0, 3 * min(self.mean, self.variance, self.covariance))
+        return min(1.0, 3 * min(self.mean_p, self.variance_p, self.covariance_p))
 
     @property
     def rejected(self) -> bool:
@@ -99,7 +99,7 @@ def first_call_test(draws: Floats) -> FirstCallTest:
         covariance[:, 0, 1:].mean(axis=1) - covariance[:, 1:, 1:][:, above[0], above[1]].mean(axis=1),
     )
     scale = float(np.abs(y).max(initial=0.0))
-    p = [_p(one, scale**power) for one, power in zip(differences, (1, 2, 2), strict=True)]
+    p = [_p(difference, scale**power) for difference, power in zip(differences, (1, 2, 2), strict=True)]
     return FirstCallTest(p[0], p[1], p[2], int(used.sum()))
 
 
