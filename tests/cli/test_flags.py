@@ -18,13 +18,13 @@ from bonwise.cli.judge import judge
 from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
 from bonwise.cli.select import select
 from bonwise.cli.shared_flags import NOT_OF_LABELS, Reading, option_flags, shared_flags
+from bonwise.doctoring.front import convert
 from bonwise.flags import options_of
 from bonwise.selection.learning import learn
 from bonwise.selection.settings import Engines
 from bonwise.table import reading_options
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingOptions, keywords_of
-from bonwise.table.sources import convert
 from bonwise.testing import simulate
 from cli.commands import every_command, pool_file, typed
 

@@ -19,9 +19,8 @@ from real_files import REAL_FILES
 from refusals import REFUSALS
 
 import bonwise as bw
-from bonwise.doctoring.front import doctor
+from bonwise.doctoring.front import convert, doctor
 from bonwise.errors import BonwiseError
-from bonwise.table.sources import convert
 
 PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
 _MARKS = re.compile(r"<!-- (real files|readings|refusals) -->.*?<!-- end -->", re.DOTALL)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonwise.auditing.front import audit
-from bonwise.doctoring.front import doctor
+from bonwise.doctoring.front import convert, doctor
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.table.annotators import aggregate, kind_of_labels
 from bonwise.table.cell_scores import cell_repeats
@@ -22,7 +22,6 @@ from bonwise.table.panel import lay_out
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.scales import Scale
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.sources import convert
 
 # Labels of several annotators: found, read, made one per candidate, and refused where they are no such thing.
 

@@ -4,12 +4,15 @@ Whatever asks models takes them by name: selectors, functions, commands, the set
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from bonwise.errors import UsageError
 from bonwise.flags import Flag, Option
+from bonwise.table.checks import check_whole
 
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
@@ -24,23 +27,14 @@ def check_seconds(name: str, value: Any) -> None:
         raise UsageError(f"{name} is {value!r}", hint="give seconds, more than 0")
 
 
-def _check_one_or_more(name: str, value: Any) -> None:
-    _check_whole(name, value, 1)
-
-
-def _check_none_or_more(name: str, value: Any) -> None:
-    _check_whole(name, value, 0)
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise UsageError(f"{name} is {value!r}", hint=f"give {least} or more")
+def _at_least(least: int) -> Callable[[str, Any], None]:
+    return partial(check_whole, least=least, kind=Integral, hint=f"give {least} or more")
 
 
 class CallSettings(TypedDict, total=False):
     """How models are asked, and what may be spent."""
 
-    max_concurrency: Annotated[int, Option(64, _check_one_or_more, Flag("Calls in flight at once.", least=1))]
+    max_concurrency: Annotated[int, Option(64, _at_least(1), Flag("Calls in flight at once.", least=1))]
     """Calls in flight at once at each model, and pools that are judged at once; others wait in line, and the deadline
     of a pool runs.
     """
@@ -71,12 +65,10 @@ class CallSettings(TypedDict, total=False):
     have not ended, it is not called again.
     """
     attempts: Annotated[
-        int, Option(12, _check_one_or_more, Flag("Most attempts at one call, where waiting may help.", least=1))
+        int, Option(12, _at_least(1), Flag("Most attempts at one call, where waiting may help.", least=1))
     ]
     """The most attempts at one call; only transport failures are tried again."""
-    reask: Annotated[
-        int, Option(0, _check_none_or_more, Flag("1 asks again where the stored answer is unscored.", least=0))
-    ]
+    reask: Annotated[int, Option(0, _at_least(0), Flag("1 asks again where the stored answer is unscored.", least=0))]
     """1 asks again, once, where the stored answer is unscored; 0 keeps every answer that was received."""
     offline: Annotated[bool, Option(default=False)]
     """Whether to take answers from the ledger only. Selections of an earlier run come out again."""

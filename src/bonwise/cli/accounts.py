@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from bonwise.printable import printable
+from bonwise.release import release
 from bonwise.report.amounts import money
 from bonwise.report.blocks import Part, Said
 from bonwise.report.numbers import count, counted
 from bonwise.results import Count, Document, FrameRow, NonNegative, Record
+
+if TYPE_CHECKING:
+    from bonwise.table.sources import ConvertedTable
 
 __all__ = [
     "CallState",
@@ -69,6 +74,20 @@ class ConvertDocument(Document):
     """What an audit would need and the file does not hold, a sentence each."""
     version: str
     """Of bonwise."""
+
+    @classmethod
+    def of(cls, table: ConvertedTable, source: Path, out: Path) -> ConvertDocument:
+        """Return the document of a table that was written."""
+        prompts = table.frame["prompt_id"].astype(str).nunique()
+        return cls(
+            source=str(source),
+            out=str(out),
+            columns=[str(name) for name in table.frame.columns],
+            data=ConvertCounts(rows=len(table.frame), prompts=prompts, left_out=table.left_out),
+            read_as=table.said or None,
+            lacks=list(table.lacks),
+            version=release(),
+        )
 
     frame_columns = ("rows", "prompts", "left_out")
 

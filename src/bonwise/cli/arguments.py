@@ -36,6 +36,7 @@ __all__ = [
     "refuse_overwriting",
     "say",
     "scales",
+    "write_json",
 ]
 
 
@@ -152,6 +153,16 @@ def emit(text: str) -> None:
     write(text, sys.stdout)
 
 
+def write_json(document: Document, target: str | None) -> None:
+    """Write a document as strict JSON to a file, or to standard output where the target is ``-``."""
+    from bonwise.table.writing import write_whole
+
+    if target == "-":
+        emit(document.to_json())
+    elif target is not None:
+        write_whole(Path(target), document.to_json())
+
+
 def deliver(
     document: Document,
     target: str | None,
@@ -171,13 +182,9 @@ def deliver(
     """
     from bonwise.report.show import describe
     from bonwise.report.terminal import renderables, show
-    from bonwise.table.writing import write_whole
 
     if html is not None:
         document.to_html(html)
-    if target == "-":
-        emit(document.to_json())
-    elif target is not None:
-        write_whole(Path(target), document.to_json())
+    write_json(document, target)
     parts = renderables(described or describe(document), full=full, then=then)
     show(parts, sys.stderr if aside or target == "-" else sys.stdout)

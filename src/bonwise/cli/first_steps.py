@@ -15,11 +15,11 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.arguments import Force, Seed
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, TypedCall, flags_of, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, TypedCall, flags_of, shared_flags, steps_next
+from bonwise.doctoring.front import convert as rows_of
 from bonwise.doctoring.front import doctor as look_over
 from bonwise.printable import printable
 from bonwise.table.checks import SEED
-from bonwise.table.reading_options import RowKeywords
 
 if TYPE_CHECKING:
     from bonwise.auditing.result import Audit
@@ -28,49 +28,29 @@ if TYPE_CHECKING:
 __all__ = ["convert", "demo", "doctor"]
 
 
-@shared_flags(NO_PROPENSITY)
+@shared_flags(NO_PROPENSITY, of=rows_of, before={"out": "reading"})
 def convert(
     *,
-    file: Annotated[
-        Path, typer.Argument(help="A table in any shape, a log or an export of another tool, or a folder.")
-    ],
+    call: TypedCall,
     out: Annotated[Path, typer.Option(help="Write the rows here, as CSV.", show_default=False)],
-    reading: Reading[RowKeywords],
     output: JsonOutput,
 ) -> int:
     """Write the rows of a file of another tool as a table of scores.
 
     Every row whose prompt and candidate can be told is written; what an audit still lacks is said.
     """
-    output.refuse_overwriting(file, also=(out,))
-    from bonwise.cli.accounts import ConvertCounts, ConvertDocument, said_of
+    output.refuse_overwriting(*call.paths(), also=(out,))
+    from bonwise.cli.accounts import ConvertDocument, said_of
     from bonwise.printable import shell_path
-    from bonwise.release import release
     from bonwise.report.blocks import Said
     from bonwise.report.terminal import lines, show
-    from bonwise.table.sources import convert as converted
     from bonwise.table.writing import csv_frame, write_whole
 
-    found = converted(file, **reading.keywords())
-    write_whole(out, csv_frame(found.frame))
-    document = ConvertDocument(
-        source=str(file),
-        out=str(out),
-        columns=[str(name) for name in found.frame.columns],
-        data=ConvertCounts(
-            rows=len(found.frame),
-            prompts=found.frame["prompt_id"].astype(str).nunique(),
-            left_out=found.left_out,
-        ),
-        read_as=found.said or None,
-        lacks=list(found.lacks),
-        version=release(),
-    )
-    then = (Said("note", "Next:"), Said("command", f"bonwise doctor {shell_path(out)}"))
-    if output.json == "-":
-        given.emit(document.to_json())
-    elif output.json is not None:
-        write_whole(Path(output.json), document.to_json())
+    converted = call.run()
+    write_whole(out, csv_frame(converted.frame))
+    document = ConvertDocument.of(converted, call.values["source"], out)
+    given.write_json(document, output.json)
+    then = steps_next([Said("command", f"bonwise doctor {shell_path(out)}")])
     show(lines([*said_of(document), *then]), sys.stderr if output.json == "-" else sys.stdout)
     return 0
 

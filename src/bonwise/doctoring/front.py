@@ -1,4 +1,4 @@
-"""Look a file over before an audit: what it was taken for, what is odd about it, what to type next."""
+"""Look a file over before an audit, and bring it into the shape that every command reads."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.flags import Flag
-from bonwise.table.reading_options import LabelledKeywords, ReadingOptions, opens_a_table
+from bonwise.table.reading_options import LabelledKeywords, ReadingOptions, RowKeywords, opens_a_table
 
 if TYPE_CHECKING:
     from bonwise.doctoring.result import DoctorDocument
     from bonwise.table.opening import ScoreSource
+    from bonwise.table.reading import RowSource
+    from bonwise.table.sources import ConvertedTable
 
-__all__ = ["doctor"]
+__all__ = ["convert", "doctor"]
 
 
 @opens_a_table
@@ -49,3 +51,28 @@ def doctor(
     from bonwise.doctoring.engine import looked_over
 
     return looked_over(source, ReadingOptions.of(doctor, reading))
+
+
+@opens_a_table
+def convert(
+    source: Annotated[
+        RowSource, Flag("A table in any shape, a log or an export of another tool, or a folder.", "FILE", Path)
+    ],
+    **reading: Unpack[RowKeywords],
+) -> ConvertedTable:
+    """Return every row of a file whose prompt and candidate can be told.
+
+    Parameters
+    ----------
+    **reading
+        How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
+
+    Examples
+    --------
+    >>> found = convert([{"Task ID": "t", "gpt_score": "85%", "claude_score": "70%"}])
+    >>> found.frame.to_numpy().tolist()
+    [['t', 'gpt', 0.85], ['t', 'claude', 0.7]]
+    """
+    from bonwise.table.sources import converted
+
+    return converted(source, ReadingOptions.of(convert, reading))

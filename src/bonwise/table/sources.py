@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,13 +34,13 @@ from bonwise.table.reading import (
     read_raw,
     refuse_duplicate_columns,
 )
-from bonwise.table.reading_options import ReadingOptions, RowKeywords, opens_a_table
+from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import NUMERIC, ROLES, SPOKEN
 
 __all__ = [
     "ConvertedTable",
     "OpenedSource",
-    "convert",
+    "converted",
     "importers",
     "open_labels",
     "open_source",
@@ -243,29 +243,8 @@ class ConvertedTable:
     """Rows whose prompt or candidate cannot be told."""
 
 
-@opens_a_table
-def convert(source: RowSource, **reading: Unpack[RowKeywords]) -> ConvertedTable:
-    """Return every row of a file whose prompt and candidate can be told.
-
-    Parameters
-    ----------
-    source : str, pathlib.Path, pandas.DataFrame or rows as mappings
-        A folder too.
-    **reading
-        How its columns are read, see `bonwise.table.reading_options.ReadingOptions`.
-
-    Raises
-    ------
-    bonwise.errors.InputError
-        It cannot be read, or of no row prompt and candidate can be told.
-
-    Examples
-    --------
-    >>> found = convert([{"Task ID": "t", "gpt_score": "85%", "claude_score": "70%"}])
-    >>> found.frame.to_numpy().tolist()
-    [['t', 'gpt', 0.85], ['t', 'claude', 0.7]]
-    """
-    options = ReadingOptions.of(convert, reading)
+def converted(source: RowSource, options: ReadingOptions) -> ConvertedTable:
+    """Return every row of a file whose prompt and candidate can be told, see `bonwise.doctoring.front.convert`."""
     opened = open_source(source, options.named_columns)
     refuse_duplicate_columns(opened.frame, opened.name)
     opened, taken = with_columns(opened, options, complete=False)

@@ -17,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bonwise as bw
+from bonwise.doctoring.front import convert
 from bonwise.errors import BonwiseError, ColumnError, FileError
 from bonwise.table import archives
 from bonwise.table import text_files as bytes_check
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.sources import convert, importers
+from bonwise.table.sources import importers
 from cli.commands import typed
 
 # Files that other tools wrote: each becomes the rows that are written here by hand.
