@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from inspect import Parameter, cleandoc, signature
 from itertools import pairwise
+from math import isfinite
 from textwrap import indent
 from types import MappingProxyType, ModuleType
 from typing import Annotated, Any, ForwardRef, Literal, TypeVar, cast, get_args, get_origin
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 K = TypeVar("K")
+Value = TypeVar("Value", str, float)
 Shown = TypeVar("Shown", bound=Callable[..., Any])
 
 
@@ -92,20 +94,8 @@ def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
     >>> numbers(["recovery=0.2"], "--fail-under")
     {'recovery': 0.2}
     """
-    found: dict[str, float] = {}
-    for pair in pairs or ():
-        # The name of a judge may hold the sign too, as that of pairwise,orders=1:openai/m does.
-        name, _, text = pair.rpartition("=")
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not name or value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN
-            raise UsageError(f"{flag} takes NAME=NUMBER, not {pair!r}", hint=f"such as {flag} recovery=0.2")
-        if name in found:
-            raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
-        found[name] = value
-    return found
+    # The name of a judge may hold the sign too, as that of pairwise,orders=1:openai/m does.
+    return _by_name(pairs, flag, str.rpartition, _finite, "NUMBER", "recovery=0.2")
 
 
 def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
@@ -116,15 +106,36 @@ def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
     >>> texts(["gpt=pairwise,orders=1:openai/m"], "--spec")
     {'gpt': 'pairwise,orders=1:openai/m'}
     """
-    found: dict[str, str] = {}
+    return _by_name(pairs, flag, str.partition, lambda text: text or None, "TEXT", "gpt=pointwise:openai/m")
+
+
+def _by_name(
+    pairs: Iterable[str] | None,
+    flag: str,
+    split: Callable[[str, str], tuple[str, str, str]],
+    read: Callable[[str], Value | None],
+    what: str,
+    such: str,
+) -> dict[str, Value]:
+    """Read pairs that a sign of equality splits; `read` returns None for what is no value."""
+    values: dict[str, Value] = {}
     for pair in pairs or ():
-        name, _, text = pair.partition("=")
-        if not name or not text:
-            raise UsageError(f"{flag} takes NAME=TEXT, not {pair!r}", hint=f"such as {flag} gpt=pointwise:openai/m")
-        if name in found:
+        name, _, text = split(pair, "=")
+        value = read(text)
+        if not name or value is None:
+            raise UsageError(f"{flag} takes NAME={what}, not {pair!r}", hint=f"such as {flag} {such}")
+        if name in values:
             raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
-        found[name] = text
-    return found
+        values[name] = value
+    return values
+
+
+def _finite(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None
 
 
 def judge_families(texts: Iterable[str] | None, flag: str) -> Mapping[str, str]:
@@ -137,14 +148,14 @@ def judge_families(texts: Iterable[str] | None, flag: str) -> Mapping[str, str]:
     >>> judge_families(["gpt", "strict=claude"], "--judge-family")
     {'': 'gpt', 'strict': 'claude'}
     """
-    found: dict[str, str] = {}
+    families: dict[str, str] = {}
     for text in texts or ():
         judge, _, family = text.rpartition("=")
-        if judge in found or not family.strip():
-            wrong = f"is given twice for {judge or 'all judges'}" if judge in found else f"{text!r} holds no name"
+        if judge in families or not family.strip():
+            wrong = f"is given twice for {judge or 'all judges'}" if judge in families else f"{text!r} holds no name"
             raise UsageError(f"{flag} {wrong}", hint="give NAME, or JUDGE=NAME, once for each judge")
-        found[judge] = family.strip()
-    return found
+        families[judge] = family.strip()
+    return families
 
 
 def _done(_: Any) -> int:

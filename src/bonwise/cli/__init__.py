@@ -23,9 +23,9 @@ COMMANDS = {
     "strategies": (180, "lookups:strategies"),
     "schema": (190, "lookups:schema"),
     "labels": (200, "labels:app"),
-    "factor": (210, "factor:app"),
+    "factor": (210, "fits:factor"),
     "study": (220, "studies:app_for"),
-    "stack": (230, "stack:app"),
+    "stack": (230, "fits:stack"),
     "prompts": (240, "lookups:app"),
     "ledger": (250, "ledger:app"),
 }

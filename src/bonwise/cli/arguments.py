@@ -30,7 +30,6 @@ __all__ = [
     "deliver",
     "emit",
     "forced_shape",
-    "names",
     "page_target",
     "refuse_lost",
     "refuse_overwriting",
@@ -73,22 +72,17 @@ Force = Annotated[
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 
 
-def names(values: Iterable[str] | None) -> tuple[str, ...]:
-    """Return a repeatable flag as a tuple."""
-    return tuple(values or ())
-
-
 def scales(texts: Iterable[str] | None) -> Mapping[str, Scale]:
     """Read ``LOW:HIGH`` and ``JUDGE=LOW:HIGH``; the key of the former is empty."""
     from bonwise.table.scales import parse_scale
 
-    found = {}
+    by_judge = {}
     for text in texts or ():
         judge, _, scale = text.rpartition("=")
-        if judge in found:
+        if judge in by_judge:
             raise UsageError(f"--judge-scale is given twice for {judge or 'all judges'}", hint="give it once")
-        found[judge] = parse_scale(scale)
-    return found
+        by_judge[judge] = parse_scale(scale)
+    return by_judge
 
 
 def say(line: str) -> None:

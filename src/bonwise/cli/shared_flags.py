@@ -105,9 +105,7 @@ def flags_of(values: Mapping[str, object]) -> list[str]:
             written.append(flag)
         elif value is not None and value is not False:
             several = value if isinstance(value, list | tuple) else [value]
-            written += [
-                f"{flag} {shell_path(one) if isinstance(one, Path) else shell_word(str(one))}" for one in several
-            ]
+            written += [f"{flag} {_quoted(single)}" for single in several]
     return written
 
 

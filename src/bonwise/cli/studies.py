@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, shared_flags
+from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, command_of, shared_flags, steps_next
 from bonwise.errors import UsageError
 from bonwise.table.checks import CONFIDENCE, SEED
 from bonwise.table.reading_options import ReadingKeywords, ReadingOptions
@@ -116,7 +116,7 @@ def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[
 
     draw = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
     record = draw.write(drawing["out"])
-    output.deliver(draw, then=_next(file, drawing["out"], record, settings))
+    output.deliver(draw, then=steps_next(_next(file, drawing["out"], record, settings)))
     given.say(f"pairs in {drawing['out']}, their record in {record}")
     return 0
 
@@ -132,7 +132,6 @@ def _next(file: Path, drawn: Path, record: Path, settings: Mapping[str, Any]) ->
     if settings.get("labels") is not None:
         study.append(f"--labels {shell_path(settings['labels'])}")
     return [
-        Said("note", "Next:"),
         Said("command", f"bonwise judge {shell_path(drawn)} --judge pairwise:PROVIDER/MODEL --pairs verdicts.csv"),
         Said("command", " ".join([*study, *ReadingOptions(**options).as_flags()])),
     ]
@@ -185,7 +184,6 @@ def _listed() -> int:
 def _command(name: str) -> Callable[..., int]:
     if name == "label-strategy":
         return label_strategy
-    from bonwise.cli.shared_flags import command_of
     from bonwise.studies.registration import study_of
 
     return command_of(study_of(name).command)

@@ -1,4 +1,4 @@
-"""``bonwise stack``: weigh several judges by labels, and pick by all of them."""
+"""``bonwise factor`` and ``stack``: ratings fused with few human ones, and judges weighed by labels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import typer
 
 from bonwise.cli import arguments as given
 from bonwise.cli.shared_flags import Output, TypedCall, command_of, flags_of, shared_flags, steps_next
+from bonwise.errors import UsageError
+from bonwise.factors.front import COMMANDS, fit_factors
 from bonwise.printable import shell_path
 from bonwise.stacks.front import AUDIT, apply_stack, fit_stack
 
@@ -17,14 +19,58 @@ if TYPE_CHECKING:
     from bonwise.report.blocks import Said
     from bonwise.stacks.result import StackFit
 
-__all__ = ["app"]
+__all__ = ["factor", "stack"]
 
-app = typer.Typer(name="stack", help="Weigh several judges by labels.", rich_markup_mode=None)
+factor = typer.Typer(
+    name="factor", help="Fuse judges' ratings of models with few human ratings.", rich_markup_mode=None
+)
 
 
-@app.command("fit")
+@factor.command("fit")
+@shared_flags(
+    of=fit_factors,
+    before={
+        "normalize": "restarts",
+        "holdout": "categories",
+        "interval": "categories",
+        "backend": "confidence",
+        "save": "confidence",
+    },
+)
+def fit_ratings(
+    *,
+    call: TypedCall,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write what the other commands of bonwise factor read (JSON).")
+    ] = None,
+    output: Output,
+) -> int:
+    """Fit capabilities of models to judges' ratings, and align them with human ratings.
+
+    For models that answer the same prompts. Where candidates differ from prompt to prompt, fit a stack of judges.
+    """
+    output.refuse_overwriting(*call.paths(), also=(save,))
+    if save is not None and call.values["interval"] == "none":
+        raise UsageError("--save writes what the interval is made of", hint="leave out --interval none, or --save")
+    fitted = call.run()
+    if save is not None:
+        fitted.view.save(save)
+    from bonwise.factors.view_answers import next_steps
+
+    output.deliver(fitted, then=steps_next(next_steps(fitted, save)))
+    return 0
+
+
+for _name, _command in COMMANDS.items():
+    factor.command(_name, help=_command.help)(command_of(_command))
+
+
+stack = typer.Typer(name="stack", help="Weigh several judges by labels.", rich_markup_mode=None)
+
+
+@stack.command("fit")
 @shared_flags(of=fit_stack, before={"out": "confidence", "scores": "confidence"})
-def fit(
+def fit_scores(
     *,
     call: TypedCall,
     out: Annotated[Path | None, typer.Option(help="Write the stack here (JSON).")] = None,
@@ -46,11 +92,11 @@ def fit(
         write_whole(scores, score_file(fitted.scores()))
     if out is not None:
         fitted.save(out)
-    output.deliver(fitted, then=steps_next(_next(fitted, call, out)))
+    output.deliver(fitted, then=steps_next(_after_stack(fitted, call, out)))
     return 0
 
 
-@app.command("apply")
+@stack.command("apply")
 @shared_flags(of=apply_stack, before={"out": "name", "reading": "force"})
 def apply(
     *,
@@ -74,10 +120,10 @@ def apply(
     return 0
 
 
-app.command("audit", help=AUDIT.help)(command_of(AUDIT))
+stack.command("audit", help=AUDIT.help)(command_of(AUDIT))
 
 
-def _next(fitted: StackFit, call: TypedCall, out: Path | None) -> Sequence[Said]:
+def _after_stack(fitted: StackFit, call: TypedCall, out: Path | None) -> Sequence[Said]:
     """Say how to save a stack and to pick by it; nothing where the document itself says something else."""
     from bonwise.report.blocks import Said
     from bonwise.stacks.view import is_better
