@@ -280,8 +280,8 @@ def test_a_blank_score_stays_as_what_cannot_be_picked():
     assert (one.scored_cells.tolist(), two.scored_cells.tolist()) == ([1, 3], [3, 2])
     assert one.ranked.tolist()[:3] == [-np.inf, 1, -np.inf]
     assert one.of_scored().sizes.tolist() == [3]
-    old, _ = lay_out(ScoreTable.from_frame(frame), complete=True)
-    assert old.dropped == (PromptLeftOut("p", "no score for a, c"),)
+    assert one.all_scored().dropped == (PromptLeftOut("p", "no score for a, c"),)
+    assert one.all_scored().prompt_ids.tolist() == ["q"]
 
 
 def test_a_judge_that_was_not_asked_loses_the_prompt():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -19,6 +18,7 @@ from bonwise.stats.catalog import LOSSES, VALUES
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import prompt_sums
 from bonwise.stats.unscored import unscored_cost
+from bonwise.table.cell_scores import NOT_SAID, unscored_reasons
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
@@ -58,7 +58,7 @@ def unscored_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> 
         candidates=int(lost.sum()),
         prompts=int((panel.scored_cells < panel.sizes).sum()),
         prompts_without_scores=int((panel.scored_cells == 0).sum()),
-        reasons=_reasons(table, panel, lost),
+        reasons=said if (said := unscored_reasons(table, panel, lost)).keys() != {NOT_SAID} else {},
         **given(recovery_of_others=None if of_others is None else EstimateRecord.of(of_others)),
     )
     metrics = _metrics(labelling, settings)
@@ -87,22 +87,6 @@ def _metrics(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
 def _recovery(panel: Panel, settings: Settings) -> Estimate:
     rule = settings.rule(panel.labels, panel.clusters)
     return estimation.estimate([_RECOVERY], panel.sums(), rule)["recovery"]
-
-
-def _reasons(table: ScoreTable, panel: Panel, lost: np.ndarray) -> dict[str, int]:
-    """Count the candidates by the reason that the table holds, the most frequent first; empty where it holds none."""
-    if table.words is None or "unscored" not in table.words:
-        return {}
-    rows = table.frame[(table.frame["judge"] == panel.judge) & table.frame["judge_score"].isna()]
-    stated = table.words["unscored"].reindex(rows.index)
-    by_cell = {
-        (prompt, name): reason
-        for prompt, name, reason in zip(rows["prompt_id"], rows["candidate"], stated, strict=True)
-        if isinstance(reason, str) and reason.strip()
-    }
-    prompts = np.repeat(panel.prompt_ids.to_numpy(), panel.sizes)[lost]
-    names = panel.candidates.to_numpy()[panel.names[lost]]
-    return dict(Counter(by_cell.get(cell, "not said") for cell in zip(prompts, names, strict=True)).most_common())
 
 
 def _sentence(record: UnscoredCandidates, cost: Estimate, of_others: Estimate | None, labelling: Labelling) -> str:

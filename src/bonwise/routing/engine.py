@@ -132,8 +132,8 @@ def split_budget(
     a. Where the table holds labelled prompts alone, drawn with stated propensities, each stands for
     1 / propensity of them throughout.
 
-    `prompts` need three or more scores of each candidate, the first of which is the first pass, and 75 or more
-    labelled prompts. `mean_calls` is B, calls of the weak judge a prompt, more than the K first ones, which are among
+    Each of the `prompts` has two first scores. They need three or more scores of each candidate, the first of which
+    is the first pass, and 75 or more labelled prompts. `mean_calls` is B, calls of the weak judge a prompt, more than the K first ones, which are among
     them; `strong_cost` is C, the price of routing one prompt in such calls. An InputError says that draws or labels
     are too few, or that the budget does not cover the first scores.
     """
@@ -268,7 +268,8 @@ def _check(prompts: JudgedPrompts, mean_calls: float, strong_cost: float, first:
             f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} it takes to split a budget",
             hint="label more prompts",
         )
-    return prompts.draws
+    # What has no first score was not drawn, whatever came later.
+    return np.where(np.isnan(prompts.draws[:, :1]), np.nan, prompts.draws)
 
 
 def _padded(cells: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
@@ -306,7 +307,7 @@ def routed(  # noqa: PLR0913 - all but the source are named
     judges: dict[str, JudgeRoute] = {}
     studied: dict[str, StudiedJudge] = {}
     refused: dict[str, str] = {}
-    panels = lay_out(table, exclude=options.exclude, shape=options.shape, complete=True)
+    panels = lay_out(table, exclude=options.exclude, shape=options.shape)
     for panel in panels:
         try:
             prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)
@@ -318,7 +319,9 @@ def routed(  # noqa: PLR0913 - all but the source are named
                     if prompts.first == "draw_0"
                     else judged_prompts(table, panel, first_pass_only=first_pass_only, one_draw=True)
                 )
-                split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
+                split = split_budget(
+                    single.some(single.settled), mean_calls, strong_cost, confidence=confidence, seed=seed
+                )
             scale = table.judge_scales.get(panel.judge, table.judge_scales.get(""))
             judges[panel.judge], studied[panel.judge] = study_judge(
                 prompts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,8 @@ import numpy.typing as npt
 from bonwise.errors import InputError
 from bonwise.routing.pool_features import disagreement, pool_features
 from bonwise.stats.routing import Outcomes
-from bonwise.stats.sums import Floats, Sums, prompt_sums
-from bonwise.table.cell_scores import First, cell_repeats, propensities, scores_of
+from bonwise.stats.sums import Floats, Sums
+from bonwise.table.cell_scores import First, cell_repeats, propensities, scores_of, unscored_reasons
 from bonwise.table.panel import MAY_LACK, Panel, PromptLeftOut
 from bonwise.table.score_table import ScoreTable
 
@@ -23,7 +23,7 @@ class JudgedPrompts:
     """One judge's prompts after the first judging."""
 
     panel: Panel
-    """The prompts whose candidates all have a first score."""
+    """The prompts that were judged."""
     features: dict[str, Floats] = field(repr=False)
     """As `bonwise.routing.pool_features` names them, and ``disagreement`` where there are other judges."""
     labelled: npt.NDArray[np.bool_] = field(repr=False)
@@ -38,6 +38,33 @@ class JudgedPrompts:
     """Repeated scores of the cells of `panel`, whether or not the features look at them."""
     first: First = "score"
     """What the first pass said of each candidate: features, pick and gain rest on it."""
+    unscored: dict[str, int] = field(default_factory=dict)
+    """Candidates that the first pass left without a score, by reason."""
+
+    @property
+    def settled(self) -> npt.NDArray[np.bool_]:
+        """Whether two candidates or more have a first score: the other prompts have no pick worth keeping."""
+        settled: npt.NDArray[np.bool_] = ~np.isnan(self.features["margin"])
+        return settled
+
+    def some(self, which: npt.NDArray[np.bool_]) -> JudgedPrompts:
+        """Return some of the prompts."""
+        if which.all():
+            return self
+        known = which[self.labelled]
+        return replace(
+            self,
+            panel=self.panel.keep(which),
+            features={name: values[which] for name, values in self.features.items()},
+            labelled=self.labelled[which],
+            outcomes=self.outcomes.some(known),
+            wrong=self.wrong[known],
+            draws=None if self.draws is None else self.draws[np.repeat(which, self.panel.sizes)],
+        )
+
+    def sent_first(self, signal: Floats) -> Floats:
+        """Return a signal of all prompts, those that are not settled above all others."""
+        return np.where(self.settled, signal, np.inf)
 
     @property
     def gain(self) -> Floats:
@@ -99,12 +126,14 @@ def judged_prompts(
             hint="add an oracle_label column, --labels FILE, or --oracle judge:NAME",
         )
     known = panel.keep(labelled)
-    sums = Sums(*prompt_sums(said.first[np.repeat(labelled, panel.sizes)], known.labels, known.sizes))
+    sums = Sums(*known.sums(said.first[np.repeat(labelled, panel.sizes)]))
     everywhere = np.ones(len(known.sizes), dtype=bool)
     weights = 1 / propensities(table, known.prompt_ids, everywhere) if weighted else np.ones(len(known.sizes))
     # Only rounding can carry a gain below 0.
     outcomes = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights)
-    return JudgedPrompts(panel, features, labelled, outcomes, 1 - sums.hit, weighted, said.draws, said.first_of)
+    unscored = unscored_reasons(table, panel, np.isnan(said.first))
+    wrong = 1 - sums.hit
+    return JudgedPrompts(panel, features, labelled, outcomes, wrong, weighted, said.draws, said.first_of, unscored)
 
 
 def _with_first_scores(table: ScoreTable, panel: Panel, *, one_draw: bool) -> Panel:
@@ -112,16 +141,19 @@ def _with_first_scores(table: ScoreTable, panel: Panel, *, one_draw: bool) -> Pa
         reasons = sorted({drop.reason for drop in panel.dropped})
         raise InputError(
             f"no prompt is left for {panel.judge!r}: {'; '.join(reasons[:3])}",
-            hint="score every candidate of a prompt, or force --ragged",
+            hint="score the candidates, or force --ragged",
         )
-    blank = np.isnan(cell_repeats(table, panel, one_draw=one_draw).first)
-    lacking = np.add.reduceat(blank.astype(int), np.cumsum(panel.sizes) - panel.sizes) > 0
-    if lacking.all():
+    first = replace(panel, scores=cell_repeats(table, panel, one_draw=one_draw).first)
+    if not (first.scored_cells > 1).any():
         raise InputError(
-            f"{table.source}: no prompt of {panel.judge!r} has a first score of every candidate",
-            hint="keep the first draw of each candidate",
+            f"{table.source}: no prompt of {panel.judge!r} has two first scores",
+            hint="score the candidates, and keep the first draw of each",
         )
-    return panel.keep(~lacking, [PromptLeftOut(str(one), "lacks a first draw") for one in panel.prompt_ids[lacking]])
+    unpicked = first.scored_cells == 0
+    if table.unpicked != "drop":
+        return panel
+    lost = [PromptLeftOut(str(prompt), "no first score for any candidate") for prompt in panel.prompt_ids[unpicked]]
+    return panel.keep(~unpicked, lost)
 
 
 def _without_stray_blanks(panel: Panel) -> Panel:

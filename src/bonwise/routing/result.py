@@ -180,9 +180,13 @@ class RoutedData(Record):
     """The prompts behind the figures of a judge."""
 
     prompts: Count
-    """Those that the judge scored completely, and those with labels for all candidates."""
+    """Those that the judge was asked about."""
     labelled_prompts: Count
-    """Those that the judge scored completely, and those with labels for all candidates."""
+    """Of these, those with labels for all candidates."""
+    unscored: dict[str, Count] | None = None
+    """Candidates that the first pass left without a score, by reason: they are picked only where none has one."""
+    prompts_under_two_scores: Count | None = None
+    """Prompts with fewer than two first scores: they are sent first, and in no figure of a signal alone."""
     dropped: list[DroppedPrompt]
     method: Literal["complete", "labelled_only", "weighted"]
     """What the figures describe: all prompts; the labelled ones, where it is unknown why the others lack labels; or

@@ -76,7 +76,7 @@ class StudiedSignal:
 
     @property
     def lacking(self) -> int:
-        """Labelled prompts without a value of the signal: they are routed last."""
+        """Labelled prompts without a value of the signal, though two candidates are scored: they are routed last."""
         return self.record.lacking or 0
 
     def at(self, share: float) -> RoutedShare:
@@ -100,23 +100,24 @@ def study_signal(
     looks_at = signal.looks_at(features, labelled) if signal.learnt else signal.needs
     if signal.learnt:
         taken = {name: features[name] for name in looks_at}
-        values = cross_fitted(taken, prompts.gain, prompts.weights, seed=seed, one_level=True)[prompts.labelled]
+        values = cross_fitted(taken, prompts.gain, prompts.weights, seed=seed, one_level=True)
     else:
-        values = signal.value(features)[prompts.labelled]
+        values = signal.value(features)
     values = np.round(values, TIE_DECIMALS)  # as in production, where equal widths must tie
+    sent, values = prompts.sent_first(values)[prompts.labelled], values[prompts.labelled]
     without = [one for one in DRAW_FEATURES if one in features and one in signal.also and one not in looks_at]
-    figures = tuple(routed_share(values, outcomes, share, confidence=confidence) for share in shares)
+    figures = tuple(routed_share(sent, outcomes, share, confidence=confidence) for share in shares)
     record = SignalRecord(
         meaning=signal.meaning,
         learnt=signal.learnt,
         shares=[share_record(at) for at in figures],
         corr_gain=EstimateRecord.of(correlation(values, outcomes.gain, outcomes.weights, confidence=confidence)),
         features=list(looks_at),
-        lacking=int(np.isnan(values).sum()),
+        lacking=int(np.isnan(sent).sum()),
         decomposition=decompose(values, prompts.wrong, outcomes.gain, outcomes.weights, confidence=confidence),
         **given(note="too few labelled prompts to look at repeated scores" if without else None),
     )
-    return StudiedSignal(signal, record, figures, values)
+    return StudiedSignal(signal, record, figures, sent)
 
 
 def share_record(figures: RoutedShare) -> RoutedShareRecord:
@@ -168,15 +169,20 @@ def recommend(
     return RecommendedRoute(
         signal=taken.signal.name,
         share=share,
-        threshold=threshold(fitted.value(prompts.features), share, prompts.population),
+        threshold=threshold(prompts.sent_first(fitted.value(prompts.features)), share, prompts.population),
         captured=EstimateRecord.of(figures.captured),
-        sentences=[f"{taken.signal.name}: {taken.signal.meaning}.", *_why(taken, learnt), *_caveats(taken, figures)],
+        sentences=[
+            f"{taken.signal.name}: {taken.signal.meaning}.",
+            *_why(taken, learnt),
+            *_unsettled(prompts),
+            *_caveats(taken, figures),
+        ],
     )
 
 
 def _taught(learnt: StudiedSignal) -> int:
     """Return how many labelled prompts have all features of a learnt signal; 0 where it has no figures."""
-    return 0 if learnt.per_prompt is None else len(learnt.per_prompt) - learnt.lacking
+    return 0 if learnt.per_prompt is None else int(np.isfinite(learnt.per_prompt).sum())
 
 
 def _fallback(signals: Mapping[SignalName, StudiedSignal]) -> StudiedSignal:
@@ -200,6 +206,11 @@ def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
             f"this table has {count(_taught(learnt))}."
         )
     return missing, f"{taken.signal.name} is not shown to be better than others."
+
+
+def _unsettled(prompts: JudgedPrompts) -> Iterator[str]:
+    if unsettled := int((~prompts.settled).sum()):
+        yield f"Prompts with fewer than two scores are sent first: {counted(unsettled, 'prompt')}."
 
 
 def _caveats(taken: StudiedSignal, found: RoutedShare) -> tuple[str, ...]:
@@ -260,6 +271,10 @@ def _data(prompts: JudgedPrompts) -> RoutedData:
         "complete" if labelled == len(panel.sizes) else "labelled_only"
     )
     return RoutedData(
+        **given(
+            unscored=prompts.unscored or None,
+            prompts_under_two_scores=int((~prompts.settled).sum()) or None,
+        ),
         prompts=len(panel.sizes),
         labelled_prompts=labelled,
         dropped=[DroppedPrompt(prompt_id=drop.prompt_id, reason=drop.reason) for drop in panel.dropped],
@@ -282,15 +297,17 @@ def study_judge(
     parts of the cross-fit. A UsageError says that no signal can be computed.
     """
     shares = tuple(sorted({*SHARES, share}))
-    outcomes, w = prompts.outcomes, prompts.outcomes.weights
+    outcomes = prompts.outcomes
     signals = {signal.name: study_signal(signal, prompts, shares, confidence, seed) for signal in SIGNALS.values()}
     per_prompt = {name: signal.per_prompt for name, signal in signals.items() if signal.per_prompt is not None}
-    known = {name: values[prompts.labelled] for name, values in prompts.features.items()}
-    scores, grid = prompts.panel.scores, None
+    settled, scores, grid = prompts.some(prompts.settled), prompts.panel.scores, None
+    known = {name: values[settled.labelled] for name, values in settled.features.items()}
+    gain, weights = settled.outcomes.gain, settled.outcomes.weights
     perfect = [routed_share(outcomes.gain, outcomes, at, confidence=confidence) for at in shares]
-    bound = _bounds(per_prompt, prompts, [at for at in shares if at < 1], confidence, seed)
-    if scores.min() >= 0 and scores.max() <= 1:
-        means = gain_grid(known["margin"], known["level"], outcomes.gain, w, confidence=confidence)
+    predictions = {name: values[prompts.settled[prompts.labelled]] for name, values in per_prompt.items()}
+    bound = _bounds(predictions, settled, [at for at in shares if at < 1], confidence, seed)
+    if np.nanmin(scores) >= 0 and np.nanmax(scores) <= 1:
+        means = gain_grid(known["margin"], known["level"], gain, weights, confidence=confidence)
         grid = [[EstimateRecord.of(cell) for cell in row] for row in means]
     route = JudgeRoute(
         data=_data(prompts),
@@ -298,8 +315,10 @@ def study_judge(
         perfect=[share_record(figures) for figures in perfect],
         bound=list(bound),
         gain_by_margin_and_level=grid,
-        confidence_calibrated=confidence_calibrated(known["margin"], 1 - prompts.wrong, w, confidence=confidence),
-        voi_calibrated=voi_calibrated(known["margin"], outcomes.gain, w, confidence=confidence),
+        confidence_calibrated=confidence_calibrated(
+            known["margin"], 1 - settled.wrong, weights, confidence=confidence
+        ),
+        voi_calibrated=voi_calibrated(known["margin"], gain, weights, confidence=confidence),
         recommendation=recommend(signals, prompts, share, seed),
         **given(budget=budget),
     )

@@ -18,6 +18,7 @@ from bonwise.report.numbers import (
     counted,
     estimate,
     interval,
+    listed_counts,
     number,
     percent,
     setting,
@@ -344,6 +345,9 @@ def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[B
 def _left_out(data: RoutedData) -> Iterator[Said]:
     if data.method == "labelled_only":
         yield Said("caveat", "Figures describe the labelled prompts; why the others lack labels is unknown.")
+    if data.unscored:
+        why = listed_counts((printable(reason), times) for reason, times in data.unscored.items())
+        yield Said("caveat", f"{counted(sum(data.unscored.values()), 'candidate')} without a first score: {why}")
     if data.dropped:
         reasons = sorted({printable(one.reason) for one in data.dropped})
         more = ", ..." if len(reasons) > _MOST_REASONS else ""

@@ -123,7 +123,7 @@ def _audited(table: ScoreTable, settings: Settings) -> Audit:
     from bonwise.auditing.front import audit
 
     kept = {name: getattr(settings, name) for name in ("confidence", "seed", "exclude", "shape")}
-    return audit(table, **kept)
+    return audit(table, unpicked=table.unpicked, **kept)
 
 
 def _prices(prices: Mapping[str, float], laid: StackTable) -> Mapping[str, float]:
@@ -286,7 +286,7 @@ def audit_stack(
     from bonwise.table.opening import open_table
 
     options = ReadingOptions.of(audit_stack, reading)
-    kept: dict[str, Any] = {"exclude": options.exclude, "shape": options.shape}
+    kept: dict[str, Any] = {"exclude": options.exclude, "shape": options.shape, "unpicked": options.unpicked}
     applied = apply_stack(open_table(source, options), stack, name=name, **kept)
     if applied.seen:
         raise InputError(

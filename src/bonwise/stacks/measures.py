@@ -41,8 +41,9 @@ from bonwise.stacks.stack_table import FEWEST_PROMPTS, StackTable
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.ordinal_ratings import fit_ordinal
-from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
+from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.table.cell_scores import cell_repeats
+from bonwise.table.facts import DroppedPrompt
 from bonwise.table.panel import lay_out
 
 __all__ = [
@@ -215,8 +216,8 @@ def ordinal_logit(pools: StackPools, deal: Deal) -> Floats:
     folds = np.repeat(deal.folds[0][deal.parts], pools.sizes)
     out = np.zeros(len(labels))
     for fold in np.unique(folds).tolist():
-        held = folds == fold
-        out[held] = scores[held] @ fit_ordinal(scores[~held], labels[~held], count, ridge=1.0).coefficients
+        held, others = folds == fold, (folds != fold) & pools.scored
+        out[held] = scores[held] @ fit_ordinal(scores[others], labels[others], count, ridge=1.0).coefficients
     return out
 
 
@@ -252,7 +253,7 @@ def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) 
     compared = [metric for metric in METRICS if metric.name in COMPARED]
     found = {}
     for name, scores_of in BASELINES.items():
-        sums = prompt_sums(scores_of(pools, deal), pools.labels, pools.sizes)
+        sums = pools.sums(np.where(pools.scored, scores_of(pools, deal), np.nan))
         found[name] = StackBaseline(
             metrics=estimate_records(estimate(compared, sums, rule)),
             difference=estimate_records(difference(compared, whole, sums, rule)),
@@ -317,7 +318,9 @@ class StackMeasures:
         pools, deal = self._pools.keep(some), replace(self._deal, parts=self._deal.parts[some])
         trained = self.figures.whole.trained
         quality = quality_out_of_fold(pools, self._paths, deal, trained, draws=DRAWS, seed=self._settings.seed)
-        return calibrated(quality, pools.labels, pools.sizes)
+        sizes = pools.scored_sizes
+        told = pools.scored & np.repeat(sizes > 1, pools.sizes)
+        return calibrated(quality[told], pools.labels[told], sizes[sizes > 1])
 
     def baselines(self) -> dict[str, StackBaseline]:
         """Compare the stack with other rules, on the prompts that are labelled whole."""
@@ -365,7 +368,7 @@ class StackMeasures:
     def _calls(self) -> dict[str, float]:
         """How many scores each judge gave a candidate on average: several where it was asked again."""
         table = self._laid.table
-        panels = {panel.judge: panel for panel in lay_out(table, complete=False)}
+        panels = {panel.judge: panel for panel in lay_out(table, alike=True)}
         repeats = {judge: cell_repeats(table, panels[judge]).draws for judge in self._laid.judges}
         return {
             judge: 1.0 if draws is None else float(np.mean((~np.isnan(draws)).sum(axis=1)))
@@ -401,7 +404,7 @@ class StackMeasures:
         `audit` is of each judge on the same labels, None where too few prompts are labelled whole; `specs` are the
         texts that make judges whose names do not.
         """
-        laid, figures = self._laid, self.figures
+        laid, figures, sizes = self._laid, self.figures, self._pools.scored_sizes
         worth, smaller = self.worth()
         judges = {} if audit is None else audit.judges
         not_audited = {} if audit is None else audit.not_audited
@@ -411,8 +414,8 @@ class StackMeasures:
         return StackFit(
             source=laid.table.source,
             prompts=int(laid.whole.sum()),
-            fitted_prompts=int(laid.prompts.sum()),
-            fitted_labels=int(laid.labelled.sum()),
+            fitted_prompts=int((sizes > 1).sum()),
+            fitted_labels=int(sizes[sizes > 1].sum()),
             metrics=estimate_records(figures.metrics),
             judges={name: judge.metrics for name, judge in judges.items()},
             best_judge=choice["recovery"].best[0] if "recovery" in choice else None,
@@ -425,6 +428,10 @@ class StackMeasures:
             smallest=_smallest(smaller),
             left_out={**laid.left_out, **not_audited},
             missing=dict(laid.missing),
+            **given(
+                unscored=int((~laid.scored).sum()) or None,
+                dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in laid.dropped] or None,
+            ),
             calibration=StackCalibration(tenths=self.calibration.tenths, largest_gap=_number(gap)),
             fitted_to=sorted(prompt_digest(str(prompt)) for prompt in laid.panel.prompt_ids[laid.prompts]),
             model=model,
@@ -457,8 +464,7 @@ class StackMeasures:
         by_prompt = np.tile(own, (len(laid.panel.sizes), 1))
         by_prompt[laid.prompts] = self.figures.whole.trained.coefficients[self._deal.folds[0][self._deal.parts]]
         utilities = np.einsum("cf,cf->c", laid.standardised, np.repeat(by_prompt, laid.panel.sizes, axis=0))
-        scored = (~np.isnan(laid.values[:, list(laid.own)])).any(axis=1)
-        return np.where(scored, utilities, np.nan)
+        return np.where(laid.scored, utilities, np.nan)
 
 
 def _without_figures(figures: StackFigures, reason: str) -> StackFigures:

@@ -19,7 +19,7 @@ from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, from_jackknife
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import EffectiveShare, Exact, Law, Student
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums
 
 __all__ = [
     "KEEPS",
@@ -48,7 +48,7 @@ class OutOfFold:
 
     def by_partition(self, pools: StackPools) -> list[Floats]:
         """Return the sums of every prompt in each partition."""
-        return [prompt_sums(one, pools.labels, pools.sizes) for one in self.utilities]
+        return [pools.sums(one) for one in self.utilities]
 
     def sums(self, pools: StackPools) -> Floats:
         """Return the sums of every prompt, averaged over the partitions."""

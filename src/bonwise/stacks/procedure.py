@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bonwise.stacks.ridge_path import LabelledPairs, RidgePath, labelled_pairs, ridge_path
 from bonwise.stats.clusters import cluster_codes
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank, prompt_sums
 
 __all__ = [
     "FOLDS",
@@ -78,19 +78,18 @@ def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = P
     return Deal(of_unit[units].astype(np.int64), folds, inner, numbers(GROUPS))
 
 
-def pick_gains(scores: Floats, labels: Floats, sizes: _Ints) -> Floats:
+def pick_gains(scores: Floats, labels: Floats, sizes: _Ints, first: npt.NDArray[np.bool_] | None = None) -> Floats:
     """Return the label of the candidate at the top less the mean label, ties in expectation.
 
     `scores` is (cells, columns), the result (prompts, columns). A candidate with NaN is not picked; where all of a
-    prompt have NaN the pick is random.
+    prompt have NaN the pick is random, or the cell that `first` marks.
 
     Examples
     --------
     >>> pick_gains(np.array([[.9, 1.], [.4, 1.]]), np.array([1., 0.]), np.array([2])).tolist()
     [[0.5, 0.0]]
     """
-    known = np.round(scores, TIE_DECIMALS)
-    known[np.isnan(known)] = -np.inf
+    known = by_rank(np.round(scores, TIE_DECIMALS), sizes, first)
     if len(sizes) and (sizes == sizes[0]).all():
         return _of_one_size(known.reshape(len(sizes), int(sizes[0]), -1), labels.reshape(len(sizes), -1))
     starts = np.cumsum(sizes) - sizes
@@ -129,7 +128,7 @@ class StackPools:
     """Labelled candidates of prompts that have two or more."""
 
     features: Floats
-    """Centred within prompts, on a common scale, without gaps."""
+    """Centred within prompts, on a common scale, without gaps; NaN where no judge scored the candidate."""
     judges: Floats
     """The scores of each judge alone, NaN where there is none."""
     own: tuple[int, ...]
@@ -139,11 +138,27 @@ class StackPools:
     clusters: _Ints | None = None
     weights: Floats | None = None
     """1 / chance of being labelled."""
+    first: _Mask | None = None
+    """The first cell of each prompt, picked where none has a score; None where one is then picked at random."""
 
     @property
     def judge_gains(self) -> Floats:
         """What picks by each judge are worth beyond random ones, shape (prompts, judges)."""
-        return pick_gains(self.judges, self.labels, self.sizes)
+        return pick_gains(self.judges, self.labels, self.sizes, self.first)
+
+    @property
+    def scored(self) -> _Mask:
+        """Which candidates have the score of a judge."""
+        return np.asarray(~np.isnan(self.features).any(axis=1))
+
+    @property
+    def scored_sizes(self) -> _Ints:
+        """Number of them in each prompt."""
+        return np.add.reduceat(self.scored.astype(np.int64), np.cumsum(self.sizes) - self.sizes)
+
+    def sums(self, utilities: Floats) -> Floats:
+        """Return the sums of every prompt, picked by utilities."""
+        return prompt_sums(utilities, self.labels, self.sizes, by_rank(utilities, self.sizes, self.first))
 
     def keep(self, prompts: _Mask) -> StackPools:
         """Return some of the prompts."""
@@ -156,6 +171,7 @@ class StackPools:
             self.sizes[prompts],
             None if self.clusters is None else self.clusters[prompts],
             None if self.weights is None else self.weights[cells],
+            None if self.first is None else self.first[cells],
         )
 
     def only(self, judges: list[int], columns: list[int]) -> StackPools:
@@ -212,7 +228,11 @@ class Paths:
     @classmethod
     def of(cls, pools: StackPools, deal: Deal, *, seed: int = 0) -> Paths:
         """Fit them."""
-        pairs = labelled_pairs(pools.features, pools.labels, pools.sizes, weights=pools.weights, seed=seed)
+        scored = pools.scored
+        weights = None if pools.weights is None else pools.weights[scored]
+        pairs = labelled_pairs(
+            pools.features[scored], pools.labels[scored], pools.scored_sizes, weights=weights, seed=seed
+        )
         whole = ridge_path(pairs, deal.parts, deal.count)
         alone = tuple(ridge_path(pairs.only([one]), deal.parts, deal.count) for one in pools.own)
         return cls(whole, alone, pairs)
@@ -257,7 +277,8 @@ class _InnerFold:
 
     def sums(self, coefficients: Floats, shares: Floats, sets: _Mask) -> Floats:
         """Add up prompts, gains of the stack and gains of the best judge over each set, as an array (3, sets)."""
-        stack = pick_gains(self.pools.features @ coefficients.T, self.pools.labels, self.pools.sizes)
+        pools = self.pools
+        stack = pick_gains(pools.features @ coefficients.T, pools.labels, pools.sizes, pools.first)
         values = np.stack([np.ones_like(stack), stack, self.gains @ shares.T])
         found: Floats = np.where(sets[:, self.parts].T, values, 0.0).sum(axis=1)
         return found

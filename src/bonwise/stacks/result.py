@@ -28,6 +28,7 @@ from bonwise.results import (
 from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal
+from bonwise.table.facts import DroppedPrompt
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
@@ -215,6 +216,10 @@ class StackFit(Document):
     """Judges that are no part of the stack, and why."""
     missing: dict[str, Count]
     """Candidates without a score, by judge."""
+    unscored: Count | None = None
+    """Candidates that no judge scored: they have no utility, and are picked only where no other has one."""
+    dropped: list[DroppedPrompt] | None = None
+    """Prompts in no figure, because ``unpicked`` is ``drop`` and no judge scored a candidate."""
     calibration: StackCalibration
     fitted_to: list[Annotated[str, NotBlank]]
     """Digests of the ids of the prompts that the stack was fitted to."""

@@ -40,7 +40,7 @@ def labelled_pairs(
 ) -> LabelledPairs:
     """Return the pairs of candidates of each prompt.
 
-    `features` is (cells, features) of labelled candidates, grouped by prompt, 2 or more of each. `weights`, by cell,
+    `features` is (cells, features) of labelled candidates, grouped by prompt. `weights`, by cell,
     are 1 / chance of each label; a pair weighs their product, and prompts weigh 1 on average. The seed samples pairs
     of pools with more than 16 candidates.
 
@@ -53,7 +53,7 @@ def labelled_pairs(
     starts = np.cumsum(sizes) - sizes
     rng = np.random.default_rng(seed)
     firsts, seconds, shares, owners = [], [], [], []
-    for size in np.unique(sizes).tolist():
+    for size in np.unique(sizes[sizes > 1]).tolist():
         prompts = np.flatnonzero(sizes == size)
         one, other = np.triu_indices(size, 1)
         at = starts[prompts][:, None]
@@ -72,7 +72,7 @@ def labelled_pairs(
     share = np.concatenate(shares)[order]
     if weights is not None:
         share = share * weights[first] * weights[second]
-        share *= (sizes - 1).sum() / share.sum()
+        share *= np.maximum(sizes - 1, 0).sum() / share.sum()
     rounded = np.round(labels, TIE_DECIMALS)
     better = (1 + np.sign(rounded[first] - rounded[second])) / 2
     return LabelledPairs(features[first] - features[second], better, share, np.concatenate(owners)[order])

@@ -28,7 +28,7 @@ from bonwise.table.cell_scores import (
 )
 from bonwise.table.cells import draw_columns
 from bonwise.table.checks import Shape
-from bonwise.table.panel import Panel, lay_out
+from bonwise.table.panel import Panel, PromptLeftOut, lay_out
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.words import text_lengths
@@ -75,13 +75,20 @@ class StackTable:
     scaling: FeatureScaling = field(repr=False)
     standardised: Floats = field(repr=False)
     labelled: _Mask = field(repr=False)
-    """The labelled cells of prompts that have two or more of them, each with a score."""
+    """The labelled cells of prompts that have two or more of them with a score, or of which all are labelled."""
     prompts: _Mask = field(repr=False)
     """These prompts."""
     whole: _Mask = field(repr=False)
-    """Of these prompts, those of which every candidate is labelled and scored."""
+    """Of these prompts, those of which every candidate is labelled."""
+    dropped: tuple[PromptLeftOut, ...] = field(default=(), repr=False)
+    """Prompts without any score, where these are in no figure."""
     weights: Floats | None = field(default=None, repr=False)
     """What pairs are weighted by, from the propensities of the table."""
+
+    @property
+    def scored(self) -> _Mask:
+        """Which cells have the score of a judge."""
+        return np.asarray((~np.isnan(self.values[:, list(self.own)])).any(axis=1))
 
     @property
     def owners(self) -> tuple[int, ...]:
@@ -99,13 +106,14 @@ class StackTable:
         panel, cells = self.panel, self.labelled
         owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)[cells]
         return StackPools(
-            self.standardised[cells],
+            np.where(self.scored[:, None], self.standardised, np.nan)[cells],
             self.values[cells][:, list(self.own)],
             self.own,
             panel.labels[cells],
             np.bincount(owner, minlength=len(panel.sizes))[self.prompts].astype(np.int64),
             None if panel.clusters is None else panel.clusters[self.prompts],
             self.weights,
+            None if panel.first is None else panel.first[cells],
         )
 
 
@@ -117,7 +125,7 @@ def stack_table(table: ScoreTable, reading: ReadingOptions, kinds: Sequence[str]
     labels that differ, are an InputError.
     """
     further = _kinds(kinds)
-    panels = {one.judge: one for one in lay_out(table, exclude=reading.exclude, shape=reading.shape, complete=False)}
+    panels = {one.judge: one for one in lay_out(table, exclude=reading.exclude, shape=reading.shape, alike=True)}
     anyone = next(iter(panels.values()))
     judges, left_out = _telling(table, panels)
     if len(judges) < 2:
@@ -130,8 +138,11 @@ def stack_table(table: ScoreTable, reading: ReadingOptions, kinds: Sequence[str]
         features += _further(table, panels, judges, kind)
     values = feature_values(table, panels, features)
     scaling = FeatureScaling.of(tuple(features), values, anyone.sizes)
-    labelled, prompts, whole = _labelled(anyone, np.asarray((~np.isnan(values[:, : len(judges)])).any(axis=1)))
-    _refuse_few(table, anyone, labelled)
+    scored = np.asarray((~np.isnan(values[:, : len(judges)])).any(axis=1))
+    picked = replace(anyone, scores=np.where(scored, 0.0, np.nan))
+    kept = picked.with_a_score() if table.unpicked == "drop" else picked
+    labelled, prompts, whole = _labelled(anyone, scored, np.asarray(anyone.prompt_ids.isin(kept.prompt_ids)))
+    _refuse_few(table, anyone, labelled & scored)
     return StackTable(
         table,
         anyone,
@@ -144,6 +155,7 @@ def stack_table(table: ScoreTable, reading: ReadingOptions, kinds: Sequence[str]
         labelled,
         prompts,
         whole,
+        kept.dropped[len(anyone.dropped) :],
         _weights(table, anyone, labelled, prompts),
     )
 
@@ -203,12 +215,12 @@ def _further(
     return found
 
 
-def _labelled(panel: Panel, scored: _Mask) -> tuple[_Mask, _Mask, _Mask]:
+def _labelled(panel: Panel, scored: _Mask, kept: _Mask) -> tuple[_Mask, _Mask, _Mask]:
     owner = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     usable = ~np.isnan(panel.labels) & scored
-    counts = np.bincount(owner[usable], minlength=len(panel.sizes))
-    prompts = counts >= 2
-    return usable & prompts[owner], prompts, (counts == panel.sizes)[prompts]
+    whole = (panel.labelled_cells == panel.sizes) & kept
+    prompts = whole | (np.bincount(owner[usable], minlength=len(panel.sizes)) >= 2)
+    return (usable | whole[owner]) & prompts[owner], prompts, whole[prompts]
 
 
 def _refuse_few(table: ScoreTable, panel: Panel, labelled: _Mask) -> None:
@@ -241,7 +253,7 @@ def feature_values(
 ) -> Floats:
     """Return the features of every cell, NaN where the table has none.
 
-    The result is (cells, features). `panels` are by judge, with the same cells: ``lay_out(table, complete=False)``. A
+    The result is (cells, features). `panels` are by judge, with the same cells: ``lay_out(table, alike=True)``. A
     judge without a panel has none of its features.
     """
     anyone = next(iter(panels.values()))
@@ -285,8 +297,8 @@ def _lengths(table: ScoreTable, panel: Panel) -> Floats:
 def with_judge(table: ScoreTable, panel: Panel, scores: Floats, name: str = STACK) -> ScoreTable:
     """Return the table with the scores of a further judge.
 
-    `scores` are of the cells of `panel`, one of `lay_out(table)`; NaN where there is none: such a cell has no row. A
-    judge of the table that has this name is a UsageError.
+    `scores` are of the cells of `panel`, one of `lay_out(table)`; NaN where there is none. A judge of the table that
+    has this name is a UsageError.
     """
     if name in table.judges:
         raise UsageError(
@@ -298,13 +310,12 @@ def with_judge(table: ScoreTable, panel: Panel, scores: Floats, name: str = STAC
     keys = table.cell_keys()
     order = np.argsort(keys, kind="stable")
     first = order[np.searchsorted(keys[order], cells)]
-    scored = ~np.isnan(scores)
-    rows = table.frame.iloc[first[scored]].copy()
+    rows = table.frame.iloc[first].copy()
     known = sorted([*table.judges, name])
     rows["judge"] = pd.Categorical([name] * len(rows), categories=known)
-    rows["judge_score"] = scores[scored]
+    rows["judge_score"] = scores
     # A label stands in the row of one judge or of several: here it is that of the cell.
-    rows["oracle_label"] = panel.labels[scored]
+    rows["oracle_label"] = panel.labels
     of_one_judge = {"draw", "low", "high", "ci_width", "judge_family", *draw_columns(table.frame.columns)}
     own = [column for column in rows.columns if column not in of_one_judge]
     others = table.frame.assign(judge=table.frame["judge"].cat.set_categories(known))
@@ -336,7 +347,7 @@ def with_stack(
             f"{table.source}: none of the judges of the stack has scores there",
             hint=f"the stack takes {listed(stack.judges)}; the table has {listed(table.judges)}",
         )
-    panels = {one.judge: one for one in lay_out(table, exclude=exclude, shape=shape, complete=False)}
+    panels = {one.judge: one for one in lay_out(table, exclude=exclude, shape=shape, alike=True)}
     anyone = next(iter(panels.values()))
     scores = stack.utilities(feature_values(table, panels, stack.features), anyone.sizes)
     return with_judge(table, anyone, scores, name), lacking

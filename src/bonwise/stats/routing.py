@@ -158,7 +158,8 @@ def gaussian_share(share: float) -> float:
 def threshold(signal: Floats, share: float, weights: Floats | None = None) -> float:
     """Return the value of the signal such that the share of prompts lies at or above it.
 
-    A prompt without a signal, NaN, comes last; not all may be NaN. The share is in (0, 1].
+    A prompt without a signal, NaN, comes last, one with an infinite signal first; where these fill the share, it is
+    the highest of the others. Some signals are finite. The share is in (0, 1].
 
     Examples
     --------
@@ -166,7 +167,8 @@ def threshold(signal: Floats, share: float, weights: Floats | None = None) -> fl
     0.4
     """
     found, _ = _edge(_ranked(signal), share, np.ones(len(signal)) if weights is None else weights)
-    return found if np.isfinite(found) else float(np.nanmin(signal))
+    finite = signal[np.isfinite(signal)]
+    return found if np.isfinite(found) else float(finite.max() if found > 0 else finite.min())
 
 
 def routed_part(signal: Floats, share: float, weights: Floats) -> Floats:

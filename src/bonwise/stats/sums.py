@@ -210,16 +210,28 @@ def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | N
     return out
 
 
-def by_rank(scores: Floats) -> Floats:
+def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bool_] | None = None) -> Floats:
     """Return scores with those that lack one below all others: it cannot be picked while another is scored.
+
+    Where nothing of a prompt has one all are alike; if `first` marks its first cell, that is above the others. Scores
+    are (cells,) or (cells, columns).
 
     Examples
     --------
     >>> by_rank(np.array([.2, np.nan]))
     array([ 0.2, -inf])
+    >>> by_rank(np.array([np.nan, np.nan]), np.array([2]), np.array([False, True]))
+    array([-inf,   0.])
     """
     lost = np.isnan(scores)
-    return np.where(lost, -np.inf, scores) if lost.any() else scores
+    if not lost.any():
+        return scores
+    ranked = np.where(lost, -np.inf, scores)
+    if first is None or sizes is None:
+        return ranked
+    none = np.repeat(np.logical_and.reduceat(lost, np.cumsum(sizes) - sizes, axis=0), sizes, axis=0)
+    ranked[none & (first if scores.ndim == 1 else first[:, None])] = 0.0
+    return ranked
 
 
 def filled_scores(scores: Floats, sizes: _Ints) -> Floats:

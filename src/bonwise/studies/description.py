@@ -84,6 +84,8 @@ def losses_table(losses: Losses) -> Table:
 def _lost(key: str, many: int) -> str:
     """Write how many of what are lost: the key names what it counts, and prompts where it names nothing."""
     noun = _words(key.removesuffix(_LEFT_OUT))
+    if key == "unscored":
+        return f"{counted(many, 'candidate')} without a score"
     return (
         f"dropped {counted(many, 'prompt')}" if noun == key else f"left out {counted(many, noun.removesuffix('s'))}"
     )

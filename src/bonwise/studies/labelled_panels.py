@@ -1,4 +1,4 @@
-"""What a study is made on: each judge's completely scored and labelled prompts."""
+"""What a study is made on: each judge's labelled prompts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+
 from bonwise.auditing.labelling import Labelling, label_state
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError
 from bonwise.release import release
 from bonwise.results import given
+from bonwise.table.cell_scores import unscored_reasons
 from bonwise.table.facts import JudgeCounts, StudySettings, labels_left_out, unused_labels
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
-from bonwise.table.panel import LabelsInPart, Panel, Shape, lay_out
+from bonwise.table.panel import LabelsInPart, Panel, lay_out
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.table.score_table import ScoreTable
 
@@ -31,13 +34,13 @@ C = TypeVar("C", bound=JudgeCounts)
 
 @dataclass(frozen=True, eq=False)
 class LabelledPanels:
-    """The judges of a table, each on the prompts that it scored completely and that are labelled."""
+    """The judges of a table, each on its prompts that are labelled."""
 
     table: ScoreTable = field(repr=False)
     panels: Mapping[str, Panel]
     """By judge; labels are complete."""
     prompts: Mapping[str, int]
-    """Prompts that each judge scored completely, labelled or not."""
+    """Prompts of each judge, labelled or not."""
     methods: Mapping[str, str]
     """``complete``, or ``labelled_only`` where more prompts lack labels than may be dropped: figures then describe
     the labelled prompts alone.
@@ -69,39 +72,48 @@ class LabelledPanels:
         }
         return kind(**common, **own)
 
-    def counts_as(self, kind: type[C], judge: str, **own: Any) -> C:
-        """Return a judge's counts: prompts, rows, dropped prompts by reason, method; `own` adds or replaces."""
-        panel, in_part = self.panels[judge], self.in_part.get(judge)
+    def counts_as(self, kind: type[C], judge: str, used: Panel | None = None, **own: Any) -> C:
+        """Return the counts of a judge, of the prompts `used` where these are not all its own; `own` adds more."""
+        panel, in_part = self.panels[judge] if used is None else used, self.in_part.get(judge)
         common = {
             "prompts": len(panel.sizes),
             "rows": int(panel.sizes.sum()),
-            "unlabelled_prompts": self.prompts[judge] - len(panel.sizes),
+            "unlabelled_prompts": self.prompts[judge] - len(self.panels[judge].sizes),
             "dropped": dict(Counter(one.reason for one in panel.dropped)),
             "method": self.methods[judge],
-            **given(unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS) if in_part is not None else {})),
+            **given(
+                unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS) if in_part is not None else {}),
+                unscored=unscored_reasons(self.table, panel, np.isnan(panel.scores)) or None,
+                prompts_under_two_scores=int((panel.scored_cells < 2).sum()) or None,
+            ),
         }
-        return kind(**{**common, **own})
+        return kind(**common, **own)
 
 
-def open_judged(source: ScoreSource, settings: Settings, reading: ReadingOptions = AS_IT_STANDS) -> LabelledPanels:
+def open_judged(
+    source: ScoreSource, settings: Settings, reading: ReadingOptions = AS_IT_STANDS, *, all_scored: bool = False
+) -> LabelledPanels:
     """Open a table for a study; candidates that the settings exclude, and the control, are left out of the panels.
 
-    An `InputError` also says where no judge has a labelled prompt.
+    With `all_scored` prompts are left out of which a candidate has no score. An `InputError` also says where no judge
+    has a labelled prompt.
     """
     table = open_table(source, reading)
     refuse_clusters(table, "this study")
     table.check_scales()
-    return _judged(table, settings, (*settings.exclude, *settings.control), settings.shape)
+    panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
+    return _judged(table, settings, [panel.all_scored() for panel in panels] if all_scored else panels)
 
 
-def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape: Shape | None) -> LabelledPanels:
+def _judged(table: ScoreTable, settings: Settings, panels: Sequence[Panel]) -> LabelledPanels:
     found: dict[str, Labelling] = {}
     refused: dict[str, str] = {}
-    laid_out = {panel.judge: panel for panel in lay_out(table, exclude=exclude, shape=shape, complete=True)}
-    for panel in laid_out.values():
+    for panel in panels:
         labelling = label_state(panel) if len(panel.sizes) else None
         if labelling is None or not labelling.labelled.any():
-            refused[panel.judge] = "no prompt that it scored completely has labels for all its candidates"
+            refused[panel.judge] = "none of its prompts with scores has labels for all candidates"
+        elif not labelling.panel.keep(labelling.labelled).scored_cells.any():
+            refused[panel.judge] = "no candidate of its labelled prompts has a score"
         else:
             found[panel.judge] = labelling
     if not found:
@@ -114,5 +126,5 @@ def _judged(table: ScoreTable, settings: Settings, exclude: Sequence[str], shape
         {name: one.method for name, one in found.items()},
         refused,
         settings,
-        {name: LabelsInPart.of_panel(panel) for name, panel in laid_out.items()},
+        {panel.judge: LabelsInPart.of_panel(panel) for panel in panels},
     )

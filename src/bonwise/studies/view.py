@@ -186,6 +186,8 @@ def _lost(judge: StudyJudge, known: AuditData | None) -> dict[str, dict[str, int
     # Prompts that the audit dropped too stand among its own data.
     if known is not None and lost.get(_DROPPED) == Counter(one.reason for one in known.dropped):
         lost.pop(_DROPPED, None)
+    if known is not None and known.unscored is not None:
+        lost.pop("unscored", None)
     return lost
 
 

@@ -5,6 +5,7 @@ Scores of other judges, further draws and columns, and the chance to be drawn fo
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
 
 __all__ = [
+    "NOT_SAID",
     "First",
     "Repeats",
     "candidate_propensities",
@@ -32,6 +34,7 @@ __all__ = [
     "mean_of_rows",
     "propensities",
     "scores_of",
+    "unscored_reasons",
 ]
 
 _Floats = npt.NDArray[np.float64]
@@ -64,6 +67,24 @@ def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:
 def further_scores(table: ScoreTable, panel: Panel) -> dict[str, _Floats]:
     """Return the scores of every other judge of the table, by judge."""
     return {judge: scores_of(table, panel, judge) for judge in table.judges if judge != panel.judge}
+
+
+NOT_SAID = "not said"
+"""The reason of a candidate without a score of which the table says none."""
+
+
+def unscored_reasons(table: ScoreTable, panel: Panel, lost: npt.NDArray[np.bool_]) -> dict[str, int]:
+    """Count the cells of a panel that are `lost` by the reason that the table holds, the most frequent first."""
+    by_cell: dict[tuple[str, str], str] = {}
+    if lost.any() and table.words is not None and "unscored" in table.words:
+        rows = table.frame[(table.frame["judge"] == panel.judge) & table.frame["judge_score"].isna()]
+        stated = table.words["unscored"].reindex(rows.index)
+        for prompt, name, reason in zip(rows["prompt_id"], rows["candidate"], stated, strict=True):
+            if isinstance(reason, str) and reason.strip():
+                by_cell[prompt, name] = reason
+    prompts = np.repeat(panel.prompt_ids.to_numpy(), panel.sizes)[lost]
+    names = panel.candidates.to_numpy()[panel.names[lost]]
+    return dict(Counter(by_cell.get(cell, NOT_SAID) for cell in zip(prompts, names, strict=True)).most_common())
 
 
 _ROUNDING = 1e-9

@@ -67,17 +67,21 @@ class JudgeCounts(StudyCounts):
     """Counts behind the figures of a judge; a study may add its own."""
 
     prompts: Count
-    """Those that the judge scored completely and that are labelled."""
+    """Those that the judge was asked about and that are labelled."""
     rows: Count
-    """Those that the judge scored completely and that are labelled."""
+    """Their candidates."""
     unlabelled_prompts: Count
-    """Scored completely, and without all labels."""
+    """Those without all labels."""
     dropped: dict[str, Count]
     """Prompts by the reason for which they are in no figure."""
     method: Literal["complete", "labelled_only"]
     """``labelled_only`` where figures describe the labelled prompts alone."""
     unused_labels: UnusedLabels | None = None
     """Labels of prompts that are labelled in part: in no figure."""
+    unscored: dict[str, Count] | None = None
+    """Candidates without a score by reason: none of them can be picked while another of its prompt has one."""
+    prompts_under_two_scores: Count | None = None
+    """Prompts with fewer than two scores: they add nothing to what compares scores within a prompt."""
 
 
 class LabelsLeftOut(Record):

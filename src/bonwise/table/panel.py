@@ -100,13 +100,16 @@ class Panel:
     clusters: _Ints | None = field(default=None, repr=False)
     """Code of the cluster that each prompt belongs to."""
     first: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
-    """Cells picked in prompts that have no score at all; None where these are picked from at random."""
+    """The first cell of each prompt, picked where none has a score; None where one is then picked at random."""
 
     @cached_property
     def ranked(self) -> _Floats:
-        """The scores as picks are made by them: what has none is below the others, and alike if nothing has one."""
-        ranked = by_rank(self.scores)
-        return ranked if self.first is None else np.where(self.first, 0.0, ranked)
+        """The scores as picks are made by them, see `rank`."""
+        return self.rank(self.scores)
+
+    def rank(self, scores: _Floats) -> _Floats:
+        """Return scores of the cells as picks are made by them, see `bonwise.stats.sums.by_rank`."""
+        return by_rank(scores, self.sizes, self.first)
 
     @cached_property
     def scored_cells(self) -> _Ints:
@@ -155,9 +158,25 @@ class Panel:
             first=None,
         )
 
-    def sums(self) -> _Floats:
-        """Return the sums of every prompt, which are all labelled; see `bonwise.stats.sums.prompt_sums`."""
-        return prompt_sums(self.scores, self.labels, self.sizes, self.ranked)
+    def all_scored(self) -> Panel:
+        """Return the prompts of which every candidate has a score."""
+        ends, lost = np.cumsum(self.sizes), []
+        for x in np.flatnonzero(self.scored_cells < self.sizes).tolist():
+            cells = np.arange(ends[x] - self.sizes[x], ends[x])
+            names = list(self.candidates[self.names[cells[np.isnan(self.scores[cells])]]])
+            lost.append(PromptLeftOut(str(self.prompt_ids[x]), f"no score for {_some(names)}"))
+        return self.keep(self.scored_cells == self.sizes, lost)
+
+    def with_a_score(self) -> Panel:
+        """Leave out the prompts of which the judge has no score at all."""
+        scored = self.scored_cells > 0
+        lost = [PromptLeftOut(str(prompt), "no score for any candidate") for prompt in self.prompt_ids[~scored]]
+        return self.keep(scored, lost)
+
+    def sums(self, scores: _Floats | None = None) -> _Floats:
+        """Return the sums of every prompt, which are all labelled, by its scores or others of the same cells."""
+        own, ranked = (self.scores, self.ranked) if scores is None else (scores, self.rank(scores))
+        return prompt_sums(own, self.labels, self.sizes, ranked)
 
 
 def lay_out(
@@ -165,15 +184,16 @@ def lay_out(
     *,
     exclude: Sequence[str] = (),
     shape: Shape | None = None,
-    complete: bool = False,
+    alike: bool = False,
 ) -> tuple[Panel, ...]:
     """Lay a table out as one panel per judge, all with the same cells but for prompts that are left out.
 
-    A score that is lacking is NaN; a prompt that has none at all is kept or left out as the table says.
+    A score that is lacking is NaN; a prompt that has none at all is kept or left out as the table says, and one that
+    the judge was not asked about is left out. With `alike` both are kept, so that all panels have the same cells.
 
     Names in `exclude` are left out before anything else; one that no candidate has is a UsageError. Where no `shape`
-    is given, it is rectangular when at least 90 % of the prompts carry the same names. With `complete`, prompts are
-    left out of which the judge lacks a score. Where no prompt with two candidates is left, an InputError is raised.
+    is given, it is rectangular when at least 90 % of the prompts carry the same names. Where no prompt with two
+    candidates is left, an InputError is raised.
     """
     rows = np.flatnonzero(_included(table, exclude))
     keys = table.cell_keys()[rows]
@@ -188,16 +208,14 @@ def lay_out(
         mine = codes == code
         of_cells = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
         panel = _whole(judge, pools, of_cells, labels)
-        if at is not None and len(table.judges) > 1:
-            panel = _asked(panel, at[mine])
-        if complete:
-            panel = _complete(panel, pools)
-        elif table.unpicked == "drop":
-            panel = _with_a_score(panel)
-        elif table.unpicked == "first" and not panel.scored_cells.all():
+        if table.unpicked == "first":
             panel = replace(
                 panel, first=_first_cells(panel, rows if at is None else _first_rows(at, len(keys), panel))
             )
+        if at is not None and len(table.judges) > 1 and not alike:
+            panel = _asked(panel, at[mine])
+        if table.unpicked == "drop" and not alike:
+            panel = panel.with_a_score()
         panels.append(panel)
     return tuple(panels)
 
@@ -209,13 +227,6 @@ def _asked(panel: Panel, cells: _Ints) -> Panel:
     return panel.keep(asked, [PromptLeftOut(str(prompt), "not judged") for prompt in panel.prompt_ids[~asked]])
 
 
-def _with_a_score(panel: Panel) -> Panel:
-    """Leave out the prompts of which the judge has no score at all."""
-    scored = panel.scored_cells > 0
-    lost = [PromptLeftOut(str(prompt), "no score for any candidate") for prompt in panel.prompt_ids[~scored]]
-    return panel.keep(scored, lost)
-
-
 def _first_rows(at: _Ints, count: int, panel: Panel) -> _Ints:
     """Return the first row that each cell has, by its number."""
     first = np.full(len(panel.scores), count)
@@ -224,11 +235,9 @@ def _first_rows(at: _Ints, count: int, panel: Panel) -> _Ints:
 
 
 def _first_cells(panel: Panel, rows: _Ints) -> npt.NDArray[np.bool_]:
-    """Mark the cell whose row comes first in each prompt that has no score at all."""
+    """Mark the cell whose row comes first in each prompt."""
     earliest = np.minimum.reduceat(rows, np.cumsum(panel.sizes) - panel.sizes)
-    first: npt.NDArray[np.bool_] = (rows == np.repeat(earliest, panel.sizes)) & np.repeat(
-        panel.scored_cells == 0, panel.sizes
-    )
+    first: npt.NDArray[np.bool_] = rows == np.repeat(earliest, panel.sizes)
     return first
 
 
@@ -355,23 +364,6 @@ def _whole(judge: str, pools: Pools, scores: _Floats, labels: _Floats) -> Panel:
         pools.dropped,
         pools.clusters,
     )
-
-
-def _complete(whole: Panel, pools: Pools) -> Panel:
-    """Leave out the prompts of which the judge lacks a score."""
-    blank = np.isnan(whole.scores)
-    if not blank.any():
-        return whole
-    owner = np.repeat(np.arange(len(pools.sizes)), pools.sizes)
-    reasons: dict[int, list[str]] = {}
-    for x, name in zip(owner[blank].tolist(), pools.candidates[pools.names[blank]], strict=True):
-        reasons.setdefault(x, []).append(name)
-    dropped = [
-        PromptLeftOut(str(pools.prompt_ids[x]), f"no score for {_some(names)}") for x, names in reasons.items()
-    ]
-    complete = np.ones(len(pools.sizes), dtype=bool)
-    complete[list(reasons)] = False
-    return whole.keep(complete, dropped)
 
 
 def _sum_by_prompt(cells: npt.NDArray[np.bool_], sizes: _Ints) -> _Ints:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.logged_picks import logged_panels, logged_table
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
+from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
 from bonwise.table.picks import Pick, Picks
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.watching.pick_log import DividedLog, WatchedLine
@@ -181,7 +181,7 @@ def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> Lab
     (panel,) = logged_panels(table, [(RECOVERY, picks.reasons)], reading.shape)
     cells = panel.labelled_cells
     whole = panel.keep(cells == panel.sizes)
-    t = Sums(*prompt_sums(whole.scores, whole.labels, whole.sizes))
+    t = Sums(*whole.sums())
     at = np.array([place[str(prompt)] for prompt in whole.prompt_ids], dtype=np.int64)
     order = np.argsort(at, kind="stable")
     partly = int(((cells > 0) & (cells < panel.sizes)).sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,14 +53,15 @@ class Covariates:
     """Where the texts are; otherwise they are those of the table."""
 
     def join(self, panel: Panel) -> tuple[Panel, Floats]:
-        """Return the prompts of a panel that hold every covariate, and the values, shape (cells, covariates).
+        """Return the prompts whose scored candidates hold every covariate, and the values, (cells, covariates).
 
         The others are dropped, each with its reason.
         """
         columns = [self._values(panel, name) for name in self.names]
         values = np.column_stack(columns) if columns else np.empty((len(panel.scores), 0))
         starts = np.cumsum(panel.sizes) - panel.sizes
-        lacking = np.logical_or.reduceat(np.isnan(values), starts, axis=0)
+        blank = np.isnan(values) & ~np.isnan(panel.scores)[:, None]
+        lacking = np.logical_or.reduceat(blank, starts, axis=0)
         complete: npt.NDArray[np.bool_] = ~np.asarray(lacking.any(axis=1))
         dropped = [
             PromptLeftOut(str(panel.prompt_ids[x]), f"no {self.names[int(lacking[x].argmax())]} of a candidate")
@@ -173,18 +173,10 @@ def calibration_of(
 
 def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> CalibrationJudge:
     panel, values = covariates.join(judged.panels[name])
-    if len(panel.sizes) < 2 * folds:
+    if (scored := int((panel.scored_cells > 0).sum())) < 2 * folds:
         lost = len(judged.panels[name].sizes) - len(panel.sizes)
         without = f"; {lost:,} {'lacks' if lost == 1 else 'lack'} a covariate" if lost else ""
-        raise InputError(f"{folds} folds need {2 * folds} labelled prompts, and it has {len(panel.sizes)}{without}")
+        raise InputError(f"{folds} folds need {2 * folds} labelled prompts, and it has {scored}{without}")
     columns = dict(zip(covariates.names, values.T, strict=True))
-    counts = _counts(judged, name, panel)
+    counts = judged.counts_as(JudgeCounts, name, panel)
     return calibrate_judge(panel, columns, judged.settings, data=counts, folds=folds, prompts=judged.prompts[name])
-
-
-def _counts(judged: LabelledPanels, name: str, panel: Panel) -> JudgeCounts:
-    """Return the counts of a judge, those left out for lack of a covariate among the dropped."""
-    dropped = Counter(judged.counts_as(JudgeCounts, name).dropped)
-    dropped.update(one.reason for one in panel.dropped[len(judged.panels[name].dropped) :])
-    rows = int(panel.sizes.sum())
-    return judged.counts_as(JudgeCounts, name, prompts=len(panel.sizes), rows=rows, dropped=dict(dropped))

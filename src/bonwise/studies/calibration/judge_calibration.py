@@ -17,7 +17,7 @@ from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import IntervalRule, difference
 from bonwise.stats.level_bias import largest_bias, level_bias_difference
-from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
+from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
 from bonwise.studies.calibration.maps import exchange_training_means, isotonic_map, spline_index
 from bonwise.studies.calibration.pick_changes import (
     pick_changes,
@@ -64,8 +64,8 @@ def calibration_sentences(
 ) -> list[str]:
     """Return the findings, the most important first.
 
-    `left_out` holds the methods that could not be used, and why; `prompts` counts those that the judge scored
-    completely, labelled or not.
+    `left_out` holds the methods that could not be used, and why; `prompts` counts those of the judge,
+    labelled or not.
     """
     return [
         *_recovery(methods),
@@ -246,12 +246,12 @@ def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: 
     """Calibrate the scores of every fold by a map learned on the other folds.
 
     `rows` is (cells, 1 + covariates), the score first; `owner` is the fold of each cell. Whole prompts share a fold,
-    so that one map serves all candidates of a prompt.
+    so that one map serves all candidates of a prompt. What has no score, NaN, teaches nothing and gets none.
     """
-    out = np.empty(len(rows))
-    for fold in np.unique(owner):
-        mine = owner == fold
-        out[mine] = METHODS[method](rows[~mine], labels[~mine], seed)(rows[mine])
+    out, scored = np.full(len(rows), np.nan), ~np.isnan(rows[:, 0])
+    for fold in np.unique(owner[scored]):
+        mine, others = scored & (owner == fold), scored & (owner != fold)
+        out[mine] = METHODS[method](rows[others], labels[others], seed)(rows[mine])
     return out
 
 
@@ -289,7 +289,7 @@ class RawScores:
         fold_of = folds_of_prompts(len(panel.sizes), folds, settings.seed)
         self.owner = np.repeat(fold_of, panel.sizes)
         self.groups = deal_groups(fold_of, settings.seed)
-        sums = prompt_sums(self.scores, panel.labels, panel.sizes)
+        sums = panel.sums(self.scores)
         self.refits: Refits = refits(lambda kept: sums[:, kept], self.groups)
         self.metrics = estimation.estimate(ESTIMANDS, sums, self.rule)
         self.level = self._level(self.scores)
@@ -329,11 +329,11 @@ class RawScores:
         """Estimate with intervals that learn the maps again without each group of prompts."""
 
         def sums_of(kept: np.ndarray) -> Floats:
-            cells, sizes = np.repeat(kept, self.panel.sizes), self.panel.sizes[kept]
-            calibrated, labels = self._cross_fitted(method, cells), self.panel.labels[cells]
-            level = exchange_training_means(calibrated, labels, self.owner[cells])
-            ties = tie_break_sums(self.scores[cells], calibrated, labels, sizes)
-            return np.concatenate([prompt_sums(level, labels, sizes), ties])
+            cells, panel = np.repeat(kept, self.panel.sizes), self.panel.keep(kept)
+            calibrated = self._cross_fitted(method, cells)
+            level = exchange_training_means(calibrated, panel.labels, self.owner[cells])
+            ties = tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
+            return np.concatenate([panel.sums(level), ties])
 
         sums = refits(sums_of, self.groups)
         after, before, rule = sums.rows(_SUMS), self.refits, self.rule
@@ -348,7 +348,7 @@ class RawScores:
     def _with_fixed_maps(self, calibrated: Floats) -> _Estimates:
         panel, before, rule = self.panel, self.refits.whole, self.rule
         level = exchange_training_means(calibrated, panel.labels, self.owner)
-        after = prompt_sums(level, panel.labels, panel.sizes)
+        after = panel.sums(level)
         return (
             estimation.estimate(ESTIMANDS, after, rule),
             difference(_CHANGING, after, before, rule),
@@ -362,9 +362,10 @@ class RawScores:
 
     def _level(self, scores: Floats) -> Estimate:
         """Return the largest bias of a candidate's mean; cross-fitted maps keep the level that they give it."""
-        panel = self.panel
+        panel, scored = self.panel, ~np.isnan(scores)
+        labels, names = panel.labels[scored], panel.names[scored]
         return largest_bias(
-            scores - panel.labels, panel.labels, panel.sizes, panel.names, confidence=self.settings.confidence
+            scores[scored] - labels, labels, panel.scored_cells, names, confidence=self.settings.confidence
         )
 
 
@@ -382,9 +383,9 @@ def calibrate_judge(
 ) -> CalibrationJudge:
     """Calibrate a judge in every way that its covariates allow.
 
-    The panel is labelled completely; covariates are (cells,), by name, without NaN. The seed of the settings deals
-    the prompts to folds, at most half as many as prompts, and to groups. `prompts` counts those that the judge scored
-    completely, labelled or not.
+    The panel is labelled completely; covariates are (cells,), by name, without NaN where there is a score. The seed
+    of the settings deals the prompts to folds, at most half as many as prompts, and to groups. `prompts` counts those
+    of the judge, labelled or not.
     """
     used = [name for name in METHODS if covariates or name not in COVARIATE_METHODS]
     raw = RawScores(panel, covariates, settings, folds, data.method)

@@ -122,7 +122,7 @@ def exchange_training_means(values: Floats, labels: Floats, folds: npt.NDArray[n
     A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is
     high: left as it is that turns a correlation over all cells down. What the values of a fold differ in because its
     scores do is left. A constant a fold moves no pick and no pair of a prompt. `folds` is the fold of each cell, from
-    0, at least two of them.
+    0, at least two of them. A value is NaN where there was no score: then the label taught nothing.
 
     Examples
     --------
@@ -132,7 +132,9 @@ def exchange_training_means(values: Floats, labels: Floats, folds: npt.NDArray[n
     >>> exchange_training_means(np.array([3.0, 3.0, 1.0, 1.0]), labels, folds).tolist()
     [2.0, 2.0, 2.0, 2.0]
     """
-    counts, totals = np.bincount(folds), np.bincount(folds, weights=labels)
-    learned = (labels.sum() - totals) / (len(labels) - counts)
-    shifted: Floats = values + (labels.mean() - learned)[folds]
+    known = ~np.isnan(values)
+    taught, of, many = labels[known], folds[known], int(folds.max()) + 1
+    counts, totals = np.bincount(of, minlength=many), np.bincount(of, weights=taught, minlength=many)
+    learned = (taught.sum() - totals) / (len(taught) - counts)
+    shifted: Floats = values + (taught.mean() - learned)[folds]
     return shifted

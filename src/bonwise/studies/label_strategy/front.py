@@ -118,7 +118,8 @@ def study_label_strategy(  # noqa: PLR0913 - all but the scores are named
     options = ReadingOptions.of(study_label_strategy, reading)
     settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
     check_asking(bins, edges, gap_groups)
-    judged = open_judged(source, settings, options)
+    # Scores and verdicts are compared on the same pairs, so every candidate needs its score.
+    judged = open_judged(source, settings, options, all_scored=True)
     record = None if drawn is None else PairRecord.read(drawn)
     read = PairVerdicts.read(verdicts, pairwise)
     return label_strategy_of(judged, read, record=record, bins=bins, edges=edges, gap_groups=gap_groups)

@@ -161,9 +161,7 @@ def _check(seed: int, gap_groups: int) -> None:
 
 
 def _panel(table: ScoreTable, judge: str | None, reading: ReadingOptions) -> Panel:
-    panels = {
-        panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape, complete=True)
-    }
+    panels = {panel.judge: panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape)}
     if judge is None and len(panels) > 1:
         raise UsageError(
             f"{table.source}: scores of {len(panels)} judges: {listed(panels)}", hint="name one (--judge NAME)"
@@ -171,9 +169,11 @@ def _panel(table: ScoreTable, judge: str | None, reading: ReadingOptions) -> Pan
     name = next(iter(panels)) if judge is None else judge
     if name not in panels:
         raise UsageError(f"{table.source}: no judge named {quoted(name)}", hint=f"the judges are {listed(panels)}")
-    if not len(panels[name].sizes):
+    # The study compares scores with verdicts on the same pairs: it uses no prompt that lacks a score.
+    panel = panels[name].all_scored()
+    if not len(panel.sizes):
         raise InputError(f"{table.source}: {quoted(name)} scored no prompt completely", hint="see bonwise doctor")
-    return panels[name]
+    return panel
 
 
 def _of_use(table: ScoreTable, panel: Panel) -> tuple[Panel, dict[str, int]]:

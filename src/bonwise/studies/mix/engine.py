@@ -28,13 +28,13 @@ from bonwise.stats import estimation
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import IntervalRule, difference
-from bonwise.stats.sums import Floats, Sums, prompt_sums
+from bonwise.stats.sums import Floats, Sums, by_rank, prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.mix.result import CurveAt, MixCounts, MixJudge, MixSettings, MixStudy
 from bonwise.table.checks import names_of
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.table.panel import Panel, lay_out
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.table.score_table import ScoreTable
 
 __all__ = ["OF_PAIRS", "SHARES", "mix_change", "mix_curve", "mix_of", "mix_study", "mix_sums"]
@@ -126,7 +126,7 @@ def _prompts(data: MixCounts, easy: str) -> Iterator[str]:
         hold = "holds" if holding == 1 else "hold"
         yield f"{holding:,} of {mixed:,} prompts {hold} {easy}; the others are the same at every point of the curve."
     if data.left_out:
-        yield f"{_left_out(data['left_out'])}: {easy} is not there, or lacks a score or a label."
+        yield f"{_left_out(data['left_out'])}: {easy} is not there, or lacks a label."
     if data.only_with_control:
         yield f"{_left_out(data['only_with_control'])}: without {easy} no choice is left."
     if data.method == "labelled_only":
@@ -167,7 +167,7 @@ OF_PAIRS = ("global_r", "sign_agreement", "effective_agreement")
 """Metrics of cells and pairs: they exist on easy pairs alone, of which no pool is made."""
 
 _OF_CELLS = ("S", "O", "SS", "OO", "SO")
-_COUNTS = ("apart_S", "apart_O", "apart_both", "concordant")
+_COUNTS = ("apart_S", "apart_O", "apart_both", "concordant", "all_pairs", "all_apart_O", "decided", "decided_right")
 
 
 class MixSums(NamedTuple):
@@ -178,11 +178,18 @@ class MixSums(NamedTuple):
     easy: Floats  # pairs of a control and another candidate as pools of two; NaN but for cells and pairs
 
 
-def mix_sums(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], control: npt.NDArray[np.bool_]) -> MixSums:
+def mix_sums(
+    scores: Floats,
+    labels: Floats,
+    sizes: npt.NDArray[np.int64],
+    control: npt.NDArray[np.bool_],
+    ranked: tuple[Floats, Floats] | None = None,
+) -> MixSums:
     """Compute the sums of every prompt without its controls, with them, and of its easy pairs.
 
-    Scores and labels are those of the pools with their controls, grouped by prompt, without NaN. `control` marks the
-    cells that are controls; every prompt holds two other candidates or more.
+    Scores and labels are those of the pools with their controls, grouped by prompt; a score is NaN where there is
+    none. `control` marks the cells that are controls; every prompt holds two other candidates or more. `ranked` is
+    what picks are made by, without the controls and with them: the scores where it is not given.
 
     Examples
     --------
@@ -199,6 +206,7 @@ def mix_sums(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], contr
         np.concatenate([scores[cells] for cells, _ in pieces]),
         np.concatenate([labels[cells] for cells, _ in pieces]),
         np.concatenate([counts for _, counts in pieces]),
+        None if ranked is None else np.concatenate([*ranked, by_rank(scores[among])]),
     )
     without, whole, of_controls = np.split(found, [len(sizes), 2 * len(sizes)], axis=1)
     same = np.zeros_like(without)
@@ -217,6 +225,13 @@ def _easy_pairs(without: Sums, whole: Sums, same: Sums) -> Floats:
         name: others * (getattr(whole, name) - getattr(without, name)) + controls * getattr(without, name)
         for name in _OF_CELLS
     }
+    # Where nothing has a score nothing is decided, whatever is picked there.
+    whole, without = (
+        t._replace(
+            decided=np.where(t.cells > 0, t.decided, 0), decided_right=np.where(t.cells > 0, t.decided_right, 0)
+        )
+        for t in (whole, without)
+    )
     pairs = {name: getattr(whole, name) - getattr(without, name) - getattr(same, name) for name in _COUNTS}
     return np.array(found._replace(**cells, **pairs))
 
@@ -284,7 +299,7 @@ def mix_study(
     table = open_table(source, options)
     refuse_clusters(table, "this study")
     _check_left(table, settings)
-    return mix_of(open_judged(table, settings))
+    return mix_of(open_judged(table, settings, replace(AS_IT_STANDS, unpicked=options.unpicked)))
 
 
 def _check_left(table: ScoreTable, settings: Settings) -> None:
@@ -313,7 +328,7 @@ def mix_of(judged: LabelledPanels) -> MixStudy:
             hint=f"name the easy candidate with --control; the candidates are {listed(table.candidates)}",
         )
     judges, refused = {}, dict(judged.not_studied)
-    for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape, complete=True):
+    for panel in lay_out(table, exclude=settings.exclude, shape=settings.shape):
         if panel.judge in judged.panels:
             mixed = _mix(judged, panel, easy)
             if mixed is None:
@@ -322,7 +337,7 @@ def mix_of(judged: LabelledPanels) -> MixStudy:
                 judges[panel.judge] = mixed
     if not judges:
         raise InputError(
-            f"{table.source}: no labelled prompt holds the control {quoted(easy[0])} with a score",
+            f"{table.source}: no labelled prompt holds the control {quoted(easy[0])}",
             hint="score and label the control in the pools of the other candidates",
         )
     return MixStudy(settings=judged.settings_as(MixSettings), judges=judges, not_studied=refused)
@@ -337,7 +352,8 @@ def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> MixJudge 
     control = whole.candidates.isin(easy)[whole.names]
     if not control.any():
         return None
-    sums = mix_sums(whole.scores, whole.labels, whole.sizes, control)
+    others = without.keep(np.asarray(without.prompt_ids.isin(whole.prompt_ids)))
+    sums = mix_sums(whole.scores, whole.labels, whole.sizes, control, (others.ranked, whole.ranked))
     # The interval of the curve is the jackknife's, whatever the audit's own: it is made at twenty points.
     rule = replace(judged.settings.rule(whole.labels), kind="default")
     method = judged.methods[panel.judge]

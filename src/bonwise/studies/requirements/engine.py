@@ -12,7 +12,6 @@ from bonwise.report.numbers import Ends, counted, estimate, percent, setting, wi
 from bonwise.stats import estimation
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.sums import prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.requirements.noisy_oracle import MOST_CELLS, MOST_PAIRS, NoisyOracle, affordable, points
 from bonwise.studies.requirements.requirement import Requirement, held_against, no_curve, recovered, required
@@ -41,7 +40,7 @@ def requirement_sentences(
     data: RequirementCounts, own: OwnFigures, targets: Sequence[Target], inverse: Sequence[Inverse], seed: int
 ) -> list[str]:
     """Return the findings of one judge, the most important first; `seed` drew the prompts where not all were used."""
-    return [*_own(own), *_targets(targets), *_inverse(inverse), *_described(data, seed)]
+    return [*_own(own, unscored=bool(data.unscored)), *_targets(targets), *_inverse(inverse), *_described(data, seed)]
 
 
 def _described(data: RequirementCounts, seed: int) -> Iterator[str]:
@@ -59,7 +58,7 @@ def _described(data: RequirementCounts, seed: int) -> Iterator[str]:
         yield f"All this is computed from {used:,} of the {prompts - too_large:,} prompts, drawn with seed {seed}."
 
 
-def _own(own: OwnFigures) -> Iterator[str]:
+def _own(own: OwnFigures, *, unscored: bool) -> Iterator[str]:
     expected, difference = own.expected_recovery, own.difference
     if expected.estimate is None:
         yield f"No figure for a judge of plain noise with this within_r: {expected.reason}."
@@ -68,16 +67,16 @@ def _own(own: OwnFigures) -> Iterator[str]:
         f"At within_r {estimate(own.within_r)} a judge whose errors are plain noise recovers "
         f"{_with_ends(expected)} of the possible gain here; this judge recovers {_with_ends(own.recovery)}."
     )
-    yield _verdict(difference)
+    yield _verdict(difference, "candidates without a score, ties" if unscored else "ties")
 
 
-def _verdict(difference: EstimateRecord) -> str:
+def _verdict(difference: EstimateRecord, ties: str) -> str:
     low, high = difference.low, difference.high
     if high is not None and high < 0:
         turned = Ends(*(None if end is None else -end for end in (difference.estimate, high, low)))
         less = with_interval(turned, "points")
         return (
-            f"It recovers {less} less than a judge of plain noise with its within_r would: ties, "
+            f"It recovers {less} less than a judge of plain noise with its within_r would: {ties}, "
             "coarse scores, skewed errors or errors that are uneven between prompts can do that; this study does not "
             "tell which."
         )
@@ -203,7 +202,7 @@ def _one_judge(panel: Panel, data: RequirementCounts, found: _OfLabels, settings
     def record(one: Estimate) -> EstimateRecord:
         return EstimateRecord.of(one.with_method(data.method))
 
-    sums = prompt_sums(panel.scores, panel.labels, panel.sizes)
+    sums = panel.sums()
     own = estimation.estimate([e for e in ESTIMANDS if e.name in _OWN], sums, settings.rule(panel.labels))
     held = held_against(found.labels, sums, settings.confidence)
     figures = OwnFigures(
