@@ -43,6 +43,15 @@ def cohort(n, seed=20261121, unlabelled=0):
     return frame
 
 
+def lossy(frame, seed=0, share=0.2, whole=0.1):
+    """Blank the scores of some rows, and of all rows of some prompts."""
+    rng = np.random.default_rng(seed)
+    prompts = sorted(set(frame["prompt_id"]))
+    none = set(rng.choice(prompts, int(whole * len(prompts)), replace=False).tolist())
+    lost = (rng.random(len(frame)) < share) | frame["prompt_id"].isin(none).to_numpy()
+    return frame.assign(judge_score=frame["judge_score"].where(~lost))
+
+
 def two_judges(n, seed=20261121):
     """Return a simulated table scored by two judges, the second nearer to the labels."""
     first = cohort(n, seed).assign(judge="first")

@@ -9,9 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from bonwise.cli.judge_studies import route as route_of_command
 from bonwise.errors import InputError, UsageError
+from bonwise.report.show import text
 from bonwise.routing.engine import split_budget
 from bonwise.routing.front import route
 from bonwise.routing.gain_model import fit_gain
@@ -211,11 +214,81 @@ def test_the_reference_judge_is_not_among_those_who_disagree():
     assert study.to_dict()["settings"]["reference"] == "strong"
 
 
-def test_a_missing_first_draw_drops_the_prompt():
-    """A prompt whose first pass is not complete is dropped with the reason, not scored by later draws."""
+def test_a_candidate_without_a_first_draw_cannot_be_picked():
+    """Its later draws do not score it: the first pass picks among the others, and it is counted."""
     frame = weak_judge(80, draws=2).drop(columns="judge_score")
-    frame.loc[0, "draw_0"] = np.nan
-    assert route(frame).to_dict()["data"]["dropped"] == [{"prompt_id": "p0000", "reason": "lacks a first draw"}]
+    first = frame.loc[:2, "draw_0"].to_numpy(copy=True)
+    frame.loc[int(first.argmax()), "draw_0"] = np.nan
+    prompts, labels = prompts_of(route(frame)), frame.loc[:2, "oracle_label"].to_numpy()
+    first[first.argmax()] = -1
+    assert prompts.outcomes.value[0] == pytest.approx(labels[first == first.max()].mean())
+    assert (prompts.panel.dropped, prompts.unscored) == ((), {"not said": 1})
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_what_is_sent_of_unscored_pools_is_what_a_plain_loop_sends(data):
+    """Pools with fewer than two scores go first, alike; the others by margin; a kept pick is among scored ones."""
+    sizes = data.draw(st.lists(st.integers(2, 4), min_size=2, max_size=8))
+    cells = st.sampled_from([None, 0.1, 0.4, 0.8])
+    pools = [data.draw(st.lists(cells, min_size=size, max_size=size)) for size in sizes]
+    assume(any(sum(one is not None for one in pool) > 1 for pool in pools))
+    labels = [data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=size, max_size=size)) for size in sizes]
+    unpicked = data.draw(st.sampled_from(["random", "first"]))
+    rows = [
+        {"prompt_id": f"p{x}", "candidate": f"c{at}", "judge_score": score, "oracle_label": label}
+        for x, (pool, of_pool) in enumerate(zip(pools, labels, strict=True))
+        for at, (score, label) in enumerate(zip(pool, of_pool, strict=True))
+    ]
+    study = route(pd.DataFrame(rows).astype({"judge_score": float}), share=0.5, unpicked=unpicked, shape="ragged")
+    kept, order = [], []
+    for pool, of_pool in zip(pools, labels, strict=True):
+        scored = sorted((one for one in pool if one is not None), reverse=True)
+        top = [at for at, one in enumerate(pool) if scored and one == scored[0]]
+        at_random = list(range(len(pool))) if unpicked == "random" else [0]
+        kept.append(np.mean([of_pool[at] for at in top or at_random]))
+        order.append(scored[1] - scored[0] if len(scored) > 1 else np.inf)
+    best, left, sent = [max(of_pool) for of_pool in labels], 0.5 * len(pools), np.zeros(len(pools))
+    for value in sorted({round(one, 9) for one in order}, reverse=True):
+        tied = [x for x, one in enumerate(order) if round(one, 9) == value]
+        sent[tied] = max(0.0, min(1.0, left / len(tied)))
+        left -= sent[tied].sum()
+    expected = np.mean([p * m + (1 - p) * v for p, m, v in zip(sent, best, kept, strict=True)])
+    found = study["judge"].signals["margin"].at(0.5)
+    assert prompts_of(study, "judge").outcomes.value == pytest.approx(kept)
+    assert found.value == pytest.approx(expected)
+    under = sum(sum(one is not None for one in pool) < 2 for pool in pools)
+    assert study.to_dict()["data"].get("prompts_under_two_scores", 0) == under
+    assert study["judge"].signals["margin"].corr_gain.n == len(pools) - under
+
+
+def test_unscored_candidates_are_counted_in_a_study_of_routing():
+    """The page says how many and why; learnt signals, the router and the budget are of prompts with two scores."""
+    frame = weak_judge(200, draws=3)
+    frame.loc[frame["prompt_id"] < "p0010", ["judge_score", "draw_0", "draw_1", "draw_2", "ci_width"]] = np.nan
+    frame.loc[frame.index[60:63], ["judge_score", "draw_0", "draw_1", "draw_2"]] = np.nan
+    frame["unscored"] = np.where(frame["judge_score"].isna(), "refused", "")
+    study = route(frame, mean_calls=9, strong_cost=20)
+    found = study["weak"]
+    assert (found.data.unscored, found.data.prompts_under_two_scores) == ({"refused": 33}, 11)
+    assert "33 candidates without a first score: refused 33" in " ".join(text(study).split())
+    assert "Prompts with fewer than two scores are sent first: 11 prompts." in found.recommendation.sentences
+    assert found.recommendation.signal == "expected_gain"
+    assert found.signals["expected_gain"].lacking == 0
+    assert found.signals["expected_gain"].at(0.05).value > found.signals["draw_sd"].at(0.05).at_random
+    assert study.router().threshold <= study.router().calibration[-1]
+    assert len(study.router().calibration) == 189
+    assert found.budget.gain.n == 189
+    dropped = route(frame, unpicked="drop").to_dict()["data"]
+    assert (dropped["prompts"], len(dropped["dropped"])) == (189, 11)
+
+
+def test_where_unsettled_prompts_fill_the_share_the_threshold_is_the_highest_of_the_others():
+    """An infinite signal is no threshold that a router could hold."""
+    signal = np.array([np.inf, np.inf, 0.3, 0.1, np.nan])
+    assert threshold(signal, 0.4) == 0.3
+    assert threshold(signal, 0.8) == 0.1
+    assert threshold(signal, 1.0) == 0.1
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -1, float("nan")])

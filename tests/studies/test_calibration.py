@@ -10,7 +10,7 @@ import pytest
 import typer
 from scipy import stats
 
-from auditing.tables import cohort, table, two_judges
+from auditing.tables import cohort, lossy, table, two_judges
 from bonwise.auditing.front import audit
 from bonwise.cli.shared_flags import command_of
 from bonwise.errors import InputError, UsageError
@@ -20,6 +20,8 @@ from bonwise.report.numbers import estimate as estimate_of_studies
 from bonwise.report.show import describe, drawings, markdown, notebook, page, text
 from bonwise.results import Document
 from bonwise.studies.calibration.front import study_calibration
+from bonwise.studies.calibration.judge_calibration import cross_fitted
+from bonwise.studies.calibration.maps import exchange_training_means
 from bonwise.studies.calibration.result import CalibrationStudy
 from bonwise.studies.registration import study_of
 from cli.commands import strict
@@ -521,3 +523,32 @@ def test_an_output_over_an_input_is_refused(scores):
     """The page does not replace the table."""
     with pytest.raises(UsageError, match="read or written"):
         run(scores, "--html", scores)
+
+
+@pytest.mark.parametrize("unpicked", ["random", "first", "drop"])
+def test_unscored_candidates_stay_unscored(unpicked):
+    """They teach no map and get no value; the raw metrics are the audit's, and the rest of each pick goes on."""
+    frame = lossy(cohort(80), seed=2)
+    found, audited = study_calibration(frame, unpicked=unpicked).judges["judge"], audit(frame, unpicked=unpicked)
+    for name, metric in found.raw.metrics.items():
+        assert metric.estimate == pytest.approx(audited.judges["judge"].metrics[name].estimate, abs=1e-12), name
+    assert found.data.prompts == (72 if unpicked == "drop" else 80)
+    assert sum(found.data.unscored.values()) == audited.judges["judge"].data.unscored.candidates
+    isotonic = found.methods["isotonic"]
+    assert isotonic.picks.all.prompts == found.data.prompts
+    assert isotonic.metrics["value_random"].estimate == found.raw.metrics["value_random"].estimate
+    assert isotonic.rising_folds == 5
+
+
+def test_a_map_learns_from_scored_candidates_alone():
+    """Cross-fitted values are those of the table without its unscored cells, and NaN for these."""
+    rng = np.random.default_rng(3)
+    rows, labels, owner = rng.random((60, 1)).round(1), rng.random(60), np.repeat(np.arange(5), 12)
+    lost = rng.random(60) < 0.3
+    blank = np.where(lost[:, None], np.nan, rows)
+    found = cross_fitted("isotonic", blank, labels, owner, 0)
+    np.testing.assert_array_equal(found[~lost], cross_fitted("isotonic", rows[~lost], labels[~lost], owner[~lost], 0))
+    assert np.isnan(found[lost]).all()
+    shifted = exchange_training_means(found, labels, owner)
+    alone = exchange_training_means(found[~lost], labels[~lost], owner[~lost])
+    np.testing.assert_array_equal(shifted[~lost], alone)

@@ -541,3 +541,15 @@ def test_a_draw_keeps_its_pairs_but_in_json(pools_of_draw, tmp_path):
     assert loaded.to_frame()["drawn"].sum() == len(draw.record) == 20
     with pytest.raises(UsageError, match="which its JSON does not hold"):
         loaded.write(tmp_path / "pairs.jsonl")
+
+
+def test_a_prompt_that_lacks_a_score_is_in_no_way_of_asking():
+    """Scores and verdicts are compared on the same pairs: it is dropped, named by its candidate, and counted."""
+    simulation = simulate("arena", n=30, seed=2)
+    frame = simulation.frame()
+    names = [str(name) for name in frame["candidate"][:2]]
+    frame.loc[frame.index[:2], "judge_score"] = np.nan
+    found = study_label_strategy(frame, verdicts=verdicts(simulation)).judges["judge"].data
+    assert (found.prompts, found.unlabelled_prompts) == (29, 0)
+    assert found.dropped == {f"no score for {', '.join(names)}": 1}
+    assert found.unscored is None

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auditing.tables import cohort, two_judges
+from auditing.tables import cohort, lossy, two_judges
 from bonwise.auditing.front import audit
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
@@ -470,3 +470,43 @@ def test_the_input_is_not_overwritten(scores, capsys):
     """A page that would replace the scores is refused."""
     done = typed(capsys, "study", "mix", scores, "--control", "c2", "--html", scores)
     assert (done.code, "read or written already" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("unpicked", ["random", "first", "drop"])
+def test_with_unscored_candidates_the_ends_are_two_audits(unpicked):
+    """Without and with the control the curve is what the audit says of the same table, whatever nothing picks."""
+    frame = lossy(with_control(cohort(60)), seed=4)
+    study = study_mix(frame, control="bad", unpicked=unpicked)
+    without, whole = ends_of(study)
+    data, left = study.judges["judge"].data, audit(frame, control="bad", unpicked=unpicked).judges["judge"]
+    assert_alike(without, left.metrics)
+    if unpicked != "drop":  # else a prompt of which the control alone is scored is in one audit and not in the other
+        assert_alike(whole, audit(frame, keep_easy="bad", unpicked=unpicked).judges["judge"].metrics)
+    assert sum(data.unscored.values()) == left.data.unscored.candidates
+    assert data.prompts == left.data.prompts == 60 - data.dropped.get("no score for any candidate", 0)
+    assert unpicked == "drop" or data.prompts_under_two_scores >= 6
+    assert "candidates without a score: not said" in str(study)
+
+
+@given(pools(most=4, candidates=(3, 5)), st.data())
+@settings(max_examples=60, deadline=None)
+def test_easy_pairs_with_unscored_candidates_are_pools_of_two(prompts, data):
+    """Every sum over pairs is that of each pair of a control and another candidate on its own."""
+    scores, labels, sizes = arrays(prompts)
+    lost = np.array(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
+    scores = np.where(lost, np.nan, scores)
+    starts = np.cumsum(sizes) - sizes
+    control = np.zeros(len(scores), dtype=bool)
+    control[starts] = True
+    found = Sums(*mix_sums(scores, labels, sizes, control).easy)
+    for x, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+        pairs = [(start, other) for other in range(start + 1, start + size)]
+        apart = [(one, two) for one, two in pairs if round(labels[one], 9) != round(labels[two], 9)]
+        decided = right = 0
+        for one, two in apart:
+            ranks = [-math.inf if np.isnan(scores[at]) else round(scores[at], 9) for at in (one, two)]
+            decided += ranks[0] != ranks[1]
+            right += ranks[0] != ranks[1] and (ranks[0] > ranks[1]) == (labels[one] > labels[two])
+        assert (found.all_pairs[x], found.all_apart_O[x]) == (len(pairs), len(apart))
+        assert (found.decided[x], found.decided_right[x]) == (decided, right)
+        assert found.pairs[x] == sum(not np.isnan(scores[[one, two]]).any() for one, two in pairs)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auditing.tables import table
+from auditing.tables import cohort, lossy, table
 from bonwise.auditing.front import audit
 from bonwise.errors import InputError, UsageError
 from bonwise.report.blocks import Part
@@ -513,3 +513,24 @@ def test_a_difference_with_a_part_unknown_is_unknown(at):
     laws = [Student(0.6, 0.1, 9, (0, 1)), Student(0.2, 0.1, 9, (0, 1))]
     laws[at] = Exact(0.5, 9, (-np.inf, 1.0))
     assert MoverDifference(*laws, (0.6, 0.2), 0.5).at(0.95) is None
+
+
+@pytest.mark.parametrize("unpicked", ["random", "first", "drop"])
+def test_unscored_candidates_cannot_be_picked(unpicked):
+    """The judge's own figures are those of its audit; the curve is of the labels, whatever has a score."""
+    frame = lossy(cohort(80), seed=2)
+    found, full = study_requirements(frame, unpicked=unpicked), study_requirements(cohort(80))
+    own, audited = found.judges["judge"].judge, audit(frame, unpicked=unpicked).judges["judge"]
+    for name in ("within_r", "effective_agreement", "recovery"):
+        assert getattr(own, name).estimate == pytest.approx(audited.metrics[name].estimate, abs=1e-12), name
+    data = found.judges["judge"].data
+    assert sum(data.unscored.values()) == audited.data.unscored.candidates
+    assert data.prompts_under_two_scores
+    if unpicked == "drop":
+        assert data.dropped == {"no score for any candidate": 8}
+    else:
+        assert (data.prompts, data.dropped) == (80, {})
+        assert found.judges["judge"].curve == full.judges["judge"].curve
+    assert own.expected_recovery.estimate > own.recovery.estimate
+    told = any("candidates without a score, ties" in one for one in found.judges["judge"].sentences)
+    assert told == (own.difference.high < 0)

@@ -133,9 +133,9 @@ def split_budget(
     1 / propensity of them throughout.
 
     Each of the `prompts` has two first scores. They need three or more scores of each candidate, the first of which
-    is the first pass, and 75 or more labelled prompts. `mean_calls` is B, calls of the weak judge a prompt, more than the K first ones, which are among
-    them; `strong_cost` is C, the price of routing one prompt in such calls. An InputError says that draws or labels
-    are too few, or that the budget does not cover the first scores.
+    is the first pass, and 75 or more labelled prompts. `mean_calls` is B, calls of the weak judge a prompt, more than
+    the K first ones, which are among them; `strong_cost` is C, the price of routing one prompt in such calls. An
+    InputError says that draws or labels are too few, or that the budget does not cover the first scores.
     """
     panel, labelled = prompts.panel, prompts.labelled
     weights = prompts.population if prompts.population is not None else np.ones(len(panel.sizes))

@@ -295,7 +295,7 @@ def _data(
         baseline_periods=list(log.names[:begins]),
         left_out=log.left_out,
         changes=list(_changes(log))[-_MOST_CHANGES:],
-        **given(repeated=(labelled.repeated or None) if labelled is not None else None),
+        **({} if labelled is None else given(repeated=labelled.repeated or None, unpicked=labelled.unpicked or None)),
     )
 
 

@@ -127,6 +127,8 @@ class WatchData(Record):
     """The latest ones."""
     repeated: Count | None = None
     """Picks of prompts that were picked before: labels count for the first pick alone."""
+    unpicked: Count | None = None
+    """Labelled pools without a pick: recovery counts a random pick there, or the first candidate."""
 
 
 class WatchSettings(Record):

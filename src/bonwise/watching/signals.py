@@ -163,6 +163,8 @@ class LabelledPicks(NamedTuple):
     """Over the pools whose candidates are all labelled."""
     repeated: int
     """Picks of a prompt that was picked before."""
+    unpicked: int
+    """Pools without a pick among those that it is over: each is worth what is said to be picked there."""
     unit_scale: bool
     """Whether all labels lie in [0, 1]."""
 
@@ -200,7 +202,7 @@ def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> Lab
     )
     labels = whole.labels
     unit_scale = bool(((labels >= 0) & (labels <= 1)).all())
-    return LabelledPicks(signal, len(log.picks) - len(place), unit_scale)
+    return LabelledPicks(signal, len(log.picks) - len(place), int((whole.scored_cells == 0).sum()), unit_scale)
 
 
 def _pick(log: DividedLog, at: int, prompt: str) -> Pick:

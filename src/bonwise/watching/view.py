@@ -277,6 +277,8 @@ def _caveats(data: WatchData) -> Iterator[Said]:
         yield Said(
             "caveat", f"{counted(data.repeated, 'pick')} of a prompt that was picked before: labels count once"
         )
+    if data.unpicked:
+        yield Said("caveat", f"{counted(data.unpicked, 'labelled pool')} without a pick, worth what --unpicked says")
     for change in data.changes:
         names = ", ".join(printable(key, longest=_NAME) for key in change.changed)
         yield Said("caveat", f"settings changed in {printable(change.period, longest=_NAME)}: {names}")

@@ -337,7 +337,7 @@ def mix_of(judged: LabelledPanels) -> MixStudy:
                 judges[panel.judge] = mixed
     if not judges:
         raise InputError(
-            f"{table.source}: no labelled prompt holds the control {quoted(easy[0])}",
+            f"{table.source}: no labelled prompt holds the control {quoted(easy[0])} with a score",
             hint="score and label the control in the pools of the other candidates",
         )
     return MixStudy(settings=judged.settings_as(MixSettings), judges=judges, not_studied=refused)
@@ -350,7 +350,7 @@ def _mix(judged: LabelledPanels, panel: Panel, easy: Sequence[str]) -> MixJudge 
     common = panel.prompt_ids.isin(without.prompt_ids)
     whole = panel.keep(labelled & common)
     control = whole.candidates.isin(easy)[whole.names]
-    if not control.any():
+    if not (control & ~np.isnan(whole.scores)).any():
         return None
     others = without.keep(np.asarray(without.prompt_ids.isin(whole.prompt_ids)))
     sums = mix_sums(whole.scores, whole.labels, whole.sizes, control, (others.ranked, whole.ranked))
