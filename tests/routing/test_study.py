@@ -271,7 +271,7 @@ def test_unscored_candidates_are_counted_in_a_study_of_routing():
     study = route(frame, mean_calls=9, strong_cost=20)
     found = study["weak"]
     assert (found.data.unscored, found.data.prompts_under_two_scores) == ({"refused": 33}, 11)
-    assert "33 candidates without a first score: refused 33" in " ".join(text(study).split())
+    assert "33 candidates without a first score: refused (33)" in " ".join(text(study).split())
     assert "Prompts with fewer than two scores are sent first: 11 prompts." in found.recommendation.sentences
     assert found.recommendation.signal == "expected_gain"
     assert found.signals["expected_gain"].lacking == 0

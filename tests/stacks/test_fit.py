@@ -11,8 +11,9 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import InputError, UsageError
+from bonwise.report.show import text
 from bonwise.stacks.fitted_stack import FeatureScaling, StackFeature
-from bonwise.stacks.procedure import Paths, StackPools, deal, train
+from bonwise.stacks.procedure import Paths, StackPools, deal, pick_gains, train
 from bonwise.stacks.result import prompt_digest, read_stack
 from cli.commands import CONTROL, rows_of, strict, typed
 from stacks.stack_tables import judged
@@ -466,3 +467,60 @@ def test_forty_labels_are_enough(verdicts):
     print(f"stack {stack:.3f}, best judge {best:.3f}; without GPT-4 {other:.3f}, {best_of_others:.3f}")  # noqa: T201
     assert stack >= 0.87
     assert other >= 0.73
+
+
+def with_losses():
+    """Return a table in which no judge scored some candidates, nor any of ten prompts; judges lack others alone."""
+    table, rng = judged(prompts=120), np.random.default_rng(6)
+    cell = table["prompt_id"] + table["candidate"]
+    lost = cell.isin(cell[: 4 * 120][rng.random(480) < 0.15]) | (table["prompt_id"] < "p010")
+    alone = (table["judge"] == "fair") & (rng.random(len(table)) < 0.1)
+    return table.assign(judge_score=table["judge_score"].where(~(lost | alone))), int(lost.sum() / 3)
+
+
+@pytest.mark.parametrize("unpicked", ["random", "first", "drop"])
+def test_a_candidate_that_no_judge_scored_is_not_picked(unpicked):
+    """Figures are over all prompts with labels; the fit takes scored candidates; the file audits to the same picks."""
+    table, lost = with_losses()
+    found = bw.fit_stack(table, unpicked=unpicked)
+    assert found.unscored == lost
+    assert "candidates without a score of any judge: not picked" in " ".join(text(found).split())
+    if unpicked == "drop":
+        assert (found.prompts, len(found.dropped)) == (110, 10)
+        assert "dropped 10 prompts: no score for any candidate" in " ".join(text(found).split())
+    else:
+        assert (found.prompts, found.dropped) == (120, None)
+    assert found.fitted_prompts <= 110
+    assert found.fitted_labels < 440
+    # Out of fold in the first of three deals, so alike but for the others.
+    audited = bw.audit(found.scores(), unpicked=unpicked).judges["stack"]
+    assert audited.metrics["recovery"].n == found["recovery"].n
+    assert audited.metrics["recovery"].estimate == pytest.approx(found["recovery"].estimate, abs=0.05)
+    assert audited.metrics["value_random"].estimate == pytest.approx(found["value_random"].estimate, abs=1e-12)
+    assert audited.data.unscored.candidates == (lost if unpicked != "drop" else lost - 40)
+
+
+def test_a_prompt_that_one_judge_was_not_asked_about_is_filled():
+    """Its panels have the same cells all the same: the stack takes what the other judges let expect."""
+    table = judged(prompts=60)
+    found = bw.fit_stack(table[~((table["judge"] == "fair") & (table["prompt_id"] < "p005"))])
+    assert (found.prompts, found.fitted_prompts, found.unscored) == (60, 60, None)
+    assert found.missing == {"fair": 20, "good": 0, "noise": 0}
+    applied = bw.apply_stack(table[table["prompt_id"] < "p005"], found).table
+    assert applied.frame.loc[applied.frame["judge"] == "stack", "judge_score"].notna().all()
+
+
+def test_the_fit_takes_no_pair_with_an_unscored_candidate():
+    """Pairs are those of the scored candidates of prompts with two of them, in the order of their prompts."""
+    rng = np.random.default_rng(2)
+    features, labels, sizes = rng.normal(size=(12, 2)), rng.random(12), np.array([4, 3, 3, 2])
+    features[[1, 5, 6, 10, 11]] = np.nan
+    pools = StackPools(features, features, (0, 1), labels, sizes, weights=np.ones(12))
+    assert pools.scored_sizes.tolist() == [3, 1, 3, 0]
+    pairs = Paths.of(pools, deal(4, None, seed=0)).pairs
+    assert pairs.prompts.tolist() == [0, 0, 0, 2, 2, 2]
+    np.testing.assert_allclose(pairs.differences[0], features[0] - features[2])
+    assert pairs.weights.sum() == pytest.approx(4)
+    gains = pick_gains(features, labels, sizes, np.arange(12) == 10)
+    assert gains[3] == pytest.approx(labels[10] - labels[10:].mean())
+    assert gains[1] == pytest.approx(labels[4] - labels[4:7].mean())

@@ -12,8 +12,12 @@ import pytest
 import bonwise as bw
 from bonwise.cli.entry import run
 from bonwise.errors import FileError, RowError, UsageError
+from bonwise.report.show import text
+from bonwise.table.reading_options import ReadingOptions
 from bonwise.testing import simulate
+from bonwise.watching.pick_log import divided, files_of, read_log
 from bonwise.watching.result import Watch
+from bonwise.watching.signals import labelled_picks
 from bonwise.watching.view import course_figure
 from cli.commands import pool_file, strict, typed
 from cli.served import served
@@ -328,3 +332,29 @@ def test_a_signal_that_goes_below_0_is_drawn_there():
     """An order effect may be negative."""
     (axes,) = painted(lambda: course_figure("s", "s", signal([-0.2, 0.0, 0.1, -0.1], "number")))
     assert axes.get_ylim()[0] < -0.2
+
+
+@pytest.mark.parametrize(("unpicked", "worth"), [("random", None), ("first", "a"), ("drop", None)])
+def test_a_pool_without_a_pick_is_worth_what_is_said(tmp_path, unpicked, worth):
+    """A random pick by default, else its first candidate, or it is no part of recovery; it is counted."""
+    labels = pd.DataFrame(write_log(tmp_path / "p", 60, right=0.7))
+    for path in sorted((tmp_path / "p").iterdir()):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines[0] |= {"best": None, "scores": [None] * 3}
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    watched = bw.watch(f"{tmp_path}/p/*.jsonl", labels=labels, unpicked=unpicked)
+    found = watched.signals["recovery"]
+    assert watched.data.unpicked == (None if unpicked == "drop" else 60)
+    told = "60 labelled pools without a pick" in " ".join(text(watched).split())
+    assert told == (unpicked != "drop")
+    assert found.undefined.get("no pick to compare", 0) == (60 if unpicked == "drop" else 0)
+    gain = room = 0.0
+    for name, of_pool in labels.groupby("prompt_id", sort=False)["oracle_label"].apply(list).items():
+        lost, mean = str(name).endswith("-0"), sum(of_pool) / 3
+        if lost and unpicked == "drop":
+            continue
+        gain += of_pool[2 if not lost else 0] - mean if not lost or worth == "a" else 0.0
+        room += max(of_pool) - mean
+    log = divided(read_log(files_of(f"{tmp_path}/p/*.jsonl"), None), "file", None)
+    signal = labelled_picks(log, ReadingOptions(labels=labels, unpicked=unpicked), "log").signal
+    assert (signal.u.sum(), signal.v.sum()) == pytest.approx((gain, room))
