@@ -484,7 +484,7 @@ def test_a_candidate_that_no_judge_scored_is_not_picked(unpicked):
     table, lost = with_losses()
     found = bw.fit_stack(table, unpicked=unpicked)
     assert found.unscored == lost
-    assert "candidates without a score of any judge: not picked" in " ".join(text(found).split())
+    assert "score of any judge: not filled, not picked" in " ".join(text(found).split())
     if unpicked == "drop":
         assert (found.prompts, len(found.dropped)) == (110, 10)
         assert "dropped 10 prompts: no score for any candidate" in " ".join(text(found).split())

@@ -132,7 +132,10 @@ def _caveats(document: StackFit) -> Iterator[Said]:
         some = ", ".join(f"{printable(judge, longest=_LONGEST)} ({count(times)})" for judge, times in lacking.items())
         yield Said("caveat", f"candidates without a score, filled by what the other judges let expect: {some}")
     if document.unscored:
-        yield Said("caveat", f"{counted(document.unscored, 'candidate')} without a score of any judge: not picked")
+        yield Said(
+            "caveat",
+            f"{counted(document.unscored, 'candidate')} without a score of any judge: not filled, not picked",
+        )
     if document.dropped:
         prompts = counted(len(document.dropped), "prompt")
         yield Said("caveat", f"dropped {prompts}: {printable(document.dropped[0].reason, longest=200)}")
