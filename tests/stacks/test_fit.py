@@ -480,11 +480,11 @@ def with_losses():
 
 @pytest.mark.parametrize("unpicked", ["random", "first", "drop"])
 def test_a_candidate_that_no_judge_scored_is_not_picked(unpicked):
-    """Figures are over all prompts with labels; the fit takes scored candidates; the file audits to the same picks."""
+    """Figures are over all prompts with labels, the fit over scored candidates; the file audits to the same picks."""
     table, lost = with_losses()
     found = bw.fit_stack(table, unpicked=unpicked)
     assert found.unscored == lost
-    assert "score of any judge: not filled, not picked" in " ".join(text(found).split())
+    assert "that no judge scored: not filled, not picked" in " ".join(text(found).split())
     if unpicked == "drop":
         assert (found.prompts, len(found.dropped)) == (110, 10)
         assert "dropped 10 prompts: no score for any candidate" in " ".join(text(found).split())

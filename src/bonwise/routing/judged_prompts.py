@@ -44,8 +44,7 @@ class JudgedPrompts:
     @property
     def settled(self) -> npt.NDArray[np.bool_]:
         """Whether two candidates or more have a first score: the other prompts have no pick worth keeping."""
-        settled: npt.NDArray[np.bool_] = ~np.isnan(self.features["margin"])
-        return settled
+        return np.asarray(~np.isnan(self.features["margin"]))
 
     def some(self, which: npt.NDArray[np.bool_]) -> JudgedPrompts:
         """Return some of the prompts."""
@@ -149,11 +148,9 @@ def _with_first_scores(table: ScoreTable, panel: Panel, *, one_draw: bool) -> Pa
             f"{table.source}: no prompt of {panel.judge!r} has two first scores",
             hint="score the candidates, and keep the first draw of each",
         )
-    unpicked = first.scored_cells == 0
     if table.unpicked != "drop":
         return panel
-    lost = [PromptLeftOut(str(prompt), "no first score for any candidate") for prompt in panel.prompt_ids[unpicked]]
-    return panel.keep(~unpicked, lost)
+    return panel.keep(first.scored_cells > 0, first.with_a_score().dropped[len(panel.dropped) :])
 
 
 def _without_stray_blanks(panel: Panel) -> Panel:

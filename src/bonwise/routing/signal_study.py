@@ -174,8 +174,7 @@ def recommend(
         sentences=[
             f"{taken.signal.name}: {taken.signal.meaning}.",
             *_why(taken, learnt),
-            *_unsettled(prompts),
-            *_caveats(taken, figures),
+            *_caveats(taken, figures, int((~prompts.settled).sum())),
         ],
     )
 
@@ -208,13 +207,10 @@ def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
     return missing, f"{taken.signal.name} is not shown to be better than others."
 
 
-def _unsettled(prompts: JudgedPrompts) -> Iterator[str]:
-    if unsettled := int((~prompts.settled).sum()):
-        yield f"Prompts with fewer than two scores are sent first: {counted(unsettled, 'prompt')}."
-
-
-def _caveats(taken: StudiedSignal, found: RoutedShare) -> tuple[str, ...]:
+def _caveats(taken: StudiedSignal, found: RoutedShare, unsettled: int) -> tuple[str, ...]:
     said = []
+    if unsettled:
+        said.append(f"Prompts with fewer than two scores are sent first: {counted(unsettled, 'prompt')}.")
     if taken.lacking:
         said.append(f"Prompts without a value of it are sent last: {counted(taken.lacking, 'labelled prompt')}.")
     if found.lift.low is None:
@@ -270,11 +266,9 @@ def _data(prompts: JudgedPrompts) -> RoutedData:
     method: Literal["complete", "labelled_only", "weighted"] = (
         "complete" if labelled == len(panel.sizes) else "labelled_only"
     )
+    unsettled = int((~prompts.settled).sum())
     return RoutedData(
-        **given(
-            unscored=prompts.unscored or None,
-            prompts_under_two_scores=int((~prompts.settled).sum()) or None,
-        ),
+        **given(unscored=prompts.unscored or None, prompts_under_two_scores=unsettled or None),
         prompts=len(panel.sizes),
         labelled_prompts=labelled,
         dropped=[DroppedPrompt(prompt_id=drop.prompt_id, reason=drop.reason) for drop in panel.dropped],

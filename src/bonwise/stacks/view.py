@@ -133,8 +133,7 @@ def _caveats(document: StackFit) -> Iterator[Said]:
         yield Said("caveat", f"candidates without a score, filled by what the other judges let expect: {some}")
     if document.unscored:
         yield Said(
-            "caveat",
-            f"{counted(document.unscored, 'candidate')} without a score of any judge: not filled, not picked",
+            "caveat", f"{counted(document.unscored, 'candidate')} that no judge scored: not filled, not picked"
         )
     if document.dropped:
         prompts = counted(len(document.dropped), "prompt")
