@@ -227,10 +227,9 @@ def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bo
     if not lost.any():
         return scores
     ranked = np.where(lost, -np.inf, scores)
-    if first is None or sizes is None:
-        return ranked
-    none = np.repeat(np.logical_and.reduceat(lost, np.cumsum(sizes) - sizes, axis=0), sizes, axis=0)
-    ranked[none & (first if scores.ndim == 1 else first[:, None])] = 0.0
+    if first is not None and sizes is not None:
+        none = np.repeat(np.logical_and.reduceat(lost, np.cumsum(sizes) - sizes, axis=0), sizes, axis=0)
+        ranked[none & (first if scores.ndim == 1 else first[:, None])] = 0.0
     return ranked
 
 

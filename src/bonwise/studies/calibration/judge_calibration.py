@@ -64,8 +64,7 @@ def calibration_sentences(
 ) -> list[str]:
     """Return the findings, the most important first.
 
-    `left_out` holds the methods that could not be used, and why; `prompts` counts those of the judge,
-    labelled or not.
+    `left_out` holds the methods that were not used, and why; `prompts` counts those of the judge, labelled or not.
     """
     return [
         *_recovery(methods),
