@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bonwise.auditing.cell_table import CellTable, PoolBlock
 from bonwise.stats.sums import Floats
 
-__all__ = ["Unlabelled", "cell_bounds", "recovery_bounds", "value_bounds"]
+__all__ = ["Unlabelled", "cell_bounds", "extreme_corners", "recovery_bounds", "value_bounds"]
 
 _Ints = npt.NDArray[np.int64]
 
@@ -45,9 +45,8 @@ def recovery_bounds(
     linear in t and m, so only the corners count.
     """
     vertices = _vertices(missing, label_range[1] - label_range[0])
-    return _extreme_of_corners(gain, possible, *vertices, sign=-1.0), _extreme_of_corners(
-        gain, possible, *vertices, sign=1.0
-    )
+    least, most = (extreme_corners(gain, possible, *vertices, sign=sign)[0] for sign in (-1.0, 1.0))
+    return least, most
 
 
 def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
@@ -60,19 +59,27 @@ def _vertices(missing: Unlabelled, width: float) -> tuple[Floats, Floats]:
     return width * np.array(gains), width * np.array(possibles)
 
 
-def _extreme_of_corners(gain: float, possible: float, gains: Floats, possibles: Floats, *, sign: float) -> float:
-    """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration."""
+def extreme_corners(
+    gain: float, possible: float, gains: Floats, possibles: Floats, *, sign: float
+) -> tuple[float, _Ints]:
+    """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration.
+
+    Gains and possibles are (corners, prompts); returned with the ratio is the corner of each prompt. Where no corner
+    makes the denominator positive the ratio is 0.
+    """
     prompts = np.arange(gains.shape[1])
-    choice = np.zeros_like(prompts)  # one high label per prompt: the denominator is positive
+    choice = possibles.argmax(axis=0)
+    if possible + float(possibles[choice, prompts].sum()) <= 0:
+        return 0.0, choice
     rho = (gain + float(gains[choice, prompts].sum())) / (possible + float(possibles[choice, prompts].sum()))
     while True:
-        choice = (sign * (gains - rho * possibles)).argmax(axis=0)
-        numerator = gain + float(gains[choice, prompts].sum())
-        denominator = possible + float(possibles[choice, prompts].sum())
+        better = (sign * (gains - rho * possibles)).argmax(axis=0)
+        numerator = gain + float(gains[better, prompts].sum())
+        denominator = possible + float(possibles[better, prompts].sum())
         # Each step improves until the optimum is reached; from there on only rounding moves.
         if denominator <= 0 or sign * (numerator / denominator - rho) <= 1e-12 * max(1.0, abs(rho)):
-            return rho
-        rho = numerator / denominator
+            return rho, choice
+        rho, choice = numerator / denominator, better
 
 
 _STEPS = 200  # Dinkelbach's iteration ends within a dozen; this only guards against rounding

@@ -12,6 +12,7 @@ from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats.estimand import Estimate
+from bonwise.stats.laws import Spanning
 from bonwise.stats.no_gain import Z_NEEDED, DealtLabels
 
 __all__ = ["Gate", "Labelled", "carried", "check_gate", "more_prompts", "open_gate", "passes"]
@@ -87,10 +88,10 @@ def check_gate(
         side, bound = ("lower", ends[0]) if state == "met" else ("upper", ends[1])
         sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}."
         return _gate(asked, state, sentence, ends)
-    more = more_prompts(found.estimate, labelled.prompts, ends, value)
+    more, decides = _more(found, labelled, ends, value)
     sentence = (
         f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0], ends)} and "
-        f"{asked.bound(ends[1], ends)}; {_what_decides(more, labelled)}."
+        f"{asked.bound(ends[1], ends)}; {decides}."
     )
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", sentence, ends, counts)
@@ -103,6 +104,17 @@ def _one_sided(found: Estimate, value: float) -> tuple[DealtLabels | None, _Ends
     if dealt is not None and ends is not None:
         ends = dealt.law.at(2 * ONE_SIDED - 1)
     return dealt, ends
+
+
+def _more(found: Estimate, labelled: Labelled, ends: _Ends, value: float) -> tuple[float | None, str]:
+    """Return how many more prompts settle a gate, and what does in words."""
+    if isinstance(found.law, Spanning):
+        # More prompts narrow the interval of the labels that are there, and not what the missing ones leave open.
+        ends = found.law.laws[0].at(2 * ONE_SIDED - 1) or ends
+        if found.estimate is None or not ends[0] <= value <= ends[1]:
+            return None, "the labels that some prompts lack would decide"
+    more = more_prompts(found.estimate or 0.0, labelled.prompts, ends, value)
+    return more, _what_decides(more, labelled)
 
 
 def passes(found: Estimate | None, value: float) -> bool:

@@ -18,6 +18,7 @@ from bonwise.auditing.judge_record import (
     with_no_gain_tests,
 )
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
+from bonwise.auditing.partly_labelled import said_of_missing, with_missing_labels
 from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
@@ -123,6 +124,8 @@ def audit_judge(
     figures = _metrics(labelling, table, settings)
     metrics = figures.metrics
     gaps, scope = labelling.method == "labelled_only", labelling.scope
+    if labelling.with_partly is not None:
+        scope = said_of_missing(labelling.with_partly, figures.bounds)
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
@@ -268,7 +271,7 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
 def _bounds(labelling: Labelling, figures: JudgeMetrics) -> Mapping[str, tuple[float, float]]:
     if figures.cells is not None:
         return figures.cells.bounds
-    return worst_case(labelling.panel) if labelling.method == "labelled_only" else {}
+    return worst_case(labelling.panel) if labelling.method == "labelled_only" else figures.bounds
 
 
 def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> JudgeMetrics:
@@ -289,4 +292,7 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_only(labelling.panel, settings))
-    return JudgeMetrics(found, influences=panel_influences(panel, sums))
+    bounds: Mapping[str, tuple[float, float]] = {}
+    if labelling.with_partly is not None:
+        found, bounds = with_missing_labels(found, labelling.with_partly, settings)
+    return JudgeMetrics(found, influences=panel_influences(panel, sums), bounds=bounds)

@@ -60,6 +60,8 @@ class JudgeMetrics:
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of metrics of picks, where a few prompts lack some labels: the ends whatever these are."""
 
     def sampling(self, labelling: Labelling) -> Sampling | None:
         """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""

@@ -254,6 +254,8 @@ class Labelling:
     """What is known of the draw; None where nothing is stated or all prompts are labelled."""
     stated: StatedDraw | None = field(default=None, repr=False)
     """What is stated of it."""
+    with_partly: Panel | None = field(default=None, repr=False)
+    """The panel with the few prompts that were dropped although they have some labels; None where there are none."""
 
     @property
     def sample(self) -> LabelSample | None:
@@ -297,21 +299,23 @@ class Labelling:
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:
     """Tell which prompts are labelled and what they stand for.
 
-    Without a stated draw up to 5 % of prompts are dropped for lack of labels; beyond that they are kept, and the
-    figures describe the labelled prompts alone.
+    Without a stated draw prompts are dropped for lack of labels where up to 5 % of them have none, and up to 5 % of
+    those with any lack some. Otherwise they are kept, and the figures describe the labelled prompts alone.
     """
     found = panel.labelled_cells
     labelled, partly = found == panel.sizes, (found > 0) & (found < panel.sizes)
     if stated is not None:
         return _as_stated(panel, stated, labelled, partly)
-    if labelled.any() and (~labelled).mean() <= MAY_LACK:
+    in_part, unlabelled = partly.sum() / max((found > 0).sum(), 1), (found == 0).mean()
+    if labelled.any() and max(in_part, unlabelled) <= MAY_LACK:
         reasons = np.where(partly, "partly labelled", "unlabelled")
         dropped = [
             PromptLeftOut(str(prompt), str(reason))
             for prompt, reason in zip(panel.prompt_ids[~labelled], reasons[~labelled], strict=True)
         ]
         kept = panel.keep(labelled, dropped)
-        return Labelling(kept, np.ones(len(kept.sizes), dtype=bool), 0, "complete")
+        with_partly = panel.keep(labelled | partly) if partly.any() else None
+        return Labelling(kept, np.ones(len(kept.sizes), dtype=bool), 0, "complete", with_partly=with_partly)
     return Labelling(panel, labelled, int(partly.sum()), "labelled_only")
 
 

@@ -41,7 +41,7 @@ from bonwise.table.columns import LabelColumns, names_of_columns, resolve_column
 from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers
 from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores
-from bonwise.table.panel import MAY_LACK, USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut, easy_of_panel, lay_out
+from bonwise.table.panel import USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut, easy_of_panel, lay_out
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS
@@ -322,7 +322,7 @@ def _suspicions_of_labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion
     found = panel.labelled_cells
     lacking = found < panel.sizes
     unstated = "propensity" not in table.frame.columns
-    if found.any() and lacking.mean() > MAY_LACK:
+    if found.any() and label_state(panel).method == "labelled_only":
         seen = f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others"
         state = "No verdict is useful until --design states how these were chosen." if unstated else ""
         part = LabelsInPart.of_panel(panel)
