@@ -86,7 +86,8 @@ def check_gate(
             return _of_both_tests(asked, ends, dealt.z, labelled)
         state: GateState = "met" if ends[0] > value else "not met"
         side, bound = ("lower", ends[0]) if state == "met" else ("upper", ends[1])
-        sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}."
+        missing = ", whatever the missing labels are" if isinstance(found.law, Spanning) else ""
+        sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}{missing}."
         return _gate(asked, state, sentence, ends)
     more, decides = _more(found, labelled, ends, value)
     sentence = (

@@ -125,7 +125,7 @@ def audit_judge(
     metrics = figures.metrics
     gaps, scope = labelling.method == "labelled_only", labelling.scope
     if labelling.with_partly is not None:
-        scope = said_of_missing(labelling.with_partly, figures.bounds)
+        scope = said_of_missing(labelling.with_partly, figures.bounds, figures.widened["recovery"])
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
@@ -134,16 +134,20 @@ def audit_judge(
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     suspected = _suspected(labelling, metrics, settings, without, cells=figures.cells, logged=picked is not None)
     if picked is not None:
-        validity = partial(pick_validity, metrics, settings.thresholds)
+        validity = partial(pick_validity, thresholds=settings.thresholds)
     else:
         validity = partial(
             judge_validity,
-            metrics,
-            settings.thresholds,
-            settings.target,
+            thresholds=settings.thresholds,
+            target=settings.target,
             against=against,
             label_width=table.label_width,
         )
+    widened = {**metrics, **figures.widened}
+    plain, allowing = (validity(one, scope=scope) for one in (metrics, widened))
+    # The verdict is in the figures of the table where these hold whatever the missing labels are.
+    alike = (plain.level, plain.checks) == (allowing.level, allowing.checks)
+    validity = partial(validity, metrics if alike else widened)
     outstanding = outstanding_of(panel, settings.keep_easy, without)
     metric, gate = settings.deciding
     carrying = carried(metrics, outstanding, metric, gate) if validity(scope=scope).level == "useful" else ()
@@ -179,6 +183,7 @@ def audit_judge(
         outstanding=outstanding,
         cells=figures.cells,
         influences=figures.influences,
+        widened=figures.widened,
     )
 
 
@@ -292,7 +297,8 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_only(labelling.panel, settings))
+    widened: Mapping[str, Estimate] = {}
     bounds: Mapping[str, tuple[float, float]] = {}
     if labelling.with_partly is not None:
-        found, bounds = with_missing_labels(found, labelling.with_partly, settings)
-    return JudgeMetrics(found, influences=panel_influences(panel, sums), bounds=bounds)
+        widened, bounds = with_missing_labels(found, labelling.with_partly, settings)
+    return JudgeMetrics(found, influences=panel_influences(panel, sums), widened=widened, bounds=bounds)

@@ -60,8 +60,10 @@ class JudgeMetrics:
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
+    widened: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
+    """Metrics of picks where a few prompts lack some labels: gates and verdict hold whatever these are."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of metrics of picks, where a few prompts lack some labels: the ends whatever these are."""
+    """The ends of these metrics over all prompts with labels."""
 
     def sampling(self, labelling: Labelling) -> Sampling | None:
         """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""
@@ -199,6 +201,8 @@ class JudgeAudit:
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
+    widened: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
+    """What gates on these metrics are decided by, see `JudgeMetrics`."""
 
     def suspected_at(self, metric: str, value: float) -> tuple[Suspected, ...]:
         """Return what keeps the metric of a verdict from deciding it at a gate."""
@@ -229,7 +233,7 @@ class JudgeAudit:
     def gate(self, metric: str, value: float) -> Gate:
         """Compare a metric with a value by one-sided bounds; a name that is no metric is a `UsageError`."""
         return check_gate(
-            self.metrics,
+            {**self.metrics, **self.widened},
             metric,
             value,
             judge=self.judge,

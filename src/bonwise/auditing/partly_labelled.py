@@ -35,11 +35,11 @@ _Bounds = dict[str, tuple[float, float]]
 def with_missing_labels(
     found: Mapping[str, Estimate], panel: Panel, settings: Settings
 ) -> tuple[dict[str, Estimate], _Bounds]:
-    """Return metrics whose intervals hold whatever the missing labels are, and the ends of these metrics themselves.
+    """Return metrics of picks with intervals that hold whatever the missing labels are, and their own ends.
 
-    `found` rests on the prompts of the panel that are labelled whole; the others have some labels. Each metric of
-    picks is computed twice more from all of them, with the missing labels that make it smallest and greatest; its
-    interval spans all three.
+    `found` rests on the prompts of the panel that are labelled whole; the others have some labels. Each metric is
+    computed twice more from all of them, with the missing labels that make it smallest and greatest; the interval
+    spans all three.
     """
     partly = panel.labelled_cells < panel.sizes
     some, cells = panel.keep(partly), np.repeat(partly, panel.sizes)
@@ -55,7 +55,8 @@ def with_missing_labels(
         return labels, made | with_no_gain_tests(made, filled, Sums(*sums), rule)
 
     known = panel.keep(~partly).sums()
-    widened, bounds = dict(found), {}
+    widened: dict[str, Estimate] = {}
+    bounds: _Bounds = {}
     for e in _OF_PICKS:
         (labels, low), (highest, high) = (at(_extreme(e, known, of_some, sign)) for sign in (-1.0, 1.0))
         one = _spanning(found[e.name], low[e.name], high[e.name], settings.confidence)
@@ -69,19 +70,21 @@ def with_missing_labels(
     return widened, bounds
 
 
-def said_of_missing(panel: Panel, bounds: Mapping[str, tuple[float, float]]) -> str:
-    """Say how many prompts are left out for some labels, and what these could change."""
+def said_of_missing(panel: Panel, bounds: Mapping[str, tuple[float, float]], recovery: Estimate) -> str:
+    """Say how many prompts are left out for some labels, and what these could change; `recovery` allows for it."""
     prompts = int((panel.labelled_cells < panel.sizes).sum())
     lack = "lacks some labels and is" if prompts == 1 else "lack some labels and are"
     low, high = map(setting, _range(panel))
-    of_all = (
-        f"recovery with them lies in {interval(Ends(None, *bounds['recovery']), 'share')}, and "
-        if ("recovery" in bounds)
-        else ""
-    )
+    found = [
+        f"recovery of them all lies in {interval(Ends(None, *bounds['recovery']), 'share')}"
+        if "recovery" in bounds
+        else "",
+        f"its interval in {interval(recovery, 'share')}" if recovery.low is not None else "",
+    ]
+    of_all = " and ".join(filter(None, found)) or "recovery is undefined"
     return (
         f"{counted(prompts, 'prompt')} {lack} left out of the estimates: whatever these labels are between {low} and "
-        f"{high}, {of_all}the intervals of picks allow for it."
+        f"{high}, {of_all}. Gates on picks allow for them."
     )
 
 

@@ -50,9 +50,7 @@ class Estimate:
     n: int
     """Prompts that contribute."""
     interval: str | None
-    """``jackknife``, ``fieller``, ``clopper-pearson``, ``bootstrap``, ``exact``, ``worst-case``, ``logit`` or
-    ``bins``.
-    """
+    """``jackknife``, ``fieller``, ``clopper-pearson``, ``bootstrap``, ``exact``, ``logit`` or ``bins``."""
     method: str = "complete"
     """``complete``, ``labelled_only``, ``aipw``, ``weighted`` or ``cells``."""
     reason: str | None = None

@@ -34,7 +34,7 @@ class Law(Protocol):
 
     @property
     def kind(self) -> str:
-        """Name of the rule: jackknife, fieller, clopper-pearson, bootstrap, exact, worst-case, logit or bins."""
+        """Name of the rule: jackknife, fieller, clopper-pearson, bootstrap, exact, logit or bins."""
         ...
 
     def at(self, confidence: float) -> Ends:
@@ -141,7 +141,11 @@ class Spanning:
 
     laws: tuple[Law, ...]
     """The first is of the labels that are there, the others of any that are missing."""
-    kind: str = "worst-case"
+
+    @property
+    def kind(self) -> str:
+        """Name of the first one's rule."""
+        return self.laws[0].kind
 
     def at(self, confidence: float) -> Ends:
         """Return the ends, None where one of the intervals has none."""
