@@ -93,7 +93,8 @@ _WITHOUT_SCORES = frozenset(e.name for e in (*OF_PICKS, *(e for e in ESTIMANDS i
 
 
 _USE_CELLS = (
-    "label all candidates of a prompt, or state --design cells if the labelled candidates are a random sample"
+    "label all candidates of a prompt, or state --design cells if the labelled candidates are a random sample, or "
+    "--unlabelled-is 0 if no label means not relevant"
 )
 
 NO_SCORES = "a logged pick holds no scores"

@@ -18,7 +18,7 @@ from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.table.cell_scores import candidate_propensities, differ_within_prompts, propensities
 from bonwise.table.facts import UnusedLabels, unused_labels
 from bonwise.table.label_design import LabelDesign
-from bonwise.table.panel import MAY_LACK, USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut
+from bonwise.table.panel import MAY_LACK, MEANT_BY_NONE, USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut
 
 if TYPE_CHECKING:
     from bonwise.table.score_table import ScoreTable
@@ -123,6 +123,11 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
     column it is a `bonwise.errors.UsageError`. Raises `bonwise.errors.InputError` for a file that is no such record.
     """
     weighted = "propensity" in table.frame.columns
+    if design is not None and table.unlabelled:
+        raise UsageError(
+            f"{table.source}: a design says that labels were drawn, and --unlabelled-is what no label means",
+            hint="leave --design or --unlabelled-is out",
+        )
     if design is None:
         by_cell = differ_within_prompts(table)
         return StatedDraw("propensity", table=table, by_cell=by_cell) if weighted else None
@@ -225,7 +230,7 @@ Method = Literal["complete", "labelled_only", "aipw", "weighted", "cells"]
 
 
 _USED_BY = {
-    None: USED_BY_CELLS,
+    None: f"{USED_BY_CELLS} {MEANT_BY_NONE}",
     "uniform": USED_BY_CELLS,
     "cells": USED_BY_CELLS,
     "cells-by-score": USED_BY_CELLS,

@@ -33,7 +33,7 @@ from bonwise.table.checks import Unpicked
 from bonwise.table.facts import PicksMade
 from bonwise.table.identifiers import as_categories
 from bonwise.table.label_design import LabelDesign, refuse_other_draw
-from bonwise.table.opening import join_labels
+from bonwise.table.opening import join_labels, with_unlabelled
 from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.table.picks import NOTHING, OWED, Pick, Picks
 from bonwise.table.reading_options import ReadingOptions
@@ -113,7 +113,7 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
     rows = pd.concat([picks.rows(name) for name, picks in named], ignore_index=True)
     # Picks have no columns of scores, so a column that is named can only be the label file's.
     table = replace(ScoreTable.from_frame(rows, source=source), columns={}, unpicked=reading.unpicked)
-    return join_labels(table, reading.labels, reading)
+    return with_unlabelled(join_labels(table, reading.labels, reading), reading)
 
 
 def logged_panels(

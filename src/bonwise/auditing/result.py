@@ -15,7 +15,7 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
 from bonwise.table.checks import Unpicked
-from bonwise.table.facts import LabelsLeftOut, PicksMade, UnusedLabels
+from bonwise.table.facts import LabelsLeftOut, PicksMade, UnlabelledCandidates, UnusedLabels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,6 +254,8 @@ class AuditSettings(Record):
     """How the logged picks were made that were audited in place of scores."""
     labels_left_out: LabelsLeftOut | None = None
     """Labels that were there and not used."""
+    unlabelled: UnlabelledCandidates | None = None
+    """Where it is stated which label unlabelled candidates have."""
     keep_easy: list[str] | None = None
     """Easy candidates that count like any other."""
     label_words: dict[str, Number] | None = None

@@ -65,7 +65,7 @@ def of_the_table(document: Audit) -> Iterator[Said]:
     """Yield what is to be known of the table, and is not a judge's own."""
     settings = document.settings
     yield Said("note", "; ".join(_notes(settings)))
-    yield from labels_left_out(settings.labels_left_out)
+    yield from labels_left_out(settings.labels_left_out, settings.unlabelled)
     for name, role in (document.covariates or {}).items():
         yield Said("note", f"{printable(name)} {printable(role, longest=1000)}")
 

@@ -69,7 +69,7 @@ class Reading(Generic[K]):
     def keywords(self) -> K:
         """Return the keywords of the function that opens the table; one that was not given is absent."""
         found = {name: self._read(name, flags) for name, flags in _flags_by_option().items()}
-        return cast("K", {name: value for name, value in found.items() if value})
+        return cast("K", {name: value for name, value in found.items() if value or isinstance(value, float)})
 
     def _read(self, option: str, flags: Sequence[ReadingFlag]) -> object:
         values = [self.values.get(flag.name) for flag in flags]
@@ -406,7 +406,9 @@ def _reading(keywords: type, without: Mapping[str, str]) -> _FlagGroup:
 
     def read(values: Mapping[str, Any]) -> object:
         found = {flag.name: values[flag.parameter] for flags in taken.values() for flag in flags}
-        return Reading({name: value for name, value in found.items() if value not in (None, [], False)})
+        return Reading(
+            {name: value for name, value in found.items() if value not in (None, []) and value is not False}
+        )
 
     return _FlagGroup({"reading": first}, last, read)
 

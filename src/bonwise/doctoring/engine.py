@@ -38,10 +38,19 @@ from bonwise.stats.top_of_scores import at_top
 from bonwise.table.annotators import AnnotatorLabels
 from bonwise.table.cells import draw_columns
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
+from bonwise.table.facts import unlabelled_candidates
 from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers
-from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores
-from bonwise.table.panel import USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut, easy_of_panel, lay_out
+from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores, with_unlabelled
+from bonwise.table.panel import (
+    MEANT_BY_NONE,
+    USED_BY_CELLS,
+    LabelsInPart,
+    Panel,
+    PromptLeftOut,
+    easy_of_panel,
+    lay_out,
+)
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS
@@ -326,7 +335,7 @@ def _suspicions_of_labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion
         seen = f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others"
         state = "No verdict is useful until --design states how these were chosen." if unstated else ""
         part = LabelsInPart.of_panel(panel)
-        in_part = f"{part.unused}: {USED_BY_CELLS}" if part.prompts and unstated else ""
+        in_part = f"{part.unused}: {USED_BY_CELLS} {MEANT_BY_NONE}" if part.prompts and unstated else ""
         yield Suspicion(" ".join(filter(None, [f"{seen}.", state, in_part])))
     complete = int((~lacking).sum())
     if 0 < complete < FEWEST_POOLS:
@@ -395,6 +404,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
     columns = _columns_of(table)
     if options.labels is not None:
         table = join_labels(table, options.labels, options)
+    table = with_unlabelled(table, options)
     panels = lay_out(table)
     found, stated = suspicions(table, panels), stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
@@ -416,7 +426,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
         **given(column_facts=None if opened is None else list(column_facts(opened.frame, columns, strata=True))),
-        **given(readings=dict(table.readings) or None),
+        **given(readings=dict(table.readings) or None, unlabelled=unlabelled_candidates(table.unlabelled)),
     )
 
 

@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.flags import Flag
-from bonwise.table.reading_options import LabelledKeywords, ReadingOptions, RowKeywords, opens_a_table
+from bonwise.table.reading_options import (
+    LookedOverKeywords,
+    ReadingOptions,
+    RowKeywords,
+    opens_a_table,
+)
 
 if TYPE_CHECKING:
     from bonwise.doctoring.result import DoctorDocument
@@ -20,7 +25,7 @@ __all__ = ["convert", "doctor"]
 @opens_a_table
 def doctor(
     source: Annotated[ScoreSource, Flag("Scores: CSV, JSONL, Parquet or a folder of responses.", "FILE", Path)],
-    **reading: Unpack[LabelledKeywords],
+    **reading: Unpack[LookedOverKeywords],
 ) -> DoctorDocument:
     """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next.
 

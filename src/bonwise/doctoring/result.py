@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from bonwise.results import Count, Document, FrameRow, Number, Record, Share
+from bonwise.table.facts import UnlabelledCandidates
 
 __all__ = ["AnnotatorCounts", "ColumnFacts", "DoctorDocument", "JudgeScores", "LabelCoverage", "TableCounts"]
 
@@ -132,6 +133,9 @@ class DoctorDocument(Document):
     """By role: how numbers are read that are not written plainly; under ``file`` how the format of another tool is.
 
     """
+
+    unlabelled: UnlabelledCandidates | None = None
+    """Where it is stated which label unlabelled candidates have."""
 
     frame_columns = ("judge", "prompts", "lowest", "highest", "distinct", "tie_rate", "top1_tie_rate")
 

@@ -8,7 +8,7 @@ from bonwise.doctoring.result import AnnotatorCounts, ColumnFacts, DoctorDocumen
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
-from bonwise.report.table_facts import label_words
+from bonwise.report.table_facts import label_words, labels_left_out
 
 __all__ = ["describe", "described_columns"]
 
@@ -44,6 +44,7 @@ def _blocks(document: DoctorDocument) -> Iterator[Block]:
         yield _columns(document)
     for role, reading in (document.readings or {}).items():
         yield Said("note", f"{printable(role)} read as {printable(reading, longest=_LONGEST)}")
+    yield from labels_left_out(None, document.unlabelled)
     yield from _dropped(document.dropped)
     yield _scores(document.judges)
     yield _labels(document.labels)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bonwise.printable import quoted, shell_word
 from bonwise.report.blocks import Said
 from bonwise.report.numbers import count, number, setting
-from bonwise.table.facts import LabelsLeftOut
+from bonwise.table.facts import LabelsLeftOut, UnlabelledCandidates
 from bonwise.table.panel import OutstandingGroup
 
 __all__ = ["label_words", "labels_left_out", "outstanding_words", "table_facts"]
@@ -50,8 +50,10 @@ def table_facts(
         yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in judge_scale.items())
 
 
-def labels_left_out(found: LabelsLeftOut | None) -> Iterator[Said]:
-    """Yield what is to be said of labels whose prompts are not in the file; nothing where there are none."""
+def labels_left_out(found: LabelsLeftOut | None, unlabelled: UnlabelledCandidates | None = None) -> Iterator[Said]:
+    """Yield what is to be said of labels whose prompts are not in the file, and of candidates that had none."""
+    if unlabelled is not None:
+        yield Said("caveat", unlabelled.sentence)
     if found is not None:
         yield Said(
             "caveat",

@@ -23,7 +23,7 @@ from bonwise.results import (
     Share,
 )
 from bonwise.routing.result_router import SignalName
-from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, Shape
+from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, Shape, UnlabelledCandidates
 
 if TYPE_CHECKING:
     from bonwise.routing.saved import SavedRouter
@@ -351,6 +351,8 @@ class RouteSettings(Record):
     version: str
     """Of bonwise."""
     labels_left_out: LabelsLeftOut | None = None
+    unlabelled: UnlabelledCandidates | None = None
+    """Where it is stated which label unlabelled candidates have."""
 
     @model_validator(mode="after")
     def _budget_is_whole(self) -> Self:

@@ -277,7 +277,7 @@ def describe(document: RouteStudy) -> Part:
         [
             Table.facts(_facts(document)),
             *_verdict(document),
-            *labels_left_out(settings.labels_left_out),
+            *labels_left_out(settings.labels_left_out, settings.unlabelled),
             *(
                 Part(
                     _title(name, judge.data),

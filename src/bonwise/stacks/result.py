@@ -28,7 +28,7 @@ from bonwise.results import (
 from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal
-from bonwise.table.facts import DroppedPrompt
+from bonwise.table.facts import DroppedPrompt, UnlabelledCandidates
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ class StackSettings(Record):
     shape: Literal["rectangular", "ragged"]
     version: str
     """Of bonwise."""
+    unlabelled: UnlabelledCandidates | None = None
+    """Where it is stated which label unlabelled candidates have."""
 
 
 @dataclass(frozen=True, eq=False)

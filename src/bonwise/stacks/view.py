@@ -24,6 +24,7 @@ from bonwise.report.numbers import (
     with_any_interval,
     with_interval,
 )
+from bonwise.report.table_facts import labels_left_out
 from bonwise.stacks.result import SmallerStack, StackFit
 
 __all__ = ["describe", "is_better"]
@@ -57,6 +58,7 @@ def _blocks(document: StackFit) -> Iterator[Block]:
             ("bonwise", settings.version),
         ]
     )
+    yield from labels_left_out(None, settings.unlabelled)
     yield from _caveats(document)
     yield Part("Picks of the stack, of each judge and of other rules", list(_compared(document)), anchor="picks")
     yield Part("What each judge adds", list(_added(document)), anchor="judges")

@@ -38,7 +38,7 @@ def describe(document: StudyDocument) -> Part:
     ]
     blocks: list[Block] = [Table.facts(found.facts or _facts(document)), *found.notes]
     if isinstance(settings, StudySettings):
-        blocks += labels_left_out(settings.labels_left_out)
+        blocks += labels_left_out(settings.labels_left_out, settings.unlabelled)
     if len(judges) > MOST_DRAWN and any(drawings_of(judges)):
         judges = [undrawn(part) for part in judges]
         blocks.append(Part("", [Said("note", _UNDRAWN)], "detail"))

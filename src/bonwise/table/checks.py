@@ -27,6 +27,7 @@ __all__ = [
     "check_shape",
     "check_share",
     "check_text",
+    "check_unlabelled_is",
     "check_unpicked",
     "check_whole",
     "checked_number",
@@ -78,7 +79,7 @@ def whole(least: int, words: str, kind: Any = Integral) -> Limit:
 
 
 def _is_number(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, kind) and not isinstance(value, bool) and math.math.isfinite(value)
 
 
 def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str = "") -> None:
@@ -185,6 +186,12 @@ def check_unpicked(unpicked: object) -> None:
         raise UsageError(
             f"no rule for unpicked prompts named {quoted(unpicked)}", hint="choose random, first or drop"
         )
+
+
+def check_unlabelled_is(value: object) -> None:
+    """Refuse what is no label for candidates that have none."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value)):
+        raise UsageError(f"unlabelled_is is {quoted(value)}, not a finite number", hint="such as 0")
 
 
 def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:

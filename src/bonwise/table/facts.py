@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bonwise.results import Confidence, Count, Record
+from bonwise.results import Confidence, Count, Number, Record
 
 __all__ = [
     "DroppedPrompt",
@@ -18,8 +18,10 @@ __all__ = [
     "Shape",
     "StudyCounts",
     "StudySettings",
+    "UnlabelledCandidates",
     "UnusedLabels",
     "labels_left_out",
+    "unlabelled_candidates",
     "unused_labels",
 ]
 
@@ -98,6 +100,31 @@ def labels_left_out(counts: Mapping[str, int]) -> LabelsLeftOut | None:
     return LabelsLeftOut(prompts=counts["prompts"], rows=counts["rows"]) if counts else None
 
 
+class UnlabelledCandidates(Record):
+    """Candidates that have a label because it was stated which one unlabelled candidates have."""
+
+    value: Number
+    """That label, as it was given."""
+    candidates: Count
+    """Those that had none, and all, of prompts with a label."""
+    of: Count
+    """Those that had none, and all, of prompts with a label."""
+    prompts: Count
+    """Prompts without any label: they stay unlabelled."""
+
+    @property
+    def sentence(self) -> str:
+        """What was counted, in words."""
+        count = f"{self.candidates:,} of {self.of:,} candidates had no label and count as {self.value:g}"
+        stay = f"; {self.prompts:,} without any label were not judged and stay unlabelled" if self.prompts else ""
+        return f"{count}, as --unlabelled-is says{stay}"
+
+
+def unlabelled_candidates(counts: Mapping[str, float]) -> UnlabelledCandidates | None:
+    """Return the counts of a table, None where nothing is stated."""
+    return UnlabelledCandidates.model_validate(dict(counts)) if counts else None
+
+
 class PicksMade(Record):
     """What made the picks of a log, and what decided them."""
 
@@ -150,6 +177,8 @@ class StudySettings(Record):
     draws: Annotated[int, Field(ge=2)] | None = None
     """Most scores of one candidate that were averaged, where there is more than one."""
     labels_left_out: LabelsLeftOut | None = None
+    unlabelled: UnlabelledCandidates | None = None
+    """Where it is stated which label unlabelled candidates have."""
     reference: str | None = None
     """The judge that stood in for oracle labels."""
 

@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["HoldsScores", "ScoreSource", "join_labels", "open_scores", "open_table", "refuse_clusters"]
+__all__ = [
+    "HoldsScores",
+    "ScoreSource",
+    "join_labels",
+    "open_scores",
+    "open_table",
+    "refuse_clusters",
+    "with_unlabelled",
+]
 
 
 @dataclass(frozen=True)
@@ -280,6 +288,42 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
     return ScoreTable.opened(source, own)
 
 
+def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
+    """Return the table with the stated label where a candidate has none and its prompt has one.
+
+    Raises `bonwise.errors.UsageError` for a label off the declared scale, and where propensities say that labels were
+    drawn.
+    """
+    value = reading.unlabelled_is
+    if value is None:
+        return table
+    if "propensity" in table.frame.columns:
+        raise UsageError(
+            f"{table.source}: propensities say that labels were drawn, and --unlabelled-is what no label means",
+            hint="drop the column of propensities, or leave --unlabelled-is out",
+        )
+    scale = table.label_scale
+    if scale is not None and not scale.low <= value <= scale.high:
+        raise UsageError(
+            f"--unlabelled-is {value:g} is off the scale of the labels, {scale}", hint="such as its low end"
+        )
+    worth = value if scale is None else (value - scale.low) / (scale.high - scale.low)
+    labels = table.frame["oracle_label"].to_numpy()
+    known = ~np.isnan(labels)
+    cells, at = np.unique(table.cell_keys(), return_inverse=True)
+    has_one, prompts = np.bincount(at[known], minlength=len(cells)) > 0, cells // len(table.candidates)
+    judged = np.isin(prompts, prompts[has_one])
+    lacking = judged & ~has_one
+    counts = {
+        "value": float(value),
+        "candidates": int(lacking.sum()),
+        "of": int(judged.sum()),
+        "prompts": len(table.prompts) - len(np.unique(prompts[judged])),
+    }
+    filled = table.frame.assign(oracle_label=np.where(lacking[at], worth, labels))
+    return replace(table, frame=filled, unlabelled=counts)
+
+
 def refuse_clusters(table: ScoreTable, what: str) -> None:
     """Refuse a table that names clusters of prompts where `what`, such as ``a plan``, takes prompts one by one."""
     if table.clusters is not None:
@@ -294,6 +338,11 @@ def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> S
     """Return a table of scores with oracle labels; one without any is refused."""
     if reading.labels is not None and reading.oracle is not None:
         raise UsageError("two references: a label file and a judge", hint="give --labels or --oracle, not both")
+    if reading.unlabelled_is is not None and reading.oracle is not None:
+        raise UsageError(
+            "--unlabelled-is is of labels, and --oracle takes the scores of a judge for them",
+            hint="give --unlabelled-is or --oracle, not both",
+        )
     table = open_scores(source, reading)
     if reading.labels is not None:
         table = join_labels(table, reading.labels, reading)
@@ -302,6 +351,7 @@ def open_table(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> S
         if kind != "judge" or not name:
             raise UsageError(f"not a reference: {reading.oracle!r}", hint="write judge:NAME")
         table = table.with_reference(name)
+    table = with_unlabelled(table, reading)
     if not table.has_labels:
         why = f" ({table.unread_labels})" if table.unread_labels else ""
         raise InputError(

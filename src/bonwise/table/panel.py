@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAY_LACK",
+    "MEANT_BY_NONE",
     "USED_BY_CELLS",
     "EasyCandidate",
     "LabelsInPart",
@@ -527,6 +528,9 @@ def _near_the_top(values: _Floats, sizes: _Ints) -> npt.NDArray[np.bool_]:
 
 USED_BY_CELLS = "--design cells uses them, and states that the labelled candidates are a random sample of all."
 """What would use labels of prompts that are labelled in part, as the end of a sentence."""
+
+MEANT_BY_NONE = "Where no label means not relevant, as in retrieval, --unlabelled-is 0 says so."
+"""What else may be stated of them."""
 
 
 @dataclass(frozen=True, slots=True)

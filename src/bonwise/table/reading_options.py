@@ -22,6 +22,7 @@ from bonwise.table.checks import (
     Unpicked,
     check_annotator_rule,
     check_shape,
+    check_unlabelled_is,
     check_unpicked,
     names_of,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "LabelKeywords",
     "LabelledInOrderKeywords",
     "LabelledKeywords",
+    "LookedOverKeywords",
     "PickKeywords",
     "PilotKeywords",
     "PoolKeywords",
@@ -94,17 +96,25 @@ class _ShapeKeyword(_Candidates, total=False):
     shape: Shape | None
 
 
+class _UnlabelledIs(TypedDict, total=False):
+    unlabelled_is: float | None
+
+
 class LabelledKeywords(TableKeywords, total=False):
     """How a table is read with labels from elsewhere; confidence is stated of single candidates, or of pairs."""
 
     labels: RowSource | None
 
 
+class LookedOverKeywords(LabelledKeywords, _UnlabelledIs, total=False):
+    """How a table is read that is looked over before an audit."""
+
+
 class PoolKeywords(TableKeywords, _ShapeKeyword, _Unpicked, total=False):
     """How a table is read and laid out; where ``labels`` are a count, a file of labels is a ``label_file``."""
 
 
-class ReadingKeywords(PoolKeywords, LabelledKeywords, total=False):
+class ReadingKeywords(PoolKeywords, LookedOverKeywords, total=False):
     """How a table is read, laid out, and what its scores are compared with."""
 
     oracle: str | None
@@ -227,11 +237,23 @@ class ReadingOptions:
     of ordered categories and the majority of yes and no. See `docs/annotators.md`.
     """
 
+    unlabelled_is: float | None = field(
+        default=None,
+        metadata=_by(
+            ReadingFlag("--unlabelled-is", "Label of unlabelled candidates beside labelled ones, such as 0.", float)
+        ),
+    )
+    """The label of a candidate that has none, where another one of its prompt has one: 0 by the convention of
+    retrieval, where what was not judged is not relevant. A prompt without any label stays unlabelled. It is in the
+    unit of the labels as they are written, and never assumed.
+    """
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
         check_shape(self.shape)
         check_unpicked(self.unpicked)
         check_annotator_rule(self.annotator_rule)
+        check_unlabelled_is(self.unlabelled_is)
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise UsageError(
                 f"columns is {quoted(self.columns)}", hint="columns maps a role to the name of its column"
@@ -312,6 +334,7 @@ class ReadingOptions:
             flags.append(f"--annotator-rule {self.annotator_rule}")
         flags += [f"--exclude {shell_word(name)}" for name in self.exclude]
         flags += [f"--{self.shape}"] if self.shape else []
+        flags += [] if self.unlabelled_is is None else [f"--unlabelled-is {self.unlabelled_is:g}"]
         return [*flags, *([] if self.unpicked == "random" else [f"--unpicked {self.unpicked}"])]
 
 

@@ -72,6 +72,9 @@ class ScoreTable:
         The labels of several annotators, of which ``oracle_label`` holds one per candidate.
     unpicked : {"random", "first", "drop"}
         What a prompt is worth of which a judge scored no candidate.
+    unlabelled : mapping of str to float
+        Where the label of unlabelled candidates is stated: its ``value``, the ``candidates`` without one and all,
+        ``of``, of prompts with a label, and the ``prompts`` without any; empty where it is not stated.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class ScoreTable:
     unread_labels: str = field(default="", repr=False)
     annotators: AnnotatorLabels | None = field(default=None, repr=False)
     unpicked: Unpicked = "random"
+    unlabelled: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @classmethod
     @opens_a_table
