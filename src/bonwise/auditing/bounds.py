@@ -64,8 +64,7 @@ def extreme_corners(
 ) -> tuple[float, _Ints]:
     """Minimise or maximise (gain + sum of gains) / (possible + sum of possibles) by Dinkelbach's iteration.
 
-    Gains and possibles are (corners, prompts); returned with the ratio is the corner of each prompt. Where no corner
-    makes the denominator positive the ratio is 0.
+    Gains and possibles are (corners, prompts); the corner of each prompt is returned too. 0 where none is possible.
     """
     prompts = np.arange(gains.shape[1])
     choice = possibles.argmax(axis=0)

@@ -22,7 +22,7 @@ from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.table.checks import names_of
-from bonwise.table.facts import labels_left_out, unlabelled_candidates
+from bonwise.table.facts import labels_left_out
 from bonwise.table.label_design import LabelDesign, refuse_other_draw
 from bonwise.table.opening import ScoreSource, open_table
 from bonwise.table.panel import Panel, lay_out
@@ -150,7 +150,7 @@ def _settings(parts: AuditParts) -> AuditSettings:
             if parts.picks is None
             else picks_made(parts.picks, labelling.panel.prompt_ids[labelling.labelled]),
             labels_left_out=labels_left_out(table.labels_left_out),
-            unlabelled=unlabelled_candidates(table.unlabelled),
+            unlabelled=table.unlabelled,
             keep_easy=list(asked.keep_easy) or None,
             pools=None if asked.pools is None else str(asked.pools),
             judge_family=dict(asked.judge_family) or None,

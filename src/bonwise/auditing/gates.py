@@ -12,10 +12,9 @@ from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.laws import Spanning
 from bonwise.stats.no_gain import Z_NEEDED, DealtLabels
 
-__all__ = ["Gate", "Labelled", "carried", "check_gate", "more_prompts", "open_gate", "passes"]
+__all__ = ["Gate", "Labelled", "carried", "check_gate", "more_prompts", "open_gate", "passes", "whatever_is_missing"]
 
 ONE_SIDED = 0.95
 """Confidence of the bound that decides a gate; the printed interval stays two-sided."""
@@ -86,16 +85,33 @@ def check_gate(
             return _of_both_tests(asked, ends, dealt.z, labelled)
         state: GateState = "met" if ends[0] > value else "not met"
         side, bound = ("lower", ends[0]) if state == "met" else ("upper", ends[1])
-        missing = ", whatever the missing labels are" if isinstance(found.law, Spanning) else ""
-        sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}{missing}."
+        sentence = f"{asked}: {state}, the one-sided 95% {side} bound is {asked.bound(bound, ends)}."
         return _gate(asked, state, sentence, ends)
-    more, decides = _more(found, labelled, ends, value)
+    more = more_prompts(found.estimate, labelled.prompts, ends, value)
     sentence = (
         f"{asked}: inconclusive, the one-sided 95% bounds are {asked.bound(ends[0], ends)} and "
-        f"{asked.bound(ends[1], ends)}; {decides}."
+        f"{asked.bound(ends[1], ends)}; {_what_decides(more, labelled)}."
     )
     counts = None if more is None else (ceil(more * labelled.labels_each), ceil(more))
     return _gate(asked, "inconclusive", sentence, ends, counts)
+
+
+def whatever_is_missing(low: Gate, there: Gate, high: Gate) -> Gate:
+    """Return the gate that holds whatever some missing labels are.
+
+    `there` is decided by the labels that are there, the others with missing ones at their worst and at their best.
+    """
+    ends, word = {"low": low.low, "high": high.high}, "whatever the missing labels are"
+    if low.state == there.state == high.state:
+        decided = {"met": low, "not met": high}.get(there.state, there)
+        return decided.model_copy(update={**ends, "sentence": f"{decided.sentence[:-1]}, {word}."})
+    asked = _GateRequest(there.judge, there.metric, there.value)
+    if low.low is None or high.high is None:
+        return open_gate(there.metric, there.value, judge=there.judge, why=f"no interval holds {word}")
+    least, most = (asked.bound(end, (low.low, high.high)) for end in (low.low, high.high))
+    sentence = f"{asked}: inconclusive, the one-sided 95% bounds are {least} and {most}, {word}: these would decide."
+    open_ends = {"state": "inconclusive", "sentence": sentence, "more_labels": None, "more_prompts": None}
+    return there.model_copy(update={**ends, **open_ends})
 
 
 def _one_sided(found: Estimate, value: float) -> tuple[DealtLabels | None, _Ends | None]:
@@ -105,17 +121,6 @@ def _one_sided(found: Estimate, value: float) -> tuple[DealtLabels | None, _Ends
     if dealt is not None and ends is not None:
         ends = dealt.law.at(2 * ONE_SIDED - 1)
     return dealt, ends
-
-
-def _more(found: Estimate, labelled: Labelled, ends: _Ends, value: float) -> tuple[float | None, str]:
-    """Return how many more prompts settle a gate, and what does in words."""
-    if isinstance(found.law, Spanning):
-        # More prompts narrow the interval of the labels that are there, and not what the missing ones leave open.
-        ends = found.law.laws[0].at(2 * ONE_SIDED - 1) or ends
-        if found.estimate is None or not ends[0] <= value <= ends[1]:
-            return None, "the labels that some prompts lack would decide"
-    more = more_prompts(found.estimate or 0.0, labelled.prompts, ends, value)
-    return more, _what_decides(more, labelled)
 
 
 def passes(found: Estimate | None, value: float) -> bool:

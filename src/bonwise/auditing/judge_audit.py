@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bonwise.auditing.candidate_attributes import tells_of_candidates
@@ -11,6 +11,7 @@ from bonwise.auditing.gates import carried
 from bonwise.auditing.judge_record import (
     JudgeAudit,
     JudgeMetrics,
+    Missing,
     judge_only,
     judge_record,
     panel_influences,
@@ -18,7 +19,7 @@ from bonwise.auditing.judge_record import (
     with_no_gain_tests,
 )
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
-from bonwise.auditing.partly_labelled import said_of_missing, with_missing_labels
+from bonwise.auditing.partly_labelled import missing_bounds, said_of_missing, spanning, with_missing_labels
 from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
@@ -97,6 +98,8 @@ _USE_CELLS = (
     "--unlabelled-is 0 if no label means not relevant"
 )
 
+_NOT_JUDGED = "Label the prompts that have no label, or leave them out of the table."
+
 NO_SCORES = "a logged pick holds no scores"
 
 
@@ -125,15 +128,18 @@ def audit_judge(
     figures = _metrics(labelling, table, settings)
     metrics = figures.metrics
     gaps, scope = labelling.method == "labelled_only", labelling.scope
+    missing: Missing = {}
     if labelling.with_partly is not None:
-        scope = said_of_missing(labelling.with_partly, figures.bounds, figures.widened["recovery"])
+        missing = with_missing_labels(labelling.with_partly, settings)
+        scope = said_of_missing(labelling.with_partly, metrics["recovery"], missing["recovery"])
     if picked is not None:
         scope = " ".join(filter(None, (picked.scope, scope)))
         metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
     lost = NOTHING_LOST if picked is not None else unscored_of(labelling, table, settings)
     metrics, scope = {**metrics, **lost.metrics}, " ".join(filter(None, (lost.sentence, scope)))
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
-    suspected = _suspected(labelling, metrics, settings, without, cells=figures.cells, logged=picked is not None)
+    logged = picked is not None
+    suspected = _suspected(labelling, metrics, settings, without, table=table, cells=figures.cells, logged=logged)
     if picked is not None:
         validity = partial(pick_validity, thresholds=settings.thresholds)
     else:
@@ -144,7 +150,7 @@ def audit_judge(
             against=against,
             label_width=table.label_width,
         )
-    widened = {**metrics, **figures.widened}
+    widened = {**metrics, **{name: spanning(metrics[name], ends) for name, ends in missing.items()}}
     plain, allowing = (validity(one, scope=scope) for one in (metrics, widened))
     # The verdict is in the figures of the table where these hold whatever the missing labels are.
     alike = (plain.level, plain.checks) == (allowing.level, allowing.checks)
@@ -163,7 +169,7 @@ def audit_judge(
         verdict,
         picked=picked,
         unscored=lost.record,
-        bounds=_bounds(labelling, figures),
+        bounds=_bounds(labelling, figures, missing),
         suspected=suspected,
         sampling=figures.sampling(labelling),
         balance=balance(labelling, settings.confidence, of_scores=picked is None) if gaps else None,
@@ -184,7 +190,7 @@ def audit_judge(
         outstanding=outstanding,
         cells=figures.cells,
         influences=figures.influences,
-        widened=figures.widened,
+        missing=missing,
     )
 
 
@@ -202,6 +208,7 @@ def _suspected(
     settings: Settings,
     without: Callable[..., Mapping[str, Estimate]],
     *,
+    table: ScoreTable,
     cells: CellLabels | None,
     logged: bool = False,
 ) -> tuple[Suspected, ...]:
@@ -218,7 +225,8 @@ def _suspected(
     if labelling.method == "labelled_only":
         stated = "" if labelling.drawn is None else labelling.drawn.words
         candidates = int(panel.sizes.sum())
-        found.append(missing_labels(candidates - int(panel.labelled_cells.sum()), candidates, stated))
+        lacking = missing_labels(candidates - int(panel.labelled_cells.sum()), candidates, stated)
+        found.append(lacking if table.unlabelled is None else replace(lacking, advice=_NOT_JUDGED))
     if cells is not None:
         found += cells.suspected(metric)
     elif labelled < FEWEST_POOLS:
@@ -274,10 +282,10 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
     return labelling
 
 
-def _bounds(labelling: Labelling, figures: JudgeMetrics) -> Mapping[str, tuple[float, float]]:
+def _bounds(labelling: Labelling, figures: JudgeMetrics, missing: Missing) -> Mapping[str, tuple[float, float]]:
     if figures.cells is not None:
         return figures.cells.bounds
-    return worst_case(labelling.panel) if labelling.method == "labelled_only" else figures.bounds
+    return worst_case(labelling.panel) if labelling.method == "labelled_only" else missing_bounds(missing)
 
 
 def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> JudgeMetrics:
@@ -298,8 +306,4 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
         found.update(judge_only(labelling.panel, settings))
-    widened: Mapping[str, Estimate] = {}
-    bounds: Mapping[str, tuple[float, float]] = {}
-    if labelling.with_partly is not None:
-        widened, bounds = with_missing_labels(found, labelling.with_partly, settings)
-    return JudgeMetrics(found, influences=panel_influences(panel, sums), widened=widened, bounds=bounds)
+    return JudgeMetrics(found, influences=panel_influences(panel, sums))

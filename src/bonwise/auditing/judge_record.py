@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bonwise.auditing.gates import Gate, Labelled, carried, check_gate, open_gate
+from bonwise.auditing.gates import Gate, Labelled, carried, check_gate, open_gate, whatever_is_missing
 from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result import JudgeFound
@@ -37,6 +38,7 @@ __all__ = [
     "AuditParts",
     "JudgeAudit",
     "JudgeMetrics",
+    "Missing",
     "by_unit",
     "judge_only",
     "judge_record",
@@ -45,6 +47,8 @@ __all__ = [
     "prompt_clusters",
     "with_no_gain_tests",
 ]
+
+Missing = Mapping[str, tuple[Estimate, Estimate]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +64,6 @@ class JudgeMetrics:
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
-    widened: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
-    """Metrics of picks where a few prompts lack some labels: gates and verdict hold whatever these are."""
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """The ends of these metrics over all prompts with labels."""
 
     def sampling(self, labelling: Labelling) -> Sampling | None:
         """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""
@@ -201,8 +201,8 @@ class JudgeAudit:
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
-    widened: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
-    """What gates on these metrics are decided by, see `JudgeMetrics`."""
+    missing: Missing = field(default_factory=dict, repr=False)
+    """Where a few prompts lack some labels: metrics of picks with these at their worst and at their best."""
 
     def suspected_at(self, metric: str, value: float) -> tuple[Suspected, ...]:
         """Return what keeps the metric of a verdict from deciding it at a gate."""
@@ -232,15 +232,19 @@ class JudgeAudit:
 
     def gate(self, metric: str, value: float) -> Gate:
         """Compare a metric with a value by one-sided bounds; a name that is no metric is a `UsageError`."""
-        return check_gate(
-            {**self.metrics, **self.widened},
-            metric,
-            value,
+        check = partial(
+            check_gate,
+            metric=metric,
+            value=value,
             judge=self.judge,
             labelled=self.labelled_for(metric),
             unsettled=self.unsettled,
             suspected=self.suspected_for(metric, value),
         )
+        if metric not in self.missing:
+            return check(self.metrics)
+        low, high = ({**self.metrics, metric: end} for end in self.missing[metric])
+        return whatever_is_missing(check(low), check(self.metrics), check(high))
 
     @property
     def logged(self) -> bool:

@@ -100,7 +100,7 @@ def _what_settles(document: Audit, call: AuditCall) -> Iterator[tuple[str, str]]
                 yield f"See the figures with {them} and without {them}:", call.with_control(*one.names)
             elif one.kind == "few pools":
                 yield "See how many labels to collect:", _plan(judge, call)
-            elif one.kind == "missing labels" and not call.design_stated:
+            elif one.kind == "missing labels" and not call.design_stated and document.settings.unlabelled is None:
                 single = judge.unused_labels is not None
                 what, design = ("candidates", "cells") if single else ("prompts", "uniform")
                 yield f"If the labelled {what} are a random sample of all:", call.with_design(design)

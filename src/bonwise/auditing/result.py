@@ -255,7 +255,6 @@ class AuditSettings(Record):
     labels_left_out: LabelsLeftOut | None = None
     """Labels that were there and not used."""
     unlabelled: UnlabelledCandidates | None = None
-    """Where it is stated which label unlabelled candidates have."""
     keep_easy: list[str] | None = None
     """Easy candidates that count like any other."""
     label_words: dict[str, Number] | None = None

@@ -38,7 +38,6 @@ from bonwise.stats.top_of_scores import at_top
 from bonwise.table.annotators import AnnotatorLabels
 from bonwise.table.cells import draw_columns
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
-from bonwise.table.facts import unlabelled_candidates
 from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers
 from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores, with_unlabelled
@@ -426,7 +425,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
         **given(column_facts=None if opened is None else list(column_facts(opened.frame, columns, strata=True))),
-        **given(readings=dict(table.readings) or None, unlabelled=unlabelled_candidates(table.unlabelled)),
+        **given(readings=dict(table.readings) or None, unlabelled=table.unlabelled),
     )
 
 

@@ -135,7 +135,6 @@ class DoctorDocument(Document):
     """
 
     unlabelled: UnlabelledCandidates | None = None
-    """Where it is stated which label unlabelled candidates have."""
 
     frame_columns = ("judge", "prompts", "lowest", "highest", "distinct", "tie_rate", "top1_tie_rate")
 

@@ -26,7 +26,7 @@ from bonwise.stats.redraws import replay
 from bonwise.stats.routing import routed_part
 from bonwise.stats.sums import Floats
 from bonwise.table.checks import check_confidence, check_seed, check_share
-from bonwise.table.facts import labels_left_out, unlabelled_candidates
+from bonwise.table.facts import labels_left_out
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.table.panel import lay_out
 from bonwise.table.reading_options import ReadingOptions
@@ -351,9 +351,6 @@ def routed(  # noqa: PLR0913 - all but the source are named
         shape=panels[0].shape,
         reference=table.reference,
         version=release(),
-        **given(
-            labels_left_out=labels_left_out(table.labels_left_out),
-            unlabelled=unlabelled_candidates(table.unlabelled),
-        ),
+        **given(labels_left_out=labels_left_out(table.labels_left_out), unlabelled=table.unlabelled),
     )
     return RouteStudy.of(judges, settings, refused).computed_from(studied)

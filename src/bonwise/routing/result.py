@@ -352,7 +352,6 @@ class RouteSettings(Record):
     """Of bonwise."""
     labels_left_out: LabelsLeftOut | None = None
     unlabelled: UnlabelledCandidates | None = None
-    """Where it is stated which label unlabelled candidates have."""
 
     @model_validator(mode="after")
     def _budget_is_whole(self) -> Self:

@@ -43,7 +43,7 @@ from bonwise.stats.estimation import IntervalRule, difference, estimate
 from bonwise.stats.ordinal_ratings import fit_ordinal
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.table.cell_scores import cell_repeats
-from bonwise.table.facts import DroppedPrompt, unlabelled_candidates
+from bonwise.table.facts import DroppedPrompt
 from bonwise.table.panel import lay_out
 
 __all__ = [
@@ -453,7 +453,7 @@ class StackMeasures:
             exclude=list(settings.exclude),
             shape=laid.panel.shape,
             version=release(),
-            **given(unlabelled=unlabelled_candidates(laid.table.unlabelled)),
+            **given(unlabelled=laid.table.unlabelled),
         )
 
     def _utilities(self, stack: JudgeStack) -> Floats:

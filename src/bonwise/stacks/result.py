@@ -165,7 +165,6 @@ class StackSettings(Record):
     version: str
     """Of bonwise."""
     unlabelled: UnlabelledCandidates | None = None
-    """Where it is stated which label unlabelled candidates have."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,25 +135,6 @@ class Turned:
         return None if ends is None else (-ends[1], -ends[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Spanning:
-    """From the lowest to the highest end of several intervals."""
-
-    laws: tuple[Law, ...]
-    """The first is of the labels that are there, the others of any that are missing."""
-
-    @property
-    def kind(self) -> str:
-        """Name of the first one's rule."""
-        return self.laws[0].kind
-
-    def at(self, confidence: float) -> Ends:
-        """Return the ends, None where one of the intervals has none."""
-        ends = [law.at(confidence) for law in self.laws]
-        known = [one for one in ends if one is not None]
-        return (min(one[0] for one in known), max(one[1] for one in known)) if len(known) == len(ends) else None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Percentile:
     """Percentiles of bootstrap replicates."""

@@ -19,7 +19,7 @@ from bonwise.stats.laws import Fieller, Law, Student
 from bonwise.stats.sums import Floats
 from bonwise.stats.top_of_scores import at_top
 
-__all__ = ["Z_NEEDED", "Dealt", "DealtEnds", "DealtLabels", "dealt", "no_gain_laws", "z_of_dealt"]
+__all__ = ["Z_NEEDED", "Dealt", "DealtLabels", "dealt", "no_gain_laws", "z_of_dealt"]
 
 Z_NEEDED = 1.6448536269514722
 """Beyond this z, on either side, the test finds a gain or a loss: one-sided at 95 %."""
@@ -102,21 +102,6 @@ class DealtLabels:
     def z(self) -> float | None:
         """The gain in standard deviations of dealt labels, see `z_of_dealt`."""
         return z_of_dealt(dealt(self.scores, self.labels, self.sizes), self.clusters)
-
-
-@dataclass(frozen=True, eq=False)
-class DealtEnds(DealtLabels):
-    """The test where some labels are unknown: `labels` are those that make the figure smallest."""
-
-    highest: Floats = field(repr=False)
-    """The labels that make it greatest."""
-
-    @cached_property
-    def z(self) -> float | None:
-        """The z nearer to 0 of both; None where they differ in sign."""
-        ends = (self.labels, self.highest)
-        least, most = (z_of_dealt(dealt(self.scores, one, self.sizes), self.clusters) for one in ends)
-        return None if least is None or most is None or least * most <= 0 else min(least, most, key=abs)
 
 
 def no_gain_laws(gain: Floats, room: Floats, clusters: _Ints | None, limits: tuple[float, float]) -> dict[str, Law]:

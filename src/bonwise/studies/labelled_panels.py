@@ -15,7 +15,7 @@ from bonwise.errors import InputError
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.table.cell_scores import unscored_reasons
-from bonwise.table.facts import JudgeCounts, StudySettings, labels_left_out, unlabelled_candidates, unused_labels
+from bonwise.table.facts import JudgeCounts, StudySettings, labels_left_out, unused_labels
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
@@ -67,7 +67,7 @@ class LabelledPanels:
             **given(
                 draws=table.draws if table.draws > 1 else None,
                 labels_left_out=labels_left_out(table.labels_left_out),
-                unlabelled=unlabelled_candidates(table.unlabelled),
+                unlabelled=table.unlabelled,
                 reference=table.reference,
             ),
         }

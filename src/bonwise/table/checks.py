@@ -79,7 +79,7 @@ def whole(least: int, words: str, kind: Any = Integral) -> Limit:
 
 
 def _is_number(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and math.math.isfinite(value)
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str = "") -> None:

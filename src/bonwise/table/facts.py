@@ -21,7 +21,6 @@ __all__ = [
     "UnlabelledCandidates",
     "UnusedLabels",
     "labels_left_out",
-    "unlabelled_candidates",
     "unused_labels",
 ]
 
@@ -120,11 +119,6 @@ class UnlabelledCandidates(Record):
         return f"{count}, as --unlabelled-is says{stay}"
 
 
-def unlabelled_candidates(counts: Mapping[str, float]) -> UnlabelledCandidates | None:
-    """Return the counts of a table, None where nothing is stated."""
-    return UnlabelledCandidates.model_validate(dict(counts)) if counts else None
-
-
 class PicksMade(Record):
     """What made the picks of a log, and what decided them."""
 
@@ -178,7 +172,6 @@ class StudySettings(Record):
     """Most scores of one candidate that were averaged, where there is more than one."""
     labels_left_out: LabelsLeftOut | None = None
     unlabelled: UnlabelledCandidates | None = None
-    """Where it is stated which label unlabelled candidates have."""
     reference: str | None = None
     """The judge that stood in for oracle labels."""
 

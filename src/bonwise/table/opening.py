@@ -18,6 +18,7 @@ from bonwise.printable import listed, quoted
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.canonical import refuse_two_clusters
 from bonwise.table.columns import LabelColumns, resolve_columns
+from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.identifiers import as_categories
 from bonwise.table.label_words import read_labels
 from bonwise.table.numbers import check_propensities, parse_numbers
@@ -289,12 +290,8 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
 
 
 def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
-    """Return the table with the stated label where a candidate has none and its prompt has one.
-
-    Raises `bonwise.errors.UsageError` for a label off the declared scale, and where propensities say that labels were
-    drawn.
-    """
-    value = reading.unlabelled_is
+    """Return the table with the stated label where a candidate has none and another one of its prompt has one."""
+    value, scale = reading.unlabelled_is, table.label_scale
     if value is None:
         return table
     if "propensity" in table.frame.columns:
@@ -302,26 +299,25 @@ def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
             f"{table.source}: propensities say that labels were drawn, and --unlabelled-is what no label means",
             hint="drop the column of propensities, or leave --unlabelled-is out",
         )
-    scale = table.label_scale
     if scale is not None and not scale.low <= value <= scale.high:
         raise UsageError(
             f"--unlabelled-is {value:g} is off the scale of the labels, {scale}", hint="such as its low end"
         )
-    worth = value if scale is None else (value - scale.low) / (scale.high - scale.low)
     labels = table.frame["oracle_label"].to_numpy()
-    known = ~np.isnan(labels)
+    # Any row of a candidate may hold its label, and any candidate's shows that the prompt was judged.
     cells, at = np.unique(table.cell_keys(), return_inverse=True)
-    has_one, prompts = np.bincount(at[known], minlength=len(cells)) > 0, cells // len(table.candidates)
+    prompts, has_one = cells // len(table.candidates), np.isin(cells, cells[at[~np.isnan(labels)]])
     judged = np.isin(prompts, prompts[has_one])
     lacking = judged & ~has_one
-    counts = {
-        "value": float(value),
-        "candidates": int(lacking.sum()),
-        "of": int(judged.sum()),
-        "prompts": len(table.prompts) - len(np.unique(prompts[judged])),
-    }
-    filled = table.frame.assign(oracle_label=np.where(lacking[at], worth, labels))
-    return replace(table, frame=filled, unlabelled=counts)
+    counts = UnlabelledCandidates(
+        value=value,
+        candidates=int(lacking.sum()),
+        of=int(judged.sum()),
+        prompts=len(np.unique(prompts[~judged])),
+    )
+    worth = value if scale is None else (value - scale.low) / (scale.high - scale.low)
+    frame = table.frame.assign(oracle_label=np.where(lacking[at], worth, labels))
+    return replace(table, frame=frame, unlabelled=counts)
 
 
 def refuse_clusters(table: ScoreTable, what: str) -> None:

@@ -19,6 +19,7 @@ from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
 from bonwise.table.canonical import canonical, spoken_columns
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
 from bonwise.table.checks import Unpicked
+from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource, refuse_duplicate_columns
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT
@@ -72,9 +73,8 @@ class ScoreTable:
         The labels of several annotators, of which ``oracle_label`` holds one per candidate.
     unpicked : {"random", "first", "drop"}
         What a prompt is worth of which a judge scored no candidate.
-    unlabelled : mapping of str to float
-        Where the label of unlabelled candidates is stated: its ``value``, the ``candidates`` without one and all,
-        ``of``, of prompts with a label, and the ``prompts`` without any; empty where it is not stated.
+    unlabelled : UnlabelledCandidates, optional
+        The candidates that have a label because it was stated which one unlabelled candidates have.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class ScoreTable:
     unread_labels: str = field(default="", repr=False)
     annotators: AnnotatorLabels | None = field(default=None, repr=False)
     unpicked: Unpicked = "random"
-    unlabelled: Mapping[str, float] = field(default_factory=dict, repr=False)
+    unlabelled: UnlabelledCandidates | None = field(default=None, repr=False)
 
     @classmethod
     @opens_a_table
