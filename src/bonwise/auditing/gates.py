@@ -101,17 +101,18 @@ def whatever_is_missing(low: Gate, there: Gate, high: Gate) -> Gate:
 
     `there` is decided by the labels that are there, the others with missing ones at their worst and at their best.
     """
-    ends, word = {"low": low.low, "high": high.high}, "whatever the missing labels are"
-    if low.state == there.state == high.state:
-        decided = {"met": low, "not met": high}.get(there.state, there)
-        return decided.model_copy(update={**ends, "sentence": f"{decided.sentence[:-1]}, {word}."})
-    asked = _GateRequest(there.judge, there.metric, there.value)
+    if there.state == "inconclusive":
+        return there
+    asked, word = _GateRequest(there.judge, there.metric, there.value), "whatever the missing labels are"
     if low.low is None or high.high is None:
         return open_gate(there.metric, there.value, judge=there.judge, why=f"no interval holds {word}")
-    least, most = (asked.bound(end, (low.low, high.high)) for end in (low.low, high.high))
-    sentence = f"{asked}: inconclusive, the one-sided 95% bounds are {least} and {most}, {word}: these would decide."
-    open_ends = {"state": "inconclusive", "sentence": sentence, "more_labels": None, "more_prompts": None}
-    return there.model_copy(update={**ends, **open_ends})
+    ends = low.low, high.high
+    if low.state == there.state == high.state:
+        decided = low if there.state == "met" else high
+        return _gate(asked, there.state, f"{decided.sentence[:-1]}, {word}.", ends)
+    least, most = (asked.bound(end, ends) for end in ends)
+    bounds = f"the one-sided 95% bounds are {least} and {most}, {word}"
+    return _gate(asked, "inconclusive", f"{asked}: inconclusive, {bounds}: these labels would decide.", ends)
 
 
 def _one_sided(found: Estimate, value: float) -> tuple[DealtLabels | None, _Ends | None]:
