@@ -7,7 +7,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bonwise as bw
@@ -115,11 +115,16 @@ def every_filling(prompt):
         yield scores, list(filled)
 
 
+GOOD, HARMFUL = ([0.9, 0.1, 0.5], [1.0, 0.0, 0.25]), ([0.1, 0.1, 0.1, 0.9], [1.0, 1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("others", [GOOD, HARMFUL], ids=["good", "harmful"])
 @given(st.lists(partly_labelled(), min_size=1, max_size=2))
-@settings(max_examples=40)
-def test_bounds_are_those_of_all_labels_that_could_be(prompts):
+@example([([0.9, 0.1, 0.1], [0.5, None, None])])
+@settings(max_examples=25)
+def test_bounds_are_those_of_all_labels_that_could_be(others, prompts):
     """The ends of each metric are the least and the greatest over every labelling, found by trying them all."""
-    whole = [([0.9, 0.1, 0.5], [1.0, 0.0, 0.25])] * 9 + [RIGHT] * 3
+    whole = [others] * 9
     bounds = missing_bounds(with_missing_labels(panel_of(whole + prompts), Settings()))
     tried = [plainly([*whole, *filled]) for filled in product(*map(every_filling, prompts))]
     assert set(bounds) == set(tried[0])
