@@ -5,7 +5,7 @@ Several problems of one file make one message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,12 +20,22 @@ from bonwise.table.cells import averaged, draw_columns, mean_of_draws, span
 from bonwise.table.columns import resolve_columns, unread_labels
 from bonwise.table.identifiers import as_categories, is_text
 from bonwise.table.label_words import read_labels
-from bonwise.table.numbers import check_propensities, parse_numbers, read_numbers
+from bonwise.table.numbers import check_propensities, declared_missing, parse_numbers, read_numbers
 from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import SPOKEN, WORDS
-from bonwise.table.scales import Scale, to_unit
+from bonwise.table.roles import SPOKEN, WORDS, score_of
+from bonwise.table.scales import Scale, to_unit, turned
 
-__all__ = ["Canonical", "Problems", "canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
+__all__ = [
+    "LABELS",
+    "Canonical",
+    "Problems",
+    "canonical",
+    "refuse_direction",
+    "refuse_two_clusters",
+    "resolved",
+    "spoken_columns",
+    "without_missing",
+]
 
 _MOST = 5
 """Problems that one message names; more are counted."""
@@ -86,6 +96,10 @@ class Canonical:
     """By role: how numbers are read that are not written plainly, and what the words of scores were taken for."""
     unread_labels: str
     """Why a column with a name of labels is not taken for them; empty where there is none."""
+    lower_is_better: tuple[str, ...]
+    """Names that were given for the judges and labels whose lower values are better."""
+    turned: frozenset[str]
+    """Those judges, and ``oracle_label`` where labels are."""
 
 
 def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, complete: bool = True) -> dict[str, str]:
@@ -100,6 +114,7 @@ def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, compl
         source=source,
         required=_REQUIRED[:2] if wide or not complete else _REQUIRED,
         worth=reading.word_values,
+        missing=reading.missing,
         labels_elsewhere=reading.labels is not None or reading.oracle is not None,
     )
     if not wide:
@@ -138,8 +153,68 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
         with problems.noted():
             out[name] = parse_numbers(frame[name], role=name, source=source)
     problems.refuse()
+    names = _turned_by_name(reading, out["judge"].categories, taken, source)
+    every = frozenset[str]().union(*names.values())
+    for role, whose in _reversed(every, out["judge"].categories):
+        readings[role] = "; ".join(filter(None, (readings.get(role), f"lower is better{whose}: reversed")))
     unread = "" if "oracle_label" in taken else unread_labels(frame, taken, reading.word_values, source)
-    return Canonical(_completed(out, frame, taken, reading, source), words, readings, unread)
+    return Canonical(_completed(out, frame, taken, reading, source, every), words, readings, unread, tuple(names), every)
+
+
+def without_missing(
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions
+) -> tuple[pd.DataFrame, str]:
+    """Blank the scores that were declared to be none, with the reason in the column ``unscored``; and say how many."""
+    if not reading.missing:
+        return frame, ""
+    held = np.full(len(frame), "", dtype=object)
+    columns = [*(taken.get(role) for role in ("low", "high", "judge_score")), *draw_columns(frame.columns)]
+    for name in (name for name in columns if name in frame.columns):
+        column, which = declared_missing(frame[name], reading.missing)
+        frame, held = frame.assign(**{str(name): column}), np.where(which == "", held, which)
+    stated = frame["unscored"] if "unscored" in frame.columns else pd.Series(None, index=frame.index, dtype=object)
+    reasons = pd.Series([f"declared missing ({value})" for value in held], index=frame.index, dtype=object)
+    counts = [f"{value} = no score ({int((held == value).sum()):,} rows)" for value in reading.missing]
+    return frame.assign(unscored=stated.where(held == "", reasons)), ", ".join(counts)
+
+
+LABELS = "oracle_label"
+
+
+def _turned_by_name(
+    reading: ReadingOptions, judges: Sequence[str], taken: Mapping[str, str], source: str
+) -> dict[str, frozenset[str]]:
+    """Return, by name, what its lower values are better of; a name of nothing may be one of a file of labels."""
+    found: dict[str, frozenset[str]] = {}
+    for name in reading.lower_is_better:
+        column = score_of(name)
+        own = {judge for judge in judges if judge in (name, column and column[0])}
+        if own:
+            found[name] = frozenset(own)
+        elif name in ("judge_score", taken.get("judge_score")):
+            found[name] = frozenset(judges)
+        elif LABELS in taken and name in (LABELS, taken[LABELS]):
+            found[name] = frozenset({LABELS})
+        elif reading.labels is None:
+            known = (taken[role] for role in ("judge_score", LABELS) if role in taken)
+            raise refuse_direction(name, source, [*judges, *known])
+    return found
+
+
+def _reversed(names: frozenset[str], judges: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the roles whose values are reversed, and of which judges where it is not all of them."""
+    if own := sorted(names - {LABELS}):
+        yield "judge_score", "" if len(own) == len(judges) else f" for {listed(own)}"
+    if LABELS in names:
+        yield LABELS, ""
+
+
+def refuse_direction(name: str, source: str, known: Sequence[object]) -> UsageError:
+    """Return the error for a name of which lower values are said to be better, and that names nothing."""
+    return UsageError(
+        f"{source}: lower is better for {quoted(name)}, which is neither a judge nor a column of scores or labels",
+        hint=f"name one of {listed(dict.fromkeys(map(str, known)))}",
+    )
 
 
 def _numbers(
@@ -156,7 +231,12 @@ def _numbers(
 
 
 def _completed(
-    out: dict[str, Any], frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+    out: dict[str, Any],
+    frame: pd.DataFrame,
+    taken: Mapping[str, str],
+    reading: ReadingOptions,
+    source: str,
+    lower_is_better: frozenset[str],
 ) -> pd.DataFrame:
     """Bring numbers to their scales, and add what is made of the columns that were read, and the strata."""
     wide = draw_columns(frame.columns)
@@ -165,6 +245,7 @@ def _completed(
         out["oracle_label"], reading.label_scale, rows=frame.index, role="oracle_label", source=source
     )
     _scale_judges(out, reading.judge_scales, frame.index, source)
+    _turn(out, reading, lower_is_better)
     if "judge_score" not in out:
         out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
     if "cluster" in taken:
@@ -225,6 +306,22 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
             out["ci_width"][mine] = to_unit(
                 out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
             )
+
+
+def _turn(out: dict[str, Any], reading: ReadingOptions, names: frozenset[str]) -> None:
+    """Turn the labels, and the scores of judges, whose lower values are better."""
+    if LABELS in names:
+        out[LABELS] = turned(out[LABELS], reading.label_scale)
+    judges: pd.Categorical = out["judge"]
+    for code, judge in enumerate(judges.categories):
+        if judge not in names:
+            continue
+        mine = judges.codes == code
+        scale = reading.judge_scales.get(judge, reading.judge_scales.get(""))
+        for role in (role for role in ("judge_score", "low", "high", *draw_columns(out)) if role in out):
+            out[role][mine] = turned(out[role][mine], scale)
+        if "low" in out and "high" in out:
+            out["low"][mine], out["high"][mine] = out["high"][mine], out["low"][mine]
 
 
 def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows: pd.Index, source: str) -> None:

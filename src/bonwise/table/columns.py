@@ -17,7 +17,7 @@ from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table.identifiers import alike, has_numbers, rows_told_apart, splits, telling, tells_more, varies_within
 from bonwise.table.label_words import fits_labels, read_labels
-from bonwise.table.numbers import distinct, first_text_row
+from bonwise.table.numbers import declared_missing, distinct, first_text_row
 from bonwise.table.other_files import other_file
 from bonwise.table.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, PLAIN, ROLES, by_key, claims, name_tokens
 
@@ -149,6 +149,8 @@ class _Search:
     problems: list[_ColumnProblem] = field(default_factory=list)
     passed_over: dict[str, list[str]] = field(default_factory=dict)
     """Columns with a known name whose content does not fit, by role."""
+    missing: Sequence[str] = ()
+    """Values of scores that mean that there is none."""
 
     def find(self, role: str, names: Mapping[str, Sequence[str]], *, labels_elsewhere: bool) -> None:
         """Look for the column that plays a role, or for several columns of labels."""
@@ -256,6 +258,8 @@ class _Search:
 
     def fits(self, role: str, column: str) -> bool:
         """Tell whether the content of a column can play a role."""
+        if role == "judge_score" and self.missing:
+            return fits_labels(declared_missing(self.frame[column], self.missing)[0], self.worth)
         if role in ("oracle_label", "judge_score"):
             return fits_labels(self.frame[column], self.worth)
         return role not in NUMERIC or first_text_row(self.frame[column]) is None
@@ -283,19 +287,21 @@ def resolve_columns(
     required: tuple[str, ...],
     roles: tuple[str, ...] = ROLES,
     worth: Mapping[str, float] = _NO_WORDS,
+    missing: Sequence[str] = (),
     labels_elsewhere: bool = False,
 ) -> dict[str, str]:
     """Map each role to the column that plays it; a role nobody plays is absent.
 
     `overrides` maps role to column, as the user named them; an unknown role there is a UsageError. Columns of other
-    roles than `roles` are not looked at. `worth` is what words among labels and scores are worth, in lower case. With
+    roles than `roles` are not looked at. `worth` is what words among labels and scores are worth, in lower case, and
+    `missing` are values of scores that mean that there is none. With
     `labels_elsewhere` labels come from another file or judge: only plain names of labels then count here. A
     ColumnError names every problem: a named or required column that is absent, several that fit one role, one that is
     named for two.
     """
     overrides = _with_label_columns(overrides, frame)
     _refuse_bad_overrides(overrides, source)
-    search, names = _Search(frame, source, overrides, worth), by_key(frame.columns)
+    search, names = _Search(frame, source, overrides, worth, missing=missing), by_key(frame.columns)
     for role in roles:
         search.find(role, names, labels_elsewhere=labels_elsewhere)
     known = {*search.taken, *(problem.role for problem in search.problems)}
@@ -355,6 +361,8 @@ def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:
                 said.append(f"{column!r} would fit, but row {row} holds text")
         # Required roles all have a flag.
         hints.append("name " + _flags(lacking))
+        if "judge_score" in lacking and search.passed_over.get("judge_score"):
+            hints.append("--missing VALUE names text that means no score")
     return ColumnError(f"{source}: {'; '.join(said)}", hint="; ".join(dict.fromkeys(hints)))
 
 

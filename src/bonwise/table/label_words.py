@@ -143,8 +143,11 @@ def read_labels(
                 values, reading = read_numbers(column, role=role, source=source)
                 return ReadLabels(values, {}, reading)
         return _read(column, source, worth, role)
-    except RowError:
+    except RowError as error:
         _propose_worth(column, worth, role, source)
+        if role == "judge_score":
+            hint = f"{error.hint}; --missing VALUE says that a value means no score"
+            raise RowError(error.message, hint=hint) from error
         raise
 
 

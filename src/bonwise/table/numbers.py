@@ -25,6 +25,7 @@ __all__ = [
     "StructuredText",
     "Styled",
     "check_propensities",
+    "declared_missing",
     "distinct",
     "first_text_row",
     "is_blank",
@@ -227,6 +228,24 @@ def is_blank(column: pd.Series) -> npt.NDArray[np.bool_]:
         return missing
     words = column.astype(str).str.strip().str.lower()
     return missing | words.isin(_BLANK).to_numpy(dtype=bool)
+
+
+def declared_missing(column: pd.Series, values: Sequence[str]) -> tuple[pd.Series, npt.NDArray[np.object_]]:
+    """Return a column without the cells that hold one of some values, and the value that each of them held.
+
+    Examples
+    --------
+    >>> declared_missing(pd.Series(["4", "-1.0", "N/A"]), ["-1", "n/a"])[1].tolist()
+    ['', '-1', 'n/a']
+    """
+    codes, cells = distinct(column)
+    wanted = [(value, value.lower(), _number(value.lower())) for value in values]
+    held = [
+        next((value for value, text, number in wanted if word == text or _number(word) == number), "")
+        for word in (str(cell).strip().lower() for cell in cells)
+    ]
+    which = np.array([*held, ""], dtype=object)[codes]
+    return column.mask(which != ""), which
 
 
 def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:

@@ -25,6 +25,7 @@ from bonwise.table.checks import (
     check_unlabelled_is,
     check_unpicked,
     names_of,
+    values_of,
 )
 from bonwise.table.roles import COLUMN_FLAGS, OF_LABELS
 
@@ -78,7 +79,12 @@ class LabelKeywords(RowKeywords, total=False):
     annotator_rule: AnnotatorRule | None
 
 
-class TableKeywords(LabelKeywords, total=False):
+class _ValueKeywords(TypedDict, total=False):
+    lower_is_better: str | Sequence[str]
+    missing: str | float | Sequence[str | float]
+
+
+class TableKeywords(LabelKeywords, _ValueKeywords, total=False):
     """How a table of scores and labels is read."""
 
     judge_scale: Scale | Mapping[str, Scale] | None
@@ -120,7 +126,7 @@ class ReadingKeywords(PoolKeywords, LookedOverKeywords, total=False):
     oracle: str | None
 
 
-class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, total=False):
+class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, _ValueKeywords, total=False):
     """How labels are read in the order in which they came; of the scores, only the order within a prompt matters."""
 
 
@@ -130,7 +136,7 @@ class PickKeywords(LabelKeywords, _Unpicked, total=False):
     shape: Shape | None
 
 
-class PilotKeywords(ColumnKeywords, _Candidates, total=False):
+class PilotKeywords(ColumnKeywords, _Candidates, _ValueKeywords, total=False):
     """How a pilot is read; it has labels of its own, and a plan depends neither on scales nor on the shape."""
 
 
@@ -236,6 +242,24 @@ class ReadingOptions:
     """How the labels that several annotators gave a candidate become one; by default the mean of numbers, the median
     of ordered categories and the majority of yes and no. See `docs/annotators.md`.
     """
+    lower_is_better: tuple[str, ...] = field(
+        default=(),
+        metadata=_by(
+            ReadingFlag(
+                "--lower-is-better",
+                "A judge, or a column of scores or labels, whose lower values are better (repeatable).",
+                repeatable=True,
+            )
+        ),
+    )
+    """Judges, or columns of scores or labels, whose lower values are better, such as a rank: they are negated."""
+    missing: tuple[str, ...] = field(
+        default=(),
+        metadata=_by(
+            ReadingFlag("--missing", "A value of scores that means no score, such as -1 (repeatable).", repeatable=True)
+        ),
+    )
+    """Values of scores, numbers or words, that mean that there is no score; labels are not looked at."""
 
     unlabelled_is: float | None = field(
         default=None,
@@ -250,6 +274,8 @@ class ReadingOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
+        object.__setattr__(self, "lower_is_better", names_of("lower_is_better", self.lower_is_better))
+        object.__setattr__(self, "missing", values_of("missing", self.missing))
         check_shape(self.shape)
         check_unpicked(self.unpicked)
         check_annotator_rule(self.annotator_rule)
@@ -332,6 +358,8 @@ class ReadingOptions:
             flags.append(f"--label-map {shell_word(worth)}")
         if self.annotator_rule is not None:
             flags.append(f"--annotator-rule {self.annotator_rule}")
+        flags += [f"--lower-is-better {shell_word(name)}" for name in self.lower_is_better]
+        flags += [f"--missing {shell_word(value)}" for value in self.missing]
         flags += [f"--exclude {shell_word(name)}" for name in self.exclude]
         flags += [f"--{self.shape}"] if self.shape else []
         flags += [] if self.unlabelled_is is None else [f"--unlabelled-is {self.unlabelled_is:g}"]

@@ -16,14 +16,14 @@ import pandas as pd
 from bonwise.errors import RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
-from bonwise.table.canonical import canonical, spoken_columns
+from bonwise.table.canonical import LABELS, canonical, spoken_columns, without_missing
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
 from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource, refuse_duplicate_columns
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table
 from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT
-from bonwise.table.scales import Scale, mismatch
+from bonwise.table.scales import Scale, mismatch, off_scale, turned
 from bonwise.table.sources import OpenedSource, open_source, with_columns
 
 __all__ = ["ScoreTable"]
@@ -75,6 +75,13 @@ class ScoreTable:
         What a prompt is worth of which a judge scored no candidate.
     unlabelled : UnlabelledCandidates, optional
         The candidates that have a label because it was stated which one unlabelled candidates have.
+    lower_is_better : tuple of str
+        Names that were given for what `turned` holds.
+    turned : frozenset of str
+        Judges whose lower scores are better, and ``oracle_label`` where lower labels are: the frame holds their values
+        negated, or 1 minus the value on a declared scale.
+    missing : tuple of str
+        Values of scores that were taken for no score.
 
     Examples
     --------
@@ -101,6 +108,9 @@ class ScoreTable:
     annotators: AnnotatorLabels | None = field(default=None, repr=False)
     unpicked: Unpicked = "random"
     unlabelled: UnlabelledCandidates | None = field(default=None, repr=False)
+    lower_is_better: tuple[str, ...] = ()
+    turned: frozenset[str] = field(default=frozenset(), repr=False)
+    missing: tuple[str, ...] = ()
 
     @classmethod
     @opens_a_table
@@ -153,7 +163,8 @@ class ScoreTable:
         """Validate rows that `open_source` returned."""
         refuse_duplicate_columns(opened.frame, opened.name)
         opened, taken = with_columns(opened, reading)
-        frame, source = opened.frame, opened.name
+        source = opened.name
+        frame, without_score = without_missing(opened.frame, taken, reading)
         several = with_one_label_each(frame, taken, reading, source)
         if several is not None:
             frame, taken = several.frame, several.taken
@@ -169,10 +180,19 @@ class ScoreTable:
             readings={**({"file": opened.said} if opened.said else {}), **made.readings},
             unread_labels=made.unread_labels,
             unpicked=reading.unpicked,
+            lower_is_better=made.lower_is_better,
+            turned=made.turned,
+            missing=reading.missing,
         )
+        if without_score:
+            read = filter(None, (table.readings.get("judge_score"), without_score))
+            table = replace(table, readings={**table.readings, "judge_score": "; ".join(read)})
         if several is not None:
-            readings = {**table.readings, "oracle_label": several.reading}
-            table = replace(table, label_words=several.words, readings=readings, annotators=several.annotators)
+            said = "; ".join(filter(None, (several.reading, table.readings.get(LABELS))))
+            readings, annotators = {**table.readings, LABELS: said}, several.annotators
+            if LABELS in table.turned:
+                annotators = replace(annotators, values=turned(annotators.values, reading.label_scale))
+            table = replace(table, label_words=several.words, readings=readings, annotators=annotators)
         _refuse_duplicates(table)
         return table
 
@@ -248,7 +268,26 @@ class ScoreTable:
             declared["judge_scale"] = {judge or "every judge": str(scale) for judge, scale in scales}
         if self.label_scale is not None:
             declared["label_scale"] = str(self.label_scale)
-        return declared
+        return declared | self.values_read
+
+    @property
+    def values_read(self) -> dict[str, Any]:
+        """What was said of directions and of values that are no scores, as documents hold it."""
+        said = {"lower_is_better": list(self.lower_is_better), "missing": list(self.missing)}
+        return {name: values for name, values in said.items() if values}
+
+    def named_scores(self, judge: str) -> str:
+        """Return the name by which a user knows the scores of a judge: its own, or that of the only column of scores."""
+        column = self.columns.get("judge_score", judge)
+        return judge if "judge" in self.columns or "draws" in self.columns else column
+
+    def off_scale(self, judge: str) -> list[tuple[float, int]]:
+        """Return the scores of a judge that may mean that there is none, and how many there are of each."""
+        if {judge, ""} & set(self.judge_scales):
+            return []
+        scores = self.frame["judge_score"].to_numpy()[(self.frame["judge"] == judge).to_numpy()]
+        scores = turned(scores, None) if judge in self.turned else scores
+        return [(value, int((scores == value).sum())) for value in off_scale(scores)]
 
     @property
     def strata(self) -> tuple[str, ...]:

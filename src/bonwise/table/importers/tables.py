@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bonwise.errors import ColumnError
@@ -44,11 +45,21 @@ def read_wide(material: Material) -> Imported | None:
         return _wide_candidates(material, prompt, scores)
     kept = [name for name in frame.columns if name not in scores.values()]
     parts = [frame[kept].assign(judge=judge, judge_score=frame[column]) for judge, column in scores.items()]
-    made = pd.concat(parts).sort_index(kind="stable").rename(columns={prompt: "prompt_id", candidate: "candidate"})
+    made = _row_by_row(parts, scores.values()).rename(columns={prompt: "prompt_id", candidate: "candidate"})
     if material.chosen_label in made.columns:
         made = made.rename(columns={material.chosen_label: "oracle_label"})
     said = f"the columns {listed(scores.values())} are judges"
     return Imported("a column per judge", made, (said,), ())
+
+
+def _row_by_row(parts: Sequence[pd.DataFrame], columns: Iterable[str]) -> pd.DataFrame:
+    """Put the rows of a column after each other; the index names row and column, because each row is there several times."""
+    named = [
+        part.set_axis([f"{row} ({column})" for row in part.index])
+        for part, column in zip(parts, columns, strict=True)
+    ]
+    order = np.argsort(np.tile(np.arange(len(parts[0])), len(parts)), kind="stable")
+    return pd.concat(named).iloc[order]
 
 
 def _wide_candidates(material: Material, prompt: str, scores: Mapping[str, str]) -> Imported:
@@ -69,7 +80,7 @@ def _wide_candidates(material: Material, prompt: str, scores: Mapping[str, str])
         parts.append(part)
     taken = {*texts, *scores.values(), *labels.values(), prompt, *(c for part in parts for c in part.columns)}
     rest = [name for name in frame.columns if name not in taken]
-    made = pd.concat(parts).sort_index(kind="stable").join(frame[rest])
+    made = _row_by_row([part.join(frame[rest]) for part in parts], scores.values())
     lacks = () if labels else ("no label of a person: a column NAME_label per candidate, or --labels",)
     if not labels:
         made = made.drop(columns="oracle_label")
