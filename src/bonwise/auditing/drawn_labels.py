@@ -23,6 +23,7 @@ from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, of_easy_candidate, outstanding_of, remarks
 from bonwise.auditing.verdict import candidate_validity
 from bonwise.auditing.whole_and_pair import whole_and_pair_estimates
+from bonwise.report.table_facts import off_scale_words
 from bonwise.results import given
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimand import Estimate
@@ -257,7 +258,7 @@ def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, desi
     serve as covariates of picks and pairs. Raises `bonwise.errors.InputError` as `audit_candidate_labels` does.
     """
     if design.rule == WHOLE_AND_PAIR:
-        return _of_whole_and_pairs(panel, settings, design)
+        return _of_whole_and_pairs(panel, settings, table, design)
     others = further_scores(table, panel)
     own = judge_only(panel, settings)
     figures = audit_candidate_labels(panel, list(others.values()), design, settings, judge_only=own)
@@ -272,14 +273,20 @@ def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, desi
         further_judges=list(others),
     )
     drawn = Labelled(figures.labelled, figures.unlabelled, labels_each)
-    return _found(panel, settings, figures.metrics, figures.scope, figures.bounds, sampling, drawn)
+    scope = _scope(panel, table, figures.scope)
+    return _found(panel, settings, figures.metrics, scope, figures.bounds, sampling, drawn)
 
 
-def _of_whole_and_pairs(panel: Panel, settings: Settings, design: LabelDesign) -> JudgeAudit:
+def _of_whole_and_pairs(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
     """Audit a judge of whose prompts some were drawn whole, and of others a pair."""
     figures = audit_whole_and_pairs(panel, design, settings, judge_only=judge_only(panel, settings))
     drawn = Labelled(figures.labelled, figures.unlabelled, figures.labels_each)
-    return _found(panel, settings, figures.metrics, figures.scope, figures.bounds, figures.sampling, drawn)
+    scope = _scope(panel, table, figures.scope)
+    return _found(panel, settings, figures.metrics, scope, figures.bounds, figures.sampling, drawn)
+
+
+def _scope(panel: Panel, table: ScoreTable, scope: str) -> str:
+    return " ".join((*(said for said, _ in off_scale_words(table, panel.judge)), scope))
 
 
 def _found(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -37,6 +37,10 @@ from bonwise.auditing.unscored import NOTHING_LOST, unscored_of
 from bonwise.auditing.verdict import judge_validity, pick_validity
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
+from bonwise.metric_groups import unit_of
+from bonwise.printable import shell_word
+from bonwise.report.numbers import with_any_interval
+from bonwise.report.table_facts import off_scale_words
 from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
 from bonwise.stats.estimand import Estimate, under_method
 from bonwise.stats.estimation import estimate
@@ -155,6 +159,10 @@ def audit_judge(
     # The verdict is in the figures of the table where these hold whatever the missing labels are.
     alike = (plain.level, plain.checks) == (allowing.level, allowing.checks)
     validity = partial(validity, metrics if alike else widened)
+    values = [one for one, _ in off_scale_words(table, panel.judge)]
+    if picked is None and panel.judge not in table.turned:
+        values += _direction(panel, metrics, stated, table, settings)
+    scope = " ".join(filter(None, (*values, scope)))
     outstanding = outstanding_of(panel, settings.keep_easy, without)
     metric, gate = settings.deciding
     carrying = carried(metrics, outstanding, metric, gate) if validity(scope=scope).level == "useful" else ()
@@ -244,12 +252,38 @@ def _without(
 ) -> Mapping[str, Estimate]:
     """Estimate every metric without some candidates; empty where that cannot be."""
     panel = None if others is None else others.without(judge, *candidates)
-    if panel is None:
-        return {}
+    return {} if panel is None else _figures(panel, stated, table, settings)
+
+
+def _figures(
+    panel: Panel, stated: StatedDraw | None, table: ScoreTable, settings: Settings
+) -> Mapping[str, Estimate]:
+    """Estimate every metric of another panel; empty where that cannot be."""
     try:
         return _metrics(_labelled(panel, stated), table, settings).metrics
     except InputError:
         return {}
+
+
+def _direction(
+    panel: Panel,
+    metrics: Mapping[str, Estimate],
+    stated: StatedDraw | None,
+    table: ScoreTable,
+    settings: Settings,
+) -> Iterator[str]:
+    """Say of a judge worse than chance that it would be useful if its lower scores were the better ones."""
+    ends = (metrics[name].high for name in ("recovery", "within_r"))
+    if not any(end is not None and end < 0 for end in ends):
+        return
+    reverse = _figures(replace(panel, scores=-panel.scores), stated, table, settings)
+    rule, target, width = settings.thresholds, settings.target, table.label_width
+    if reverse and judge_validity(reverse, rule, target, against="", scope="", label_width=width).level == "useful":
+        figure = with_any_interval(reverse[DECIDES[target]], unit_of(DECIDES[target]))
+        yield (
+            f"With its scores reversed this judge would be useful ({DECIDES[target]} {figure}): if its lower scores "
+            f"are better, add --lower-is-better {shell_word(table.named_scores(panel.judge))}."
+        )
 
 
 def of_candidates(stated: StatedDraw, panel: Panel) -> bool:

@@ -15,7 +15,7 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
 from bonwise.table.checks import Unpicked
-from bonwise.table.facts import LabelsLeftOut, PicksMade, UnlabelledCandidates, UnusedLabels
+from bonwise.table.facts import LabelsLeftOut, PicksMade, UnlabelledCandidates, UnusedLabels, ValuesRead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,7 +213,7 @@ class Thresholds(Record):
         return Thresholds(**{**self.given_values(), **values})
 
 
-class AuditSettings(Record):
+class AuditSettings(ValuesRead):
     """What was asked for, and what the table was taken for."""
 
     confidence: Confidence

@@ -31,7 +31,7 @@ from bonwise.table.identifiers import as_categories
 from bonwise.table.numbers import distinct, parse_numbers
 from bonwise.table.opening import join_labels, open_table, refuse_clusters
 from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.reading_options import ReadingOptions, values_read
 from bonwise.table.score_table import ScoreTable
 
 __all__ = ["Statements", "Ties", "audited_confidence"]
@@ -236,6 +236,7 @@ def audited_confidence(
         confidence=confidence,
         version=release(),
         **given(labels_left_out=labels_left_out(table.labels_left_out)),
+        **values_read(table),
     )
     return ConfidenceAudit(kind="intervals", judges=_coverage(table, confidence), settings=settings)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Record, Share
-from bonwise.table.facts import LabelsLeftOut
+from bonwise.table.facts import LabelsLeftOut, ValuesRead
 
 __all__ = ["BinRecord", "ConfidenceAudit", "ConfidenceSettings", "JudgeConfidence", "Level", "StatementCounts"]
 
@@ -62,7 +62,7 @@ class JudgeConfidence(Record):
     """Of verdicts with a confidence in words."""
 
 
-class ConfidenceSettings(Record):
+class ConfidenceSettings(ValuesRead):
     """What was asked for."""
 
     source: str

@@ -30,12 +30,13 @@ from bonwise.doctoring.result import (
 from bonwise.errors import InputError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
 from bonwise.report.numbers import number
-from bonwise.report.table_facts import outstanding_words
+from bonwise.report.table_facts import off_scale_words, outstanding_words
 from bonwise.results import given
 from bonwise.stats.catalog import recovery
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.stats.top_of_scores import at_top
 from bonwise.table.annotators import AnnotatorLabels
+from bonwise.table.canonical import without_missing
 from bonwise.table.cells import draw_columns
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
 from bonwise.table.label_words import label_words
@@ -52,7 +53,7 @@ from bonwise.table.panel import (
 )
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS
+from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS, name_tokens
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.sources import open_source, with_columns
 
@@ -232,6 +233,8 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
         *_names(table),
         *(one for panel in panels for one in _scores(panel)),
         *(one for panel in panels for one in _losses(table, panel)),
+        *(Suspicion(said, (flag,)) for judge in table.judges for said, flag in off_scale_words(table, judge)),
+        *_directions(table, panels),
         *_scales(table),
         *_suspicions_of_labels(table, fullest),
         *_easy(table, fullest),
@@ -320,6 +323,30 @@ def _scales(table: ScoreTable) -> Iterator[Suspicion]:
         )
 
 
+_LOWER = frozenset({"rank", "error", "errors", "loss", "perplexity", "ppl", "mqm", "distance"})
+"""Words in names of values whose lower ones are usually better."""
+
+
+def _directions(table: ScoreTable, panels: Sequence[Panel]) -> Iterator[Suspicion]:
+    """Look for names of values whose lower ones are better, where picks do not show the opposite."""
+    column, label = (table.columns.get(role, "") for role in ("judge_score", "oracle_label"))
+    low_labels = "oracle_label" not in table.turned and _is_low(table.frame["oracle_label"].to_numpy(), label)
+    found: dict[str, bool] = {}
+    for panel in panels:
+        low = panel.judge not in table.turned and _is_low(panel.scores, f"{panel.judge} {column}")
+        whole = panel.keep(panel.labelled_cells == panel.sizes)
+        if not len(whole.sizes) or (_recovery(whole) > 0) == (low == low_labels):
+            found |= {table.named_scores(panel.judge): low, label: low_labels}
+    for name in (name for name, low in found.items() if low):
+        flag = f"--lower-is-better {shell_word(name)}"
+        yield Suspicion(f"Lower values of {quoted(name)} may be better, by its name: {flag} reverses them.", (flag,))
+
+
+def _is_low(values: np.ndarray, name: str) -> bool:
+    """Tell whether a name is of values whose lower ones are better; numbers that are all 0 or less are reversed."""
+    return bool(_LOWER & {*name_tokens(name)}) and bool((values > 0).any())
+
+
 def _scale(values: np.ndarray) -> str:
     highest = np.nanmax(values)
     top = next(top for top in (1, 5, 7, 10, 100) if highest <= top)
@@ -401,6 +428,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
         opened, _ = with_columns(open_source(source, own.named_columns), own)
         table = ScoreTable.validated(opened, own)
     columns = _columns_of(table)
+    held = None if opened is None else without_missing(opened.frame, columns, options.missing)[opened.frame.columns]
     if options.labels is not None:
         table = join_labels(table, options.labels, options)
     table = with_unlabelled(table, options)
@@ -424,7 +452,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
         labels=_label_coverage(table, max(panels, key=lambda panel: len(panel.sizes))),
         suspicious=[*(one.sentence for one in found), *_near_duplicates(table), *_unread_labels(table)],
         next_command=_next_command(table, name_of(source, _UNNAMED), options, found),
-        **given(column_facts=None if opened is None else list(column_facts(opened.frame, columns, strata=True))),
+        **given(column_facts=None if held is None else list(column_facts(held, columns, strata=True))),
         **given(readings=dict(table.readings) or None, unlabelled=table.unlabelled),
     )
 

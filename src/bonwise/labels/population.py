@@ -28,7 +28,7 @@ from bonwise.table.facts import DroppedPrompt
 from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores
 from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading import name_of
-from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
+from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions, values_read
 from bonwise.table.score_table import ScoreTable
 
 __all__ = ["DrawnUnits", "LabelPopulation", "label_population"]
@@ -181,6 +181,7 @@ def label_population(
         columns=dict(reading.named_columns),
         judge_scale={whose: str(scale) for whose, scale in reading.judge_scales.items()},
         label_scale=None if reading.label_scale is None else str(reading.label_scale),
+        **values_read(table),
     )
     return LabelPopulation(table, mine, MappingProxyType(further), settings)
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Record, Share
-from bonwise.table.facts import DroppedPrompt
+from bonwise.table.facts import DroppedPrompt, ValuesRead
 from bonwise.table.scales import parse_scale
 from bonwise.table.writing import csv_frame
 
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-class PopulationSettings(Record):
+class PopulationSettings(ValuesRead):
     """The table, and how it was read."""
 
     source: str

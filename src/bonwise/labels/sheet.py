@@ -98,7 +98,9 @@ def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) ->
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
     prompts = np.repeat(np.asarray(panel.prompt_ids, dtype=object), panel.sizes)
     turn = np.repeat(np.argsort(design.order), panel.sizes)
-    given = _as_given(panel.labels, population.table.label_scale)
+    scale, labels = population.table.label_scale, panel.labels
+    turned = "oracle_label" in population.table.turned
+    given = _as_given(float(scale is not None) - labels if turned else labels, scale)
     if design.cells is None:
         given = np.where(np.repeat(now, panel.sizes), np.nan, given)
     elif population.settings.labels_in_table:

@@ -81,7 +81,7 @@ def _comparison_blocks(document: DesignComparison) -> Iterator[Block]:
 def _comparison_facts(settings: ComparisonSettings) -> Iterator[tuple[str, str]]:
     yield "scores", settings.source
     yield from table_facts(
-        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
+        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale, settings
     )
     yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
     yield "seed", str(settings.seed)
@@ -188,7 +188,7 @@ def _draw_blocks(document: LabelDraw) -> Iterator[Block]:
 def _draw_facts(settings: DrawSettings) -> Iterator[tuple[str, str]]:
     yield "scores", settings.source
     yield from table_facts(
-        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
+        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale, settings
     )
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version

@@ -32,7 +32,7 @@ from bonwise.table.facts import DroppedPrompt, labels_left_out
 from bonwise.table.opening import HoldsScores, ScoreSource
 from bonwise.table.panel import EasyCandidate, LabelsInPart
 from bonwise.table.reading import RowSource, name_of
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.reading_options import ReadingOptions, values_read
 from bonwise.table.score_table import ScoreTable
 
 __all__ = ["decide", "of_prompts", "of_votes"]
@@ -246,6 +246,7 @@ def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first:
         design=prompts.described.stated,
         version=release(),
         **given(control=list(request.control) or None, keep_easy=list(request.keep_easy) or None),
+        **values_read(reading),
     )
 
 

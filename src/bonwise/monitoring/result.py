@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Positive, Record
-from bonwise.table.facts import DroppedPrompt, LabelsLeftOut
+from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, ValuesRead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +103,7 @@ class VoteCounts(Record):
     log_e_value: float
 
 
-class RecoverySettings(Record):
+class RecoverySettings(ValuesRead):
     """What was asked of recovery: `half_width` of precision; `than` and `target` of significance."""
 
     confidence: Confidence

@@ -87,7 +87,9 @@ def _facts(document: Monitor) -> Iterator[tuple[str, str]]:
     settings = document.settings
     if isinstance(settings, RecoverySettings):
         yield "scores", document.data.source
-        yield from table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale)
+        yield from table_facts(
+            settings.shape, settings.exclude, settings.columns, settings.label_scale, values=settings
+        )
     else:
         yield "votes", document.data.source
     yield "intervals", f"{percent(settings.confidence)}, which hold at all looks together"

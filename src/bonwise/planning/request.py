@@ -60,7 +60,7 @@ SMALLEST_EFFECT = 1e-3
 """Correlation, difference of correlations or half-width below which no study is planned: millions of prompts."""
 
 
-OF_SCORES = ("judge", "exclude", "columns")
+OF_SCORES = ("judge", "exclude", "columns", "lower_is_better", "missing")
 OF_VOTES = ("verdict_col", "pair_col", "ties")
 """Arguments that say how a pilot of scores, and one of votes, is read."""
 
@@ -171,6 +171,8 @@ def _of_pilot(arguments: Mapping[str, Any], reading: ReadingOptions) -> Mapping[
         "pair_col": list(names_of("pair_col", arguments["pair_col"])),
         "exclude": list(reading.exclude),
         "columns": dict(reading.named_columns),
+        "lower_is_better": list(reading.lower_is_better),
+        "missing": list(reading.missing),
         "verdict_col": arguments["verdict_col"],
         "ties": ties,
     }

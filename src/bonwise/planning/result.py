@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic.functional_validators import ModelWrapValidatorHandler
 
 from bonwise.results import Count, Document, FrameRow, NonNegative, Number, Record, Share
+from bonwise.table.facts import ValuesRead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +72,7 @@ _OneSide = Annotated[int, Field(gt=-1, lt=1)] | Annotated[float, Field(gt=-1, lt
 _Level = Annotated[float, Field(gt=0.5, lt=1)]
 
 
-class PlanSettings(Record):
+class PlanSettings(ValuesRead):
     """The arguments of a plan, and what says how its pilot is read.
 
     Keys are written in the order in which they were given: what the user said stands before what follows from it.

@@ -225,7 +225,11 @@ def _reading(plan: Plan) -> str:
         return ""
     columns, exclude = plan.settings.columns or {}, tuple(plan.settings.exclude or ())
     kept = {role: name for role, name in columns.items() if role != "oracle_label"}  # the sheet has its own
-    return "".join(f" {flag}" for flag in ReadingOptions(columns=kept, exclude=exclude).as_flags())
+    own = ("oracle_label", columns.get("oracle_label"))
+    lower = tuple(name for name in plan.settings.lower_is_better or () if name not in own)
+    missing = tuple(plan.settings.missing or ())
+    options = ReadingOptions(columns=kept, exclude=exclude, lower_is_better=lower, missing=missing)
+    return "".join(f" {flag}" for flag in options.as_flags())
 
 
 def _drawn(what: str, gate: str, reading: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
+from bonwise.report.table_facts import values_facts
 
 __all__ = ["describe"]
 
@@ -65,6 +66,7 @@ def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
         yield "without", ", ".join(settings.exclude)
     if settings.columns:
         yield "columns", ", ".join(f"{role} from {column}" for role, column in settings.columns.items())
+    yield from values_facts(settings)
     yield "confidence", percent(settings.confidence)
     yield "bonwise", settings.version
 

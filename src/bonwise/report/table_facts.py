@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.printable import quoted, shell_word
 from bonwise.report.blocks import Said
-from bonwise.report.numbers import count, number, setting
-from bonwise.table.facts import LabelsLeftOut, UnlabelledCandidates
+from bonwise.report.numbers import count, counted, number, setting
+from bonwise.table.facts import LabelsLeftOut, UnlabelledCandidates, ValuesRead
 from bonwise.table.panel import OutstandingGroup
+from bonwise.table.score_table import ScoreTable
 
-__all__ = ["label_words", "labels_left_out", "outstanding_words", "table_facts"]
+__all__ = ["label_words", "labels_left_out", "off_scale_words", "outstanding_words", "table_facts", "values_facts"]
 
 
 def label_words(words: Mapping[str, float]) -> str:
@@ -30,6 +31,7 @@ def table_facts(
     columns: Mapping[str, str],
     label_scale: str | None,
     judge_scale: Mapping[str, str] | None = None,
+    values: ValuesRead | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield names and values; what says nothing is left out.
 
@@ -48,6 +50,25 @@ def table_facts(
         yield "scale of labels", label_scale
     if judge_scale:
         yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in judge_scale.items())
+    if values is not None:
+        yield from values_facts(values)
+
+
+def values_facts(values: ValuesRead) -> Iterator[tuple[str, str]]:
+    """Yield names and values of what was said of the values of a table."""
+    if values.lower_is_better:
+        yield "lower is better", ", ".join(values.lower_is_better)
+    if values.missing:
+        yield "no score", ", ".join(values.missing)
+
+
+def off_scale_words(table: ScoreTable, judge: str) -> Iterator[tuple[str, str]]:
+    """Yield a sentence on each value of a judge's scores that may mean that there is none, and the flag for it."""
+    for value, times in table.off_scale(judge):
+        flag = f"--missing {value:g}"
+        whose = quoted(table.named_scores(judge))
+        seen = f"{counted(times, 'score')} of {whose} {'is' if times == 1 else 'are'} {value:g}"
+        yield f"{seen}, off the scale of all others: if that means no score, add {flag}.", flag
 
 
 def labels_left_out(found: LabelsLeftOut | None, unlabelled: UnlabelledCandidates | None = None) -> Iterator[Said]:

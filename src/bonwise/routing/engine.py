@@ -29,7 +29,7 @@ from bonwise.table.checks import check_confidence, check_seed, check_share
 from bonwise.table.facts import labels_left_out
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
 from bonwise.table.panel import lay_out
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.reading_options import ReadingOptions, values_read
 
 __all__ = ["RedrawPaths", "label_slope", "redraw_paths", "routed", "split_budget"]
 
@@ -352,5 +352,6 @@ def routed(  # noqa: PLR0913 - all but the source are named
         reference=table.reference,
         version=release(),
         **given(labels_left_out=labels_left_out(table.labels_left_out), unlabelled=table.unlabelled),
+        **values_read(table),
     )
     return RouteStudy.of(judges, settings, refused).computed_from(studied)

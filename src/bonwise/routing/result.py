@@ -23,7 +23,7 @@ from bonwise.results import (
     Share,
 )
 from bonwise.routing.result_router import SignalName
-from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, Shape, UnlabelledCandidates
+from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, Shape, UnlabelledCandidates, ValuesRead
 
 if TYPE_CHECKING:
     from bonwise.routing.saved import SavedRouter
@@ -326,7 +326,7 @@ _ALONE = ("judge", *(key for key in _OF_ONE if key != "budget"))
 _TOGETHER = ("judges", "not_studied")
 
 
-class RouteSettings(Record):
+class RouteSettings(ValuesRead):
     """What was asked for, and what the table was taken for."""
 
     source: str

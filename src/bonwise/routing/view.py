@@ -305,7 +305,7 @@ def _facts(document: RouteStudy) -> Iterator[tuple[str, str]]:
     settings = document.settings
     yield "scores", settings.source
     yield "judges", count(len(document.judges))
-    yield from table_facts(settings.shape, settings.exclude, settings.columns, None)
+    yield from table_facts(settings.shape, settings.exclude, settings.columns, None, values=settings)
     yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, Unpack
 
 from bonwise.errors import InputError, UsageError
 from bonwise.flags import Command, Flag, numbers, texts
-from bonwise.printable import listed, quoted
+from bonwise.printable import listed, quoted, shell_word
 from bonwise.report.numbers import count, counted
 from bonwise.stacks import STACK
 from bonwise.table.checks import CONFIDENCE, SEED, check_number, names_of
@@ -236,9 +236,23 @@ def apply_stack(
     labelled = options.labels is not None or options.oracle is not None
     table = open_table(source, options) if labelled else open_scores(source, options)
     held = read_stack(stack) if isinstance(stack, str | Path) else stack
+    if isinstance(held, StackFit):
+        _refuse_other_direction(held, table)
     scored, lacking = with_stack(table, held.to_stack(), name=name, exclude=options.exclude, shape=options.shape)
     seen = held.fitted([str(prompt) for prompt in table.prompts]) if isinstance(held, StackFit) else 0
     return AppliedStack(scored, lacking, seen)
+
+
+def _refuse_other_direction(fitted: StackFit, table: ScoreTable) -> None:
+    """Refuse a judge whose lower scores are better here and not where the stack was fitted, or the reverse."""
+    for judge in fitted.to_stack().judges:
+        there = judge in (fitted.settings.lower_is_better or ())
+        if judge in table.judges and there != (judge in table.turned):
+            flag = f"--lower-is-better {shell_word(judge)}"
+            raise UsageError(
+                f"{table.source}: the stack was fitted to scores of {quoted(judge)} in the other direction",
+                hint=f"add {flag}" if there else f"leave {flag} out",
+            )
 
 
 @opens_a_table

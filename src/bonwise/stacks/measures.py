@@ -454,6 +454,7 @@ class StackMeasures:
             shape=laid.panel.shape,
             version=release(),
             **given(unlabelled=laid.table.unlabelled),
+            **given(lower_is_better=sorted(laid.table.turned) or None, missing=list(laid.table.missing) or None),
         )
 
     def _utilities(self, stack: JudgeStack) -> Floats:

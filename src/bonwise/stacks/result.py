@@ -28,7 +28,7 @@ from bonwise.results import (
 from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal
-from bonwise.table.facts import DroppedPrompt, UnlabelledCandidates
+from bonwise.table.facts import DroppedPrompt, UnlabelledCandidates, ValuesRead
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class StackCalibration(Record):
     """The largest distance of predicted and observed among tenths with 50 candidates or more."""
 
 
-class StackSettings(Record):
+class StackSettings(ValuesRead):
     """What was asked for, and how prompts were dealt out."""
 
     confidence: Confidence

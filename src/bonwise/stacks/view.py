@@ -24,7 +24,7 @@ from bonwise.report.numbers import (
     with_any_interval,
     with_interval,
 )
-from bonwise.report.table_facts import labels_left_out
+from bonwise.report.table_facts import labels_left_out, values_facts
 from bonwise.stacks.result import SmallerStack, StackFit
 
 __all__ = ["describe", "is_better"]
@@ -55,6 +55,7 @@ def _blocks(document: StackFit) -> Iterator[Block]:
             ("table", settings.shape),
             ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
             ("ridge", number(settings.ridge)),
+            *values_facts(settings),
             ("bonwise", settings.version),
         ]
     )

@@ -22,15 +22,13 @@ from bonwise.table.identifiers import as_categories, is_text
 from bonwise.table.label_words import read_labels
 from bonwise.table.numbers import check_propensities, declared_missing, parse_numbers, read_numbers
 from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import SPOKEN, WORDS, score_of
-from bonwise.table.scales import Scale, to_unit, turned
+from bonwise.table.roles import SPOKEN, WORDS
+from bonwise.table.scales import Scale, to_unit
 
 __all__ = [
-    "LABELS",
     "Canonical",
     "Problems",
     "canonical",
-    "refuse_direction",
     "refuse_two_clusters",
     "resolved",
     "spoken_columns",
@@ -96,10 +94,6 @@ class Canonical:
     """By role: how numbers are read that are not written plainly, and what the words of scores were taken for."""
     unread_labels: str
     """Why a column with a name of labels is not taken for them; empty where there is none."""
-    lower_is_better: tuple[str, ...]
-    """Names that were given for the judges and labels whose lower values are better."""
-    turned: frozenset[str]
-    """Those judges, and ``oracle_label`` where labels are."""
 
 
 def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, complete: bool = True) -> dict[str, str]:
@@ -153,68 +147,19 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
         with problems.noted():
             out[name] = parse_numbers(frame[name], role=name, source=source)
     problems.refuse()
-    names = _turned_by_name(reading, out["judge"].categories, taken, source)
-    every = frozenset[str]().union(*names.values())
-    for role, whose in _reversed(every, out["judge"].categories):
-        readings[role] = "; ".join(filter(None, (readings.get(role), f"lower is better{whose}: reversed")))
     unread = "" if "oracle_label" in taken else unread_labels(frame, taken, reading.word_values, source)
-    return Canonical(_completed(out, frame, taken, reading, source, every), words, readings, unread, tuple(names), every)
+    return Canonical(_completed(out, frame, taken, reading, source), words, readings, unread)
 
 
-def without_missing(
-    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions
-) -> tuple[pd.DataFrame, str]:
-    """Blank the scores that were declared to be none, with the reason in the column ``unscored``; and say how many."""
-    if not reading.missing:
-        return frame, ""
-    held = np.full(len(frame), "", dtype=object)
+def without_missing(frame: pd.DataFrame, taken: Mapping[str, str], missing: Sequence[str]) -> pd.DataFrame:
+    """Blank the scores that were declared to be none, with the reason in the column ``unscored``."""
     columns = [*(taken.get(role) for role in ("low", "high", "judge_score")), *draw_columns(frame.columns)]
-    for name in (name for name in columns if name in frame.columns):
-        column, which = declared_missing(frame[name], reading.missing)
-        frame, held = frame.assign(**{str(name): column}), np.where(which == "", held, which)
-    stated = frame["unscored"] if "unscored" in frame.columns else pd.Series(None, index=frame.index, dtype=object)
-    reasons = pd.Series([f"declared missing ({value})" for value in held], index=frame.index, dtype=object)
-    counts = [f"{value} = no score ({int((held == value).sum()):,} rows)" for value in reading.missing]
-    return frame.assign(unscored=stated.where(held == "", reasons)), ", ".join(counts)
-
-
-LABELS = "oracle_label"
-
-
-def _turned_by_name(
-    reading: ReadingOptions, judges: Sequence[str], taken: Mapping[str, str], source: str
-) -> dict[str, frozenset[str]]:
-    """Return, by name, what its lower values are better of; a name of nothing may be one of a file of labels."""
-    found: dict[str, frozenset[str]] = {}
-    for name in reading.lower_is_better:
-        column = score_of(name)
-        own = {judge for judge in judges if judge in (name, column and column[0])}
-        if own:
-            found[name] = frozenset(own)
-        elif name in ("judge_score", taken.get("judge_score")):
-            found[name] = frozenset(judges)
-        elif LABELS in taken and name in (LABELS, taken[LABELS]):
-            found[name] = frozenset({LABELS})
-        elif reading.labels is None:
-            known = (taken[role] for role in ("judge_score", LABELS) if role in taken)
-            raise refuse_direction(name, source, [*judges, *known])
-    return found
-
-
-def _reversed(names: frozenset[str], judges: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the roles whose values are reversed, and of which judges where it is not all of them."""
-    if own := sorted(names - {LABELS}):
-        yield "judge_score", "" if len(own) == len(judges) else f" for {listed(own)}"
-    if LABELS in names:
-        yield LABELS, ""
-
-
-def refuse_direction(name: str, source: str, known: Sequence[object]) -> UsageError:
-    """Return the error for a name of which lower values are said to be better, and that names nothing."""
-    return UsageError(
-        f"{source}: lower is better for {quoted(name)}, which is neither a judge nor a column of scores or labels",
-        hint=f"name one of {listed(dict.fromkeys(map(str, known)))}",
-    )
+    for name in (str(name) for name in columns if missing and name in frame.columns):
+        column, held = declared_missing(frame[name], missing)
+        reasons = pd.Series([f"declared missing ({value})" for value in held], index=frame.index, dtype=object)
+        stated = frame["unscored"] if "unscored" in frame.columns else pd.Series(None, frame.index, dtype=object)
+        frame = frame.assign(**{name: column, "unscored": stated.where(held == "", reasons)})
+    return frame
 
 
 def _numbers(
@@ -231,12 +176,7 @@ def _numbers(
 
 
 def _completed(
-    out: dict[str, Any],
-    frame: pd.DataFrame,
-    taken: Mapping[str, str],
-    reading: ReadingOptions,
-    source: str,
-    lower_is_better: frozenset[str],
+    out: dict[str, Any], frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
 ) -> pd.DataFrame:
     """Bring numbers to their scales, and add what is made of the columns that were read, and the strata."""
     wide = draw_columns(frame.columns)
@@ -245,7 +185,6 @@ def _completed(
         out["oracle_label"], reading.label_scale, rows=frame.index, role="oracle_label", source=source
     )
     _scale_judges(out, reading.judge_scales, frame.index, source)
-    _turn(out, reading, lower_is_better)
     if "judge_score" not in out:
         out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
     if "cluster" in taken:
@@ -306,22 +245,6 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
             out["ci_width"][mine] = to_unit(
                 out["ci_width"][mine], width, rows=rows[mine], role="ci_width", source=source
             )
-
-
-def _turn(out: dict[str, Any], reading: ReadingOptions, names: frozenset[str]) -> None:
-    """Turn the labels, and the scores of judges, whose lower values are better."""
-    if LABELS in names:
-        out[LABELS] = turned(out[LABELS], reading.label_scale)
-    judges: pd.Categorical = out["judge"]
-    for code, judge in enumerate(judges.categories):
-        if judge not in names:
-            continue
-        mine = judges.codes == code
-        scale = reading.judge_scales.get(judge, reading.judge_scales.get(""))
-        for role in (role for role in ("judge_score", "low", "high", *draw_columns(out)) if role in out):
-            out[role][mine] = turned(out[role][mine], scale)
-        if "low" in out and "high" in out:
-            out["low"][mine], out["high"][mine] = out["high"][mine], out["low"][mine]
 
 
 def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows: pd.Index, source: str) -> None:

@@ -212,17 +212,8 @@ def names_of(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...
 
 
 def values_of(argument: str, given: str | float | Sequence[str | float]) -> tuple[str, ...]:
-    """Return values that were given as one or as several, as they are typed.
-
-    Examples
-    --------
-    >>> values_of("missing", -1), values_of("missing", [999.0, "N/A"])
-    (('-1',), ('999', 'N/A'))
-    """
+    """Return values that were given as one or as several, as they are typed."""
     several = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
-    found = tuple(
-        one.strip() if isinstance(one, str) else f"{one:.15g}" for one in several if isinstance(one, str | Real)
-    )
-    if len(found) < len(several) or not all(found):
+    if not all(one if isinstance(one, str) else isinstance(one, Real) for one in several):
         raise UsageError(f"{argument} takes numbers or words, not {quoted(given)}", hint=f"such as {argument}=[-1]")
-    return found
+    return tuple(one.strip() if isinstance(one, str) else f"{float(one):.15g}" for one in several)

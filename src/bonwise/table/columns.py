@@ -279,7 +279,7 @@ class _Search:
         self.problems.append(_ColumnProblem(role, said, hint))
 
 
-def resolve_columns(
+def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user named are named
     frame: pd.DataFrame,
     overrides: Mapping[str, str],
     *,

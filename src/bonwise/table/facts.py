@@ -20,6 +20,7 @@ __all__ = [
     "StudySettings",
     "UnlabelledCandidates",
     "UnusedLabels",
+    "ValuesRead",
     "labels_left_out",
     "unused_labels",
 ]
@@ -149,7 +150,16 @@ class PicksMade(Record):
 Shape = Literal["rectangular", "ragged"]
 
 
-class StudySettings(Record):
+class ValuesRead(Record):
+    """What was said of the values of a table."""
+
+    lower_is_better: list[str] | None = None
+    """Judges, or columns of scores or labels, whose lower values are better: they were reversed."""
+    missing: list[str] | None = None
+    """Values of scores that were taken for no score."""
+
+
+class StudySettings(ValuesRead):
     """What was asked for, and what the table was taken for; a study adds its own settings."""
 
     confidence: Confidence

@@ -231,13 +231,7 @@ def is_blank(column: pd.Series) -> npt.NDArray[np.bool_]:
 
 
 def declared_missing(column: pd.Series, values: Sequence[str]) -> tuple[pd.Series, npt.NDArray[np.object_]]:
-    """Return a column without the cells that hold one of some values, and the value that each of them held.
-
-    Examples
-    --------
-    >>> declared_missing(pd.Series(["4", "-1.0", "N/A"]), ["-1", "n/a"])[1].tolist()
-    ['', '-1', 'n/a']
-    """
+    """Return a column without the cells that hold one of some values, and the value that each of them held."""
     codes, cells = distinct(column)
     wanted = [(value, value.lower(), _number(value.lower())) for value in values]
     held = [

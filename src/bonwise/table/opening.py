@@ -16,7 +16,7 @@ import pandas as pd
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
-from bonwise.table.canonical import LABELS, refuse_direction, refuse_two_clusters
+from bonwise.table.canonical import refuse_two_clusters
 from bonwise.table.columns import LabelColumns, resolve_columns
 from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.identifiers import as_categories
@@ -25,7 +25,7 @@ from bonwise.table.numbers import check_propensities, parse_numbers
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.table.roles import COLUMN_FLAGS, LABEL_ROLES, OF_LABELS
-from bonwise.table.scales import to_unit, turned
+from bonwise.table.scales import to_unit
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.sources import open_labels
 
@@ -61,7 +61,7 @@ class _Labels:
     also: Mapping[str, str] = field(default_factory=dict)
     reading: str = ""
     annotators: AnnotatorLabels | None = None
-    lower_is_better: tuple[str, ...] = ()
+    column: str = ""
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
@@ -116,7 +116,7 @@ def join_labels(
         joined = joined.assign(propensity=_propensity(found, table))
     if found.clusters is not None:
         joined = joined.assign(cluster=_clusters(found, table))
-    return replace(
+    made = replace(
         table,
         frame=joined,
         columns=MappingProxyType({**table.columns, **read.also}),
@@ -125,10 +125,9 @@ def join_labels(
         readings={**table.readings, **({"oracle_label": read.reading} if read.reading else {})},
         labels_left_out=_left_out(read, strange),
         annotators=read.annotators,
-        lower_is_better=tuple(dict.fromkeys((*table.lower_is_better, *read.lower_is_better))),
-        turned=table.turned | ({LABELS} if read.lower_is_better else frozenset()),
         label_rows=pd.Series(found.rows, index=found.keys, name=found.source),
     )
+    return made.with_directions(reading, read.column)
 
 
 def _propensity(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
@@ -204,22 +203,8 @@ def _read_labels(
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
     words, said = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
     annotators = None if several is None else several.annotators
-    lower = _lower_is_better(table, reading, taken[LABELS], source)
-    if lower:
-        values, said = turned(values, reading.label_scale), "; ".join(filter(None, (said, "lower is better: reversed")))
-        if annotators is not None:
-            annotators = replace(annotators, values=turned(annotators.values, reading.label_scale))
-    found = (source, raw.index, prompts, names, values, keys, chances, clusters, words, also, said, annotators, lower)
-    return _Labels(*found)
-
-
-def _lower_is_better(table: ScoreTable, reading: ReadingOptions, column: str, source: str) -> tuple[str, ...]:
-    """Return the names that say that lower labels are better; a name of neither labels nor scores is refused."""
-    for name in reading.lower_is_better:
-        if name not in (LABELS, column, *table.lower_is_better):
-            score = table.columns.get("judge_score", "judge_score")
-            raise refuse_direction(name, f"{table.source} and {source}", [*table.judges, score, column])
-    return tuple(name for name in reading.lower_is_better if name in (LABELS, column))
+    found = (source, raw.index, prompts, names, values, keys, chances, clusters, words, also, said, annotators)
+    return _Labels(*found, column=taken["oracle_label"])
 
 
 def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], source: str) -> dict[str, str]:
@@ -303,9 +288,7 @@ def open_scores(source: ScoreSource, reading: ReadingOptions = AS_IT_STANDS) -> 
     if isinstance(source, ScoreTable):
         values = own.missing or (own.lower_is_better and own.labels is None)
         if own.columns or own.judge_scale or own.label_scale or values:
-            raise UsageError(
-                "columns, scales and values of a ScoreTable are fixed", hint="give them to ScoreTable.read"
-            )
+            raise UsageError("how a ScoreTable is read is fixed", hint="give it to ScoreTable.read")
         return source if own.unpicked == source.unpicked else replace(source, unpicked=own.unpicked)
     return ScoreTable.opened(source, own)
 

@@ -52,6 +52,7 @@ __all__ = [
     "TableKeywords",
     "keywords_of",
     "opens_a_table",
+    "values_read",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -256,7 +257,9 @@ class ReadingOptions:
     missing: tuple[str, ...] = field(
         default=(),
         metadata=_by(
-            ReadingFlag("--missing", "A value of scores that means no score, such as -1 (repeatable).", repeatable=True)
+            ReadingFlag(
+                "--missing", "A value of scores that means no score, such as -1 (repeatable).", repeatable=True
+            )
         ),
     )
     """Values of scores, numbers or words, that mean that there is no score; labels are not looked at."""
@@ -376,6 +379,12 @@ NOT_OF_LABELS: Mapping[str, str] = MappingProxyType(
     {flag.name: "a file of labels has no such column" for role, flag in COLUMN_FLAGS.items() if role not in OF_LABELS}
 )
 """Those of columns that a file of labels lacks."""
+
+
+def values_read(of: Any) -> dict[str, Any]:
+    """Return what options, or a table, hold of directions and of values that are no scores, as documents hold it."""
+    said = {name: list(getattr(of, name)) for name in ("lower_is_better", "missing")}
+    return {name: values for name, values in said.items() if values}
 
 
 def keywords_of(function: Callable[..., Any]) -> type:

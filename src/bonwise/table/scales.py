@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-__all__ = ["Scale", "mismatch", "off_scale", "parse_scale", "to_unit", "turned"]
+__all__ = ["Scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,60 +66,35 @@ def to_unit(
         off = (values < scale.low) | (values > scale.high)
     if off.any():
         at = int(np.flatnonzero(off)[0])
+        none = f"; --missing {values[at]:g} if it means no score" if role == "judge_score" else ""
         raise RowError(
             f"{source}, row {rows[at]}: {role} {values[at]:g} lies off the declared scale {scale}",
-            hint="mend the row or declare the scale it is on"
-            + (f"; --missing {values[at]:g} says that it means no score" if role == "judge_score" else ""),
+            hint=f"mend the row or declare the scale it is on{none}",
         )
     return (values - scale.low) / (scale.high - scale.low)
 
 
-def turned(values: npt.NDArray[np.float64], scale: Scale | None) -> npt.NDArray[np.float64]:
-    """Return values whose lower ones are better so that higher ones are; on a declared scale they stay in [0, 1].
-
-    Examples
-    --------
-    >>> turned(np.array([0.0, 0.25]), None), turned(np.array([0.0, 0.25]), Scale(0, 1))
-    (array([ 0.  , -0.25]), array([1.  , 0.75]))
-    """
-    # A difference, because the negative of 0 is written as -0.
-    return (0.0 if scale is None else 1.0) - values
-
-
 _MARKS = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
-"""Numbers that files have in the place of a value that is not there."""
-
-_FEWEST = 20
-_FEW = 4
-"""Scores below which no number is said to lie off their scale, and different scores that show what the scale is."""
 
 
 def off_scale(scores: npt.NDArray[np.float64]) -> list[float]:
-    """Return the numbers that may mean "no score": usual ones for that which lie off the scale of all others.
+    """Return usual numbers for "no score" that lie off the scale of all other scores, of which there are enough.
 
-    The others of a negative one are 0 or more, and either run over 4 or more, begin at 1, or lie closer together than
-    half of the distance to it: -1, 0 and 1 are a scale, as are logarithms of probabilities. Those of a positive one
-    reach a ninth of it at most.
-
-    Examples
-    --------
-    >>> off_scale(np.array([-1.0, *range(1, 6)] * 4)), off_scale(np.array([-1.0, 0.0, 1.0] * 10))
-    ([-1.0], [])
+    The others of a negative one are 0 or more, and span 4 or more, or begin at 1, or lie closer together than half of
+    the distance to it: -1, 0 and 1 are a scale. Those of a positive one reach a ninth of it at most.
     """
     present = scores[~np.isnan(scores)]
     values = np.unique(present)
-    marks = values[np.isin(values, _MARKS)]
-    others = values[~np.isin(values, marks)]
-    if len(present) < _FEWEST or len(others) < 3:
+    is_mark = np.isin(values, _MARKS)
+    others = values[~is_mark]
+    if len(present) < 20 or len(others) < 3:
         return []
-    low, high = others[0], others[-1]
-    step = np.diff(others).max()
-    fine = high - low >= _FEW or low >= 1
+    low, high, step = others[0], others[-1], np.diff(others).max()
+    scale = high - low >= 4 or low >= 1
     return [
         float(mark)
-        for mark in marks
-        if (mark > 9 * high and mark > 0)
-        or (mark < 0 <= low and (fine or (len(others) >= _FEW and low - mark > 2 * step)))
+        for mark in values[is_mark]
+        if mark > max(9 * high, 0) or (mark < 0 <= low and (scale or (len(others) > 3 and low - mark > 2 * step)))
     ]
 
 

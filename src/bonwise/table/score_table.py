@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,14 +16,14 @@ import pandas as pd
 from bonwise.errors import RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
-from bonwise.table.canonical import LABELS, canonical, spoken_columns, without_missing
+from bonwise.table.canonical import canonical, spoken_columns, without_missing
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
 from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
 from bonwise.table.reading import RowSource, refuse_duplicate_columns
-from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table
-from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT
-from bonwise.table.scales import Scale, mismatch, off_scale, turned
+from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
+from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT, score_of
+from bonwise.table.scales import Scale, mismatch, off_scale
 from bonwise.table.sources import OpenedSource, open_source, with_columns
 
 __all__ = ["ScoreTable"]
@@ -75,11 +75,9 @@ class ScoreTable:
         What a prompt is worth of which a judge scored no candidate.
     unlabelled : UnlabelledCandidates, optional
         The candidates that have a label because it was stated which one unlabelled candidates have.
-    lower_is_better : tuple of str
-        Names that were given for what `turned` holds.
-    turned : frozenset of str
-        Judges whose lower scores are better, and ``oracle_label`` where lower labels are: the frame holds their values
-        negated, or 1 minus the value on a declared scale.
+    lower_is_better, turned : tuple of str, frozenset of str
+        Names that were given, and the judges, or ``oracle_label``, that they stand for. Their lower values are better,
+        and are held negated, or on a declared scale as 1 minus the value.
     missing : tuple of str
         Values of scores that were taken for no score.
 
@@ -163,8 +161,7 @@ class ScoreTable:
         """Validate rows that `open_source` returned."""
         refuse_duplicate_columns(opened.frame, opened.name)
         opened, taken = with_columns(opened, reading)
-        source = opened.name
-        frame, without_score = without_missing(opened.frame, taken, reading)
+        frame, source = without_missing(opened.frame, taken, reading.missing), opened.name
         several = with_one_label_each(frame, taken, reading, source)
         if several is not None:
             frame, taken = several.frame, several.taken
@@ -180,21 +177,61 @@ class ScoreTable:
             readings={**({"file": opened.said} if opened.said else {}), **made.readings},
             unread_labels=made.unread_labels,
             unpicked=reading.unpicked,
-            lower_is_better=made.lower_is_better,
-            turned=made.turned,
             missing=reading.missing,
         )
-        if without_score:
-            read = filter(None, (table.readings.get("judge_score"), without_score))
-            table = replace(table, readings={**table.readings, "judge_score": "; ".join(read)})
+        if reading.missing:
+            table = table.with_reading("judge_score", f"no score where {', '.join(reading.missing)}")
         if several is not None:
-            said = "; ".join(filter(None, (several.reading, table.readings.get(LABELS))))
-            readings, annotators = {**table.readings, LABELS: said}, several.annotators
-            if LABELS in table.turned:
-                annotators = replace(annotators, values=turned(annotators.values, reading.label_scale))
-            table = replace(table, label_words=several.words, readings=readings, annotators=annotators)
+            readings = {**table.readings, "oracle_label": several.reading}
+            table = replace(table, label_words=several.words, readings=readings, annotators=several.annotators)
         _refuse_duplicates(table)
-        return table
+        return table.with_directions(reading, taken.get("oracle_label", ""), complete=reading.labels is None)
+
+    def with_reading(self, role: str, said: str) -> ScoreTable:
+        """Add to what is said of how a role was read."""
+        every = "; ".join(filter(None, (self.readings.get(role), said)))
+        return replace(self, readings={**self.readings, role: every})
+
+    def with_directions(self, reading: ReadingOptions, label_column: str, *, complete: bool = True) -> ScoreTable:
+        """Reverse what lower values are better of; a name of nothing is refused if `complete`."""
+        column, labels = self.columns.get("judge_score"), ("oracle_label", label_column) if label_column else ()
+        meant: dict[str, set[str]] = {}
+        for name in reading.lower_is_better:
+            whose = (name, (score_of(name) or ("",))[0])
+            own = {judge for judge in self.judges if judge in whose or name in ("judge_score", column)}
+            meant[name] = own | ({"oracle_label"} if name in labels else set())
+            if complete and not meant[name]:
+                known = dict.fromkeys(filter(None, (*self.judges, column, label_column)))
+                raise UsageError(
+                    f"{self.source}: lower is better for {quoted(name)}, which is neither a judge nor a column of "
+                    "scores or labels",
+                    hint=f"name one of {listed(known)}",
+                )
+        new = set[str]().union(*meant.values()) - self.turned
+        found = replace(self, frame=self._reversed(new), turned=self.turned | new) if new else self
+        for role, names in (("oracle_label", {"oracle_label"}), ("judge_score", {*self.judges})):
+            if said := [name for name, those in meant.items() if those & names & new]:
+                found = found.with_reading(role, f"lower is better ({listed(said)}): reversed")
+        if "oracle_label" in new and self.annotators is not None:
+            given = self.annotators
+            reversed_labels = float(self.label_scale is not None) - given.values  # noqa: PD011
+            found = replace(found, annotators=replace(given, values=reversed_labels))
+        return replace(found, lower_is_better=tuple(name for name, those in meant.items() if those))
+
+    def _reversed(self, names: Collection[str]) -> pd.DataFrame:
+        frame, mine = self.frame.copy(), self.frame["judge"].isin(list(names)).to_numpy()
+        top = np.array([bool({judge, ""} & set(self.judge_scales)) for judge in self.judges], dtype=np.float64)
+        top = top[frame["judge"].cat.codes.to_numpy()]
+        # From 1 on a declared scale, which is [0, 1] by now; from 0 otherwise, because the negative of 0 is -0.
+        for role in ("judge_score", "low", "high", *draw_columns(frame.columns)):
+            if role in frame.columns:
+                frame[role] = np.where(mine, top - frame[role], frame[role])
+        if {"low", "high"} <= set(frame.columns):
+            low, high = frame["low"].to_numpy(), frame["high"].to_numpy()
+            frame["low"], frame["high"] = np.where(mine, high, low), np.where(mine, low, high)
+        if "oracle_label" in names:
+            frame["oracle_label"] = float(self.label_scale is not None) - frame["oracle_label"]
+        return frame
 
     def __repr__(self) -> str:
         return (
@@ -268,25 +305,18 @@ class ScoreTable:
             declared["judge_scale"] = {judge or "every judge": str(scale) for judge, scale in scales}
         if self.label_scale is not None:
             declared["label_scale"] = str(self.label_scale)
-        return declared | self.values_read
-
-    @property
-    def values_read(self) -> dict[str, Any]:
-        """What was said of directions and of values that are no scores, as documents hold it."""
-        said = {"lower_is_better": list(self.lower_is_better), "missing": list(self.missing)}
-        return {name: values for name, values in said.items() if values}
+        return declared | values_read(self)
 
     def named_scores(self, judge: str) -> str:
-        """Return the name by which a user knows the scores of a judge: its own, or that of the only column of scores."""
-        column = self.columns.get("judge_score", judge)
-        return judge if "judge" in self.columns or "draws" in self.columns else column
+        """Return what a user calls the scores of a judge: its name, or that of the only column of scores."""
+        return judge if {"judge", "draws"} & set(self.columns) else self.columns.get("judge_score", judge)
 
     def off_scale(self, judge: str) -> list[tuple[float, int]]:
         """Return the scores of a judge that may mean that there is none, and how many there are of each."""
         if {judge, ""} & set(self.judge_scales):
             return []
         scores = self.frame["judge_score"].to_numpy()[(self.frame["judge"] == judge).to_numpy()]
-        scores = turned(scores, None) if judge in self.turned else scores
+        scores = scores * (-1 if judge in self.turned else 1)
         return [(value, int((scores == value).sum())) for value in off_scale(scores)]
 
     @property

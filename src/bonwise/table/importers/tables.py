@@ -53,7 +53,7 @@ def read_wide(material: Material) -> Imported | None:
 
 
 def _row_by_row(parts: Sequence[pd.DataFrame], columns: Iterable[str]) -> pd.DataFrame:
-    """Put the rows of a column after each other; the index names row and column, because each row is there several times."""
+    """Put what becomes of a row together; the index names row and column."""
     named = [
         part.set_axis([f"{row} ({column})" for row in part.index])
         for part, column in zip(parts, columns, strict=True)
