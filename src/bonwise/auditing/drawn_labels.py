@@ -273,7 +273,7 @@ def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, desi
         further_judges=list(others),
     )
     drawn = Labelled(figures.labelled, figures.unlabelled, labels_each)
-    scope = _scope(panel, table, figures.scope)
+    scope = " ".join((*(said for said, _ in off_scale_words(table, panel.judge)), figures.scope))
     return _found(panel, settings, figures.metrics, scope, figures.bounds, sampling, drawn)
 
 
@@ -281,12 +281,8 @@ def _of_whole_and_pairs(panel: Panel, settings: Settings, table: ScoreTable, des
     """Audit a judge of whose prompts some were drawn whole, and of others a pair."""
     figures = audit_whole_and_pairs(panel, design, settings, judge_only=judge_only(panel, settings))
     drawn = Labelled(figures.labelled, figures.unlabelled, figures.labels_each)
-    scope = _scope(panel, table, figures.scope)
+    scope = " ".join((*(said for said, _ in off_scale_words(table, panel.judge)), figures.scope))
     return _found(panel, settings, figures.metrics, scope, figures.bounds, figures.sampling, drawn)
-
-
-def _scope(panel: Panel, table: ScoreTable, scope: str) -> str:
-    return " ".join((*(said for said, _ in off_scale_words(table, panel.judge)), scope))
 
 
 def _found(

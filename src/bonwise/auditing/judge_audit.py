@@ -159,10 +159,12 @@ def audit_judge(
     # The verdict is in the figures of the table where these hold whatever the missing labels are.
     alike = (plain.level, plain.checks) == (allowing.level, allowing.checks)
     validity = partial(validity, metrics if alike else widened)
-    values = [one for one, _ in off_scale_words(table, panel.judge)]
-    if picked is None and panel.judge not in table.turned:
-        values += _direction(panel, metrics, stated, table, settings)
-    scope = " ".join(filter(None, (*values, scope)))
+    below_chance = any((metrics[name].high or 0) < 0 for name in ("recovery", "within_r"))
+    asides = [one for one, _ in off_scale_words(table, panel.judge)]
+    if picked is None and panel.judge not in table.turned and below_chance:
+        reverse = _figures(replace(panel, scores=-panel.scores), stated, table, settings)
+        asides += _if_reversed(table.named_scores(panel.judge), reverse, table.label_width, settings)
+    scope = " ".join(filter(None, (*asides, scope)))
     outstanding = outstanding_of(panel, settings.keep_easy, without)
     metric, gate = settings.deciding
     carrying = carried(metrics, outstanding, metric, gate) if validity(scope=scope).level == "useful" else ()
@@ -265,24 +267,14 @@ def _figures(
         return {}
 
 
-def _direction(
-    panel: Panel,
-    metrics: Mapping[str, Estimate],
-    stated: StatedDraw | None,
-    table: ScoreTable,
-    settings: Settings,
-) -> Iterator[str]:
-    """Say of a judge worse than chance that it would be useful if its lower scores were the better ones."""
-    ends = (metrics[name].high for name in ("recovery", "within_r"))
-    if not any(end is not None and end < 0 for end in ends):
-        return
-    reverse = _figures(replace(panel, scores=-panel.scores), stated, table, settings)
-    rule, target, width = settings.thresholds, settings.target, table.label_width
+def _if_reversed(name: str, reverse: Mapping[str, Estimate], width: float, settings: Settings) -> Iterator[str]:
+    """Say that a judge would be useful if its lower scores were the better ones."""
+    rule, target = settings.thresholds, settings.target
     if reverse and judge_validity(reverse, rule, target, against="", scope="", label_width=width).level == "useful":
         figure = with_any_interval(reverse[DECIDES[target]], unit_of(DECIDES[target]))
         yield (
             f"With its scores reversed this judge would be useful ({DECIDES[target]} {figure}): if its lower scores "
-            f"are better, add --lower-is-better {shell_word(table.named_scores(panel.judge))}."
+            f"are better, add --lower-is-better {shell_word(name)}."
         )
 
 

@@ -36,21 +36,12 @@ from bonwise.stats.catalog import recovery
 from bonwise.stats.sums import Sums, prompt_sums
 from bonwise.stats.top_of_scores import at_top
 from bonwise.table.annotators import AnnotatorLabels
-from bonwise.table.canonical import without_missing
 from bonwise.table.cells import draw_columns
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
 from bonwise.table.label_words import label_words
-from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers
+from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers, without_missing
 from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores, with_unlabelled
-from bonwise.table.panel import (
-    MEANT_BY_NONE,
-    USED_BY_CELLS,
-    LabelsInPart,
-    Panel,
-    PromptLeftOut,
-    easy_of_panel,
-    lay_out,
-)
+from bonwise.table.panel import USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut, easy_of_panel, lay_out
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS, name_tokens
@@ -330,21 +321,21 @@ _LOWER = frozenset({"rank", "error", "errors", "loss", "perplexity", "ppl", "mqm
 def _directions(table: ScoreTable, panels: Sequence[Panel]) -> Iterator[Suspicion]:
     """Look for names of values whose lower ones are better, where picks do not show the opposite."""
     column, label = (table.columns.get(role, "") for role in ("judge_score", "oracle_label"))
-    low_labels = "oracle_label" not in table.turned and _is_low(table.frame["oracle_label"].to_numpy(), label)
+
+    def is_low(what: str, values: np.ndarray, name: str) -> bool:
+        # Numbers that are all 0 or less were reversed before.
+        return what not in table.turned and bool(_LOWER & {*name_tokens(name)}) and bool((values > 0).any())
+
+    low_labels = is_low("oracle_label", table.frame["oracle_label"].to_numpy(), label)
     found: dict[str, bool] = {}
     for panel in panels:
-        low = panel.judge not in table.turned and _is_low(panel.scores, f"{panel.judge} {column}")
+        low = is_low(panel.judge, panel.scores, f"{panel.judge} {column}")
         whole = panel.keep(panel.labelled_cells == panel.sizes)
         if not len(whole.sizes) or (_recovery(whole) > 0) == (low == low_labels):
             found |= {table.named_scores(panel.judge): low, label: low_labels}
     for name in (name for name, low in found.items() if low):
         flag = f"--lower-is-better {shell_word(name)}"
         yield Suspicion(f"Lower values of {quoted(name)} may be better, by its name: {flag} reverses them.", (flag,))
-
-
-def _is_low(values: np.ndarray, name: str) -> bool:
-    """Tell whether a name is of values whose lower ones are better; numbers that are all 0 or less are reversed."""
-    return bool(_LOWER & {*name_tokens(name)}) and bool((values > 0).any())
 
 
 def _scale(values: np.ndarray) -> str:

@@ -9,6 +9,7 @@ from bonwise.report.blocks import Said
 from bonwise.report.numbers import count, counted, number, setting
 from bonwise.table.facts import LabelsLeftOut, UnlabelledCandidates, ValuesRead
 from bonwise.table.panel import OutstandingGroup
+from bonwise.table.reading_options import values_read
 from bonwise.table.score_table import ScoreTable
 
 __all__ = ["label_words", "labels_left_out", "off_scale_words", "outstanding_words", "table_facts", "values_facts"]
@@ -50,25 +51,21 @@ def table_facts(
         yield "scale of labels", label_scale
     if judge_scale:
         yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in judge_scale.items())
-    if values is not None:
-        yield from values_facts(values)
+    yield from values_facts(values)
 
 
-def values_facts(values: ValuesRead) -> Iterator[tuple[str, str]]:
+def values_facts(values: ValuesRead | None) -> Iterator[tuple[str, str]]:
     """Yield names and values of what was said of the values of a table."""
-    if values.lower_is_better:
-        yield "lower is better", ", ".join(values.lower_is_better)
-    if values.missing:
-        yield "no score", ", ".join(values.missing)
+    for name, said in (values_read(values) if values else {}).items():
+        yield name.replace("_", " "), ", ".join(said)
 
 
 def off_scale_words(table: ScoreTable, judge: str) -> Iterator[tuple[str, str]]:
     """Yield a sentence on each value of a judge's scores that may mean that there is none, and the flag for it."""
     for value, times in table.off_scale(judge):
+        seen = f"{quoted(table.named_scores(judge))} is {value:g} for {counted(times, 'candidate')}"
         flag = f"--missing {value:g}"
-        whose = quoted(table.named_scores(judge))
-        seen = f"{counted(times, 'score')} of {whose} {'is' if times == 1 else 'are'} {value:g}"
-        yield f"{seen}, off the scale of all others: if that means no score, add {flag}.", flag
+        yield f"{seen}, off the scale of its other values: if that means no score, add {flag}.", flag
 
 
 def labels_left_out(found: LabelsLeftOut | None, unlabelled: UnlabelledCandidates | None = None) -> Iterator[Said]:

@@ -244,15 +244,12 @@ def apply_stack(
 
 
 def _refuse_other_direction(fitted: StackFit, table: ScoreTable) -> None:
-    """Refuse a judge whose lower scores are better here and not where the stack was fitted, or the reverse."""
-    for judge in fitted.to_stack().judges:
-        there = judge in (fitted.settings.lower_is_better or ())
-        if judge in table.judges and there != (judge in table.turned):
-            flag = f"--lower-is-better {shell_word(judge)}"
-            raise UsageError(
-                f"{table.source}: the stack was fitted to scores of {quoted(judge)} in the other direction",
-                hint=f"add {flag}" if there else f"leave {flag} out",
-            )
+    there = set(fitted.settings.lower_is_better or ())
+    for judge in sorted((there ^ table.turned) & {*fitted.to_stack().judges} & {*table.judges}):
+        raise UsageError(
+            f"{table.source}: the stack was fitted to scores of {quoted(judge)} in the other direction",
+            hint=f"{'add' if judge in there else 'leave out'} --lower-is-better {shell_word(judge)}",
+        )
 
 
 @opens_a_table

@@ -5,7 +5,7 @@ Several problems of one file make one message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,20 +20,12 @@ from bonwise.table.cells import averaged, draw_columns, mean_of_draws, span
 from bonwise.table.columns import resolve_columns, unread_labels
 from bonwise.table.identifiers import as_categories, is_text
 from bonwise.table.label_words import read_labels
-from bonwise.table.numbers import check_propensities, declared_missing, parse_numbers, read_numbers
+from bonwise.table.numbers import check_propensities, parse_numbers, read_numbers
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import SPOKEN, WORDS
 from bonwise.table.scales import Scale, to_unit
 
-__all__ = [
-    "Canonical",
-    "Problems",
-    "canonical",
-    "refuse_two_clusters",
-    "resolved",
-    "spoken_columns",
-    "without_missing",
-]
+__all__ = ["Canonical", "Problems", "canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
 
 _MOST = 5
 """Problems that one message names; more are counted."""
@@ -149,17 +141,6 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
     problems.refuse()
     unread = "" if "oracle_label" in taken else unread_labels(frame, taken, reading.word_values, source)
     return Canonical(_completed(out, frame, taken, reading, source), words, readings, unread)
-
-
-def without_missing(frame: pd.DataFrame, taken: Mapping[str, str], missing: Sequence[str]) -> pd.DataFrame:
-    """Blank the scores that were declared to be none, with the reason in the column ``unscored``."""
-    columns = [*(taken.get(role) for role in ("low", "high", "judge_score")), *draw_columns(frame.columns)]
-    for name in (str(name) for name in columns if missing and name in frame.columns):
-        column, held = declared_missing(frame[name], missing)
-        reasons = pd.Series([f"declared missing ({value})" for value in held], index=frame.index, dtype=object)
-        stated = frame["unscored"] if "unscored" in frame.columns else pd.Series(None, frame.index, dtype=object)
-        frame = frame.assign(**{name: column, "unscored": stated.where(held == "", reasons)})
-    return frame
 
 
 def _numbers(

@@ -6,7 +6,7 @@ Blank is missing, anything else that is no finite number is refused by row.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,7 @@ import pandas as pd
 
 from bonwise.errors import RowError
 from bonwise.printable import quoted
+from bonwise.table.cells import draw_columns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -32,6 +33,7 @@ __all__ = [
     "parse_numbers",
     "read_numbers",
     "styled",
+    "without_missing",
 ]
 
 _DIGITS = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?"
@@ -240,6 +242,17 @@ def declared_missing(column: pd.Series, values: Sequence[str]) -> tuple[pd.Serie
     ]
     which = np.array([*held, ""], dtype=object)[codes]
     return column.mask(which != ""), which
+
+
+def without_missing(frame: pd.DataFrame, taken: Mapping[str, str], missing: Sequence[str]) -> pd.DataFrame:
+    """Blank the scores that were declared to be none, with the reason in the column ``unscored``."""
+    columns = [*(taken.get(role) for role in ("low", "high", "judge_score")), *draw_columns(frame.columns)]
+    for name in (str(name) for name in columns if missing and name in frame.columns):
+        column, held = declared_missing(frame[name], missing)
+        reasons = pd.Series([f"declared missing ({value})" for value in held], index=frame.index, dtype=object)
+        stated = frame["unscored"] if "unscored" in frame.columns else pd.Series(None, frame.index, dtype=object)
+        frame = frame.assign(**{name: column, "unscored": stated.where(held == "", reasons)})
+    return frame
 
 
 def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:

@@ -246,23 +246,15 @@ class ReadingOptions:
     lower_is_better: tuple[str, ...] = field(
         default=(),
         metadata=_by(
-            ReadingFlag(
-                "--lower-is-better",
-                "A judge, or a column of scores or labels, whose lower values are better (repeatable).",
-                repeatable=True,
-            )
+            ReadingFlag("--lower-is-better", "Judge or column: lower is better (repeatable).", repeatable=True)
         ),
     )
     """Judges, or columns of scores or labels, whose lower values are better, such as a rank: they are negated."""
     missing: tuple[str, ...] = field(
         default=(),
-        metadata=_by(
-            ReadingFlag(
-                "--missing", "A value of scores that means no score, such as -1 (repeatable).", repeatable=True
-            )
-        ),
+        metadata=_by(ReadingFlag("--missing", "Score that means none, such as -1 (repeatable).", repeatable=True)),
     )
-    """Values of scores, numbers or words, that mean that there is no score; labels are not looked at."""
+    """Numbers or words among the scores that mean that there is no score; labels are read as they are."""
 
     unlabelled_is: float | None = field(
         default=None,
@@ -383,8 +375,7 @@ NOT_OF_LABELS: Mapping[str, str] = MappingProxyType(
 
 def values_read(of: Any) -> dict[str, Any]:
     """Return what options, or a table, hold of directions and of values that are no scores, as documents hold it."""
-    said = {name: list(getattr(of, name)) for name in ("lower_is_better", "missing")}
-    return {name: values for name, values in said.items() if values}
+    return {name: list(said) for name in ("lower_is_better", "missing") if (said := getattr(of, name))}
 
 
 def keywords_of(function: Callable[..., Any]) -> type:

@@ -16,10 +16,11 @@ import pandas as pd
 from bonwise.errors import RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
-from bonwise.table.canonical import canonical, spoken_columns, without_missing
+from bonwise.table.canonical import canonical, spoken_columns
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
 from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
+from bonwise.table.numbers import without_missing
 from bonwise.table.reading import RowSource, refuse_duplicate_columns
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
 from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT, score_of
@@ -76,8 +77,8 @@ class ScoreTable:
     unlabelled : UnlabelledCandidates, optional
         The candidates that have a label because it was stated which one unlabelled candidates have.
     lower_is_better, turned : tuple of str, frozenset of str
-        Names that were given, and the judges, or ``oracle_label``, that they stand for. Their lower values are better,
-        and are held negated, or on a declared scale as 1 minus the value.
+        Names that were given, and the judges, or ``oracle_label``, that they stand for. Lower values are better:
+        the frame holds them negated, or on a declared scale as 1 minus the value.
     missing : tuple of str
         Values of scores that were taken for no score.
 
@@ -194,6 +195,8 @@ class ScoreTable:
 
     def with_directions(self, reading: ReadingOptions, label_column: str, *, complete: bool = True) -> ScoreTable:
         """Reverse what lower values are better of; a name of nothing is refused if `complete`."""
+        if not reading.lower_is_better:
+            return self
         column, labels = self.columns.get("judge_score"), ("oracle_label", label_column) if label_column else ()
         meant: dict[str, set[str]] = {}
         for name in reading.lower_is_better:
@@ -201,34 +204,30 @@ class ScoreTable:
             own = {judge for judge in self.judges if judge in whose or name in ("judge_score", column)}
             meant[name] = own | ({"oracle_label"} if name in labels else set())
             if complete and not meant[name]:
-                known = dict.fromkeys(filter(None, (*self.judges, column, label_column)))
                 raise UsageError(
-                    f"{self.source}: lower is better for {quoted(name)}, which is neither a judge nor a column of "
-                    "scores or labels",
-                    hint=f"name one of {listed(known)}",
+                    f"{self.source}: {quoted(name)} is neither a judge nor a column of scores or labels",
+                    hint=f"lower may be better for {listed(filter(None, (*self.judges, column, label_column)))}",
                 )
         new = set[str]().union(*meant.values()) - self.turned
         found = replace(self, frame=self._reversed(new), turned=self.turned | new) if new else self
-        for role, names in (("oracle_label", {"oracle_label"}), ("judge_score", {*self.judges})):
-            if said := [name for name, those in meant.items() if those & names & new]:
+        for role, every in (("oracle_label", {"oracle_label"}), ("judge_score", {*self.judges})):
+            if said := [name for name, those in meant.items() if those & every & new]:
                 found = found.with_reading(role, f"lower is better ({listed(said)}): reversed")
         if "oracle_label" in new and self.annotators is not None:
-            given = self.annotators
-            reversed_labels = float(self.label_scale is not None) - given.values  # noqa: PD011
-            found = replace(found, annotators=replace(given, values=reversed_labels))
-        return replace(found, lower_is_better=tuple(name for name, those in meant.items() if those))
+            values = float(self.label_scale is not None) - self.annotators.values  # noqa: PD011
+            found = replace(found, annotators=replace(self.annotators, values=values))
+        matched = (name for name, those in meant.items() if those)
+        return replace(found, lower_is_better=tuple(dict.fromkeys((*self.lower_is_better, *matched))))
 
     def _reversed(self, names: Collection[str]) -> pd.DataFrame:
-        frame, mine = self.frame.copy(), self.frame["judge"].isin(list(names)).to_numpy()
-        top = np.array([bool({judge, ""} & set(self.judge_scales)) for judge in self.judges], dtype=np.float64)
-        top = top[frame["judge"].cat.codes.to_numpy()]
+        frame, judges = self.frame.copy(), self.frame["judge"]
         # From 1 on a declared scale, which is [0, 1] by now; from 0 otherwise, because the negative of 0 is -0.
+        top = np.array([float(bool({one, ""} & set(self.judge_scales))) for one in self.judges])[judges.cat.codes]
+        if {"low", "high"} <= set(frame.columns):
+            frame = frame.assign(low=frame["high"], high=frame["low"])
         for role in ("judge_score", "low", "high", *draw_columns(frame.columns)):
             if role in frame.columns:
-                frame[role] = np.where(mine, top - frame[role], frame[role])
-        if {"low", "high"} <= set(frame.columns):
-            low, high = frame["low"].to_numpy(), frame["high"].to_numpy()
-            frame["low"], frame["high"] = np.where(mine, high, low), np.where(mine, low, high)
+                frame[role] = np.where(judges.isin(list(names)), top - frame[role], self.frame[role])
         if "oracle_label" in names:
             frame["oracle_label"] = float(self.label_scale is not None) - frame["oracle_label"]
         return frame
@@ -313,8 +312,6 @@ class ScoreTable:
 
     def off_scale(self, judge: str) -> list[tuple[float, int]]:
         """Return the scores of a judge that may mean that there is none, and how many there are of each."""
-        if {judge, ""} & set(self.judge_scales):
-            return []
         scores = self.frame["judge_score"].to_numpy()[(self.frame["judge"] == judge).to_numpy()]
         scores = scores * (-1 if judge in self.turned else 1)
         return [(value, int((scores == value).sum())) for value in off_scale(scores)]
