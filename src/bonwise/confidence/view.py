@@ -24,7 +24,7 @@ from bonwise.report.numbers import (
     setting,
     with_interval,
 )
-from bonwise.report.table_facts import labels_left_out
+from bonwise.report.table_facts import labels_left_out, values_read_as
 
 __all__ = ["describe"]
 
@@ -58,6 +58,7 @@ def describe(document: ConfidenceAudit) -> Part:
             Said("note", f"intervals at {percent(settings.confidence)}, clustered by prompt{ties}"),
             *verdict_of_judges(answers, _OFF if off else _MORE),
             *labels_left_out(settings.labels_left_out),
+            *values_read_as(settings),
             *(
                 Part(_title(name, judge), list(_judge(judge, settings.confidence, f"confidence-{at}")))
                 for at, (name, judge) in enumerate(document.judges.items(), start=1)

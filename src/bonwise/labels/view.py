@@ -20,7 +20,7 @@ from bonwise.labels.result import (
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, interval_title, number, percent
-from bonwise.report.table_facts import table_facts
+from bonwise.report.table_facts import table_facts, values_read_as
 from bonwise.table.facts import DroppedPrompt
 
 __all__ = ["cannot_be_drawn", "describe", "describe_label_designs", "describe_label_sheet"]
@@ -53,6 +53,7 @@ def describe_label_designs(document: DesignComparison) -> Part:
 def _comparison_blocks(document: DesignComparison) -> Iterator[Block]:
     settings, data = document.settings, document.data
     yield Table.facts(_comparison_facts(settings))
+    yield from values_read_as(settings)
     lacking = f"; {count(data.unlabelled)} without labels left out" if data.unlabelled else ""
     yield Said(
         "note",
@@ -81,7 +82,7 @@ def _comparison_blocks(document: DesignComparison) -> Iterator[Block]:
 def _comparison_facts(settings: ComparisonSettings) -> Iterator[tuple[str, str]]:
     yield "scores", settings.source
     yield from table_facts(
-        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale, settings
+        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
     )
     yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
     yield "seed", str(settings.seed)
@@ -171,6 +172,7 @@ def describe(document: LabelDraw) -> Part:
 
 def _draw_blocks(document: LabelDraw) -> Iterator[Block]:
     yield Table.facts(_draw_facts(document.settings))
+    yield from values_read_as(document.settings)
     yield from cannot_be_drawn(document.data.dropped)
     yield _strata(document.strata)
     for sentence in document.sentences:
@@ -188,7 +190,7 @@ def _draw_blocks(document: LabelDraw) -> Iterator[Block]:
 def _draw_facts(settings: DrawSettings) -> Iterator[tuple[str, str]]:
     yield "scores", settings.source
     yield from table_facts(
-        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale, settings
+        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
     )
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version

@@ -22,7 +22,7 @@ from bonwise.report.numbers import (
     setting,
     with_any_interval,
 )
-from bonwise.report.table_facts import labels_left_out, table_facts
+from bonwise.report.table_facts import labels_left_out, table_facts, values_read_as
 from bonwise.table.facts import LabelsLeftOut
 
 __all__ = ["describe"]
@@ -69,6 +69,8 @@ def _blocks(document: Monitor) -> Iterator[Block]:
         yield _votes(document.data)
     else:
         yield from _labels(document.data)
+    if isinstance(document.settings, RecoverySettings):
+        yield from values_read_as(document.settings)
     yield _verdict(document)
     if document.looks:
         yield from _course(document)
@@ -87,9 +89,7 @@ def _facts(document: Monitor) -> Iterator[tuple[str, str]]:
     settings = document.settings
     if isinstance(settings, RecoverySettings):
         yield "scores", document.data.source
-        yield from table_facts(
-            settings.shape, settings.exclude, settings.columns, settings.label_scale, values=settings
-        )
+        yield from table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale)
     else:
         yield "votes", document.data.source
     yield "intervals", f"{percent(settings.confidence)}, which hold at all looks together"

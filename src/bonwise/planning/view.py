@@ -20,7 +20,6 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import Unit, count, counted, number, percent, setting, with_interval
-from bonwise.report.table_facts import values_facts
 
 __all__ = ["describe"]
 
@@ -66,7 +65,6 @@ def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
         yield "without", ", ".join(settings.exclude)
     if settings.columns:
         yield "columns", ", ".join(f"{role} from {column}" for role, column in settings.columns.items())
-    yield from values_facts(settings)
     yield "confidence", percent(settings.confidence)
     yield "bonwise", settings.version
 
@@ -117,8 +115,8 @@ def _given(settings: PlanSettings) -> Iterator[tuple[str, str]]:
 
 
 def _of_pilot(settings: PlanSettings) -> Iterator[tuple[str, str]]:
-    for name, names in (("judge", settings.judge), ("exclude", settings.exclude), ("pair_col", settings.pair_col)):
-        if names:
+    for name in ("judge", "exclude", "pair_col", "lower_is_better", "missing"):
+        if names := getattr(settings, name):
             yield name, ",".join(names)
     for name, word in (("verdict_col", settings.verdict_col), ("ties", settings.ties)):
         if word is not None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bonwise.printable import quoted, shell_word
+from bonwise.printable import printable, quoted, shell_word
 from bonwise.report.blocks import Said
 from bonwise.report.numbers import count, counted, number, setting
 from bonwise.table.facts import LabelsLeftOut, UnlabelledCandidates, ValuesRead
 from bonwise.table.panel import OutstandingGroup
-from bonwise.table.reading_options import values_read
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["label_words", "labels_left_out", "off_scale_words", "outstanding_words", "table_facts", "values_facts"]
+__all__ = ["label_words", "labels_left_out", "off_scale_words", "outstanding_words", "table_facts", "values_read_as"]
 
 
 def label_words(words: Mapping[str, float]) -> str:
@@ -32,7 +31,6 @@ def table_facts(
     columns: Mapping[str, str],
     label_scale: str | None,
     judge_scale: Mapping[str, str] | None = None,
-    values: ValuesRead | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield names and values; what says nothing is left out.
 
@@ -51,21 +49,6 @@ def table_facts(
         yield "scale of labels", label_scale
     if judge_scale:
         yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in judge_scale.items())
-    yield from values_facts(values)
-
-
-def values_facts(values: ValuesRead | None) -> Iterator[tuple[str, str]]:
-    """Yield names and values of what was said of the values of a table."""
-    for name, said in (values_read(values) if values else {}).items():
-        yield name.replace("_", " "), ", ".join(said)
-
-
-def off_scale_words(table: ScoreTable, judge: str) -> Iterator[tuple[str, str]]:
-    """Yield a sentence on each value of a judge's scores that may mean that there is none, and the flag for it."""
-    for value, times in table.off_scale(judge):
-        seen = f"{quoted(table.named_scores(judge))} is {value:g} for {counted(times, 'candidate')}"
-        flag = f"--missing {value:g}"
-        yield f"{seen}, off the scale of its other values: if that means no score, add {flag}.", flag
 
 
 def labels_left_out(found: LabelsLeftOut | None, unlabelled: UnlabelledCandidates | None = None) -> Iterator[Said]:
@@ -77,6 +60,22 @@ def labels_left_out(found: LabelsLeftOut | None, unlabelled: UnlabelledCandidate
             "caveat",
             f"labels of {count(found.prompts)} prompts that are not in the file left out ({count(found.rows)} rows)",
         )
+
+
+def values_read_as(values: ValuesRead) -> Iterator[Said]:
+    """Yield what was said of directions and of values that are no scores."""
+    if values.lower_is_better:
+        yield Said("note", f"lower is better ({', '.join(map(printable, values.lower_is_better))}): reversed")
+    if values.missing:
+        yield Said("note", f"no score where {', '.join(map(printable, values.missing))}")
+
+
+def off_scale_words(table: ScoreTable, judge: str) -> Iterator[tuple[str, str]]:
+    """Yield a sentence on each value of a judge's scores that may mean that there is none, and the flag for it."""
+    for value, times in table.off_scale(judge):
+        seen = f"{quoted(table.named_scores(judge))} is {value:g} for {counted(times, 'candidate')}"
+        flag = f"--missing {value:g}"
+        yield f"{seen}, off the scale of its other values: if that means no score, add {flag}.", flag
 
 
 def outstanding_words(group: OutstandingGroup) -> tuple[str, str, str]:

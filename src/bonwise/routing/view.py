@@ -24,7 +24,7 @@ from bonwise.report.numbers import (
     setting,
     with_any_interval,
 )
-from bonwise.report.table_facts import labels_left_out, table_facts
+from bonwise.report.table_facts import labels_left_out, table_facts, values_read_as
 from bonwise.routing.result import (
     BudgetSplit,
     CalibrationCheck,
@@ -278,6 +278,7 @@ def describe(document: RouteStudy) -> Part:
             Table.facts(_facts(document)),
             *_verdict(document),
             *labels_left_out(settings.labels_left_out, settings.unlabelled),
+            *values_read_as(settings),
             *(
                 Part(
                     _title(name, judge.data),
@@ -305,7 +306,7 @@ def _facts(document: RouteStudy) -> Iterator[tuple[str, str]]:
     settings = document.settings
     yield "scores", settings.source
     yield "judges", count(len(document.judges))
-    yield from table_facts(settings.shape, settings.exclude, settings.columns, None, values=settings)
+    yield from table_facts(settings.shape, settings.exclude, settings.columns, None)
     yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version

@@ -24,7 +24,7 @@ from bonwise.report.numbers import (
     with_any_interval,
     with_interval,
 )
-from bonwise.report.table_facts import labels_left_out, values_facts
+from bonwise.report.table_facts import labels_left_out, values_facts, values_read_as
 from bonwise.stacks.result import SmallerStack, StackFit
 
 __all__ = ["describe", "is_better"]
@@ -55,11 +55,11 @@ def _blocks(document: StackFit) -> Iterator[Block]:
             ("table", settings.shape),
             ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
             ("ridge", number(settings.ridge)),
-            *values_facts(settings),
             ("bonwise", settings.version),
         ]
     )
     yield from labels_left_out(None, settings.unlabelled)
+    yield from values_read_as(settings)
     yield from _caveats(document)
     yield Part("Picks of the stack, of each judge and of other rules", list(_compared(document)), anchor="picks")
     yield Part("What each judge adds", list(_added(document)), anchor="judges")

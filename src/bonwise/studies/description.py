@@ -136,7 +136,7 @@ def study_facts(settings: StudySettings, judges: int) -> Iterator[tuple[str, str
     if settings.draws is not None:
         yield "scores are", f"means of up to {settings.draws} draws"
     yield from table_facts(
-        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale, settings
+        settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
     )
     yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
     yield "seed", str(settings.seed)

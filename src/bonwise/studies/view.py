@@ -15,7 +15,7 @@ from bonwise.printable import printable
 from bonwise.report.answers import verdict_of_judges
 from bonwise.report.blocks import Block, Part, Said, Table, drawings_of
 from bonwise.report.limits import limits
-from bonwise.report.table_facts import labels_left_out
+from bonwise.report.table_facts import labels_left_out, values_read_as
 from bonwise.studies.description import DescribedStudy, data_blocks, left_out, study_facts, undrawn
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudyCounts, StudySettings
@@ -38,7 +38,7 @@ def describe(document: StudyDocument) -> Part:
     ]
     blocks: list[Block] = [Table.facts(found.facts or _facts(document)), *found.notes]
     if isinstance(settings, StudySettings):
-        blocks += labels_left_out(settings.labels_left_out, settings.unlabelled)
+        blocks += [*labels_left_out(settings.labels_left_out, settings.unlabelled), *values_read_as(settings)]
     if len(judges) > MOST_DRAWN and any(drawings_of(judges)):
         judges = [undrawn(part) for part in judges]
         blocks.append(Part("", [Said("note", _UNDRAWN)], "detail"))

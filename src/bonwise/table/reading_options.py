@@ -80,12 +80,12 @@ class LabelKeywords(RowKeywords, total=False):
     annotator_rule: AnnotatorRule | None
 
 
-class _ValueKeywords(TypedDict, total=False):
+class _Values(TypedDict, total=False):
     lower_is_better: str | Sequence[str]
     missing: str | float | Sequence[str | float]
 
 
-class TableKeywords(LabelKeywords, _ValueKeywords, total=False):
+class TableKeywords(LabelKeywords, _Values, total=False):
     """How a table of scores and labels is read."""
 
     judge_scale: Scale | Mapping[str, Scale] | None
@@ -127,7 +127,7 @@ class ReadingKeywords(PoolKeywords, LookedOverKeywords, total=False):
     oracle: str | None
 
 
-class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, _ValueKeywords, total=False):
+class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, _Values, total=False):
     """How labels are read in the order in which they came; of the scores, only the order within a prompt matters."""
 
 
@@ -137,7 +137,7 @@ class PickKeywords(LabelKeywords, _Unpicked, total=False):
     shape: Shape | None
 
 
-class PilotKeywords(ColumnKeywords, _Candidates, _ValueKeywords, total=False):
+class PilotKeywords(ColumnKeywords, _Candidates, _Values, total=False):
     """How a pilot is read; it has labels of its own, and a plan depends neither on scales nor on the shape."""
 
 
