@@ -130,7 +130,9 @@ def test_labels_are_reversed_where_they_are():
     joined = bw.audit(table, labels=named, lower_is_better=["human_rating"])
     assert figures(joined)["recovery"] == figures(within)["recovery"]
     with pytest.raises(UsageError, match="'human_rnk' is neither a judge nor a column of scores or labels"):
-        bw.audit(own.drop(columns="human_rank"), labels=own.drop(columns="rank"), lower_is_better="human_rnk")
+        bw.audit(
+            own.drop(columns="human_rank"), labels=own.drop(columns="rank"), **said | {"lower_is_better": "human_rnk"}
+        )
 
 
 def test_labels_of_several_annotators_are_reversed_together():
