@@ -41,7 +41,15 @@ from bonwise.table.columns import LabelColumns, names_of_columns, resolve_column
 from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers, without_missing
 from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores, with_unlabelled
-from bonwise.table.panel import USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut, easy_of_panel, lay_out
+from bonwise.table.panel import (
+    MEANT_BY_NONE,
+    USED_BY_CELLS,
+    LabelsInPart,
+    Panel,
+    PromptLeftOut,
+    easy_of_panel,
+    lay_out,
+)
 from bonwise.table.reading import RowSource, name_of
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS, name_tokens

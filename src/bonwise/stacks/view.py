@@ -24,7 +24,7 @@ from bonwise.report.numbers import (
     with_any_interval,
     with_interval,
 )
-from bonwise.report.table_facts import labels_left_out, values_facts, values_read_as
+from bonwise.report.table_facts import labels_left_out, values_read_as
 from bonwise.stacks.result import SmallerStack, StackFit
 
 __all__ = ["describe", "is_better"]
