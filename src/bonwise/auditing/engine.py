@@ -39,6 +39,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     control: str | Sequence[str],
     keep_easy: str | Sequence[str],
     target: Target,
+    stratum: str | Sequence[str],
     interval: IntervalKind,
     confidence: float,
     resamples: int,
@@ -60,6 +61,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         control=names_of("control", control),
         keep_easy=names_of("keep_easy", keep_easy),
         target=target,
+        stratum=names_of("stratum", stratum),
         shape=options.shape,
         thresholds=Thresholds.usual().override(thresholds or {}),
         outcome_model=outcome_model,
@@ -74,7 +76,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
                 hint="leave --oracle, --judge-scale and --judge-family out",
             )
         judge, table = logged_judge(picks, settings, options, design)
-        _refuse_unknown(settings.keep_easy, table)
+        _refuse_unknown(settings, table)
         return _result(AuditParts({judge.judge: judge}, settings, table, picks))
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
@@ -87,7 +89,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
 def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> Audit:
     table.check_scales(alike=False)
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
-    _refuse_unknown(settings.keep_easy, table)
+    _refuse_unknown(settings, table)
     others = FurtherPanels(table, settings)
     against = f"{table.reference}" if table.reference is not None else ORACLE
     judges, refused, covariates = [], {}, _covariates(panels, stated)
@@ -152,6 +154,7 @@ def _settings(parts: AuditParts) -> AuditSettings:
             labels_left_out=labels_left_out(table.labels_left_out),
             unlabelled=table.unlabelled,
             keep_easy=list(asked.keep_easy) or None,
+            stratum=list(asked.stratum) or None,
             pools=None if asked.pools is None else str(asked.pools),
             judge_family=dict(asked.judge_family) or None,
             label_words=dict(table.label_words) or None,
@@ -178,8 +181,14 @@ def _annotators(table: ScoreTable, judges: Sequence[JudgeAudit], settings: Setti
     return annotators_of(table, table.annotators, judges, settings)
 
 
-def _refuse_unknown(keep_easy: Sequence[str], table: ScoreTable) -> None:
-    unknown = [name for name in keep_easy if name not in table.candidates]
+def _refuse_unknown(settings: Settings, table: ScoreTable) -> None:
+    for name in settings.stratum:
+        if name not in table.strata:
+            raise UsageError(
+                f"{table.source}: no column named {quoted(name)} to form subsets of the prompts by",
+                hint=f"the columns are {listed(table.strata)}" if table.strata else "add such a column to the table",
+            )
+    unknown = [name for name in settings.keep_easy if name not in table.candidates]
     if unknown:
         raise UsageError(
             f"{table.source}: no candidate named {quoted(unknown[0])} to keep",

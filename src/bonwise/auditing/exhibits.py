@@ -16,8 +16,7 @@ import pandas as pd
 
 from bonwise.auditing.candidate_attributes import candidate_lengths
 from bonwise.auditing.gates import more_prompts
-from bonwise.auditing.judge_audit import NO_SCORES
-from bonwise.auditing.judge_record import JudgeAudit
+from bonwise.auditing.judge_record import NO_SCORES, JudgeAudit
 from bonwise.auditing.result_exhibits import (
     Chance,
     ColumnLeftOut,
@@ -47,7 +46,17 @@ from bonwise.table.roles import CANDIDATE_ROLES
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.words import Words
 
-__all__ = ["METRICS", "differences", "exhibits", "spread", "strata"]
+__all__ = [
+    "METRICS",
+    "LeftOut",
+    "differences",
+    "exhibits",
+    "prompt_cells",
+    "spread",
+    "strata",
+    "values_of_prompts",
+    "written",
+]
 
 
 METRICS = ("recovery", "within_r", "tie_rate", "top1_accuracy")
@@ -68,7 +77,7 @@ class _ColumnValue:
     """Which prompts."""
 
 
-class _LeftOut(Exception):  # noqa: N818 - no error: a column that says nothing here
+class LeftOut(Exception):  # noqa: N818 - no error: a column that says nothing here
     """Why a column has no rows."""
 
 
@@ -97,7 +106,7 @@ def strata(
         panel.sums(),
         Settings(confidence=confidence).rule(panel.labels, panel.clusters),
     )
-    cells = _cells(table, panel)
+    cells = prompt_cells(table, panel)
     known = further or {}
     for column in (*known, *table.strata):
         try:
@@ -107,7 +116,7 @@ def strata(
                 if column in known
                 else _rows_of(table, column, cells, room=room)
             )
-        except _LeftOut as why:
+        except LeftOut as why:
             left_out.append(ColumnLeftOut(column=str(column), reason=str(why)))
             continue
         figures = [
@@ -126,7 +135,8 @@ class _Cells:
     starts: _Ints  # of each prompt, in the order of the panel
 
 
-def _cells(table: ScoreTable, panel: Panel) -> _Cells:
+def prompt_cells(table: ScoreTable, panel: Panel) -> _Cells:
+    """Return the rows behind a panel."""
     frame = table.frame
     at = panel.prompt_ids.get_indexer(table.prompts)[frame["prompt_id"].cat.codes.to_numpy()]
     used = np.zeros(len(panel.candidates), dtype=bool)
@@ -139,11 +149,11 @@ def _cells(table: ScoreTable, panel: Panel) -> _Cells:
 
 def _rows_of(table: ScoreTable, column: str, cells: _Cells, *, room: bool) -> list[_ColumnValue]:
     if not room:
-        raise _LeftOut(f"{_MOST_COLUMNS} columns are shown already")
-    return list(_rows(_of_prompts(table.frame[column].iloc[cells.rows], cells)))
+        raise LeftOut(f"{_MOST_COLUMNS} columns are shown already")
+    return list(_rows(values_of_prompts(table.frame[column].iloc[cells.rows], cells)))
 
 
-def _of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
+def values_of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
     """Return a column's value of each prompt, missing where it is blank."""
     if not pd.api.types.is_numeric_dtype(column):
         column = column.astype(object).map(str, na_action="ignore")
@@ -153,7 +163,7 @@ def _of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
     owner = np.repeat(np.arange(len(cells.starts)), np.diff(cells.starts, append=len(cells.rows)))
     if (codes != codes[cells.starts][owner]).any():
         known = "; the part on equal label has it" if column.name in CANDIDATE_ROLES else ""
-        raise _LeftOut(f"it differs within prompts{known}")
+        raise LeftOut(f"it differs within prompts{known}")
     return pd.Series(found).reindex(codes[cells.starts]).reset_index(drop=True)
 
 
@@ -164,9 +174,9 @@ def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
     if len(found) > _MOST_VALUES:
         rows = list(_ranges(values, blank))
     else:
-        rows = [_ColumnValue(_written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
+        rows = [_ColumnValue(written(one), "value", (values == one).to_numpy()) for one in sorted(found, key=_order)]
     if len(rows) + bool(blank.any()) < 2:
-        raise _LeftOut("it is blank" if not len(found) else "it has the same value for every prompt")
+        raise LeftOut("it is blank" if not len(found) else "it has the same value for every prompt")
     rare = [row for row in rows if row.mask.sum() < _FEWEST_PROMPTS]
     yield from (row for row in rows if row.mask.sum() >= _FEWEST_PROMPTS)
     if len(rare) == 1:
@@ -181,14 +191,14 @@ def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Column
     """Cut numbers into three groups of about as many prompts each."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
     if not np.isfinite(numbers[~blank]).all():
-        raise _LeftOut(f"it has more than {_MOST_VALUES} values, which are not numbers")
+        raise LeftOut(f"it has more than {_MOST_VALUES} values, which are not numbers")
     known = numbers[~blank]
     cuts = np.quantile(known, np.arange(1, _GROUPS) / _GROUPS)
     group = np.where(blank, -1, np.searchsorted(cuts, numbers, side="left"))
     for at in range(_GROUPS):
         mine = group == at
         if mine.any():
-            ends = (_written(end, digits=4) for end in (numbers[mine].min(), numbers[mine].max()))
+            ends = (written(end, digits=4) for end in (numbers[mine].min(), numbers[mine].max()))
             yield _ColumnValue(" to ".join(ends), "range", mine)
 
 
@@ -203,7 +213,7 @@ def _figures(row: _ColumnValue, found: Mapping[str, Estimate], method: str, logg
     )
 
 
-def _written(value: Any, *, digits: int = 10) -> str:
+def written(value: Any, *, digits: int = 10) -> str:
     """Write a value as it stands; a number that is not whole to some digits."""
     if not isinstance(value, float | np.floating):
         return str(value)

@@ -40,6 +40,10 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         Flag("An easy or outstanding candidate that counts like any other (repeatable).", kind=list[str]),
     ] = (),
     target: Annotated[Target, Flag("The decision: best-of-n or system.", kind=str)] = "best-of-n",
+    stratum: Annotated[
+        str | Sequence[str],
+        Flag("Name the worst and best prompts by this column; by default by all (repeatable).", kind=list[str]),
+    ] = (),
     design: Annotated[
         str | Path | LabelDesign | None,
         Flag(
@@ -87,6 +91,9 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         pass with them and not without; see `docs/verdict.md`.
     target : {"best-of-n", "system"}
         The decision the verdict is about.
+    stratum : str or sequence of str
+        Columns with one value per prompt, such as a topic: the verdict names the worst and the best subset of the
+        prompts by them. Where none is named, by all such columns; see `docs/subsets.md`.
     design : str, pathlib.Path or LabelDesign, optional
         How the labelled prompts were drawn from all of them: ``"uniform"`` for a simple random sample, or the file
         that ``bonwise labels draw`` wrote. Where candidates were labelled one by one: ``"cells"`` for a random sample
@@ -139,6 +146,7 @@ def audit(  # noqa: PLR0913 - the one front door of the audit; all but the sourc
         control=control,
         keep_easy=keep_easy,
         target=target,
+        stratum=stratum,
         interval=interval,
         confidence=confidence,
         resamples=resamples,

@@ -9,6 +9,7 @@ from functools import partial
 from bonwise.auditing.candidate_attributes import tells_of_candidates
 from bonwise.auditing.gates import carried
 from bonwise.auditing.judge_record import (
+    NO_SCORES,
     JudgeAudit,
     JudgeMetrics,
     Missing,
@@ -23,6 +24,7 @@ from bonwise.auditing.partly_labelled import missing_bounds, said_of_missing, sp
 from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
+from bonwise.auditing.subsets import refuse_stratum, subsets_of, weakness
 from bonwise.auditing.suspected import (
     FEWEST_POOLS,
     Suspected,
@@ -104,8 +106,6 @@ _USE_CELLS = (
 
 _NOT_JUDGED = "Label the prompts that have no label, or leave them out of the table."
 
-NO_SCORES = "a logged pick holds no scores"
-
 
 def audit_judge(
     panel: Panel,
@@ -127,6 +127,7 @@ def audit_judge(
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
         from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
 
+        refuse_stratum(settings)
         return audit_drawn_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
@@ -171,6 +172,9 @@ def audit_judge(
     if not carrying:
         scope = " ".join(filter(None, (scope, *remarks(outstanding, metric, metrics[metric]))))
     suspected = (*carrying, *suspected)
+    subsets = subsets_of(labelling, table, settings)
+    if validity(scope=scope, suspected=suspected).level == "useful":
+        scope = " ".join(filter(None, (weakness(subsets), scope)))
     verdict = validity(scope=scope, suspected=suspected)
     with_control = None if others is None else others.with_control(panel.judge)
     record = judge_record(
@@ -188,6 +192,7 @@ def audit_judge(
         else estimate_records(_metrics(_labelled(with_control, stated), table, settings).metrics) or None,
         unused_labels=labelling.unused,
         labelled_cells=None if figures.cells is None else figures.cells.record(),
+        subsets=subsets,
         candidate_effects=None if picked is not None else _effects(labelling, table, settings),
     )
     return JudgeAudit(

@@ -35,6 +35,7 @@ from bonwise.table.scales import mismatch
 from bonwise.table.score_table import ScoreTable
 
 __all__ = [
+    "NO_SCORES",
     "AuditParts",
     "JudgeAudit",
     "JudgeMetrics",
@@ -49,6 +50,9 @@ __all__ = [
 ]
 
 Missing = Mapping[str, tuple[Estimate, Estimate]]
+
+
+NO_SCORES = "a logged pick holds no scores"
 
 
 @dataclass(frozen=True, eq=False)

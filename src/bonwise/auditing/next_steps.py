@@ -183,6 +183,7 @@ class PythonCalls:
             "exclude": settings.exclude,
             "control": settings.control,
             "keep_easy": settings.keep_easy,
+            "stratum": settings.stratum,
             "target": None if settings.target == "best-of-n" else settings.target,
             "confidence": None if settings.confidence == CONFIDENCE else settings.confidence,
         }

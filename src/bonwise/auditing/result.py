@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from bonwise.auditing.result_labels import Annotators, AuditData, LabelledCells, Sampling
-from bonwise.auditing.result_verdict import DECIDES, AuditSuspicion, Gate, Target, Verdict
+from bonwise.auditing.result_verdict import DECIDES, AuditSuspicion, Gate, Subsets, Target, Verdict
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
@@ -164,6 +164,8 @@ class JudgeFound(Record):
     """Where candidates are labelled one by one: what each figure rests on, and what speaks against the statement."""
     candidate_effects: CandidateEffects | None = None
     """What the judge prefers at equal label, where length, family or place of candidates is known."""
+    subsets: Subsets | None = None
+    """The metric that decides by subset of the prompts, where a column forms some."""
 
 
 IntervalKind = Literal["default", "bootstrap"]
@@ -267,6 +269,8 @@ class AuditSettings(ValuesRead):
     """By role: how numbers are read that are not written plainly, such as percent."""
     unpicked: Unpicked | None = None
     """What counts where no candidate of a prompt has a score, such as first; None for a random pick."""
+    stratum: list[str] | None = None
+    """The columns that were named to form subsets of the prompts."""
 
     @property
     def deciding(self) -> tuple[str, float]:
@@ -329,6 +333,7 @@ _OPTIONAL = (
     "unused_labels",
     "labelled_cells",
     "candidate_effects",
+    "subsets",
 )
 _TOGETHER = ("judges", "comparisons", "not_audited")
 
@@ -381,6 +386,8 @@ class Audit(Document):
     together; absent where fewer than two are compared.
     """
     candidate_effects: CandidateEffects | None = None
+    """Of the only judge, as in `judges` of several."""
+    subsets: Subsets | None = None
     """Of the only judge, as in `judges` of several."""
     annotators: Annotators | None = None
     """Where candidates have labels of several annotators: how these became one, and how far they agree."""

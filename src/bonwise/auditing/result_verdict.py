@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from bonwise.estimates import EstimateRecord
-from bonwise.results import Count, Number, Record, Share
+from bonwise.results import Confidence, Count, NonNegative, Number, Record, Share
 
 __all__ = [
     "DECIDES",
@@ -21,6 +21,8 @@ __all__ = [
     "Gate",
     "GateState",
     "Level",
+    "Subset",
+    "Subsets",
     "SuspicionKind",
     "Target",
     "Verdict",
@@ -87,6 +89,50 @@ class AuditSuspicion(Record):
     def names(self) -> list[str]:
         """The easy or the outstanding candidates."""
         return self.candidates or ([] if self.candidate is None else [self.candidate])
+
+
+class Subset(Record):
+    """The prompts of which a column says one thing, and the metric that decides the verdict on them."""
+
+    column: str
+    """Its name."""
+    value: str
+    """What it says."""
+    prompts: Count
+    """Labelled ones."""
+    estimate: Number | None
+    """Of these prompts."""
+    low: Number | None
+    """Ends of an interval that holds together with those of all other subsets."""
+    high: Number | None
+    """Ends of an interval that holds together with those of all other subsets."""
+    shrunk: Number | None
+    """The estimate shrunk towards the mean of the column's subsets, by empirical Bayes."""
+    reason: str | None = None
+    """Why there is no estimate, or no interval."""
+
+
+class Subsets(Record):
+    """The metric that decides the verdict, by subset of the prompts."""
+
+    metric: str
+    """``recovery``, or ``global_r`` where systems are compared."""
+    confidence: Confidence
+    """Of the interval of one subset, so that all hold together at the confidence of the audit."""
+    worst: Subset | None = None
+    """Of those with an interval, the one with the lowest estimate."""
+    best: Subset | None = None
+    """The one with the highest."""
+    weak: list[Subset]
+    """Those of 30 prompts or more whose interval lies below the gate, the worst first."""
+    rows: list[Subset]
+    """All, the worst first; those without an estimate are last."""
+    between: dict[str, NonNegative]
+    """By column: the standard deviation between its subsets beyond what chance explains."""
+    left_out: dict[str, str]
+    """Columns that form no subsets, and why."""
+    sentence: str = ""
+    """The worst and the best, and what has no interval, in words."""
 
 
 Target = Literal["best-of-n", "system"]

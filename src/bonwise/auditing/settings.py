@@ -52,6 +52,8 @@ class Settings:
     """Regressor with ``fit`` and ``predict`` that takes the ridge's place where labels are a sample."""
     keep_easy: tuple[str, ...] = ()
     """Easy candidates that count like any other."""
+    stratum: tuple[str, ...] = ()
+    """Columns that form subsets of the prompts; where none is named, all that say one thing of each prompt."""
     pools: str | Path | None = None
     """Where the texts of candidates are."""
     judge_family: Mapping[str, str] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from bonwise.auditing.figures import differences_figure, judges_figures
 from bonwise.auditing.result import CHOSEN_BY, Audit, AuditSettings, ChoiceRecord, JudgeFound, JudgesCompared
@@ -41,6 +42,8 @@ __all__ = [
     "metrics",
     "not_audited",
     "side_by_side",
+    "subsets",
+    "subsets_in_words",
     "summary",
 ]
 
@@ -290,6 +293,37 @@ def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[Forest]]:
 
 def _row(pair: JudgesCompared, found: EstimateRecord) -> ForestRow:
     return two_judges(pair.first, pair.second), found.estimate, found.low, found.high
+
+
+def subsets_in_words(judge: JudgeFound) -> Iterator[Said]:
+    """Yield the worst and the best subset of the prompts; nothing where no column forms any."""
+    if judge.subsets is not None and judge.subsets.sentence:
+        yield Said("finding", judge.subsets.sentence)
+
+
+def subsets(judge: JudgeFound, settings: AuditSettings, prefix: str, *, draw: bool) -> Iterator[Part]:
+    """Yield every subset of the prompts with its interval, the worst first, and the columns that form none."""
+    found = judge.subsets
+    if found is None:
+        return
+    unit, title = unit_of(found.metric), f"{found.metric} by subset, the worst first"
+    columns = [Column(name, "name") for name in ("column", "value")]
+    columns += [Column(name) for name in ("prompts", found.metric, "simultaneous interval", "shrunk")]
+    drawn: list[ForestRow] = []
+    rows = []
+    for row in found.rows:
+        drawn.append((f"{row.column} {row.value}", row.estimate, row.low, row.high))
+        kept = Ends(row.shrunk, row.low, row.high)
+        figures = (estimate(row, unit), interval(row, unit), estimate(kept, unit), row.reason or "")
+        rows.append((printable(row.column), printable(row.value), count(row.prompts), *figures))
+    table = replace(Table.of([*columns, Column("why not", "words")], rows, title), at_a_glance=_AT_A_GLANCE)
+    gate = settings.deciding[1]
+    figure = forest_figure(
+        drawn, f"{prefix or 'a-'}subsets", title, found.sentence, across=found.metric, unit=unit, gate=gate
+    )
+    notes = [Said("note", f"{printable(name)}: no subsets: {why}") for name, why in found.left_out.items()]
+    blocks = [*_on_a_page(figure if draw else ()), *([table] if rows else ()), *notes]
+    yield Part("Subsets of the prompts", blocks, anchor=f"{prefix}subsets")
 
 
 ALONE = "* from the completely labelled prompts alone"

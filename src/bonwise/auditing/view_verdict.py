@@ -9,7 +9,7 @@ from typing import Literal
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
 from bonwise.auditing.result_exhibits import Exhibits, JudgeExhibits
 from bonwise.auditing.result_verdict import DECIDES, CheckState, Gate, GateState, Level, Verdict
-from bonwise.auditing.view_judges import by_recovery, first_figures
+from bonwise.auditing.view_judges import by_recovery, first_figures, subsets_in_words
 from bonwise.metric_groups import METRICS_FIRST, Metric, unit_of
 from bonwise.printable import printable
 from bonwise.report.blocks import Bar, BarMark, BarRow, Block, Column, Part, Role, Said, Table
@@ -323,6 +323,7 @@ def _answer(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Itera
     yield replace(answer, role="lead")
     yield from _against(settings) if alone else ()
     yield from scope
+    yield from subsets_in_words(judge)
 
 
 def _levels(found: Verdict) -> Iterator[Part]:

@@ -79,7 +79,7 @@ NOT_MET, INCONCLUSIVE = 1, 3
 
 _NEXT_FIRST = (
     *("--control", "--keep-easy", "--design", "--threshold", "--pools", "--judge-family", "--as-picked"),
-    *("--target", "--interval", "--seed"),
+    *("--target", "--stratum", "--interval", "--seed"),
 )
 """Flags in the order in which a next command has them; others follow."""
 

@@ -1,0 +1,207 @@
+"""The metric that decides, by subset of the prompts: intervals that hold over all of them, and shrunken estimates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bonwise.auditing.exhibits import LeftOut, prompt_cells, values_of_prompts, written
+from bonwise.auditing.labelling import Labelling
+from bonwise.auditing.result_verdict import Subset, Subsets
+from bonwise.auditing.settings import Settings
+from bonwise.auditing.simultaneous import UnitInfluences, aligned, joint_confidence
+from bonwise.errors import UsageError
+from bonwise.metric_groups import unit_of
+from bonwise.printable import printable
+from bonwise.report.numbers import Ends, counted, estimate, listed_counts, with_interval
+from bonwise.results import given
+from bonwise.stats import estimation
+from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats.clusters import cluster_sums
+from bonwise.stats.estimand import Estimand, Estimate
+from bonwise.stats.estimation import IntervalRule
+from bonwise.stats.sums import Floats, Sums
+from bonwise.table.score_table import ScoreTable
+
+__all__ = ["refuse_stratum", "shrunk", "simultaneous_confidence", "subsets_of", "weakness"]
+
+_FEWEST, _WEAK_FROM = 10, 30
+"""Prompts of a subset, and prompts from which the verdict may call the judge weak there."""
+
+_MOST, _SIMULATED = 1000, 100
+"""Values of a column, and subsets up to which their joint scatter is simulated."""
+
+_Ints = npt.NDArray[np.int64]
+
+
+class _Part(NamedTuple):
+    """The prompts of one subset."""
+
+    column: str
+    value: str
+    prompts: int
+    found: Estimate
+    with_random: Estimate
+    """With one more prompt, whose pick is a random one."""
+    influences: UnitInfluences | None = None
+
+    @classmethod
+    def of(cls, column: str, value: str, at: _Ints, sums: Floats, rule: IntervalRule, metric: Estimand) -> _Part:
+        if len(at) < _FEWEST:
+            unknown = Estimate.undefined(f"fewer than {_FEWEST} prompts", len(at))
+            return cls(column, value, len(at), unknown, unknown)
+        own, clusters = sums[:, at], np.arange(len(at)) if rule.clusters is None else rule.clusters[at]
+        mean = Sums(*own.mean(axis=1, keepdims=True))
+        more = np.hstack([own, np.stack(mean._replace(J=mean.R))])
+        samples = ((own, clusters), (more, np.append(clusters, -1)))
+        rules = (None if rule.clusters is None else codes for _, codes in samples)
+        found, with_random = (
+            estimation.estimate([metric], matrix, replace(rule, clusters=codes))[metric.name]
+            for (matrix, _), codes in zip(samples, rules, strict=True)
+        )
+        unit = cluster_sums(own, clusters)
+        left = metric.of(Sums(*(unit.sum(axis=1, keepdims=True) - unit)))
+        units = at if rule.clusters is None else np.unique(clusters)
+        influences = UnitInfluences(units, {metric.name: np.nan_to_num(left - left.mean())})
+        return cls(column, value, len(at), found, with_random, influences)
+
+    def record(self, confidence: float, towards: float | None) -> Subset:
+        # Intervals from few prompts are too narrow: this one is no narrower than with one more, whose pick is random.
+        known = [ends for one in (self.found, self.with_random) if (ends := one.bounds(confidence)) is not None]
+        low, high = (min(known)[0], max(end for _, end in known)) if len(known) > 1 else (None, None)
+        why = None if low is not None else (self.found.reason or "unbounded").removeprefix("no interval: ")
+        of = {"column": self.column, "value": self.value, **given(reason=why)}
+        figures = {"estimate": self.found.estimate, "low": low, "high": high, "shrunk": towards}
+        return Subset.model_validate({**of, "prompts": self.prompts, **figures})
+
+
+def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> Subsets | None:
+    """Return the metric that decides by subset; None where no column says one thing of each prompt."""
+    if labelling.method == "cells" or (labelling.sample is not None and not labelling.sample.equal):
+        refuse_stratum(settings)
+        return None
+    panel = labelling.panel.keep(labelling.labelled)
+    metric = next(e for e in ESTIMANDS if e.name == settings.deciding[0])
+    sums, rule = panel.sums(), replace(settings.rule(panel.labels, panel.clusters), kind="default")
+    cells, left_out = prompt_cells(table, panel), {}
+    parts: list[_Part] = []
+    for column in settings.stratum or table.strata:
+        try:
+            values = _by_value(values_of_prompts(table.frame[column].iloc[cells.rows], cells))
+        except LeftOut as why:
+            # Unless it was named, a column that differs within prompts, or says the same of all, is none of subsets.
+            left_out.update({column: str(why)} if settings.stratum else {})
+            continue
+        enough = sum(len(at) >= _FEWEST for at in values.values())
+        if enough > 1 and len(values) <= _MOST:
+            parts += [_Part.of(column, value, at, sums, rule, metric) for value, at in values.items()]
+        else:
+            left_out[column] = f"of its {counted(len(values), 'value')}, {enough:,} with {_FEWEST} prompts or more"
+    return _subsets(settings, parts, left_out) if parts or left_out else None
+
+
+def refuse_stratum(settings: Settings) -> None:
+    """Refuse columns that were named to form subsets where labels do not tell of them."""
+    if settings.stratum:
+        what = "subsets need prompts that are labelled whole and drawn with equal chances"
+        raise UsageError(what, hint="leave --stratum out, or draw labels with --rule uniform")
+
+
+def simultaneous_confidence(influences: Sequence[UnitInfluences], confidence: float, *, seed: int) -> float:
+    """Return the confidence at which intervals of single subsets hold together.
+
+    ``confidence^(1 / subsets)`` where no two share a prompt or cluster. Otherwise it follows from the largest of as
+    many normal deviates with the correlation of the influences, and by Sidak's inequality is no higher.
+    """
+    apart = float(confidence ** (1 / max(len(influences), 1)))
+    times = np.bincount(np.concatenate([one.units for one in influences])) if influences else np.zeros(1)
+    if times.max() <= 1 or len(influences) > _SIMULATED:
+        return apart
+    (metric,) = influences[0].by_metric
+    return min(joint_confidence(aligned(influences, metric), confidence, seed=seed).simultaneous, apart)
+
+
+def shrunk(estimates: Floats, errors: Floats, prompts: _Ints) -> tuple[Floats, float]:
+    """Return estimates shrunk towards their mean by empirical Bayes, and the standard deviation between subsets.
+
+    The variance within is ``s^2 / n_k``, as that of a few prompts is hardly known: s^2 is the mean of ``n_k se_k^2``
+    weighted by n_k - 1. That between is DerSimonian and Laird's.
+    """
+    n = prompts.astype(float)
+    pooled, share = float((n - 1) @ (n * errors**2) / (n - 1).sum()), n / n.sum()
+    within = np.maximum(pooled / n, np.finfo(float).tiny)
+    around = share @ (estimates - share @ estimates) ** 2
+    between = max(0.0, float((around - (len(n) - 1) * pooled / n.sum()) / (1 - share @ share)))
+    weights = 1 / (between + within)
+    mean = weights @ estimates / weights.sum()
+    return mean + between * weights * (estimates - mean), float(np.sqrt(between))
+
+
+def weakness(found: Subsets | None) -> str:
+    """Say where a judge that is useful over all prompts is not; empty where that is not shown of any subset."""
+    if found is None or not found.weak:
+        return ""
+    worst, *others = found.weak
+    word = "harmful" if worst.high is not None and worst.high < 0 else "weak"
+    also = f", and not useful in {counted(len(others), 'more subset')}" if others else ""
+    return f"Useful over all prompts, {word} {_told(found, worst)}{also}."
+
+
+def _by_value(values: pd.Series) -> dict[str, _Ints]:
+    """Return the prompts of each value."""
+    codes, names = pd.factorize(values.map(written, na_action="ignore").fillna("(blank)").to_numpy(dtype=object))
+    if len(names) < 2:
+        raise LeftOut("it has the same value for every prompt")
+    return dict(
+        zip(names, np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1]), strict=True)
+    )
+
+
+def _subsets(settings: Settings, parts: Sequence[_Part], left_out: dict[str, str]) -> Subsets:
+    influences = [one.influences for one in parts if one.influences is not None]
+    confidence = simultaneous_confidence(influences, settings.confidence, seed=settings.seed)
+    (metric, gate), rows, between = settings.deciding, [], {}
+    for column in dict.fromkeys(one.column for one in parts):
+        own = [one for one in parts if one.column == column]
+        known = [one for one in own if one.found.estimate is not None and one.found.se is not None]
+        towards: dict[str, float] = {}
+        if len(known) > 1:
+            values, errors = np.array([(one.found.estimate, one.found.se) for one in known], dtype=float).T
+            kept, between[column] = shrunk(values, errors, np.array([one.prompts for one in known]))
+            towards = dict(zip((one.value for one in known), kept.tolist(), strict=True))
+        rows += [one.record(confidence, towards.get(one.value)) for one in own]
+    rows.sort(key=lambda one: (one.estimate is None, one.estimate or 0.0))
+    shown = [one for one in rows if one.low is not None]
+    weak = [one for one in shown if one.prompts >= _WEAK_FROM and one.high is not None and one.high < gate]
+    ends = given(worst=shown[0], best=shown[-1]) if shown else {}
+    found = Subsets(
+        metric=metric, confidence=confidence, weak=weak, rows=rows, between=between, left_out=left_out, **ends
+    )
+    return found.model_copy(update={"sentence": " ".join(_sentences(found, named=bool(settings.stratum)))})
+
+
+def _sentences(found: Subsets, *, named: bool) -> Iterator[str]:
+    if found.worst is not None and found.best is not None:
+        columns = list(dict.fromkeys(one.column for one in found.rows))
+        by = printable(columns[0], longest=40) if len(columns) == 1 else counted(len(columns), "column")
+        worst, best = (_told(found, one, shrunken=True) for one in (found.worst, found.best))
+        compared = counted(sum(one.low is not None for one in found.rows), "subset")
+        title = f"{found.metric[:1].upper()}{found.metric[1:]} by {by}"
+        yield f"{title}: worst {worst}; best {best}. The intervals hold over all {compared} at once."
+    if without := Counter(one.reason for one in found.rows if one.reason is not None):
+        yield f"Subsets without an interval: {listed_counts(without.most_common())}."
+    if named:
+        yield from (f"No subsets by {printable(name, longest=40)}: {why}." for name, why in found.left_out.items())
+
+
+def _told(found: Subsets, one: Subset, *, shrunken: bool = False) -> str:
+    unit, kept = unit_of(found.metric), Ends(one.shrunk if shrunken else None, one.low, one.high)
+    also = "" if kept.estimate is None else f", shrunk {estimate(kept, unit)}"
+    where = f"where {printable(one.column, longest=40)} is {printable(one.value, longest=40)}"
+    return f"{where}: {with_interval(one, unit)} ({counted(one.prompts, 'prompt')}{also})"
