@@ -46,17 +46,7 @@ from bonwise.table.roles import CANDIDATE_ROLES
 from bonwise.table.score_table import ScoreTable
 from bonwise.table.words import Words
 
-__all__ = [
-    "METRICS",
-    "LeftOut",
-    "differences",
-    "exhibits",
-    "prompt_cells",
-    "spread",
-    "strata",
-    "values_of_prompts",
-    "written",
-]
+__all__ = ["METRICS", "differences", "exhibits", "spread", "strata"]
 
 
 METRICS = ("recovery", "within_r", "tie_rate", "top1_accuracy")

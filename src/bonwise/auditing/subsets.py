@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.clusters import cluster_sums
 from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.estimation import IntervalRule
+from bonwise.stats.laws import Student
 from bonwise.stats.sums import Floats, Sums
 from bonwise.table.score_table import ScoreTable
 
@@ -45,40 +46,41 @@ class _Part(NamedTuple):
 
     column: str
     value: str
-    prompts: int
+    at: _Ints
     found: Estimate
-    with_random: Estimate
-    """With one more prompt, whose pick is a random one."""
     influences: UnitInfluences | None = None
+    with_random: Student | None = None
+    """The law with one more prompt, whose pick is a random one."""
 
     @classmethod
     def of(cls, column: str, value: str, at: _Ints, sums: Floats, rule: IntervalRule, metric: Estimand) -> _Part:
         if len(at) < _FEWEST:
-            unknown = Estimate.undefined(f"fewer than {_FEWEST} prompts", len(at))
-            return cls(column, value, len(at), unknown, unknown)
-        own, clusters = sums[:, at], np.arange(len(at)) if rule.clusters is None else rule.clusters[at]
+            return cls(column, value, at, Estimate.undefined(f"fewer than {_FEWEST} prompts", len(at)))
+        own, clusters = sums[:, at], at if rule.clusters is None else rule.clusters[at]
         mean = Sums(*own.mean(axis=1, keepdims=True))
         more = np.hstack([own, np.stack(mean._replace(J=mean.R))])
-        samples = ((own, clusters), (more, np.append(clusters, -1)))
-        rules = (None if rule.clusters is None else codes for _, codes in samples)
-        found, with_random = (
+        found, further = (
             estimation.estimate([metric], matrix, replace(rule, clusters=codes))[metric.name]
-            for (matrix, _), codes in zip(samples, rules, strict=True)
+            for matrix, codes in ((own, clusters), (more, np.append(clusters, -1)))
         )
-        unit = cluster_sums(own, clusters)
+        unit, units = cluster_sums(own, clusters), np.unique(clusters)
         left = metric.of(Sums(*(unit.sum(axis=1, keepdims=True) - unit)))
-        units = at if rule.clusters is None else np.unique(clusters)
         influences = UnitInfluences(units, {metric.name: np.nan_to_num(left - left.mean())})
-        return cls(column, value, len(at), found, with_random, influences)
+        law = None
+        if found.law is not None and further.estimate is not None and further.se is not None:
+            law = Student(further.estimate, further.se, len(units) - 1.0, metric.limits or rule.label_range)
+        return cls(column, value, at, found, influences, law)
 
     def record(self, confidence: float, towards: float | None) -> Subset:
-        # Intervals from few prompts are too narrow: this one is no narrower than with one more, whose pick is random.
-        known = [ends for one in (self.found, self.with_random) if (ends := one.bounds(confidence)) is not None]
-        low, high = (min(known)[0], max(end for _, end in known)) if len(known) > 1 else (None, None)
-        why = None if low is not None else (self.found.reason or "unbounded").removeprefix("no interval: ")
-        of = {"column": self.column, "value": self.value, **given(reason=why)}
-        figures = {"estimate": self.found.estimate, "low": low, "high": high, "shrunk": towards}
-        return Subset.model_validate({**of, "prompts": self.prompts, **figures})
+        ends: Mapping[str, float | None] = {"low": None, "high": None}
+        why: str | None = (self.found.reason or "no interval").removeprefix("no interval: ")
+        if self.with_random is not None:
+            # Few prompts show too little scatter: the interval is no narrower than with one more, picked at random.
+            both = self.with_random.at(confidence), self.found.bounds(confidence)
+            known = [one for one in both if one is not None]
+            ends, why = {"low": min(known)[0], "high": max(high for _, high in known)}, None
+        figures = {"prompts": len(self.at), "estimate": self.found.estimate, **ends, "shrunk": towards}
+        return Subset.model_validate({"column": self.column, "value": self.value, **figures, **given(reason=why)})
 
 
 def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> Subsets | None:
@@ -173,7 +175,7 @@ def _subsets(settings: Settings, parts: Sequence[_Part], left_out: dict[str, str
         towards: dict[str, float] = {}
         if len(known) > 1:
             values, errors = np.array([(one.found.estimate, one.found.se) for one in known], dtype=float).T
-            kept, between[column] = shrunk(values, errors, np.array([one.prompts for one in known]))
+            kept, between[column] = shrunk(values, errors, np.array([len(one.at) for one in known]))
             towards = dict(zip((one.value for one in known), kept.tolist(), strict=True))
         rows += [one.record(confidence, towards.get(one.value)) for one in own]
     rows.sort(key=lambda one: (one.estimate is None, one.estimate or 0.0))
@@ -187,7 +189,7 @@ def _subsets(settings: Settings, parts: Sequence[_Part], left_out: dict[str, str
 
 
 def _sentences(found: Subsets, *, named: bool) -> Iterator[str]:
-    if found.worst is not None and found.best is not None:
+    if found.worst is not None and found.best is not None and found.worst is not found.best:
         columns = list(dict.fromkeys(one.column for one in found.rows))
         by = printable(columns[0], longest=40) if len(columns) == 1 else counted(len(columns), "column")
         worst, best = (_told(found, one, shrunken=True) for one in (found.worst, found.best))

@@ -249,12 +249,10 @@ def _judges_in_short(document: Audit) -> Iterator[Block]:
     yield verdict_of_several(document, in_short=True)
     table = replace(summary(document), at_a_glance=_ROWS)
     yield Part("Judges by recovery", [table, *best_of(document.choice, "judges", settings.reference)])
-    by_judge = by_recovery(judges).items()
-    told = [
-        Said("finding", f"{printable(name)}: {one.text}") for name, of in by_judge for one in subsets_in_words(of)
-    ]
+    best = list(by_recovery(judges).items())[:_LINES]
+    told = [Said("finding", f"{printable(name)}: {one.text}") for name, of in best for one in subsets_in_words(of)]
     if told:
-        yield Part("Subsets of the prompts", told[:_LINES])
+        yield Part("Subsets of the prompts, for the best judges", told)
     yield Part("Data", [*_counts(judges), *_dropped(judges), *_warnings(judges, settings.reference)])
     yield from not_audited(document)
 
@@ -396,7 +394,7 @@ def _judges_in_full(document: Audit, exhibits: Exhibits | None, studies: Sequenc
         blocks: list[Block] = []
         if len(judges) <= MOST_DRAWN:
             blocks += drawn(judge, shown, f"{anchor}-", settings.reference)
-        blocks += _of_judge(judge, settings, f"{anchor}-", draw=len(judges) <= MOST_DRAWN)
+        blocks += _of_judge(judge, settings, f"{anchor}-")
         blocks.append(verdict(judge, settings, alone=False, shown=shown))
         studied = [part for study in studies if name in study.by_judge for part in study.by_judge[name]]
         blocks += [replace(part, role="detail", anchor=f"{anchor}-{part.anchor}") for part in studied]
@@ -407,14 +405,12 @@ def _judges_in_full(document: Audit, exhibits: Exhibits | None, studies: Sequenc
         yield Part("", [Said("note", told)])
 
 
-def _of_judge(
-    judge: JudgeFound, settings: AuditSettings, prefix: str = "", name: str = "", *, draw: bool = True
-) -> Iterator[Block]:
+def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name: str = "") -> Iterator[Block]:
     yield data(judge, f"{prefix}data", name, settings.reference)
     if judge.labelled_cells is not None:
         yield who_was_labelled(judge.labelled_cells, f"{prefix}labelled-cells")
     yield metrics(judge, settings, f"{prefix}metrics")
-    yield from subsets(judge, settings, prefix, draw=draw)
+    yield from subsets(judge, f"{prefix}subsets")
     if judge.candidate_effects is not None:
         yield preferences_at_equal_label(judge.candidate_effects, f"{prefix}equal-label")
     yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")

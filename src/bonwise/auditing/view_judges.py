@@ -301,29 +301,21 @@ def subsets_in_words(judge: JudgeFound) -> Iterator[Said]:
         yield Said("finding", judge.subsets.sentence)
 
 
-def subsets(judge: JudgeFound, settings: AuditSettings, prefix: str, *, draw: bool) -> Iterator[Part]:
+def subsets(judge: JudgeFound, anchor: str) -> Iterator[Part]:
     """Yield every subset of the prompts with its interval, the worst first, and the columns that form none."""
     found = judge.subsets
     if found is None:
         return
-    unit, title = unit_of(found.metric), f"{found.metric} by subset, the worst first"
-    columns = [Column(name, "name") for name in ("column", "value")]
-    columns += [Column(name) for name in ("prompts", found.metric, "simultaneous interval", "shrunk")]
-    drawn: list[ForestRow] = []
-    rows = []
+    unit, rows = unit_of(found.metric), []
+    columns = (Column("column", "name"), Column("value", "name"), Column("prompts"), Column(found.metric))
+    further = (Column("simultaneous interval"), Column("shrunk"), Column("why not", "words"))
     for row in found.rows:
-        drawn.append((f"{row.column} {row.value}", row.estimate, row.low, row.high))
-        kept = Ends(row.shrunk, row.low, row.high)
-        figures = (estimate(row, unit), interval(row, unit), estimate(kept, unit), row.reason or "")
-        rows.append((printable(row.column), printable(row.value), count(row.prompts), *figures))
-    table = replace(Table.of([*columns, Column("why not", "words")], rows, title), at_a_glance=_AT_A_GLANCE)
-    gate = settings.deciding[1]
-    figure = forest_figure(
-        drawn, f"{prefix or 'a-'}subsets", title, found.sentence, across=found.metric, unit=unit, gate=gate
-    )
+        figures = estimate(row, unit), interval(row, unit), estimate(Ends(row.shrunk, row.low, row.high), unit)
+        rows.append((row.column, row.value, count(row.prompts), *figures, row.reason or ""))
+    table = Table.of((*columns, *further), rows, f"{found.metric} by subset, the worst first")
     notes = [Said("note", f"{printable(name)}: no subsets: {why}") for name, why in found.left_out.items()]
-    blocks = [*_on_a_page(figure if draw else ()), *([table] if rows else ()), *notes]
-    yield Part("Subsets of the prompts", blocks, anchor=f"{prefix}subsets")
+    blocks = [*([replace(table, at_a_glance=_AT_A_GLANCE)] if rows else ()), *notes]
+    yield Part("Subsets of the prompts", blocks, anchor=anchor, folded=f"A table of {counted(len(rows), 'subset')}")
 
 
 ALONE = "* from the completely labelled prompts alone"
