@@ -30,9 +30,7 @@ ANSWER = {
     "object": "chat.completion",
     "created": 1_700_000_000,
     "model": MODEL,
-    "choices": [
-        {"index": 0, "message": {"role": "assistant", "content": '{"score": 85}'}, "finish_reason": "stop"},
-    ],
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": '{"score": 85}'}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 500, "completion_tokens": 5, "total_tokens": 505},
 }
 

@@ -108,12 +108,7 @@ def population(seed: int, *, pairs: bool, prompts: int = 695, judges: int = 15) 
         chances, rating = category_probabilities(true.ravel(), drawn.cutoffs[0]), drawn.human.ravel()
     cells = RatedCells(prompt, model, opponent)
     return Population(
-        cells,
-        design,
-        design.at(cells, ["skills"]),
-        design.at(cells, ["verdicts"]),
-        rating.astype(np.int64),
-        chances,
+        cells, design, design.at(cells, ["skills"]), design.at(cells, ["verdicts"]), rating.astype(np.int64), chances
     )
 
 

@@ -102,10 +102,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--threads", type=int, help="of every library; without it as many as each likes")
     parser.add_argument(
-        "--others",
-        type=Path,
-        metavar="FOLDER",
-        help="measure ppi-python and doubleml in an environment made there",
+        "--others", type=Path, metavar="FOLDER", help="measure ppi-python and doubleml in an environment made there"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the measurements there too")
     parser.add_argument("--quick", action="store_true", help="a smoke run: few tables, small ones")

@@ -38,9 +38,7 @@ ANSWER = {
     "object": "chat.completion",
     "created": 1_700_000_000,
     "model": "m",
-    "choices": [
-        {"index": 0, "message": {"role": "assistant", "content": '{"score": 85}'}, "finish_reason": "stop"},
-    ],
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": '{"score": 85}'}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 500, "completion_tokens": 5, "total_tokens": 505},
 }
 
@@ -141,14 +139,8 @@ CONTENDERS: dict[str, dict[str, Callable[[int], None]]] = {
         "Selector.aselect": by_aselect(judge),
         "Selector.aselect, async judge": by_aselect(waiting_judge),
     },
-    TEN: {
-        "Selector.aselect, mean": by_aselect(MeanOfTen()),
-        "Selector.aselect, stack": by_aselect(stack_of_ten()),
-    },
-    MEMORY: {
-        "engine, bare loop": bare_questions,
-        "Selector.aselect": by_aselect(MODEL, in_memory),
-    },
+    TEN: {"Selector.aselect, mean": by_aselect(MeanOfTen()), "Selector.aselect, stack": by_aselect(stack_of_ten())},
+    MEMORY: {"engine, bare loop": bare_questions, "Selector.aselect": by_aselect(MODEL, in_memory)},
 }
 """By what is asked; the first of each is what the others are compared with."""
 

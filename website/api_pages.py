@@ -49,12 +49,7 @@ _FAMILIES = {
     "strategies": Family(
         "Strategies",
         "What to ask a judge next, and when to stop.",
-        (
-            "selection.strategies",
-            "selection.protocol",
-            "selection.registry",
-            "selection.learnt_draws",
-        ),
+        ("selection.strategies", "selection.protocol", "selection.registry", "selection.learnt_draws"),
     ),
     "runs": Family(
         "Runs",

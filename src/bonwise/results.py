@@ -44,8 +44,7 @@ Count = Annotated[int, Field(ge=0, le=2**53)]
 """How many; every reader of JSON holds so large a whole number exactly."""
 
 NonNegative = Annotated[
-    Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)],
-    WithJsonSchema({"type": "number", "minimum": 0}),
+    Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)], WithJsonSchema({"type": "number", "minimum": 0})
 ]
 """A finite number that is not negative."""
 

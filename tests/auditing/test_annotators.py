@@ -47,12 +47,7 @@ def found_of(frame, **options):
 class TestByHand:
     """Two prompts of two candidates and three annotators, worked on paper."""
 
-    LABELS = (
-        ("p", "a", [1, 2, 4]),
-        ("p", "b", [2, 4, 3]),
-        ("q", "a", [5, 4, 4]),
-        ("q", "b", [1, 2, 5]),
-    )
+    LABELS = (("p", "a", [1, 2, 4]), ("p", "b", [2, 4, 3]), ("q", "a", [5, 4, 4]), ("q", "b", [1, 2, 5]))
 
     def frame(self, times=1):
         """Return the prompts, each as often as wanted."""

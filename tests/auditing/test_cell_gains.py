@@ -392,10 +392,7 @@ def test_bounds_of_pools_worked_by_hand(gain, possible, missing, bounds):
     assert found == pytest.approx(bounds, abs=1e-9)
 
 
-@given(
-    st.lists(st.floats(0, 1), max_size=5),
-    st.lists(st.floats(0, 1), min_size=1, max_size=5),
-)
+@given(st.lists(st.floats(0, 1), max_size=5), st.lists(st.floats(0, 1), min_size=1, max_size=5))
 def test_value_bounds_hold_every_completion(seen, unseen):
     """A mean over all prompts lies within its bounds whatever the missing values are, and may reach them."""
     low, high = value_bounds(np.array(seen), len(unseen), (0.0, 1.0))

@@ -197,13 +197,7 @@ def test_few_clusters_are_too_early_for_a_look():
     assert "before there are 30 clusters: so far there are 20" in found.now.reason
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        bw.compare_designs,
-        bw.route,
-    ],
-)
+@pytest.mark.parametrize("ask", [bw.compare_designs, bw.route])
 def test_what_takes_prompts_one_by_one_refuses_clusters(ask):
     """Commands without a rule for clusters say so and are not silently wrong."""
     with pytest.raises(UsageError, match="puts prompts into clusters"):

@@ -194,11 +194,7 @@ def test_each_gate_is_a_test_case_in_its_state():
     document = gated(cohort(60), {"global_r": 0.1, "within_r": 0.9, "recovery": 0.15})
     root, found = cases(document)
     outcomes = {case.get("name"): [part.tag for part in case if part.tag != "properties"] for case in found}
-    assert outcomes == {
-        "global_r > 0.1": ["system-out"],
-        "within_r > 0.9": ["failure"],
-        "recovery > 0.15": ["error"],
-    }
+    assert outcomes == {"global_r > 0.1": ["system-out"], "within_r > 0.9": ["failure"], "recovery > 0.15": ["error"]}
     for case, gate in zip(found, document.gates, strict=True):
         said = case.find(outcomes[case.get("name")][0])
         assert said.text == gate.sentence

@@ -115,11 +115,7 @@ def test_prompts_without_a_pick_are_dropped_and_counted(tmp_path):
     )
     found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels[~gone])
     reasons = {drop["prompt_id"]: drop["reason"] for drop in found.data["dropped"]}
-    assert reasons == {
-        prompts[3]: "nothing picked: owed",
-        prompts[4]: "one candidate",
-        prompts[5]: "unlabelled",
-    }
+    assert reasons == {prompts[3]: "nothing picked: owed", prompts[4]: "one candidate", prompts[5]: "unlabelled"}
     assert found.data["prompts"] == 97
 
 

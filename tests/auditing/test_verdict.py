@@ -86,10 +86,7 @@ GATED = f"{GAIN}; the gate is 50%."
         ({"recovery": (0.6, 0.9)}, f"This judge is useful for best-of-n: it recovers 75% [60%, 90%] {GATED}"),
         ({"recovery": (0.08, 0.34)}, f"This judge is weak for best-of-n: it recovers 21% [8%, 34%] {GATED}"),
         ({"recovery": (0.3, 0.7)}, f"{NOT_SETTLED}it recovers 50% [30%, 70%] {GATED}"),
-        (
-            {"recovery": (-0.4, -0.1)},
-            f"{HARMFUL} it recovers -25% [-40%, -10%] {GAIN}, so random picks are better.",
-        ),
+        ({"recovery": (-0.4, -0.1)}, f"{HARMFUL} it recovers -25% [-40%, -10%] {GAIN}, so random picks are better."),
     ],
 )
 def test_the_answer_comes_first_with_its_figure_and_gate(metrics, answer):
@@ -128,16 +125,8 @@ R, BIAS = (
 @pytest.mark.parametrize(
     ("global_r", "bias", "answer"),
     [
-        (
-            (0.5, 0.7),
-            (0.0, 0.04),
-            f"This judge is useful {SYSTEMS} {R} 0.60 [0.50, 0.70]; the gate is 0.4.",
-        ),
-        (
-            (0.1, 0.3),
-            (0.0, 0.04),
-            f"This judge is weak {SYSTEMS} {R} 0.20 [0.10, 0.30]; the gate is 0.4.",
-        ),
+        ((0.5, 0.7), (0.0, 0.04), f"This judge is useful {SYSTEMS} {R} 0.60 [0.50, 0.70]; the gate is 0.4."),
+        ((0.1, 0.3), (0.0, 0.04), f"This judge is weak {SYSTEMS} {R} 0.20 [0.10, 0.30]; the gate is 0.4."),
         (
             (0.5, 0.7),
             (0.06, 0.1),

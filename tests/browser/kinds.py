@@ -145,10 +145,7 @@ KINDS = {
         _factor("study ratings.csv --human human --budget 0.2 --budget 0.4 --splits 2 --rank 1 --prior 1"),
         "Human ratings and judges of ratings.csv",
     ),
-    "factor-strengths": (
-        _factor("strengths fit.json m0 --prompts prompts.csv"),
-        "Strengths and weaknesses of m0",
-    ),
+    "factor-strengths": (_factor("strengths fit.json m0 --prompts prompts.csv"), "Strengths and weaknesses of m0"),
 }
 """Kind to its maker and to how the heading of its page begins."""
 

@@ -25,10 +25,7 @@ from calls.scripted_runs import ANTHROPIC, OPENAI, in_memory, pools
 from calls.virtual_time import run_virtual
 from cli.commands import pool_file, typed
 
-KEYS = {
-    "OPENAI_API_KEY": "canary-openai-8f2a6b",
-    "ANTHROPIC_API_KEY": "canary-anthropic-91cc04",
-}
+KEYS = {"OPENAI_API_KEY": "canary-openai-8f2a6b", "ANTHROPIC_API_KEY": "canary-anthropic-91cc04"}
 ORGANIZATION = {"OPENAI_ORG_ID": "canary-organization-3d", "OPENAI_PROJECT_ID": "canary-project-77"}
 LOGIN = "canary-user-51:canary-password-ab"
 QUERY = "canary-query-c9"

@@ -203,9 +203,7 @@ def test_a_server_that_ignores_n_is_topped_up_and_remembered(tmp_path):
     (found,), engine = ask_all(bodies.script, [question(samples=3)], ledger=tmp_path)
     assert len(set(readings(found))) == 3
     assert bodies.script.counts.requests == engine.totals.bill.calls == 3
-    assert list(engine.totals.notices) == [
-        "openai/gpt-5-mini does not take n: left out (sent 1 of 3 answers)",
-    ]
+    assert list(engine.totals.notices) == ["openai/gpt-5-mini does not take n: left out (sent 1 of 3 answers)"]
     sent = []
     bodies.script.on_paid = lambda request: sent.append(request.digest)
     _, engine = ask_all(bodies.script, [question(1, samples=3)], ledger=tmp_path)

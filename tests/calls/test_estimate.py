@@ -175,11 +175,7 @@ def test_the_assumed_length_of_an_answer(settings, tokens):
 
 
 OPENAI, ANTHROPIC = "openai/gpt-4.1-mini", "anthropic/claude-opus-5"
-POOLS = [
-    ("Why?", ["one", "two", "three", " "]),
-    ("How?", ["one", "one", "four"]),
-    ("Why?", ["two", "one"]),
-]
+POOLS = [("Why?", ["one", "two", "three", " "]), ("How?", ["one", "one", "four"]), ("Why?", ["two", "one"])]
 SPECS = [
     "pointwise",
     "pointwise,prompt=pointwise-reason",

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from cli.commands import strict
 
-COSTS = (
-    *("calls", "answers", "from_ledger", "input_tokens", "output_tokens", "reused_tokens", "cost"),
-    "latency",
-)
+COSTS = (*("calls", "answers", "from_ledger", "input_tokens", "output_tokens", "reused_tokens", "cost"), "latency")
 """What a pick took, which another run of the same command need not take again."""
 
 

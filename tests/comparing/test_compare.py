@@ -32,11 +32,7 @@ SPENT = {"answers": 4, "from_ledger": 0, "input_tokens": 380, "output_tokens": 2
 #   first keeps a, b, b with 2, 2, 2 answers of 100 tokens; second keeps a, a, a with 4, 2, 6 answers of 100.
 #   gains: first .5 .3 -.2 = .6;  second .5 -.3 .2 = .4;  room .5 .3 .2 = 1
 HAND_LABELS = pd.DataFrame(
-    {
-        "prompt_id": list("ppqqrr"),
-        "candidate": list("ababab"),
-        "oracle_label": [1, 0, 0.2, 0.8, 0.5, 0.1],
-    }
+    {"prompt_id": list("ppqqrr"), "candidate": list("ababab"), "oracle_label": [1, 0, 0.2, 0.8, 0.5, 0.1]}
 )
 BY_HAND = {
     "gain": (0.2, 0.4 / 3),

@@ -311,11 +311,7 @@ def test_a_model_leads_where_no_other_interval_reaches_its_own(documents):
 
 @pytest.mark.parametrize(
     ("ends", "word", "state"),
-    [
-        (ABOVE, "m0 is better", "good"),
-        (BELOW, "m1 is better", "good"),
-        (AROUND, "no difference shown", "open"),
-    ],
+    [(ABOVE, "m0 is better", "good"), (BELOW, "m1 is better", "good"), (AROUND, "no difference shown", "open")],
 )
 def test_a_comparison_says_which_model_is_better(documents, ends, word, state):
     """By the mean difference over all prompts."""

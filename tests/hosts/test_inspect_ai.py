@@ -26,14 +26,7 @@ from inspect_ai import Epochs, Task, eval_async
 from inspect_ai import eval as evaluate
 from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import (
-    ChatMessageSystem,
-    ChatMessageUser,
-    GenerateConfig,
-    ModelOutput,
-    ModelUsage,
-    get_model,
-)
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, includes, match, scorer
 from inspect_ai.solver import generate as plain_generate
 from inspect_ai.solver import solver

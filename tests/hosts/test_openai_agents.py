@@ -21,17 +21,7 @@ from hosts.generation_rules import (
 
 pytest.importorskip("agents")
 
-from agents import (
-    Agent,
-    Model,
-    ModelResponse,
-    ModelSettings,
-    RunConfig,
-    Runner,
-    SQLiteSession,
-    Usage,
-    function_tool,
-)
+from agents import Agent, Model, ModelResponse, ModelSettings, RunConfig, Runner, SQLiteSession, Usage, function_tool
 from agents.retry import ModelRetryAdvice, ModelRetrySettings
 from openai.types.responses import (
     ResponseFunctionToolCall,

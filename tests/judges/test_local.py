@@ -84,11 +84,7 @@ def test_another_process_gives_the_same_scores(name):
     )
     printed = {
         subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
         ).stdout
         for seed in ("1", "2")
     }
@@ -99,23 +95,7 @@ def test_another_process_gives_the_same_scores(name):
 @every_judge
 @pytest.mark.parametrize(
     "unit",
-    [
-        "(",
-        ")]}",
-        ". ",
-        '."',
-        "a",
-        "1,111",
-        "\n",
-        " ",
-        "\t\n",
-        "\x00",
-        "- ",
-        "`",
-        "ab cd ef ",
-        "\u6f22",
-        "\u00df",
-    ],
+    ["(", ")]}", ". ", '."', "a", "1,111", "\n", " ", "\t\n", "\x00", "- ", "`", "ab cd ef ", "\u6f22", "\u00df"],
 )
 def test_a_megabyte_of_anything_is_judged(name, unit):
     """Hostile text of a million characters comes to an end, whatever it repeats: nothing grows with its square."""

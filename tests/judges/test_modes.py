@@ -23,10 +23,7 @@ from bonwise.testing.server import ScriptedServer
 PROMPT = "Name a letter."
 TEXTS = ("alpha", "beta", "gamma")
 MODELS = {"openai": "openai/gpt-4.1-mini", "anthropic": "anthropic/claude-opus-5"}
-URLS = {
-    "openai": "https://api.openai.com/v1/chat/completions",
-    "anthropic": "https://api.anthropic.com/v1/messages",
-}
+URLS = {"openai": "https://api.openai.com/v1/chat/completions", "anthropic": "https://api.anthropic.com/v1/messages"}
 LIMIT = {"openai": "max_completion_tokens", "anthropic": "max_tokens"}
 REFUSED = Unscored("refused")
 BLANK = Unscored("empty answer")
@@ -204,11 +201,7 @@ MODES = {
             Score(0.375, low=0.375 - 1.25 * HALF_OF_TWO, high=0.375 + 1.25 * HALF_OF_TWO, draws=(0.5, 0.25)),
             Score(0.25, low=0.25, high=0.25, draws=(0.25, 0.25)),
         ),
-        (
-            Preference(0, 1, 1.0, 0.5, (4, 2)),
-            Preference(0, 2, 1.0, 1.0, (5, 5)),
-            Preference(1, 2, 0.5, 0.5, (3, 1)),
-        ),
+        (Preference(0, 1, 1.0, 0.5, (4, 2)), Preference(0, 2, 1.0, 1.0, (5, 5)), Preference(1, 2, 0.5, 0.5, (3, 1))),
         draws=2,
         temperature=0.5,
     ),

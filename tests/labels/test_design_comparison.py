@@ -171,10 +171,7 @@ def test_the_arena_sample_is_compared(shared):
 
 def test_with_scores_the_optimum_is_allocated_by_what_scores_leave(found):
     """Drawn by each prompt's own residual, the optimum beats a draw by its deviation."""
-    pools = labelled_pools(
-        label_population(two_judges(600), judge="first", with_labels=True),
-        1,
-    )
+    pools = labelled_pools(label_population(two_judges(600), judge="first", with_labels=True), 1)
     share = ShareOfLabels.of(pools, 0.25, 150, draws=2, seed=1)
     by_residual = share.variances()["optimum"].with_scores
     by_deviation = share._variance(share._design("optimum", np.abs(pools.phi) + 1e-9), None, 1.0, None).with_scores

@@ -325,10 +325,7 @@ def test_a_plan_prints_as_a_page():
         ({"question": "margin", "effect": 0.0}, "effect is 0.0"),
         ({"question": "margin", "effect": 0.6}, "effect is 0.6"),
         ({"question": "margin", "effect": float("nan")}, "effect is nan"),
-        (
-            {"question": "margin", "effect": 0.1, "candidates": 4},
-            "candidates has no meaning for the question margin",
-        ),
+        ({"question": "margin", "effect": 0.1, "candidates": 4}, "candidates has no meaning for the question margin"),
         ({"question": "margin", "effect": 0.1, "judge_cost": 1.0}, "judge_cost has no meaning"),
         ({"question": "margin", "effect": 0.1, "raters": 3}, "resemble each other is not said"),
         ({"question": "margin", "effect": 0.1, "icc": 0.3}, "one rater"),
@@ -340,10 +337,7 @@ def test_a_plan_prints_as_a_page():
         ({"question": "recovery>0", "candidates": 1, "within_r": 0.3}, "candidates is 1"),
         ({"question": "recovery>0", "candidates": 4, "within_r": 0.3, "design": "pairs"}, "unknown design"),
         ({"question": "recovery>0", "candidates": 4, "within_r": 0.3, "method": "paper"}, "about votes"),
-        (
-            {"question": "recovery>0", "candidates": 4, "within_r": 0.3, "tie_rate": 0.1},
-            "tie_rate has no meaning",
-        ),
+        ({"question": "recovery>0", "candidates": 4, "within_r": 0.3, "tie_rate": 0.1}, "tie_rate has no meaning"),
         (
             {"question": "recovery", "candidates": 4, "within_r": 0.3, "half_width": 0.1, "power": 0.8},
             "power has no meaning",
@@ -377,10 +371,7 @@ def test_a_plan_prints_as_a_page():
         ({"question": "margin", "pilot": "28/50", "judge": "nobody"}, "judge has no meaning for the pilot"),
         ({"question": "margin", "pilot": "28/50", "exclude": ["c3"]}, "exclude has no meaning for the pilot"),
         ({"question": "margin", "pilot": "28/50", "columns": {"judge": "w"}}, "columns has no meaning"),
-        (
-            {"question": "margin", "pilot": "28/50", "verdict_col": "winner"},
-            "verdict_col has no meaning for votes",
-        ),
+        ({"question": "margin", "pilot": "28/50", "verdict_col": "winner"}, "verdict_col has no meaning for votes"),
         ({"question": "margin", "pilot": "28/50", "ties": "half"}, "ties has no meaning for votes"),
         ({"question": "margin", "pilot": "28/50", "ties": "often"}, "ties cannot count as 'often'"),
         ({"question": "recovery>0", "pilot": "p.csv", "exclude": 5}, "exclude takes a name or several, not 5"),

@@ -301,10 +301,7 @@ def test_every_sentence_is_said_once(kind):
         ),
         (
             "uniform",
-            [
-                "Effective sample size of the weights: 20 of 20.",
-                "1.00 of the width of as many random labels",
-            ],
+            ["Effective sample size of the weights: 20 of 20.", "1.00 of the width of as many random labels"],
         ),
         ("pair", ["Expected width: not known in advance (pick and pair label single candidates"]),
         ("second", ["phase 2, seed 2", "before"]),

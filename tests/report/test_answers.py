@@ -268,16 +268,14 @@ def test_verdicts_in_two_orders(agreement, worth, word, state):
 def test_verdicts_in_one_order(agreement, word, state):
     """Whether they agree; the page asks for the other order."""
     document = changed(
-        orders(two=False),
-        lambda one: one["judges"]["j"]["ways"]["first_order"]["agreement"].update(agreement),
+        orders(two=False), lambda one: one["judges"]["j"]["ways"]["first_order"]["agreement"].update(agreement)
     )
     assert found(document)[:2] == (word, state)
     assert "Ask in the other order too" in words(page(document))
 
 
 @pytest.mark.parametrize(
-    ("less", "word"),
-    [(ABOVE, "verdicts are better"), (BELOW, "scores are better"), (AROUND, "no difference shown")],
+    ("less", "word"), [(ABOVE, "verdicts are better"), (BELOW, "scores are better"), (AROUND, "no difference shown")]
 )
 @pytest.mark.parametrize("whole", [True, False])
 def test_ways_of_asking(less, word, whole):

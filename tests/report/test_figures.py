@@ -22,14 +22,7 @@ from bonwise.report.figures.percent import Percent
 from report.audits import audited
 from report.painted import painted, role_of, svg, typed
 
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "\u202e" * 40,
-    "$x_1$ {{ 7 }} \x00\x1b[31m",
-    "中文" * 30,
-    "x" * 5000,
-    "",
-)
+HOSTILE = ("<script>alert(1)</script>", "\u202e" * 40, "$x_1$ {{ 7 }} \x00\x1b[31m", "中文" * 30, "x" * 5000, "")
 
 
 def found(estimate, low=None, high=None):
@@ -39,13 +32,7 @@ def found(estimate, low=None, high=None):
 
 DIFFERENCES = {
     "judge": {"edges": [-0.5, -0.25, 0.25, 0.5], "counts": [50, 34, 50], "ties": 133, "pairs": 200, "largest": 0.4},
-    "oracle": {
-        "edges": [-1.0, -0.5, 0.5, 1.0],
-        "counts": [100, 136, 100],
-        "ties": 32,
-        "pairs": 200,
-        "largest": 1.0,
-    },
+    "oracle": {"edges": [-1.0, -0.5, 0.5, 1.0], "counts": [100, 136, 100], "ties": 32, "pairs": 200, "largest": 1.0},
 }
 
 SPREAD = {

@@ -78,11 +78,7 @@ def test_absent_keys_stay_absent():
     """What was not given is not written, inside of lists and mappings too; a null that was given is."""
     whole = Whole(parts=[part(), part(reason="so")], names={"a": part()})
     plain = {"share": 0.5, "held": None}
-    expected = {
-        "schema": "bonwise.whole/1",
-        "parts": [plain, {**plain, "reason": "so"}],
-        "names": {"a": plain},
-    }
+    expected = {"schema": "bonwise.whole/1", "parts": [plain, {**plain, "reason": "so"}], "names": {"a": plain}}
     assert whole.to_dict() == expected
     assert list(whole.to_dict()) == list(expected)
     assert Whole.model_validate(json.loads(whole.to_json())) == whole

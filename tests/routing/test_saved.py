@@ -162,10 +162,7 @@ def test_what_was_seen_stays_behind(way, seed, share, cap, before, widths):
 
 
 @given(
-    judge=LOCAL,
-    values=st.lists(st.floats(0, 1), min_size=1, max_size=20),
-    share=st.floats(0.05, 1),
-    widths=WIDTHS,
+    judge=LOCAL, values=st.lists(st.floats(0, 1), min_size=1, max_size=20), share=st.floats(0.05, 1), widths=WIDTHS
 )
 @WAYS
 @settings(max_examples=30)

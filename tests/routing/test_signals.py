@@ -38,13 +38,7 @@ def test_higher_always_means_send_on():
         name: np.diff(SIGNALS[name].value(dict.fromkeys(SIGNALS[name].needs, two)))[0] > 0
         for name in ("margin", "interval_width", "draw_sd", "disagreement", "p_best")
     }
-    assert rising == {
-        "margin": False,
-        "interval_width": True,
-        "draw_sd": True,
-        "disagreement": True,
-        "p_best": False,
-    }
+    assert rising == {"margin": False, "interval_width": True, "draw_sd": True, "disagreement": True, "p_best": False}
 
 
 def test_a_missing_feature_is_one_clear_error():

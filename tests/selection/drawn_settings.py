@@ -34,8 +34,7 @@ LOCAL = st.sampled_from(["length", "lexical", "format", "consensus"]).map(
     lambda one: bw.judge_from_spec(f"local:{one}")
 )
 SCORING = st.one_of(
-    asking(bw.Pointwise, prompt=st.sampled_from(["pointwise", "pointwise-reason", PROMPT])),
-    asking(bw.Interval),
+    asking(bw.Pointwise, prompt=st.sampled_from(["pointwise", "pointwise-reason", PROMPT])), asking(bw.Interval)
 )
 COMPARING = asking(bw.Pairwise, orders=st.sampled_from([1, 2]), seed=st.integers(0, 99))
 ALONE = SCORING | LOCAL
@@ -48,11 +47,7 @@ JUDGES = ALONE | COMPARING | WRAPPED
 RULES = st.one_of(
     st.just(bw.Greedy()),
     st.builds(
-        bw.Adaptive,
-        margin=AMOUNTS,
-        max_draws=st.integers(1, 9),
-        repick=st.booleans(),
-        temperature=TEMPERATURES,
+        bw.Adaptive, margin=AMOUNTS, max_draws=st.integers(1, 9), repick=st.booleans(), temperature=TEMPERATURES
     ),
     st.builds(bw.Resample, draws=st.integers(2, 9)),
     st.builds(bw.ValueOfInformation, price=AMOUNTS, max_draws=st.integers(2, 9), temperature=TEMPERATURES),
@@ -95,8 +90,7 @@ PLAIN = {
 """Settings that are plain values already, but for a path."""
 
 SETTINGS = st.fixed_dictionaries(
-    {"judge": ALONE | WRAPPED},
-    optional={**PLAIN, "strategy": RULES, "router": routers(), "connection": CONNECTIONS},
+    {"judge": ALONE | WRAPPED}, optional={**PLAIN, "strategy": RULES, "router": routers(), "connection": CONNECTIONS}
 ) | st.fixed_dictionaries({"judge": COMPARING}, optional=PLAIN)
 """Keywords of a selector that mean something together."""
 

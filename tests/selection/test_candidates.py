@@ -49,8 +49,7 @@ def anthropic_message(*blocks):
 def anthropic_text(text):
     """Make a message of the Anthropic SDK with thoughts and words."""
     return anthropic_message(
-        ThinkingBlock(type="thinking", thinking="hm", signature="s"),
-        TextBlock(type="text", text=text),
+        ThinkingBlock(type="thinking", thinking="hm", signature="s"), TextBlock(type="text", text=text)
     )
 
 

@@ -118,10 +118,7 @@ def test_the_same_selections_come_of_it(way, judge, seed, pools):
         assert replace(one, latency=0) == replace(other, latency=0)
 
 
-@given(
-    name=st.sampled_from(sorted(Selector.from_dict({"judge": "local:length"}).to_dict())),
-    value=JSON,
-)
+@given(name=st.sampled_from(sorted(Selector.from_dict({"judge": "local:length"}).to_dict())), value=JSON)
 @example("deadline", "8")
 @example("max_cost", "5")
 @example("seed", 0.5)

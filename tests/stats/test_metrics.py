@@ -19,11 +19,7 @@ from stats.twins import metrics
 
 # Three prompts of three candidates.
 #   x: S .9 .9 .3   O 1  0  .5      y: S .5 .5 .5   O .2 .8 .5      z: S .2 .6 .4   O .1 .9 .5
-SQUARE = [
-    ([0.9, 0.9, 0.3], [1.0, 0.0, 0.5]),
-    ([0.5, 0.5, 0.5], [0.2, 0.8, 0.5]),
-    ([0.2, 0.6, 0.4], [0.1, 0.9, 0.5]),
-]
+SQUARE = [([0.9, 0.9, 0.3], [1.0, 0.0, 0.5]), ([0.5, 0.5, 0.5], [0.2, 0.8, 0.5]), ([0.2, 0.6, 0.4], [0.1, 0.9, 0.5])]
 # Correlations. Means of S are .7, .5, .4; of O .5, .5, .5. Deviations:
 #   x: eS .2 .2 -.4    eO .5 -.5 0        eS.eS .24   eO.eO .50   eS.eO .1 - .1 - 0 = 0
 #   y: eS 0            eO -.3 .3 0        eS.eS 0     eO.eO .18   eS.eO 0

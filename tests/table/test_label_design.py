@@ -47,8 +47,7 @@ def test_a_design_is_read(tmp_path):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
-    names=st.lists(IDS.filter(lambda name: name.strip() == name), min_size=2, max_size=5, unique=True),
-    data=st.data(),
+    names=st.lists(IDS.filter(lambda name: name.strip() == name), min_size=2, max_size=5, unique=True), data=st.data()
 )
 def test_a_design_survives_the_round_trip(tmp_path, names, data):
     """Whatever the ids are, what was written is read."""

@@ -151,10 +151,7 @@ def test_an_unknown_way_to_count_ties_is_refused():
 def test_the_mt_bench_votes(shared):
     """3,355 votes on 15 pairs of 6 models for 80 questions, 780 of them ties."""
     table = VoteTable.read(
-        shared / "data" / "mt_bench_human.csv",
-        verdict="winner",
-        pair=["model_a", "model_b"],
-        prompt=["question_id"],
+        shared / "data" / "mt_bench_human.csv", verdict="winner", pair=["model_a", "model_b"], prompt=["question_id"]
     )
     assert (len(table.preferred), int(table.ties.sum()), len(table.models)) == (3355, 780, 6)
     assert len(np.unique(table.first * 6 + table.second)) == 15

@@ -262,10 +262,7 @@ ANSWERS = {
     "OpenAI mapping": {"role": "assistant", "content": None, "tool_calls": [CALL]},
     "OpenAI object": ChatCompletionMessage.model_validate({"role": "assistant", "tool_calls": [CALL]}),
     "OpenAI legacy": {"content": None, "function_call": CALL["function"]},
-    "OpenAI custom": {
-        "content": "",
-        "tool_calls": [{"type": "custom", "custom": {"name": "find", "input": GIVEN}}],
-    },
+    "OpenAI custom": {"content": "", "tool_calls": [{"type": "custom", "custom": {"name": "find", "input": GIVEN}}]},
     "LangChain": SimpleNamespace(content="", text="", tool_calls=[{"name": "find", "args": GIVEN, "id": "1"}]),
     "Inspect AI": SimpleNamespace(content="", tool_calls=[SimpleNamespace(function="find", arguments=GIVEN)]),
     "Anthropic part": {"content": [{"type": "tool_use", "id": "1", "name": "find", "input": GIVEN}]},

@@ -374,11 +374,7 @@ def test_the_services_own_clients_read_what_the_transport_says(service):
 
 @pytest.mark.parametrize(
     ("fault", "status", "name"),
-    [
-        ("throttled", 429, "RateLimitError"),
-        ("server_error", 500, "InternalServerError"),
-        ("overloaded", None, None),
-    ],
+    [("throttled", 429, "RateLimitError"), ("server_error", 500, "InternalServerError"), ("overloaded", None, None)],
 )
 @pytest.mark.parametrize("service", SERVICES)
 def test_errors_become_the_clients_exceptions(service, fault, status, name):

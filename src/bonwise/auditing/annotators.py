@@ -426,11 +426,7 @@ def _counted(found: AnnotatorLabels, given: CellLabelsGiven, at: int) -> Annotat
 
 
 def _alone(
-    found: AnnotatorLabels,
-    given: CellLabelsGiven,
-    pools: AnnotatorPools,
-    known: tuple[Floats, IntervalRule],
-    at: int,
+    found: AnnotatorLabels, given: CellLabelsGiven, pools: AnnotatorPools, known: tuple[Floats, IntervalRule], at: int
 ) -> AnnotatorRecord:
     """Return what one annotator recovers of the labels of the others."""
     mine = pools.annotators == at

@@ -282,13 +282,7 @@ def _share(table: CellTable, by: _By, group: str, some: Bools, among: Bools) -> 
     se = float(np.sqrt(units / (units - 1) * np.sum(by_unit**2))) if units > 1 else 0.0
     difference = share - other
     return LabelledShare(
-        by=by,
-        group=group,
-        cells=inside,
-        share=share,
-        difference=difference,
-        se=se,
-        t=_in_errors(difference, se),
+        by=by, group=group, cells=inside, share=share, difference=difference, se=se, t=_in_errors(difference, se)
     )
 
 

@@ -322,12 +322,7 @@ def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:
     for cells in sides:
         left_out[cells[cells >= 0]] = False
     found = WholeAndPairDraw(
-        panel.sizes,
-        top,
-        complete,
-        np.where(paired, picks, -1),
-        np.where(paired, others, -1),
-        design.stratum[at],
+        panel.sizes, top, complete, np.where(paired, picks, -1), np.where(paired, others, -1), design.stratum[at]
     )
     _refuse_mixed(design, panel, found)
     return DrawnPools(found, int(drawn.sum()), int(left_out.sum()))

@@ -50,11 +50,7 @@ class GroupPicks(NamedTuple):
 
 
 def group_picks(
-    scores: Floats,
-    labels: Floats,
-    group: npt.NDArray[np.bool_],
-    sizes: _Ints,
-    clusters: _Ints | None = None,
+    scores: Floats, labels: Floats, group: npt.NDArray[np.bool_], sizes: _Ints, clusters: _Ints | None = None
 ) -> GroupPicks | None:
     """Count the picks that fall on a group; None where no prompt holds the group and others.
 

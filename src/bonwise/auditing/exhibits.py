@@ -92,10 +92,7 @@ def strata(
     if not len(panel.sizes):
         reason = "no prompt is labelled completely"
         return shown, [ColumnLeftOut(column=str(column), reason=reason) for column in table.strata]
-    sums, rule = (
-        panel.sums(),
-        Settings(confidence=confidence).rule(panel.labels, panel.clusters),
-    )
+    sums, rule = (panel.sums(), Settings(confidence=confidence).rule(panel.labels, panel.clusters))
     cells = prompt_cells(table, panel)
     known = further or {}
     for column in (*known, *table.strata):

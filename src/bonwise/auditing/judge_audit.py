@@ -51,12 +51,7 @@ from bonwise.table.cell_scores import further_scores
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
 from bonwise.table.score_table import ScoreTable
 
-__all__ = [
-    "NO_SCORES",
-    "FurtherPanels",
-    "audit_judge",
-    "of_candidates",
-]
+__all__ = ["NO_SCORES", "FurtherPanels", "audit_judge", "of_candidates"]
 
 
 @dataclass(frozen=True, eq=False)

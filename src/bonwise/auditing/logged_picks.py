@@ -54,10 +54,7 @@ __all__ = [
 
 
 def logged_judge(
-    picks: Picks,
-    settings: Settings,
-    reading: ReadingOptions,
-    design: str | Path | LabelDesign | None = None,
+    picks: Picks, settings: Settings, reading: ReadingOptions, design: str | Path | LabelDesign | None = None
 ) -> tuple[JudgeAudit, ScoreTable]:
     """Audit the picks of one policy.
 

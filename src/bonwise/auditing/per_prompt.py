@@ -15,12 +15,7 @@ from bonwise.stats.top_of_scores import at_top, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.text_files import file_errors
 
-__all__ = [
-    "ROW_HEADER",
-    "all_prompts_file",
-    "per_prompt",
-    "refuse_other_file",
-]
+__all__ = ["ROW_HEADER", "all_prompts_file", "per_prompt", "refuse_other_file"]
 
 
 ROW_HEADER = ("judge", "prompt_id", "pick", "best", "value_pick", "value_best", "gain_lost")
@@ -40,10 +35,7 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
     """
     rows = pd.concat([_rows(judge.labelling.panel, logged=judge.logged) for judge in judges], ignore_index=True)
     return rows.sort_values(
-        ["gain_lost", "judge", "prompt_id"],
-        ascending=[False, True, True],
-        na_position="last",
-        ignore_index=True,
+        ["gain_lost", "judge", "prompt_id"], ascending=[False, True, True], na_position="last", ignore_index=True
     )
 
 

@@ -170,12 +170,7 @@ def first_of_ends(outstanding: Sequence[Outstanding]) -> list[Outstanding]:
 
 
 def of_easy_candidate(
-    easy: EasyCandidate,
-    metric: str,
-    *,
-    with_it: Estimate | None,
-    without_it: Estimate | None,
-    logged: bool = False,
+    easy: EasyCandidate, metric: str, *, with_it: Estimate | None, without_it: Estimate | None, logged: bool = False
 ) -> Suspected:
     """Suspect a candidate that is worst almost everywhere.
 

@@ -203,11 +203,7 @@ class VerdictSentences:
     def _worth(self) -> list[str]:
         """Say what is known of values where recovery is not."""
         mean = "mean label" if self.against == ORACLE else f"mean score of {self.against}"
-        owners = {
-            "value_random": "A random pick",
-            "value_judge": "The pick",
-            "value_oracle": "The best candidate",
-        }
+        owners = {"value_random": "A random pick", "value_judge": "The pick", "value_oracle": "The best candidate"}
         known = [f"{who} has a {mean} of {self._figure(name)}." for name, who in owners.items() if self._known(name)]
         if not known and self._known("gain"):
             return [f"The pick is worth {self._figure('gain')} {self._points} more than a random one."]

@@ -42,10 +42,7 @@ from bonwise.table.facts import PicksMade
 
 __all__ = ["describe", "describe_with", "facts", "in_short", "of_the_table", "title"]
 
-_TARGETS = {
-    "best-of-n": "picking the best of a prompt's candidates",
-    "system": "comparing systems on averages",
-}
+_TARGETS = {"best-of-n": "picking the best of a prompt's candidates", "system": "comparing systems on averages"}
 
 
 def title(settings: AuditSettings) -> str:

@@ -82,11 +82,7 @@ def _part(title: str, blocks: Sequence[Block], anchor: str) -> Iterator[Part]:
 
 
 def _strata(
-    strata: Sequence[Stratum],
-    left_out: Sequence[ColumnLeftOut],
-    key: str,
-    reference: str | None,
-    labelled: bool,
+    strata: Sequence[Stratum], left_out: Sequence[ColumnLeftOut], key: str, reference: str | None, labelled: bool
 ) -> Iterator[Block]:
     if len(strata) > _DRAWN:
         told = f"Of {count(len(strata))} columns the first {_DRAWN} are drawn; the others are tables alone."
@@ -371,14 +367,7 @@ def _labels(found: WhatIf, labels: LabelSteps) -> Part:
     ]
     titles = ("labels", *_titles(found), "half-width", *(["chance to settle"] if with_chance else []))
     slider = Stepped(
-        "labels-slider",
-        "Labelled prompts",
-        "prompts",
-        "verdict",
-        titles,
-        steps,
-        labels.current,
-        "this audit",
+        "labels-slider", "Labelled prompts", "prompts", "verdict", titles, steps, labels.current, "this audit"
     )
     notes = [Said("note", f"{_PROJECTION} {_GROW}" if labels.sampled else _PROJECTION), *_needed(labels.needed)]
     return Part("The number of labels", [*notes, slider], anchor="what-if-labels")

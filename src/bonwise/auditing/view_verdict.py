@@ -337,11 +337,7 @@ def _levels(found: Verdict) -> Iterator[Part]:
 
 
 def verdict_of_several(
-    document: Audit,
-    exhibits: Exhibits | None = None,
-    then: Sequence[Said] = (),
-    *,
-    in_short: bool = False,
+    document: Audit, exhibits: Exhibits | None = None, then: Sequence[Said] = (), *, in_short: bool = False
 ) -> Part:
     """Return how many of the judges are useful, and which are what; in short, what the best one recovers.
 

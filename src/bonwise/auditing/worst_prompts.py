@@ -60,12 +60,7 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     rows = [pools[line["judge"]].seen(line, spoken) for line in shown.to_dict("records")]
     rows, room = _fitted(rows, MOST_BYTES, _with_names_that_fit)
     rows, _ = _fitted(rows, room, _with_words_that_fit)
-    return WorstPrompts(
-        rows=rows,
-        of=len(lost),
-        without_loss=len(table) - len(lost) - unknown,
-        unknown_loss=unknown,
-    )
+    return WorstPrompts(rows=rows, of=len(lost), without_loss=len(table) - len(lost) - unknown, unknown_loss=unknown)
 
 
 class _PoolsOfAJudge:

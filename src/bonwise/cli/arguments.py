@@ -62,8 +62,7 @@ AllowUnscored = Annotated[
     bool, typer.Option("--allow-unscored", help="End with exit code 0, not 1, where no candidate was scored.")
 ]
 HtmlTarget = Annotated[
-    Path | None,
-    typer.Option("--html", callback=page_target, help="Write the page here, for a browser."),
+    Path | None, typer.Option("--html", callback=page_target, help="Write the page here, for a browser.")
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the two-sided intervals.")]
 Force = Annotated[

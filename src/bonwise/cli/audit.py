@@ -153,12 +153,7 @@ def _all_prompts_file(html: Path | None) -> Path | None:
 
 
 def _write_page(
-    audit: Audit,
-    html: Path,
-    *,
-    pools: Path | None,
-    also: Sequence[Document],
-    then: Sequence[Said],
+    audit: Audit, html: Path, *, pools: Path | None, also: Sequence[Document], then: Sequence[Said]
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
     from bonwise.auditing.page import write_page

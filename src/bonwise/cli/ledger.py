@@ -43,11 +43,7 @@ STATES = ("sent", "answered", "rejected", "failed", "unknown")
 
 
 @app.command("stats")
-def stats(
-    run: RunArgument = RUN,
-    json_target: JsonTarget = None,
-    force: Force = False,
-) -> int:
+def stats(run: RunArgument = RUN, json_target: JsonTarget = None, force: Force = False) -> int:
     """Sum up calls, answers, tokens and cost by model."""
     from bonwise.cli.accounts import describe_with
 

@@ -83,8 +83,7 @@ def list_prompts() -> int:
 @app.command("show")
 def show(
     prompt: Annotated[
-        str,
-        typer.Argument(metavar="NAME_OR_PATH", help="A built-in name or the path of a file.", show_default=False),
+        str, typer.Argument(metavar="NAME_OR_PATH", help="A built-in name or the path of a file.", show_default=False)
     ],
     pools: Annotated[Path | None, typer.Option("--pools", help="Show a call on a pool of this file instead.")] = None,
     prompt_id: Annotated[str | None, typer.Option("--prompt-id", help="Which pool.")] = None,

@@ -250,11 +250,7 @@ INTERRUPTED = 130
 
 
 def judge_all(
-    pools: Sequence[Pool],
-    judges: Sequence[Judge],
-    engines: Engines,
-    run: Path,
-    each: Callable[[JudgedPool], None],
+    pools: Sequence[Pool], judges: Sequence[Judge], engines: Engines, run: Path, each: Callable[[JudgedPool], None]
 ) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
     from bonwise.judges.pool_loop import SyncReader

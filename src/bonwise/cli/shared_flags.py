@@ -24,13 +24,7 @@ import typer
 from bonwise.cli import arguments as given
 from bonwise.flags import Command, Flag, NoFlag, options_of
 from bonwise.printable import shell_path, shell_word
-from bonwise.table.reading_options import (
-    NO_PROPENSITY,
-    NOT_OF_LABELS,
-    ReadingFlag,
-    ReadingOptions,
-    keywords_of,
-)
+from bonwise.table.reading_options import NO_PROPENSITY, NOT_OF_LABELS, ReadingFlag, ReadingOptions, keywords_of
 from bonwise.table.roles import COLUMN_FLAGS
 
 if TYPE_CHECKING:

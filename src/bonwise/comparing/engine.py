@@ -45,12 +45,7 @@ _OF_POOLS = tuple(e.name for e in OF_PICKS if not e.on_scores)
 
 
 def compared(
-    first: str | Path,
-    second: str | Path,
-    options: ReadingOptions,
-    *,
-    confidence: float,
-    as_picked: bool,
+    first: str | Path, second: str | Path, options: ReadingOptions, *, confidence: float, as_picked: bool
 ) -> PickComparison:
     """Compare two sets of logged picks against the same oracle labels."""
     settings = Settings(confidence=confidence, shape=options.shape)

@@ -53,11 +53,7 @@ def compare(
     from bonwise.comparing.engine import compared
 
     return compared(
-        first,
-        second,
-        ReadingOptions.of(compare, reading, labels=labels),
-        confidence=confidence,
-        as_picked=as_picked,
+        first, second, ReadingOptions.of(compare, reading, labels=labels), confidence=confidence, as_picked=as_picked
     )
 
 

@@ -123,11 +123,7 @@ class PickComparison(Document):
     def frame_rows(self) -> Iterator[FrameRow]:
         """Yield one row per metric: both sides, and first minus second."""
         for metric, apart in self.differences.items():
-            sides = {
-                "first": self.first.metrics[metric],
-                "second": self.second.metrics[metric],
-                "difference": apart,
-            }
+            sides = {"first": self.first.metrics[metric], "second": self.second.metrics[metric], "difference": apart}
             row: dict[str, object] = {"metric": metric}
             for name, one in sides.items():
                 row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}

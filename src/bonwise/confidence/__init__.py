@@ -2,9 +2,6 @@
 
 DOCUMENTS = {"confidence": ("result:ConfidenceAudit", "view:describe")}
 
-PUBLIC = {
-    "front": ("audit_confidence",),
-    "result": ("ConfidenceAudit",),
-}
+PUBLIC = {"front": ("audit_confidence",), "result": ("ConfidenceAudit",)}
 
 COMMANDS = {"confidence": (100, "front:COMMAND")}

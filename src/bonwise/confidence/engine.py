@@ -142,13 +142,7 @@ def _pair_labels(
 
 
 def _checked(
-    source: str,
-    judge: pd.Categorical,
-    prompt: _Ints,
-    stated: _Floats,
-    outcome: _Floats,
-    level: _Floats,
-    ties: Ties,
+    source: str, judge: pd.Categorical, prompt: _Ints, stated: _Floats, outcome: _Floats, level: _Floats, ties: Ties
 ) -> Statements:
     """Drop what says nothing, each with its reason."""
     tied = outcome == 0.5
@@ -203,11 +197,7 @@ VERDICTS = "verdicts without a probability"
 
 
 def audited_confidence(
-    source: RowSource,
-    options: ReadingOptions,
-    *,
-    ties: Ties,
-    confidence: float,
+    source: RowSource, options: ReadingOptions, *, ties: Ties, confidence: float
 ) -> ConfidenceAudit:
     """Hold what judges state of their confidence against what was the case."""
     check_confidence(confidence)

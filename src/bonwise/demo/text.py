@@ -53,8 +53,7 @@ def _all_judges(judges: Mapping[str, JudgeFound]) -> FittedTable:
 def demo_parts(demo: Demo) -> Iterator[RenderableType]:
     """Yield all of it."""
     yield Text(
-        f"1. {demo.tasks} tasks with {demo.answers} answers, judged by weak local rules, no model",
-        style="bold",
+        f"1. {demo.tasks} tasks with {demo.answers} answers, judged by weak local rules, no model", style="bold"
     )
     yield Text(
         "Each task states constraints that a program can check; the oracle label of an answer is the share of them "

@@ -2,6 +2,4 @@
 
 DOCUMENTS = {"doctor": ("result:DoctorDocument", "view:describe")}
 
-PUBLIC = {
-    "front": ("doctor",),
-}
+PUBLIC = {"front": ("doctor",)}

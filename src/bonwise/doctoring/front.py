@@ -6,12 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from bonwise.flags import Flag
-from bonwise.table.reading_options import (
-    LookedOverKeywords,
-    ReadingOptions,
-    RowKeywords,
-    opens_a_table,
-)
+from bonwise.table.reading_options import LookedOverKeywords, ReadingOptions, RowKeywords, opens_a_table
 
 if TYPE_CHECKING:
     from bonwise.doctoring.result import DoctorDocument

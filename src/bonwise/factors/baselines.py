@@ -168,11 +168,5 @@ class HeldOut:
         se = float(np.sqrt(count / (count - 1) * (off**2).sum()) / len(losses))
         half = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * se
         return EstimateRecord(
-            estimate=mean,
-            low=mean - half,
-            high=mean + half,
-            se=se,
-            n=count,
-            interval="cluster_t",
-            method="complete",
+            estimate=mean, low=mean - half, high=mean + half, se=se, n=count, interval="cluster_t", method="complete"
         )

@@ -79,10 +79,7 @@ def _gaps(view: HumanView, draws: Floats) -> Iterator[GapRecord]:
         rows = np.ones(len(named), dtype=bool) if not name else named == name
         band = band_of_draws(draws[:, rows].mean(axis=1, keepdims=True), view.confidence)
         yield GapRecord(
-            category=name,
-            prompts=int(rows.sum()),
-            **band.alone(0),
-            **given(explained=None if name else explained),
+            category=name, prompts=int(rows.sum()), **band.alone(0), **given(explained=None if name else explained)
         )
 
 
@@ -92,12 +89,7 @@ _NO_CAUSES = (
 
 
 def explain_gaps(
-    view: HumanView,
-    model: str,
-    other: str,
-    *,
-    prompts: RowSource | None = None,
-    tags: Sequence[str] | None = None,
+    view: HumanView, model: str, other: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
 ) -> FactorExplanation:
     """Regress the gap between two models on tags of the prompts, categories, numbers and the length of the text.
 

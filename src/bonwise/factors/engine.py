@@ -356,9 +356,7 @@ def _pictures(table: RatingTable, view: HumanView, variances: tuple[Floats, Floa
     if variances is not None:
         information = list(information_of_judges(judges, variances, view.confidence))
     return given(
-        cohesion=cohesion_of_categories(view) or None,
-        information=information,
-        prompt_map=map_of_prompts(view),
+        cohesion=cohesion_of_categories(view) or None, information=information, prompt_map=map_of_prompts(view)
     )
 
 

@@ -259,14 +259,10 @@ COMMANDS = {
     "leaderboard": Command(rank_models, "Rank the models on all prompts, on one, or on a category.", then=_next),
     "compare": Command(compare_models, "Compare two models on every prompt, and by category.", then=_next),
     "explain": Command(
-        explain_gaps,
-        "Explain the gap between two models by tags of the prompts and by their length.",
-        then=_next,
+        explain_gaps, "Explain the gap between two models by tags of the prompts and by their length.", then=_next
     ),
     "strengths": Command(
-        find_strengths,
-        "Find the groups of prompts, and the prompts, on which a model is strong or weak.",
-        then=_next,
+        find_strengths, "Find the groups of prompts, and the prompts, on which a model is strong or weak.", then=_next
     ),
     "predict": Command(
         predict_averages,

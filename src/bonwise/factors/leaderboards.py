@@ -133,11 +133,7 @@ def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
     band = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     order = np.argsort(-band.estimate, kind="stable")
     return [
-        LeaderboardRow(
-            model=view.models[at],
-            **band.figures(at),
-            human_ratings=view.human_ratings[at],
-        )
+        LeaderboardRow(model=view.models[at], **band.figures(at), human_ratings=view.human_ratings[at])
         for at in order
     ]
 
@@ -151,11 +147,7 @@ def predict_averages(view: HumanView) -> FactorPrediction:
     draws = np.stack([_averages(view, at) for at in range(len(view.draws))])
     band = band_of_draws(draws, view.confidence)
     models = [
-        PredictedModel(
-            model=view.models[at],
-            **band.alone(at),
-            human_ratings=view.human_ratings[at],
-        )
+        PredictedModel(model=view.models[at], **band.alone(at), human_ratings=view.human_ratings[at])
         for at in np.argsort(-band.estimate, kind="stable")
     ]
     return FactorPrediction(

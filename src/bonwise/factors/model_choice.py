@@ -14,14 +14,7 @@ from bonwise.factors.result import ModelCandidateRecord
 from bonwise.factors.stage_one import CapabilityFactors, fit_capabilities
 from bonwise.factors.stage_two import RIDGES, Block, HumanDesign, HumanModel, HumanRatings, cross_validated, fit_human
 
-__all__ = [
-    "PRIORS",
-    "RANKS",
-    "ChosenModel",
-    "StageOneFit",
-    "choose_among",
-    "fit_stage_one",
-]
+__all__ = ["PRIORS", "RANKS", "ChosenModel", "StageOneFit", "choose_among", "fit_stage_one"]
 
 RANKS = (1, 2, 3, 5)
 PRIORS = (1.0, 6.0)

@@ -22,13 +22,7 @@ from bonwise.table.reading import RowSource, open_rows
 from bonwise.table.verdict_words import Side
 from bonwise.table.vote_readings import verdicts_or_nothing
 
-__all__ = [
-    "BINNINGS",
-    "RATING_COLUMNS",
-    "CategoryRules",
-    "RatingTable",
-    "scale_of_ratings",
-]
+__all__ = ["BINNINGS", "RATING_COLUMNS", "CategoryRules", "RatingTable", "scale_of_ratings"]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
@@ -288,12 +282,7 @@ def _scales(
             )
         words = pd.DataFrame({"model": index[model[mine]], "opponent": index[opponent[mine]]})
         scale, counted, rating[mine] = scale_of_ratings(
-            raw["rating"].iloc[mine],
-            name,
-            side_by_side=bool(compares[0]),
-            names=words,
-            rules=rules,
-            source=source,
+            raw["rating"].iloc[mine], name, side_by_side=bool(compares[0]), names=words, rules=rules, source=source
         )
         scales.append(scale)
         points.append(counted)

@@ -91,12 +91,7 @@ def _groups(
 
     level, apart = band(to_levels), band(to_differences)
     rows = [
-        GroupAdvantage(
-            column=name,
-            level=word,
-            prompts=int(np.nansum(values)),
-            **_advantage(level, apart, at),
-        )
+        GroupAdvantage(column=name, level=word, prompts=int(np.nansum(values)), **_advantage(level, apart, at))
         for at, (name, word, values) in enumerate(inside)
     ]
     return sorted(rows, key=lambda one: -one.difference)
@@ -107,9 +102,7 @@ def _prompts(view: HumanView, draws: Floats) -> list[PromptAdvantage]:
     apart = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     return [
         PromptAdvantage(
-            prompt_id=view.prompts[at],
-            category=view.prompt_categories[at],
-            **_advantage(level, apart, at),
+            prompt_id=view.prompts[at], category=view.prompt_categories[at], **_advantage(level, apart, at)
         )
         for at in np.argsort(-apart.estimate, kind="stable")
     ]

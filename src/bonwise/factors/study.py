@@ -15,13 +15,7 @@ from bonwise.factors.engine import FEWEST_HUMAN, largest_rank, read_ratings, rec
 from bonwise.factors.model_choice import PRIORS, RANKS, StageOneFit, choose_among, fit_stage_one
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
-from bonwise.factors.result import (
-    FactorStudy,
-    FactorStudySettings,
-    StudiedBaseline,
-    StudiedData,
-    StudiedShareRecord,
-)
+from bonwise.factors.result import FactorStudy, FactorStudySettings, StudiedBaseline, StudiedData, StudiedShareRecord
 from bonwise.factors.settings import FactorKeywords
 from bonwise.factors.stage_one import backend_for
 from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns

@@ -264,12 +264,7 @@ def _held_out(document: FactorFit) -> Iterator[Block]:
     losses = [setting(round(one.cross_entropy, 4)) for one in document.baselines.values()]
     columns = (Column("baseline", "words"), *map(Column, ("cross-entropy", "more than the model", "interval")))
     rows = [
-        (
-            baseline_name(name),
-            loss,
-            estimate(one.difference, sign=True),
-            interval(one.difference),
-        )
+        (baseline_name(name), loss, estimate(one.difference, sign=True), interval(one.difference))
         for (name, one), loss in zip(document.baselines.items(), losses, strict=True)
     ]
     yield Table.of(columns, rows, "Baselines on the same held-out ratings")

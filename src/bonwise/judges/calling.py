@@ -108,8 +108,7 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
     if callable(judge):
         return FunctionJudge(judge)
     raise JudgeError(
-        f"{type(judge).__name__} is not a judge",
-        hint="pass an object with name, version and judge(), or a function",
+        f"{type(judge).__name__} is not a judge", hint="pass an object with name, version and judge(), or a function"
     )
 
 

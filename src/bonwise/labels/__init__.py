@@ -6,7 +6,4 @@ DOCUMENTS = {
     "labels": ("result:LabelDraw", "view:describe"),
 }
 
-PUBLIC = {
-    "front": ("compare_designs", "draw_labels"),
-    "result": ("DesignComparison", "LabelDraw"),
-}
+PUBLIC = {"front": ("compare_designs", "draw_labels"), "result": ("DesignComparison", "LabelDraw")}

@@ -360,12 +360,7 @@ def compared_designs(
     shares = _checked_shares(shares)
     draws, seed = checked_whole("draws", draws, 2, "200"), checked_whole("seed", seed, 0, "1")
     check_confidence(confidence)
-    population = label_population(
-        source,
-        options,
-        judge=judge,
-        with_labels=True,
-    )
+    population = label_population(source, options, judge=judge, with_labels=True)
     refuse_clusters(population.table, "a comparison of designs")
     pools = labelled_pools(population, seed)
     counts = [_labels_at(share, len(pools.phi), population.table.source) for share in shares]

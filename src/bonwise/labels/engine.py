@@ -195,10 +195,7 @@ class LabelPhase:
         of = f"{counts.drawn_now:,} of {counts.prompts:,} prompts"
         if whole.clustered:
             of += f", those of {int((self.counts - self.held).sum()):,} of {whole.count:,} clusters,"
-        said = [
-            f"{of} {verb} to be labelled now{more}: {what}.",
-            f"Drawn by {self.name}: {MEANING[self.name]}.",
-        ]
+        said = [f"{of} {verb} to be labelled now{more}: {what}.", f"Drawn by {self.name}: {MEANING[self.name]}."]
         if self.name == "pair" and labels % 2:
             said.append(f"Labels come in pairs: {labels - 1:,} of the {labels:,} asked for are used.")
         return tuple(said)

@@ -30,8 +30,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     *,
     labels: Annotated[int, NO_FLAG],
     design: Annotated[
-        str | None,
-        Flag("rule (the default), uniform, stratified, neyman; pick or pair for single candidates."),
+        str | None, Flag("rule (the default), uniform, stratified, neyman; pick or pair for single candidates.")
     ] = None,
     judge: Annotated[str | None, _JUDGE] = None,
     seed: int = SEED,
@@ -44,8 +43,7 @@ def draw_labels(  # noqa: PLR0913 - the one front door of the draw; all but the 
     label_file: Annotated[RowSource | None, _LABEL_FILE] = None,
     by: Annotated[str | None, Flag("prompt (the default), or cell: single candidates beside whole pools.")] = None,
     for_: Annotated[
-        str | None,
-        Flag("With --by cell: recovery (the default, from 8 candidates per prompt) or gain.", "--for"),
+        str | None, Flag("With --by cell: recovery (the default, from 8 candidates per prompt) or gain.", "--for")
     ] = None,
     **reading: Unpack[PoolKeywords],
 ) -> LabelDraw:

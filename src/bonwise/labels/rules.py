@@ -190,14 +190,7 @@ def _pair(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
 
 
 _RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = MappingProxyType(
-    {
-        "rule": _by_size,
-        "uniform": _uniform,
-        "stratified": _by_ties,
-        "neyman": _by_level,
-        "pick": _pick,
-        "pair": _pair,
-    }
+    {"rule": _by_size, "uniform": _uniform, "stratified": _by_ties, "neyman": _by_level, "pick": _pick, "pair": _pair}
 )
 
 

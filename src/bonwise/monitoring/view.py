@@ -110,8 +110,7 @@ def _labels(data: LabelCounts) -> Iterator[Said]:
     if data.clusters is not None:
         more = f", in {counted(data.clusters, 'cluster')}{more}"
     yield Said(
-        "note",
-        f"{count(data.labelled_prompts)} of {counted(data.prompts, 'prompt')} completely labelled{more}",
+        "note", f"{count(data.labelled_prompts)} of {counted(data.prompts, 'prompt')} completely labelled{more}"
     )
     for reason, times in Counter(one.reason for one in data.dropped).most_common(_MOST_REASONS):
         yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")

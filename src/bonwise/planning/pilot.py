@@ -305,10 +305,7 @@ def rival_pilot(source: PilotSource, judges: Sequence[str] = ()) -> RivalPilot:
     """Read a pilot of two judges, on the prompts that both scored."""
     panels = _panels(source, judges)
     if len(panels) != 2:
-        raise UsageError(
-            f"{source.name}: a-vs-b compares two judges, not {len(panels)}",
-            hint=_which_two(panels),
-        )
+        raise UsageError(f"{source.name}: a-vs-b compares two judges, not {len(panels)}", hint=_which_two(panels))
     first, second = (panel.keep(panel.prompt_ids.isin(other.prompt_ids)) for panel, other in _both(panels))
     in_part = LabelsInPart.of_panel(first)
     first, second = _labelled(source, first), _labelled(source, second)

@@ -304,11 +304,7 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
             lambda request, source: threshold_from_pilot(request, _one_judge(request, source)),
         ),
         Question(
-            "a-vs-b",
-            ("discordant", "discordant_preference"),
-            _ALWAYS | _TWO_JUDGES | _RATERS,
-            _rivals,
-            _rival_pilot,
+            "a-vs-b", ("discordant", "discordant_preference"), _ALWAYS | _TWO_JUDGES | _RATERS, _rivals, _rival_pilot
         ),
         Question(
             "margin",
@@ -318,12 +314,7 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
             lambda request, source: votes_question.margin_from_pilot(request, vote_pilot(source, request)),
             OF_VOTES,
         ),
-        Question(
-            "equivalence",
-            ("votes",),
-            _ALWAYS | _RATERS | {"effect"},
-            votes_question.equal_bound,
-        ),
+        Question("equivalence", ("votes",), _ALWAYS | _RATERS | {"effect"}, votes_question.equal_bound),
     )
 }
 """By name."""

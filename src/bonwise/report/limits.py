@@ -66,15 +66,8 @@ _LIMITS: Mapping[str, Sequence[str]] = {
         _OTHER_PROMPTS,
         _LABELS,
     ),
-    "mix": (
-        "Which pools are the right ones: that depends on what users will choose among.",
-        _OTHER_PROMPTS,
-        _LABELS,
-    ),
-    "monitor": (
-        "Anything about prompts that were not labelled, unless labels were drawn at random.",
-        _LABELS,
-    ),
+    "mix": ("Which pools are the right ones: that depends on what users will choose among.", _OTHER_PROMPTS, _LABELS),
+    "monitor": ("Anything about prompts that were not labelled, unless labels were drawn at random.", _LABELS),
     "watch": (
         "Why a signal moved: prompts, candidates, the judge or its settings may have changed.",
         "That nothing moved where there is no alarm: a small change takes long to see.",

@@ -16,13 +16,7 @@ from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
-__all__ = [
-    "confidence_calibrated",
-    "decompose",
-    "gain_grid",
-    "mean_in",
-    "voi_calibrated",
-]
+__all__ = ["confidence_calibrated", "decompose", "gain_grid", "mean_in", "voi_calibrated"]
 
 _LEAST_BINS = 3
 """Bins below which a correlation across them says nothing."""

@@ -12,12 +12,7 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import count, counted
 from bonwise.results import given
-from bonwise.routing.gain_decomposition import (
-    confidence_calibrated,
-    decompose,
-    gain_grid,
-    voi_calibrated,
-)
+from bonwise.routing.gain_decomposition import confidence_calibrated, decompose, gain_grid, voi_calibrated
 from bonwise.routing.gain_model import cross_fitted, cross_fitted_means
 from bonwise.routing.judged_prompts import JudgedPrompts
 from bonwise.routing.result import (

@@ -132,12 +132,7 @@ def find_signal(name: str) -> Signal:
 
 
 def fit_signal(
-    name: str,
-    features: Mapping[str, Floats],
-    gain: Floats,
-    weights: Floats | None = None,
-    *,
-    seed: int = 0,
+    name: str, features: Mapping[str, Floats], gain: Floats, weights: Floats | None = None, *, seed: int = 0
 ) -> FittedSignal:
     """Make a signal ready for use; one that is learnt is fitted to the labelled prompts.
 

@@ -330,11 +330,7 @@ async def ajudge(
 
 
 async def judged_by(
-    judges: Sequence[Judge],
-    pools: ItemReader[Pool],
-    engine: Engine,
-    control: RunControl,
-    run: Path | None = None,
+    judges: Sequence[Judge], pools: ItemReader[Pool], engine: Engine, control: RunControl, run: Path | None = None
 ) -> AsyncGenerator[JudgedPool, None]:
     """Yield each pool with the verdicts of the judges, in input order, by an engine of the caller's.
 

@@ -139,11 +139,7 @@ class Job:
         )
 
     async def by(
-        self,
-        engine: Engine,
-        settings: SelectionSettings,
-        turn: Turn | None = None,
-        gate: PoolQueue | None = None,
+        self, engine: Engine, settings: SelectionSettings, turn: Turn | None = None, gate: PoolQueue | None = None
     ) -> Selection:
         """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
         return await choose(

@@ -23,13 +23,7 @@ from bonwise.selection.pools import Job, jobs_of
 from bonwise.selection.ranked_candidates import RanksCandidates
 from bonwise.selection.selection import Selection
 from bonwise.selection.selector_settings import CopiesSettings
-from bonwise.selection.settings import (
-    ChoiceSettings,
-    Engines,
-    SelectionSettings,
-    SelectorSettings,
-    settings_of,
-)
+from bonwise.selection.settings import ChoiceSettings, Engines, SelectionSettings, SelectorSettings, settings_of
 
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
@@ -141,11 +135,7 @@ class Selector(RanksCandidates, CopiesSettings):
         return self._picked(Job.of(prompt, candidates, self._text, prompt_id))
 
     async def aselect_many(
-        self,
-        pools: Iterable[Any] | AsyncIterable[Any],
-        *,
-        ordered: bool = False,
-        stop: asyncio.Event | None = None,
+        self, pools: Iterable[Any] | AsyncIterable[Any], *, ordered: bool = False, stop: asyncio.Event | None = None
     ) -> AsyncGenerator[Selection, None]:
         """Yield the picks of many pools as they come, with up to `max_concurrency` pools under way.
 

@@ -394,10 +394,7 @@ def _not_scored(totals: SelectionTotals) -> Iterator[Block]:
 
 def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
     sent = f"{count(routed.sent)} of {counted(routed.seen, 'pool')}{_share(routed.sent, routed.seen)}"
-    yield Said(
-        "finding",
-        f"A stronger judge decided {sent} and changed {counted(routed.changed, 'pick')}.",
-    )
+    yield Said("finding", f"A stronger judge decided {sent} and changed {counted(routed.changed, 'pick')}.")
     if routed.seen < of:
         yield Said("finding", f"{counted(of - routed.seen, 'pool')} never reached the router.")
     yield _tally(routed.reasons, "", "reason", "pools")

@@ -213,8 +213,5 @@ async def _discard(receive: Receive, size: int) -> None:
 
 def _too_large(most: int) -> ApiError:
     return ApiError(
-        413,
-        f"the body is larger than {most} bytes",
-        "request_too_large",
-        headers={"connection": "close"},
+        413, f"the body is larger than {most} bytes", "request_too_large", headers={"connection": "close"}
     )

@@ -17,14 +17,7 @@ from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stacks.fitted_stack import DRAWS, FeatureScaling, JudgeStack
-from bonwise.stacks.out_of_fold import (
-    COMPARED,
-    KEEPS,
-    METRICS,
-    StackFigures,
-    stack_figures,
-    worth_of_judges,
-)
+from bonwise.stacks.out_of_fold import COMPARED, KEEPS, METRICS, StackFigures, stack_figures, worth_of_judges
 from bonwise.stacks.procedure import FOLDS, Deal, Paths, StackPools, Trained
 from bonwise.stacks.result import (
     CalibrationTenth,

@@ -14,17 +14,7 @@ from bonwise.auditing.result import ChoiceRecord
 from bonwise.errors import FileError
 from bonwise.estimates import EstimateRecord
 from bonwise.loading import read_document
-from bonwise.results import (
-    Confidence,
-    Count,
-    Document,
-    FrameRow,
-    NotBlank,
-    Number,
-    Positive,
-    Record,
-    Share,
-)
+from bonwise.results import Confidence, Count, Document, FrameRow, NotBlank, Number, Positive, Record, Share
 from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal

@@ -49,11 +49,7 @@ def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confiden
 
 
 def from_influence(
-    value: float,
-    influence: Floats,
-    *,
-    confidence: float = 0.95,
-    limits: tuple[float, float] = (-np.inf, np.inf),
+    value: float, influence: Floats, *, confidence: float = 0.95, limits: tuple[float, float] = (-np.inf, np.inf)
 ) -> Estimate:
     """Give an estimate the interval that its influence values allow (infinitesimal jackknife, Student's t).
 

@@ -257,6 +257,5 @@ def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> N
         crossed = out["low"] > out["high"]
         if crossed.any():
             raise RowError(
-                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high",
-                hint="swap the two",
+                f"{source}, row {rows[int(np.flatnonzero(crossed)[0])]}: low lies above high", hint="swap the two"
             )

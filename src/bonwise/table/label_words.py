@@ -125,11 +125,7 @@ def parse_labels(column: pd.Series, *, source: str) -> _Floats:
 
 
 def read_labels(
-    column: pd.Series,
-    *,
-    source: str,
-    worth: Mapping[str, float] = MappingProxyType({}),
-    role: str = "oracle_label",
+    column: pd.Series, *, source: str, worth: Mapping[str, float] = MappingProxyType({}), role: str = "oracle_label"
 ) -> ReadLabels:
     """Parse one column of labels, or of scores, and say how it was read.
 

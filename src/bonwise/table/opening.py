@@ -74,11 +74,7 @@ class _Labels:
         return f"{quoted(self.prompts[at])} / {quoted(self.names[at])}"
 
 
-def join_labels(
-    table: ScoreTable,
-    labels: RowSource,
-    reading: ReadingOptions = AS_IT_STANDS,
-) -> ScoreTable:
+def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
     """Return the table with the labels of a second file.
 
     A label file may cover more prompts than the table: their labels are left out and counted. A label of a prompt
@@ -174,11 +170,7 @@ def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]
     return {"prompts": len(np.unique(labels.prompts.codes[strange])), "rows": int(strange.sum())}
 
 
-def _read_labels(
-    table: ScoreTable,
-    labels: RowSource,
-    reading: ReadingOptions,
-) -> _Labels:
+def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) -> _Labels:
     opened = open_labels(labels)
     raw, source = opened.frame, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
@@ -314,10 +306,7 @@ def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
     judged = np.isin(prompts, prompts[has_one])
     lacking = judged & ~has_one
     counts = UnlabelledCandidates(
-        value=value,
-        candidates=int(lacking.sum()),
-        of=int(judged.sum()),
-        prompts=len(np.unique(prompts[~judged])),
+        value=value, candidates=int(lacking.sum()), of=int(judged.sum()), prompts=len(np.unique(prompts[~judged]))
     )
     worth = value if scale is None else (value - scale.low) / (scale.high - scale.low)
     frame = table.frame.assign(oracle_label=np.where(lacking[at], worth, labels))

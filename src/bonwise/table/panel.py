@@ -181,11 +181,7 @@ class Panel:
 
 
 def lay_out(
-    table: ScoreTable,
-    *,
-    exclude: Sequence[str] = (),
-    shape: Shape | None = None,
-    alike: bool = False,
+    table: ScoreTable, *, exclude: Sequence[str] = (), shape: Shape | None = None, alike: bool = False
 ) -> tuple[Panel, ...]:
     """Lay a table out as one panel per judge, all with the same cells but for prompts that are left out.
 
@@ -568,9 +564,4 @@ class LabelsInPart:
         """Return the counts with a sentence that ends in what would use them, or why nothing does; empty for none."""
         if not self.prompts:
             return {}
-        return {
-            "labels": self.labels,
-            "of": self.of,
-            "prompts": self.prompts,
-            "sentence": f"{self.unused}: {why}",
-        }
+        return {"labels": self.labels, "of": self.of, "prompts": self.prompts, "sentence": f"{self.unused}: {why}"}

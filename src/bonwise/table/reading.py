@@ -215,10 +215,7 @@ def _arrow_csv(path: Path, separator: str, width: int, irregular: Callable[[Any]
     # Only a single thread numbers the irregular rows.
     reading = arrow_csv.ReadOptions(use_threads=False, block_size=2 * LONGEST_LINE, column_names=positions)
     parsing = arrow_csv.ParseOptions(
-        delimiter=separator,
-        newlines_in_values=True,
-        ignore_empty_lines=False,
-        invalid_row_handler=irregular,
+        delimiter=separator, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=irregular
     )
     cells = arrow_csv.ConvertOptions(column_types=dict.fromkeys(positions, pa.string()))
     with open_bytes(path) as stream:

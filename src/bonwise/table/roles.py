@@ -105,15 +105,7 @@ NUMERIC = frozenset({"judge_score", "oracle_label", "low", "high", "ci_width", "
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "prompt_id": ("item_id", "id", "case_id", "question_id", "original_id"),
-        "candidate": (
-            "policy",
-            "target_policy",
-            "model",
-            "provider_id",
-            "policy_id",
-            "policy_name",
-            "variant",
-        ),
+        "candidate": ("policy", "target_policy", "model", "provider_id", "policy_id", "policy_name", "variant"),
         "judge_score": ("score", "verdict", "judge_label"),
         "oracle_label": ("gold", "human", "label", "human_label", "human_rating"),
         "annotator": (

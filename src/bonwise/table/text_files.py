@@ -151,8 +151,7 @@ def _refuse_other_encodings(
     except UnicodeDecodeError as error:
         row = line + error.object.count(b"\n", 0, error.start)
         raise FileError(
-            f"{path}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})",
-            hint="save the file as UTF-8",
+            f"{path}, line {row}: not UTF-8 (byte 0x{error.object[error.start]:02x})", hint="save the file as UTF-8"
         ) from error
 
 

@@ -48,11 +48,7 @@ class _Numbers(NamedTuple):
 
 
 def read_votes(
-    column: pd.Series,
-    source: str,
-    *,
-    sides: pd.DataFrame | None = None,
-    verdict_map: Mapping[str, Side] = _NO_MAP,
+    column: pd.Series, source: str, *, sides: pd.DataFrame | None = None, verdict_map: Mapping[str, Side] = _NO_MAP
 ) -> ReadVotes:
     """Read a column of verdicts.
 

@@ -55,8 +55,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     prompt_col: Annotated[str | Sequence[str] | None, _PROMPT] = None,
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
     ties: Annotated[
-        Ties | None,
-        Flag("How ties among votes count: drop, half, or pessimistic (for the second model).", kind=str),
+        Ties | None, Flag("How ties among votes count: drop, half, or pessimistic (for the second model).", kind=str)
     ] = None,
     near_tie: Annotated[float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None)] = 0.10,
     power: Annotated[float, Flag("Of the votes to plan for; 0.9 if not given.", kind=float | None)] = 0.90,

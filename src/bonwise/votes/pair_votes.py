@@ -23,14 +23,7 @@ from bonwise.stats.sample_size import paper_votes
 from bonwise.stats.sums import Floats
 from bonwise.table.checks import Limit, check, number, whole
 from bonwise.table.votes import Ties, tie_value
-from bonwise.votes.concentration import (
-    cluster_ratio,
-    concentration,
-    kept_types,
-    likely_rates,
-    signal,
-    variance_split,
-)
+from bonwise.votes.concentration import cluster_ratio, concentration, kept_types, likely_rates, signal, variance_split
 from bonwise.votes.detectability import (
     PooledVotes,
     detection_rate,
@@ -282,13 +275,7 @@ class StudiedPair:
 
 
 def study_pair(
-    names: tuple[str, str],
-    values: Floats,
-    prompt: np.ndarray,
-    cast: Floats,
-    settings: VotesSettings,
-    *,
-    named: bool,
+    names: tuple[str, str], values: Floats, prompt: np.ndarray, cast: Floats, settings: VotesSettings, *, named: bool
 ) -> StudiedPair:
     """Study the votes on one pair.
 

@@ -146,8 +146,7 @@ def _labels(found: JoinedLabels | None) -> Iterator[Said]:
         )
     if found.no_majority:
         yield Said(
-            "caveat",
-            f"{counted(found.no_majority, 'pair')} with as many votes for either side: the label is a tie.",
+            "caveat", f"{counted(found.no_majority, 'pair')} with as many votes for either side: the label is a tie."
         )
     if found.left_out:
         yield Said("caveat", f"votes left out: {listed_counts(found.left_out.items())}")

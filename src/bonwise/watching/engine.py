@@ -20,13 +20,7 @@ from bonwise.table.reading import name_of
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks, not_watched
 from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, read_log, way_of
-from bonwise.watching.result import (
-    SettingsChange,
-    Watch,
-    WatchData,
-    WatchedSignal,
-    WatchSettings,
-)
+from bonwise.watching.result import SettingsChange, Watch, WatchData, WatchedSignal, WatchSettings
 from bonwise.watching.sentences import sentences, verdict_of
 from bonwise.watching.signals import RECOVERY, SIGNALS, LabelledPicks, LoggedSignal, labelled_picks, signal_of
 
@@ -250,12 +244,7 @@ def _ranked(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal
 
 
 def _recovery(
-    rule: WatchRule,
-    audited: AuditBaseline | None,
-    labelled: LabelledPicks | None,
-    own: str,
-    *,
-    ranked_first: bool,
+    rule: WatchRule, audited: AuditBaseline | None, labelled: LabelledPicks | None, own: str, *, ranked_first: bool
 ) -> WatchedSignal:
     nothing = np.empty(0)
     none = LoggedSignal(RECOVERY, nothing, nothing, np.empty(0, dtype=np.int64))

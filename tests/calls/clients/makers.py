@@ -29,11 +29,7 @@ if SIGNS:
     }
 _SETTINGS = {
     "OpenAI": lambda url: {"api_key": SECRETS["api_key"], "base_url": f"{url}/v1"},
-    "AzureOpenAI": lambda url: {
-        "api_key": SECRETS["api_key"],
-        "azure_endpoint": url,
-        "api_version": API_VERSION,
-    },
+    "AzureOpenAI": lambda url: {"api_key": SECRETS["api_key"], "azure_endpoint": url, "api_version": API_VERSION},
     "Anthropic": lambda url: {"api_key": SECRETS["api_key"], "base_url": url},
     "AnthropicBedrock": lambda url: {**_AWS, "aws_region": REGION, "base_url": url},
     "AnthropicVertex": lambda url: {

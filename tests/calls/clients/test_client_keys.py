@@ -87,9 +87,7 @@ SAME_SETTINGS = {
     ],
     "AzureOpenAI": [{"api_key": None, "azure_ad_token": "a-token-0a1b2c"}, {"azure_endpoint": "http://127.0.0.1:9/"}],
     "Anthropic": [{"api_key": None, "auth_token": "a-token-0a1b2c"}, {"max_retries": 1}],
-    "AnthropicBedrock": [
-        {"aws_secret_key": "another-secret-0a"} if SIGNS else {"api_key": "another-key-0a1b2c"},
-    ],
+    "AnthropicBedrock": [{"aws_secret_key": "another-secret-0a"} if SIGNS else {"api_key": "another-key-0a1b2c"}],
     "AnthropicVertex": [{"access_token": "another-token-0a"}, {"project_id": "another-project"}],
 }
 """Settings that say whose the account is, or how it is reached."""
@@ -132,16 +130,8 @@ def test_what_is_kept_of_a_client_is_readable_and_stays(sync_maker):
             "/chat/completions",
         ),
         "Anthropic": ("https://host.example", "2026-10-21#client=Anthropic", "/v1/messages"),
-        "AnthropicBedrock": (
-            "https://host.example",
-            "#client=AnthropicBedrock&region=eu-west-1",
-            "/v1/messages",
-        ),
-        "AnthropicVertex": (
-            "https://host.example/v1",
-            "#client=AnthropicVertex&region=eu-west-1",
-            "/v1/messages",
-        ),
+        "AnthropicBedrock": ("https://host.example", "#client=AnthropicBedrock&region=eu-west-1", "/v1/messages"),
+        "AnthropicVertex": ("https://host.example/v1", "#client=AnthropicVertex&region=eu-west-1", "/v1/messages"),
     }[sync_maker.kind]
 
 

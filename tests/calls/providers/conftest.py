@@ -15,15 +15,9 @@ from bonwise.calls.providers.openai import OpenAI
 from bonwise.calls.providers.protocol import Connection
 from calls.routed_port import behind_a_port
 
-CANARIES = {
-    "OPENAI_API_KEY": "canary-openai-8f2a6b",
-    "ANTHROPIC_API_KEY": "canary-anthropic-91cc04",
-}
+CANARIES = {"OPENAI_API_KEY": "canary-openai-8f2a6b", "ANTHROPIC_API_KEY": "canary-anthropic-91cc04"}
 MODELS = {"openai": Model("openai", "gpt-5-mini"), "anthropic": Model("anthropic", "claude-opus-5")}
-URLS = {
-    "openai": "https://api.openai.com/v1/chat/completions",
-    "anthropic": "https://api.anthropic.com/v1/messages",
-}
+URLS = {"openai": "https://api.openai.com/v1/chat/completions", "anthropic": "https://api.anthropic.com/v1/messages"}
 
 
 @pytest.fixture(autouse=True)

@@ -45,10 +45,7 @@ ENDS = {
     "hung up": (b"", ("broken", True)),
     "another protocol": (b"220 smtp.example.org\r\n", ("broken", True)),
     "switching": (b"HTTP/1.1 101 x\r\nupgrade: y\r\n\r\n", ("broken", True)),
-    "not packed": (
-        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nplain",
-        ("broken", True),
-    ),
+    "not packed": (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nplain", ("broken", True)),
     "throttled": (b"HTTP/1.1 429 x\r\ncontent-length: 0\r\n\r\n", 429),
 }
 

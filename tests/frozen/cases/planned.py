@@ -34,11 +34,7 @@ def _plans(asked: Mapping[str, str]) -> str:
 
 
 CASES = (
-    Case(
-        "plan",
-        _plans(_QUESTIONS) + "plan --question margin --effect 0.1 --json - > printed.json",
-        audit=False,
-    ),
+    Case("plan", _plans(_QUESTIONS) + "plan --question margin --effect 0.1 --json - > printed.json", audit=False),
     Case("plan_pilots", _plans(_PILOTS), inputs=("scores.csv", "judges.csv", "one_pair.csv")),
     Case("plan_page", f"plan --question {_QUESTIONS['better']} --html page.html"),
     Case(

@@ -139,12 +139,7 @@ class Ledger:
         return read_stats(self.path, self._busy_timeout)
 
     def rows(
-        self,
-        *,
-        model: str | None = None,
-        state: State | None = None,
-        key_prefix: str = "",
-        limit: int | None = None,
+        self, *, model: str | None = None, state: State | None = None, key_prefix: str = "", limit: int | None = None
     ) -> Iterator[LedgerRow]:
         """Walk through samples with their calls, and calls without a sample, in the order they were sent.
 

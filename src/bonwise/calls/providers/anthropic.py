@@ -35,7 +35,7 @@ NOT_IN_KEY = frozenset({"metadata"})
 """Fields that change nothing in what an answer says."""
 
 NAMES: Mapping[str, str] = {
-    "output_config": r"(?<!\w)output_(?:config|format)(?!\w)|json_schema|[Ss]tructured [Oo]utputs?|output format",
+    "output_config": r"(?<!\w)output_(?:config|format)(?!\w)|json_schema|[Ss]tructured [Oo]utputs?|output format"
 }
 """What a request can do without, and how servers call it."""
 

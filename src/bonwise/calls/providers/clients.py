@@ -249,12 +249,7 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection, header
         verify=_certificates(http),
         event_hooks={"request": [_sending(headers, address)], "response": [cap]},
     )
-    return {
-        "base_url": address.url,
-        "timeout": timeout,
-        "max_retries": 0,
-        "http_client": client,
-    }
+    return {"base_url": address.url, "timeout": timeout, "max_retries": 0, "http_client": client}
 
 
 def _transport(http: ModuleType, address: Address, connection: Connection) -> Any:

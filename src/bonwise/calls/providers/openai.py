@@ -103,10 +103,7 @@ class OpenAI:
 
         access = SERVICE.access(model.base_url)
         settings = connecting(openai, access.address, connection, access.headers)
-        client = openai.AsyncOpenAI(
-            api_key=access.key.secret or NO_KEY,
-            **settings,
-        )
+        client = openai.AsyncOpenAI(api_key=access.key.secret or NO_KEY, **settings)
         # Whose the account is, the SDK reads from the environment and sends along.
         account = (client.organization or "", client.project or "")
         return SdkClient(

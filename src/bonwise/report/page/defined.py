@@ -7,13 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from bonwise.report.blocks import (
-    Block,
-    Column,
-    Part,
-    Row,
-    Table,
-)
+from bonwise.report.blocks import Block, Column, Part, Row, Table
 from bonwise.report.limits import NOT_ESTABLISHED
 from bonwise.report.numbers import counted, named
 from bonwise.report.page.docs_site import docs_site

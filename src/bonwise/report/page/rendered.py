@@ -11,17 +11,7 @@ from datetime import UTC, date, datetime
 from itertools import count, islice
 
 from bonwise.release import release
-from bonwise.report.blocks import (
-    Bar,
-    Block,
-    Drawing,
-    Part,
-    Said,
-    Stepped,
-    Table,
-    decisive_first,
-    drawings_of,
-)
+from bonwise.report.blocks import Bar, Block, Drawing, Part, Said, Stepped, Table, decisive_first, drawings_of
 from bonwise.report.page.defined import with_definitions
 from bonwise.report.page.environment import environment
 from bonwise.report.page.view import page_view

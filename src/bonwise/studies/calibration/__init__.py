@@ -1,6 +1,3 @@
 """Calibrated scores."""
 
-PUBLIC = {
-    "front": ("study_calibration",),
-    "result": ("CalibrationStudy",),
-}
+PUBLIC = {"front": ("study_calibration",), "result": ("CalibrationStudy",)}

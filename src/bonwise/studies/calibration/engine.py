@@ -29,13 +29,7 @@ from bonwise.table.words import holds_texts, text_lengths
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
 
-__all__ = [
-    "LENGTH",
-    "Covariates",
-    "calibration_of",
-    "calibration_study",
-    "covariates_of",
-]
+__all__ = ["LENGTH", "Covariates", "calibration_of", "calibration_study", "covariates_of"]
 
 LENGTH = "length"
 
@@ -163,10 +157,7 @@ def calibration_of(
             f"{judged.table.source}: no judge can be calibrated; {first!r}: {reason}", hint="see bonwise doctor"
         )
     settings = judged.settings_as(
-        CalibrationSettings,
-        folds=folds,
-        covariates=list(joined.names),
-        pools=None if pools is None else str(pools),
+        CalibrationSettings, folds=folds, covariates=list(joined.names), pools=None if pools is None else str(pools)
     )
     return CalibrationStudy(settings=settings, judges=judges, not_studied=refused)
 

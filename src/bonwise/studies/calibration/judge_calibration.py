@@ -19,12 +19,7 @@ from bonwise.stats.estimation import IntervalRule, difference
 from bonwise.stats.level_bias import largest_bias, level_bias_difference
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
 from bonwise.studies.calibration.maps import exchange_training_means, isotonic_map, spline_index
-from bonwise.studies.calibration.pick_changes import (
-    pick_changes,
-    rising_groups,
-    tie_break_agreement,
-    tie_break_sums,
-)
+from bonwise.studies.calibration.pick_changes import pick_changes, rising_groups, tie_break_agreement, tie_break_sums
 from bonwise.studies.calibration.refits import (
     Refits,
     deal_groups,
@@ -54,13 +49,7 @@ _Methods = Mapping[str, CalibratedMethod]
 
 
 def calibration_sentences(
-    data: JudgeCounts,
-    raw: RawFigures,
-    methods: _Methods,
-    left_out: Mapping[str, str],
-    *,
-    folds: int,
-    prompts: int,
+    data: JudgeCounts, raw: RawFigures, methods: _Methods, left_out: Mapping[str, str], *, folds: int, prompts: int
 ) -> list[str]:
     """Return the findings, the most important first.
 
@@ -372,13 +361,7 @@ _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the tex
 
 
 def calibrate_judge(
-    panel: Panel,
-    covariates: Mapping[str, Floats],
-    settings: Settings,
-    *,
-    data: JudgeCounts,
-    folds: int,
-    prompts: int,
+    panel: Panel, covariates: Mapping[str, Floats], settings: Settings, *, data: JudgeCounts, folds: int, prompts: int
 ) -> CalibrationJudge:
     """Calibrate a judge in every way that its covariates allow.
 

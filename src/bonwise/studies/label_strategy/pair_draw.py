@@ -102,11 +102,7 @@ def draw_pairs(
     drawn, weight = draw_in_strata(strata, pairs, seed)
     some = every.some(drawn)
     record = _record(panel, some).assign(
-        gap_of=gap_of,
-        gap=gap[drawn],
-        stratum=[names[h] for h in strata[drawn].tolist()],
-        weight=weight,
-        seed=seed,
+        gap_of=gap_of, gap=gap[drawn], stratum=[names[h] for h in strata[drawn].tolist()], weight=weight, seed=seed
     )
     settings = PairDrawSettings(
         source=table.source,

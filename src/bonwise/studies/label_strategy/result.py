@@ -333,14 +333,7 @@ def estimate_cells(found: EstimateRecord, less: EstimateRecord | None = None) ->
 
 
 Way = Literal[
-    "pointwise",
-    "quantised",
-    "pairwise",
-    "pairwise_one_order",
-    "sparse",
-    "sparse_one_order",
-    "tie_break",
-    "partial",
+    "pointwise", "quantised", "pairwise", "pairwise_one_order", "sparse", "sparse_one_order", "tie_break", "partial"
 ]
 """Scores as they are and in bins; every pair and some, in both orders and one; tied tops; the pairs there are."""
 

@@ -75,12 +75,7 @@ _SMALL = ("gain_per_call", "gain_per_1000_tokens")
 
 _CALLS, _WHOLE = "calls_per_prompt", "tokens_per_prompt"
 
-_SPARE: Mapping[str, int] = {
-    "gain_per_1000_tokens": 1,
-    "tokens_per_prompt": 2,
-    "top1_accuracy": 3,
-    "within_r": 4,
-}
+_SPARE: Mapping[str, int] = {"gain_per_1000_tokens": 1, "tokens_per_prompt": 2, "top1_accuracy": 3, "within_r": 4}
 """When the column of a metric is left out on a narrow terminal."""
 
 _SPARE_INTERVAL = 5

@@ -1,6 +1,3 @@
 """What the controls of a pool hide."""
 
-PUBLIC = {
-    "front": ("study_mix",),
-    "result": ("MixStudy",),
-}
+PUBLIC = {"front": ("study_mix",), "result": ("MixStudy",)}

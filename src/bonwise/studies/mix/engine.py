@@ -281,12 +281,7 @@ def mix_change(sums: MixSums, rule: IntervalRule, method: str = "complete") -> d
 
 
 def mix_study(
-    source: ScoreSource,
-    options: ReadingOptions,
-    *,
-    control: str | Sequence[str],
-    confidence: float,
-    seed: int,
+    source: ScoreSource, options: ReadingOptions, *, control: str | Sequence[str], confidence: float, seed: int
 ) -> MixStudy:
     """Calculate how a judge's figures move as candidates that anyone can tell apart enter the pools."""
     settings = Settings(

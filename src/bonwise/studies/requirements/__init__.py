@@ -1,6 +1,3 @@
 """How good a judge has to be."""
 
-PUBLIC = {
-    "front": ("study_requirements",),
-    "result": ("RequirementsStudy",),
-}
+PUBLIC = {"front": ("study_requirements",), "result": ("RequirementsStudy",)}

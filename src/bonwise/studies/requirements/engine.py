@@ -165,11 +165,7 @@ def requirements_of(
         )
         judges[name] = _one_judge(used, data, shared[key], judged.settings)
     settings = judged.settings_as(
-        RequirementsSettings,
-        targets=asked[0],
-        within_r=asked[1],
-        most_cells=MOST_CELLS,
-        most_pairs=MOST_PAIRS,
+        RequirementsSettings, targets=asked[0], within_r=asked[1], most_cells=MOST_CELLS, most_pairs=MOST_PAIRS
     )
     return RequirementsStudy(settings=settings, judges=judges, not_studied=dict(judged.not_studied))
 

@@ -1,6 +1,3 @@
 """How often a judge's highest scores hold a best candidate."""
 
-PUBLIC = {
-    "front": ("study_shortlist",),
-    "result": ("ShortlistStudy",),
-}
+PUBLIC = {"front": ("study_shortlist",), "result": ("ShortlistStudy",)}
