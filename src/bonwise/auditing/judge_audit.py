@@ -24,7 +24,6 @@ from bonwise.auditing.partly_labelled import missing_bounds, said_of_missing, sp
 from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.subsets import refuse_stratum, subsets_of, weakness
 from bonwise.auditing.suspected import (
     FEWEST_POOLS,
     Suspected,
@@ -121,6 +120,7 @@ def audit_judge(
     """
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
         from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it
+        from bonwise.auditing.subsets import refuse_stratum  # noqa: PLC0415
 
         refuse_stratum(settings)
         return audit_drawn_labels(panel, settings, table, stated.design)
@@ -167,9 +167,13 @@ def audit_judge(
     if not carrying:
         scope = " ".join(filter(None, (scope, *remarks(outstanding, metric, metrics[metric]))))
     suspected = (*carrying, *suspected)
-    subsets = subsets_of(labelling, table, settings)
-    if validity(scope=scope, suspected=suspected).level == "useful":
-        scope = " ".join(filter(None, (weakness(subsets), scope)))
+    subsets = None
+    if table.strata:
+        from bonwise.auditing.subsets import subsets_of, weakness  # noqa: PLC0415 - many tables have no such column
+
+        subsets = subsets_of(labelling, table, settings)
+        if validity(scope=scope, suspected=suspected).level == "useful":
+            scope = " ".join(filter(None, (weakness(subsets), scope)))
     verdict = validity(scope=scope, suspected=suspected)
     with_control = None if others is None else others.with_control(panel.judge)
     record = judge_record(

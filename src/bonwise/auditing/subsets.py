@@ -157,7 +157,8 @@ def weakness(found: Subsets | None) -> str:
 
 def _by_value(values: pd.Series) -> dict[str, _Ints]:
     """Return the prompts of each value."""
-    codes, names = pd.factorize(values.map(written, na_action="ignore").fillna("(blank)").to_numpy(dtype=object))
+    known = ["(blank)" if blank else written(value) for value, blank in zip(values, values.isna(), strict=True)]
+    codes, names = pd.factorize(np.array(known, dtype=object))
     if len(names) < 2:
         raise LeftOut("it has the same value for every prompt")
     return dict(
