@@ -134,6 +134,14 @@ def test_a_subset_below_30_prompts_is_not_called_weak():
     assert "Useful over all" not in " ".join(found.verdict.sentences)
 
 
+def test_a_subset_whose_interval_spans_the_gate_is_not_called_weak():
+    """An estimate below the gate is not enough: the upper end of the simultaneous interval decides."""
+    found = bw.audit(judged([80, 80, 40], [0.98, 0.98, 0.4], names=NAMES))
+    worst = found.subsets.worst
+    assert worst.low < worst.estimate < 0.5 < worst.high
+    assert (found.verdict.level, found.subsets.weak) == ("useful", [])
+
+
 def test_small_subsets_and_undefined_ones_are_counted_with_the_reason(frame):
     """Three prompts on law and a subset of equal labels have rows without an interval, and are counted."""
     flat = judged([20], [0.5], names=["flat"]).assign(oracle_label=0.5)

@@ -117,6 +117,7 @@ GUIDES = (
     "docs/serve.md",
     "docs/spending.md",
     "docs/stack.md",
+    "docs/subsets.md",
     "docs/strategies.md",
     "docs/tables.md",
     "docs/value_of_information.md",
