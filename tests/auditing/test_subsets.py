@@ -136,7 +136,7 @@ def test_a_subset_below_30_prompts_is_not_called_weak():
 
 def test_a_subset_whose_interval_spans_the_gate_is_not_called_weak():
     """An estimate below the gate is not enough: the upper end of the simultaneous interval decides."""
-    found = bw.audit(judged([80, 80, 40], [0.98, 0.98, 0.4], names=NAMES))
+    found = bw.audit(judged([80, 80, 40], [0.98, 0.98, 0.3], names=NAMES))
     worst = found.subsets.worst
     assert worst.low < worst.estimate < 0.5 < worst.high
     assert (found.verdict.level, found.subsets.weak) == ("useful", [])
