@@ -170,6 +170,23 @@ def test_defaults_are_those_of_the_function(command):
     assert known["seed"].default == SEED if "seed" in known else True
 
 
+def test_a_flag_may_be_required_or_left_to_the_function():
+    """A function may do without what its command requires; a default that is not typed is told apart from one that is."""
+    fit, votes = (signature(COMMANDS[name]).parameters for name in ("factor fit", "preferences"))
+    assert signature(bw.fit_factors).parameters["human"].default is None
+    assert fit["human"].default is Parameter.empty
+    assert signature(bw.study_preferences).parameters["near_tie"].default == 0.1
+    assert votes["near_tie"].default is None
+
+
+def test_a_flag_of_two_functions_is_one(capsys):
+    """Flags of a study of votes and of an audit of verdicts are those of one command; a wrong one is refused."""
+    shown = signature(COMMANDS["preferences"]).parameters
+    assert {"verdict_col", "pair_col", "ties", "context_col", "label_col"} < shown.keys()
+    done = typed(capsys, "preferences", "x.csv", "--label-col", "gold", "--near-tie", "0.1")
+    assert (done.code, "--near-tie is only for votes without labels" in done.err) == (2, True)
+
+
 def test_flags_that_open_a_table_have_no_default_of_their_own():
     """Nothing said is no keyword, so the default is that of `ReadingOptions`, as it is in every signature."""
     assert Reading({}).keywords() == {}

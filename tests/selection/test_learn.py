@@ -9,6 +9,7 @@ import pytest
 
 from bonwise.report.show import text
 from bonwise.selection.draw_model import load_model, read_pilot
+from bonwise.selection.learning import learn
 from bonwise.selection.learnt import LearnDocument
 from bonwise.selection.learnt_draws import DrawModel
 from bonwise.table.score_table import ScoreTable
@@ -40,6 +41,14 @@ def test_what_is_learnt_is_saved_and_said(capsys, pilot):
     assert [point["mean_calls"] for point in document["prices"]] == [5, 6, 8, 12, 16]
     assert "200 prompts" in done.out
     assert "value_of_information:mean_calls=6,model=voi.json" in done.out
+
+
+def test_the_document_is_what_the_function_returns(capsys, pilot):
+    """The command writes the function's result, which also holds the model of the draws."""
+    learnt = learn("scores.csv", max_draws=6, seed=2)
+    done = typed(capsys, "learn", "scores.csv", "--max-draws", "6", "--seed", "2", "--json", "-")
+    assert learnt.to_dict() == strict(done.out)
+    assert learnt.model == DrawModel.fit(pilot, max_draws=6, seed=2)
 
 
 def test_the_price_of_a_number_of_calls(capsys, pilot):
