@@ -171,7 +171,7 @@ def test_defaults_are_those_of_the_function(command):
 
 
 def test_a_flag_may_be_required_or_left_to_the_function():
-    """A function may do without what its command requires; a default that is not typed is told apart from one that is."""
+    """A function may do without what its command requires; what is not typed is told apart from the default."""
     fit, votes = (signature(COMMANDS[name]).parameters for name in ("factor fit", "preferences"))
     assert signature(bw.fit_factors).parameters["human"].default is None
     assert fit["human"].default is Parameter.empty
