@@ -47,9 +47,7 @@ def attribute_at(package: str, place: str) -> Any:
 
 @cache
 def public_homes() -> Mapping[str, str]:
-    """Return the module of every public name.
-
-    A package declares its own: ``PUBLIC = {"front": ("watch",), "result": ("Watch",)}``.
+    """Return the module of every public name: ``PUBLIC = {"front": ("watch",), "result": ("Watch",)}``.
 
     Examples
     --------
@@ -71,10 +69,7 @@ class DocumentPlace(NamedTuple):
 
 @cache
 def places() -> Mapping[str, DocumentPlace]:
-    """Return where each document is, by its word.
-
-    A package declares its own: ``DOCUMENTS = {"watch": ("result:Watch", "view:describe")}``.
-    """
+    """Return where each document is, by its word: ``DOCUMENTS = {"watch": ("result:Watch", "view:describe")}``."""
     return {word: DocumentPlace(package, *place) for package, word, place in declared("DOCUMENTS")}
 
 

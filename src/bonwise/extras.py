@@ -34,10 +34,7 @@ class Feature:
         return tuple(name for name in self.modules if not _is_installed(name))
 
     def require(self, asked: str) -> None:
-        """Refuse what cannot be done here. Call it before anything is read, sent or written.
-
-        `asked`, what the user asked for, begins the message.
-        """
+        """Refuse what cannot be done here, before anything is read, sent or written; `asked` begins the message."""
         missing = self.missing()
         if missing:
             *others, last = missing

@@ -56,8 +56,8 @@ Shown = TypeVar("Shown", bound=Callable[..., Any])
 class Flag:
     """The flag of a parameter: ``folds: Annotated[int, Flag("Parts of the prompts.")] = 5``.
 
-    A sequence becomes a flag that may be repeated. ``confidence`` and ``seed`` have their flags already. A parameter
-    that may be given by its position is an argument of the command, not a flag, unless it is named as one.
+    A sequence may be repeated; ``confidence`` and ``seed`` have their flags already. A positional parameter is an
+    argument of the command, unless it is named as a flag.
     """
 
     help: str
@@ -139,9 +139,7 @@ def _finite(text: str) -> float | None:
 
 
 def judge_families(texts: Iterable[str] | None, flag: str) -> Mapping[str, str]:
-    """Read ``NAME`` and ``JUDGE=NAME``; the key of the former is empty.
-
-    A judge may be named once.
+    """Read ``NAME``, whose key is empty, and ``JUDGE=NAME``, each judge once.
 
     Examples
     --------
@@ -215,10 +213,7 @@ def options_of(keywords: type) -> Mapping[str, Option]:
 
 
 def completed(keywords: type[K], given: Mapping[str, Any], caller: str) -> K:
-    """Return the value of every option: what was given, checked, else its default.
-
-    An option that is not declared raises TypeError, as Python itself says it of the caller.
-    """
+    """Return each option's value: what was given, checked, else the default; an undeclared one is a TypeError."""
     declared = options_of(keywords)
     for name, value in given.items():
         option = declared.get(name)
@@ -235,10 +230,7 @@ def part_of(values: Mapping[str, Any], keywords: type[K]) -> K:
 
 
 def shows(keywords: type) -> Callable[[Shown], Shown]:
-    """Show the options that a function or a class takes as ``**settings`` in its signature and its documentation.
-
-    Type checkers and editors know them by the annotation, ``Unpack[...]``; `help` and notebooks by this.
-    """
+    """Show the options of ``**settings`` in a function's or class's signature and documentation, for `help`."""
 
     def decorate(shown: Shown) -> Shown:
         kinds = {name: get_args(kind)[0] for name, kind in keywords.__annotations__.items()}
@@ -260,11 +252,7 @@ def show_keywords(
     meanings: Mapping[str, str],
     names: Mapping[str, Any],
 ) -> None:
-    """Put parameters in the place of ``**variadic`` in a signature and, with their meaning, in the documentation.
-
-    What the documentation describes already stays as it is. `names` are those that its
-    types are written with; a text says one in words.
-    """
+    """Put parameters with meanings in place of ``**variadic`` in signature and documentation; what is there stays."""
     function: Any = shown.__init__ if isinstance(shown, type) else shown  # type: ignore[misc] # its signature is the class's
     own = {name: _without_flag(one) for name, one in signature(function).parameters.items()}
     del own[variadic]

@@ -29,12 +29,7 @@ def is_built_in(entry: EntryPoint) -> bool:
 
 
 def load_plugin(entry: EntryPoint) -> Any:
-    """Return what is behind an entry point.
-
-    A plug-in is imported in a thread of its own, so that one that hangs holds nobody up for ever. What it raises goes
-    through; RuntimeError where it ends the program or prints, TimeoutError where it takes longer than
-    `LOADING_SECONDS`.
-    """
+    """Return what is behind an entry point; a TimeoutError if it hangs, a RuntimeError if it exits or prints."""
     if is_built_in(entry):
         return entry.load()
     if entry.value in _REFUSED:
@@ -178,10 +173,7 @@ class Group:
         return _factory(self._entry(kind))
 
     def kinds(self, options: Callable[[Factory], Iterable[str]]) -> list[Kind]:
-        """Return every kind that is installed, by name; a broken one with the reason.
-
-        `options` goes from a factory to the names of its options; a `BonwiseError` that it raises is the reason.
-        """
+        """Return every installed kind by name, a broken one with the reason: also a `BonwiseError` of `options`."""
         return sorted((self._kind(entry, options) for entry in self.entries), key=lambda kind: kind.name)
 
     def _entry(self, kind: str) -> EntryPoint:

@@ -1,7 +1,4 @@
-"""Text from files and models, made safe for a terminal or a file.
-
-Short where it stands in a message of one line.
-"""
+"""Text from files and models, made safe for a terminal or a file, and short in a message of one line."""
 
 from __future__ import annotations
 
@@ -46,10 +43,7 @@ def all_printable(values: Iterable[object]) -> list[str]:
 
 
 def writable(text: str) -> str:
-    r"""Return what was said as a text file holds it and a terminal shows it: what neither can is written out.
-
-    Halves of surrogate pairs, which no UTF-8 holds, and control characters, which make a file binary or a terminal
-    do as they say, become their escapes. Tabs and line ends stay.
+    r"""Escape what no text file holds or no terminal shows: surrogates, controls other than tabs and line ends.
 
     Examples
     --------

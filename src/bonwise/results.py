@@ -155,9 +155,7 @@ class Record(BaseModel):
 
 
 def prose(docstring: str) -> str:
-    r"""Return what stands before the first section, one line per paragraph, as it is said of JSON.
-
-    Code is in single backticks, and None is null.
+    r"""Return what stands before the first section, a line per paragraph, code in single backticks, None as null.
 
     Examples
     --------

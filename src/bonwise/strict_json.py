@@ -66,10 +66,9 @@ _KINDS = {
 
 
 def refusal(error: ValidationError, document: Mapping[str, Any] | None = None, *, whole: str = "the document") -> str:
-    """Say what is wrong with the first key that is, and with how many others.
+    """Say what is wrong with the first bad key, and how many more are; `whole` stands for no single key.
 
-    `document` is what was validated: it tells keys from the names that pydantic gives the members of a union. It is
-    called `whole` where no single key is wrong.
+    `document`, what was validated, tells keys from the names that pydantic gives the members of a union.
 
     Examples
     --------
@@ -176,11 +175,7 @@ _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def json_object(file: Path, hint: str) -> dict[str, Any]:
-    """Read a file that holds one JSON object.
-
-    A byte order mark is passed over. NaN, infinities and keys that occur twice are refused; a number that is too
-    large for a float becomes infinity, which no model accepts. `hint` is that of the errors.
-    """
+    """Read one JSON object, byte order mark or not; NaN, infinities and keys twice are refused; 1e999 is infinity."""
     refuse_pipe(file)
     with file_errors(file), file.open("rb") as stream:
         raw = stream.read(MOST_BYTES + 1)

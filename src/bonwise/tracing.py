@@ -1,9 +1,8 @@
 """Spans of OpenTelemetry, of a selection, each use of a judge and each attempt at a call; and the loggers of rooms.
 
-OpenTelemetry is not imported here. A program that traces has loaded ``opentelemetry.trace`` and named a provider of
-its own before anything is to be traced; in any other program a span is one look into a dictionary. Attributes of
-models have the literal names of the GenAI conventions, whose constants move between packages; bonwise's own begin
-with ``bonwise.``. Prompts, candidates and answers are never among them.
+OpenTelemetry is not imported: a program that traces has loaded ``opentelemetry.trace`` and named a provider; in any
+other a span is one look into a dictionary. Attributes have the literal names of the GenAI conventions, whose
+constants move between packages, or begin with ``bonwise.``. Prompts, candidates and answers are never among them.
 """
 
 from __future__ import annotations

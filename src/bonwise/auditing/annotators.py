@@ -53,11 +53,7 @@ _ROUNDING = 1e-12
 
 
 class _PairableLabels(NamedTuple):
-    """The labels of units that have two or more, sorted by cluster.
-
-    ``code`` is the position of a label among the distinct ones, ``of`` its unit, ``weight`` is 1 / (m - 1), and
-    ``starts`` says where the labels of each cluster begin.
-    """
+    """Labels of units that have two or more, by cluster from `starts`; ``weight`` is 1 / (m - 1)."""
 
     code: _Ints
     of: _Ints
@@ -325,10 +321,7 @@ _MOST = 20
 def annotators_of(
     table: ScoreTable, found: AnnotatorLabels, judges: Sequence[JudgeAudit], settings: Settings
 ) -> Annotators:
-    """Return what an audit says of several annotators.
-
-    Agreement is that on the candidates of the judge with the most prompts; `found` and `judges` are of the table.
-    """
+    """Return what an audit says of several annotators, on the candidates of the judge with the most prompts."""
     panel = max((judge.labelling.panel for judge in judges), key=lambda one: len(one.sizes))
     given = labels_given(found, table, panel)
     pools = annotator_pools(given, panel.sizes, found.rule)

@@ -39,10 +39,8 @@ def recovery_bounds(
 ) -> tuple[float, float]:
     """Bound recovery over all prompts; `gain` and `possible` are sums over labelled prompts of J - R and of M - R.
 
-    The bounds solve a linear fractional program: the extreme labels of a prompt lie at the ends of the
-    scale, with a few of them high. Where t of the a top-scored and m of the other candidates are high,
-    ``J - R = w (t/a - (t + m)/K)`` and ``M - R = w (1 - (t + m)/K)`` on a scale of width w; both are
-    linear in t and m, so only the corners count.
+    Where t of the a top-scored and m of the other candidates stand at the high end, the others at the low one,
+    ``J - R = w (t/a - (t + m)/K)`` and ``M - R = w (1 - (t + m)/K)``, linear in t and m: only the corners count.
     """
     vertices = _vertices(missing, label_range[1] - label_range[0])
     least, most = (extreme_corners(gain, possible, *vertices, sign=sign)[0] for sign in (-1.0, 1.0))
@@ -87,15 +85,11 @@ _STEPS = 200  # Dinkelbach's iteration ends within a dozen; this only guards aga
 def cell_bounds(table: CellTable, label_range: tuple[float, float]) -> dict[str, tuple[float, float]]:
     """Bound figures of the table over all that its missing labels could be.
 
-    Keys: ``value_random``, ``value_judge``, ``value_oracle``, ``gain``, ``recovery``. Infinite ends of `label_range`
-    leave infinite bounds wherever a label is missing; ``recovery`` is then left out, and so it is where no labels
-    make it defined.
+    Infinite ends of `label_range` leave infinite bounds wherever a label is missing, and leave ``recovery`` out.
 
-    A figure that is linear in the labels is lowest where every missing label stands at the end of the scale that its
-    coefficient's sign says. Recovery is a ratio of two sums, which Dinkelbach's iteration maximises: for a given
-    ratio r a prompt contributes ``sum c_i O_i - r max O`` with ``c_i = w_i - (1 - r) / K``, w_i the judge's weights.
-    Where the largest label M of the prompt is given, missing labels with c_i > 0 stand at M and others at lo; the
-    contribution is linear in M, so that M is the largest label seen, or hi.
+    For a given ratio r of recovery, which Dinkelbach's iteration finds, a prompt contributes
+    ``sum c_i O_i - r max O`` with ``c_i = w_i - (1 - r) / K``, w_i the judge's weights. Given the largest label M,
+    missing labels with c_i > 0 stand at M and others at lo, linear in M: M is the largest label seen, or hi.
 
     Examples
     --------

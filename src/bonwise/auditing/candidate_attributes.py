@@ -71,11 +71,7 @@ def check_judge_family(table: ScoreTable, settings: Settings) -> None:
 
 
 def attributes_of(table: ScoreTable, panel: Panel, settings: Settings) -> Iterator[Attribute]:
-    """Yield what is known of the candidates of a panel.
-
-    `table` is what the panel was laid out from. Raises `bonwise.errors.InputError` for a file of pools that cannot be
-    read or does not fit.
-    """
+    """Yield what is known of the candidates of a panel; `bonwise.errors.InputError` for pools that do not fit."""
     lengths = candidate_lengths(table, panel, settings.pools)
     if lengths is not None:
         yield _length(lengths, table.columns.get("length", "text"), panel.sizes)
@@ -86,11 +82,7 @@ def attributes_of(table: ScoreTable, panel: Panel, settings: Settings) -> Iterat
 
 
 def candidate_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> Floats | None:
-    """Return the length of each candidate of a panel, as its column has it or in characters of the text.
-
-    `table` is what the panel was laid out from; `pools` is where the texts are. Shape (cells,), NaN where a length is
-    not known; None where nothing tells of lengths.
-    """
+    """Return the length of each cell, by its column or in characters; NaN where unknown, None if all are."""
     if "length" in table.columns:
         return mean_of_judge(table, panel, table.frame["length"].to_numpy(dtype=np.float64), panel.judge)
     if pools is None and not holds_texts(table):

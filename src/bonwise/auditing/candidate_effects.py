@@ -33,10 +33,7 @@ __all__ = ["FEWEST_PROMPTS", "FEWEST_PROMPTS_FOR_COST", "candidate_effects", "ca
 def candidate_groups(
     panel: Panel, attribute: Attribute, *, confidence: float, method: str
 ) -> Iterator[CandidateGroup]:
-    """Yield the groups of an attribute that stand beside others in some prompt.
-
-    The prompts of `panel` are completely labelled; `attribute` is of its candidates.
-    """
+    """Yield the groups of an attribute that stand beside others in some prompt; all prompts are labelled."""
     for code, name in enumerate(attribute.groups):
         found = group_picks(panel.ranked, panel.labels, attribute.codes == code, panel.sizes, panel.clusters)
         if found is None:
@@ -166,10 +163,7 @@ _SAME = {
 
 
 def candidate_effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> CandidateEffects:
-    """Return what a judge prefers among candidates with the same label.
-
-    They rest on the completely labelled prompts of the judge's panel, which was laid out from `table`.
-    """
+    """Return what a judge prefers among candidates with the same label, in completely labelled prompts."""
     labelled, whole = labelling.panel.keep(labelling.labelled), len(labelling.panel.sizes)
     method = "complete" if labelling.method == "complete" else "labelled_only"
     attributes = list(attributes_of(table, labelled, settings)) if len(labelled.sizes) else []

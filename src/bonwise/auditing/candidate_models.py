@@ -41,10 +41,9 @@ class Modelled:
 def modelled(measured: Measured, draw: ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:
     """Predict every prompt by a regression of Y on X that never saw its labels.
 
-    The mean of ``EX b + q (Y - X b)`` is right whatever b is: X is measured on the very candidates that Y is, and its
-    mean over their draw is known. With `origin` the fit goes through the origin, as that of a contrast does. With
-    `fit`, b is cross-fitted on 5 folds of prompts, dealt by `seed`; otherwise b is 1, for a covariate that stands in
-    for the label as it is.
+    The mean of ``EX b + q (Y - X b)`` is right whatever b is: the mean of X over the draw is known. With `origin` the
+    fit goes through the origin, as that of a contrast does. Without `fit` b is 1, for a covariate that stands in for
+    the label as it is; with it b is cross-fitted on 5 folds of prompts.
 
     Examples
     --------
@@ -84,9 +83,7 @@ def _slope(X: Floats, y: Floats, weight: Floats, *, origin: bool) -> Floats:
 
 
 def tuning(covariance: Floats) -> float:
-    """Return the share of the model, in [0, 1], with which the variance is least.
-
-    `covariance`, (2, 2), is of the mean by labels alone and of that by the model.
+    """Return the share of the model, in [0, 1], of least variance; `covariance` is (2, 2): labels alone, with model.
 
     Examples
     --------
@@ -160,12 +157,11 @@ class CandidateDraw:
 
 
 def covariates(draw: CandidateDraw, scores: Floats, others: Sequence[Floats]) -> tuple[Floats, Floats | None]:
-    """Return what is known of every candidate: columns, shape (cells, covariates), and T where there is one.
+    """Return what is known of every candidate, (cells, covariates), and T where there is one.
 
-    Pairs: S, and with further judges ``T, T sd T, (T - Tbar)^2``. The pick alone: S, its mean and spread over the
-    prompt, and with further judges T, its mean and its spread. `others` are scores of further judges, (cells,) each,
-    NaN where one did not score: T of a prompt is over those that scored all of it, and the mean over the other
-    prompts where none did.
+    Pairs: S, and with further judges ``T, T sd T, (T - Tbar)^2``. The pick alone: S and T, each with its mean and
+    spread over the prompt. T of a prompt is over those of `others`, NaN where one did not score, that scored all of
+    it, and the mean over the other prompts where none did.
     """
     T = _stand_in(others, draw.sizes)
     paired = draw.others is not None
@@ -193,18 +189,12 @@ def _stand_in(others: Sequence[Floats], sizes: _Ints) -> Floats | None:
 def model_of(
     draw: CandidateDraw, labels: Floats, scores: Floats, others: Sequence[Floats], sample: LabelSample, *, seed: int
 ) -> Modelled:
-    """Model what the drawn candidates measure: value_judge from picks, gain from pairs.
+    """Model what the drawn candidates measure: value_judge from picks, Y = O_i, gain from pairs, Y = c (O_i - O_j).
 
-    Y = O_i is worth the judge's pick on average. ``Y = c (O_i - O_j)`` has the mean ``sum_i (w_i - 1/K) O_i`` of the
-    prompt, w_i = 1/a on A: what the pick is worth beyond a random pick. The model is fitted to such contrasts
-    themselves, so that the level of a prompt cancels; it is 0 where all candidates tie, as Y is.
-
-    Arrays are (cells,); `labels` are read at the drawn cells only, and `others` are scores of further judges.
-    `sample` is of all prompts: with pairs, those that the judge ties entirely are labelled with probability 1, for
-    their outcome is known to be 0. `seed` deals the folds.
-
-    Below 30 labelled prompts nothing is fitted: T stands in for the label as it is; without further judges the
-    labels are used alone.
+    A pair has the mean ``sum_i (w_i - 1/K) O_i`` of the prompt, w_i = 1/a on A; its model is fitted to such
+    contrasts, so that the level of a prompt cancels. Arrays are (cells,); `labels` are read at the drawn cells only.
+    `sample` is of all prompts: with pairs, those that the judge ties entirely have probability 1, for their outcome
+    is known to be 0. Below 30 labelled prompts T stands in for the label, or labels are used alone.
     """
     Z, T = covariates(draw, scores, others)
     fit = int(draw.labelled.sum()) >= FEWEST_TO_FIT

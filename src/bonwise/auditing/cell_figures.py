@@ -83,9 +83,8 @@ _CELLS = ("value_random", "global_r", "level_bias")
 def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, CellCounts]:
     """Count behind every metric of the catalogue.
 
-    Pairs are pairs of labelled cells of a prompt; of the gain those of a top-scored candidate and another, in prompts
-    where not all have the highest score. Figures of the best label count complete pools, and all labelled cells,
-    which correct them.
+    Pairs are of labelled cells of a prompt, for the gain of a top-scored one and another. Figures of the best label
+    count complete pools, and all labelled cells, which correct them.
     """
     blocks = [one.block for group in groups for one in group.blocks]
     cells = sum(int(block.labelled.sum()) for block in blocks)
@@ -136,10 +135,7 @@ FEW_COMPLETE = 20
 
 
 def refusals(table: CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, ess: float) -> Mapping[str, str]:
-    """Return why figures are refused, by kind: ``random``, ``gain``, ``best``, ``pairs``; empty where they are not.
-
-    `ess` is the effective number of complete pools; `rates` is (cells,).
-    """
+    """Return why figures are refused, by kind (``random``, ``gain``, ``best``, ``pairs``); empty if they are not."""
     n = table.prompts
     random, gain = random_refused(groups, n), gain_refused(groups, n)
     if rates is not None and not table.fitted:
@@ -198,12 +194,10 @@ _OF_BEST_LABELS = ("value_oracle", "recovery", "hit_rate", "top1_accuracy", "ken
 
 
 def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> LabelledCellFigures:
-    """Estimate every metric from every labelled cell.
+    """Estimate every metric from every labelled cell, for the population that the prompts were drawn from.
 
-    The population is the one that the prompts of the table were drawn from, as where all cells are labelled.
-    Intervals are by prompt, or by cluster of the table, also where `rule` asks for a bootstrap. Metrics carry the
-    method "cells"; those of the scores alone come from all prompts and carry "complete". `seed` deals prompts into
-    folds, and draws patterns of labels for pools of more than 6 candidates.
+    Intervals are by prompt or cluster, also where `rule` asks for a bootstrap. The method is "cells", and "complete"
+    of what scores alone say. `seed` deals folds, and draws patterns of labels for pools of more than 6 candidates.
 
     Examples
     --------

@@ -44,10 +44,8 @@ class CellDifferences(NamedTuple):
 def gain_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
     """Return what each prompt contributes to the mean of J - R, shape (prompts,).
 
-    A prompt with labels on a top-scored candidate and on another gives the difference of what the predictions leave
-    of the two; differences are averaged within prompts of one size and one number of top-scored candidates. At one
-    rate the weight of a difference follows from counts of labels alone, hence no bias; at several rates pairs are
-    weighted by 1 / (pi_i pi_j).
+    Differences of what predictions leave of a top-scored label and another are averaged within prompts of one size
+    and one number at the top. At one rate weights follow from counts alone, hence no bias; else 1 / (pi_i pi_j).
     """
     found = np.zeros(prompts)
     for group in groups:
@@ -109,12 +107,10 @@ def random_contributions(groups: tuple[SizeGroup, ...], prompts: int) -> Floats:
 
 
 def stratified(values: CellDifferences, sizes: Ints, tops: Ints) -> Floats:
-    """Return contributions to means by stratum, put end to end.
+    """Return contributions to means by stratum, put end to end; prompts alike in `sizes` and `tops` are one.
 
-    ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of a
-    stratum of N_h prompts; the term beside mu_h is that of the usable prompts. A stratum with fewer than 3 joins the
-    one of the nearest size, and of these the one with the nearest number of top-scored candidates. Prompts with both
-    `sizes` and `tops`, (n,), in common are a stratum.
+    ``mu_h + (N_h / sum w) w (D - mu_h) sqrt(k / (k - 1))`` with mu_h the weighted mean of the k usable values of N_h;
+    the second term is of usable prompts. A stratum with fewer than 3 joins the nearest in size, then in tops.
 
     Examples
     --------
@@ -212,10 +208,7 @@ _BETWEEN = 0.5  # variance of a contrast between prompts, in units of that withi
 
 @dataclass(frozen=True, eq=False)
 class DealtCells(DealtLabels):
-    """The test of no gain on labelled cells, made when it is asked for.
-
-    The parameters are those of `bonwise.stats.no_gain.DealtLabels`; a label is NaN where there is none.
-    """
+    """The test of no gain on labelled cells, made when it is asked for; a label is NaN where there is none."""
 
     @cached_property
     def z(self) -> float | None:
@@ -227,12 +220,10 @@ class DealtCells(DealtLabels):
 
 
 def dealt_cells(table: CellTable) -> tuple[Dealt, Ints]:
-    """Return the moments of every prompt's contrast when its labels are dealt to its labelled candidates at random.
+    """Return the moments of contrasts D when labels are dealt to labelled candidates at random, and their prompts.
 
-    The contrast D of a prompt is the mean label of the labelled candidates with the top score less that of the other
-    labelled ones. It counts by ``(1 - a/K) / (1/2 + 1/lt - 1/a + 1/ln - 1/(K - a))``, a function of counts alone: K
-    candidates, a of them at the top, lt and ln labelled there and elsewhere. Returned with the moments are the
-    prompts that have a label at the top and one elsewhere.
+    D, the mean label at the top less that elsewhere, counts by ``(1 - a/K) / (1/2 + 1/lt - 1/a + 1/ln - 1/(K - a))``:
+    K candidates, a of them at the top, lt and ln labelled there and elsewhere.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""What the labelled cells of a table say.
-
-Figures with intervals by prompt or cluster, and two judges on the same cells.
-"""
+"""What the labelled cells of a table say: figures with intervals, and two judges on the same cells."""
 
 from __future__ import annotations
 
@@ -269,11 +266,7 @@ class ContributedIntervals:
     def mean(
         self, contributions: Floats, n: int, limits: tuple[float, float], *, bounded: bool = False, alike: bool = True
     ) -> Estimate:
-        """Return the mean of contributions with its interval.
-
-        Contributions are (prompts,), and `n` counts the pools behind them. The estimate is cut to `limits`; `bounded`
-        says that its values lie within them. Where all contributions are equal a bound is given only if `alike`.
-        """
+        """Return the mean of contributions, cut to `limits`; where all are equal a bound is given only if `alike`."""
         value, confidence = float(contributions.mean()), self.rule.confidence
         se, df = self.scatter(contributions)
         shown = min(max(value, limits[0]), limits[1])
@@ -293,11 +286,7 @@ class ContributedIntervals:
         return Estimate.under(law, confidence, estimate=shown, se=se, n=n)
 
     def ratio(self, above: Floats, below: Floats, n: int, *, recovery: bool) -> Estimate:
-        """Return the ratio of two means with Fieller's interval.
-
-        `above` and `below` are (prompts,), and `n` counts the pools behind them. A `recovery` is at most 1 and has
-        the interval of a recovery near 1.
-        """
+        """Return the ratio of two means with Fieller's interval; a `recovery` is at most 1."""
         law = self._fieller(above, below, (-np.inf, 1.0) if recovery else _ANYWHERE)
         reason = self._too_few(n)
         if law is None or (not reason and law.at(self.rule.confidence) is None):
@@ -382,11 +371,9 @@ class LabelledCellFigures:
 
 
 def compare_cells(first: LabelledCellFigures, second: LabelledCellFigures, rule: IntervalRule) -> dict[str, Estimate]:
-    """Estimate metric differences, first judge minus second, paired by prompt.
+    """Estimate metric differences, first judge minus second, paired by prompt and with the same labels.
 
-    Both judges are on the same prompts in the same order, with the same labels. Differences are in the order of the
-    catalogue. Two recoveries share their denominator, for which the mean of what the two estimates of it hold of a
-    prompt stands; values of the judges differ as their gains do, and figures of the labels alone not at all.
+    Two recoveries share their denominator, the mean of the two estimates of it by prompt; values differ as gains do.
 
     Examples
     --------

@@ -31,14 +31,11 @@ BRIEF = (0, 1, 4, 9)
 
 
 def pattern_features(one: ModelledBlock, some: Ints, seen: Bools, group: SizeGroup) -> Floats:
-    """Describe pools by part of their labels.
+    """Describe m pools by the labels that may be read, `seen`, (m, K): 12 columns.
 
-    Unlabelled cells are completed by their prediction, moved by what the labels seen say of the prompt's level; the
-    largest of a completed pool is a biased guess of the largest label, which is why it is a covariate and no figure.
-    `some` are m rows of the block; `seen`, (m, K), are the labels that may be read.
-
-    Columns, (m, 12): x1, x3, x1 u, x3 u, u, u^2, spread of scores, of the completed pool, largest label seen, hit of
-    the completed pool, the same times u, share of top-scored candidates that are seen with the largest label seen.
+    x1, x3, x1 u, x3 u, u, u^2, spread of scores, of the completed pool (a biased guess of the largest label, hence no
+    figure), largest label seen, hit of the completed pool, the same times u, share of top-scored candidates that are
+    seen with the largest label seen.
     """
     S, A, f = one.block.S[some], one.block.A[some], one.f[some]
     K, count = one.block.K, seen.sum(axis=1)
@@ -78,10 +75,7 @@ _DRAWN = 64
 
 
 def complete_chance(one: ModelledBlock) -> Floats:
-    """Return the probability that a prompt is labelled whole, shape (n,).
-
-    At one rate it is the share of such prompts among those of the size, which holds for labels in bunches as well.
-    """
+    """Return the chance of each prompt to be labelled whole, (n,); at one rate the share that is so of its size."""
     if one.pi is None:
         return np.full(len(one.block.prompts), float(one.block.complete.mean()))
     found: Floats = one.pi.prod(axis=1)
@@ -149,11 +143,10 @@ _LEAST_STRATUM = 3
 def maxima(groups: tuple[SizeGroup, ...], prompts: int, seed: int) -> Floats:
     """Return what each prompt contributes to the means of the three outcomes, shape (3, prompts).
 
-    ``beta + w (Y - beta) sqrt(m / (m - 1)) + lam Aug``: the mean over complete pools, weighted by the inverse of
-    their chance to be complete, plus a correction of mean 0. A ridge regression h learns Y - beta from every pattern
-    of labels that a complete pool could have shown. An incomplete prompt adds h of what it shows; a complete one
-    takes off the mean of h over the patterns it could have shown, divided by its chance to be complete. A poor h
-    costs width and no bias. `seed` draws patterns of pools of more than 6 candidates.
+    ``beta + w (Y - beta) sqrt(m / (m - 1)) + lam Aug``: complete pools by the inverse of their chance, plus a
+    correction of mean 0. A ridge h learns Y - beta from every pattern that a complete pool could have shown. An
+    incomplete prompt adds h of what it shows; a complete one takes off the mean of h over what it could have shown,
+    divided by its chance. A poor h costs width and no bias.
     """
     found = np.zeros((len(OUTCOMES), prompts))
     rng = np.random.default_rng([seed, 1])
@@ -185,9 +178,7 @@ def complete_weights(groups: tuple[SizeGroup, ...]) -> Floats:
 
 
 def whole_pool_outcomes(O: Floats, A: Bools) -> Floats:
-    """Return the outcomes of complete pools, shape (3, pools).
-
-    `O` and `A` are (pools, K); A tells which candidates have the highest score.
+    """Return the outcomes of complete pools, (3, pools); `O` is (pools, K), and so is A: who has the highest score.
 
     Examples
     --------
@@ -305,10 +296,7 @@ def _learn(
     target: Floats,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Show every pattern of the complete pools; return the sums over patterns of chance and of chance times features.
-
-    Predictions are linear in the features, so that these sums give the mean prediction over patterns.
-    """
+    """Show every pattern of the complete pools; return the sums of chance and of chance times features."""
     some = np.flatnonzero(one.block.complete)
     chances, features = np.zeros(len(some)), np.zeros((len(some), len(columns)))
     if len(some) < _LEAST_STRATUM:

@@ -1,7 +1,4 @@
-"""How likely each cell was to be labelled.
-
-Predictions of labels from scores by ridge regression without one fold at a time.
-"""
+"""How likely each cell was to be labelled, and ridge predictions of labels from scores across folds."""
 
 from __future__ import annotations
 
@@ -34,9 +31,7 @@ _FLAT = 1e-12  # a variance below this share of the mean square over all folds i
 
 
 def prompt_folds(table: CellTable, seed: int) -> Ints:
-    """Deal the prompts into folds, cluster by cluster; those with a complete pool are spread evenly.
-
-    Folds are 0 to 4, shape (prompts,).
+    """Deal the prompts into folds 0 to 4, cluster by cluster; those with a complete pool are spread evenly.
 
     Examples
     --------
@@ -57,10 +52,7 @@ def prompt_folds(table: CellTable, seed: int) -> Ints:
 
 
 class FoldedRidge:
-    """Linear predictions of several outcomes, each row's from the other folds.
-
-    Columns are standardised with the weights of the rows; the penalty is (1 + .001 m) times the mean weight of m
-    rows, the intercept is free.
+    """Linear predictions of outcomes, each row's from other folds; penalty (1 + .001 m) x mean weight of m rows.
 
     Examples
     --------
@@ -139,10 +131,7 @@ _STEPS = 50
 
 
 def label_rates(table: CellTable) -> Floats | None:
-    """Return the probability of a label of each cell, shape (cells,); None where it is one for all.
-
-    Fitted probabilities follow a logistic regression on the score, on whether it is the highest of the prompt, on
-    the mean score of the prompt, and on candidate names that recur.
+    """Return the fitted chance of a label of each cell, shape (cells,); None where it is one for all.
 
     Examples
     --------

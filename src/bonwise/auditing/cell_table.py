@@ -1,7 +1,4 @@
-"""A judge's scores with labels on some of the cells.
-
-Whether those labels look as if every cell had the same chance of one.
-"""
+"""A judge's scores with labels on some cells, and whether all cells look to have the same chance of one."""
 
 from __future__ import annotations
 
@@ -218,9 +215,7 @@ class LabelDiagnostics:
 
 
 def label_diagnostics(table: CellTable, candidates: Sequence[str] | None = None) -> LabelDiagnostics:
-    """Compare the labelled share of groups of cells.
-
-    `candidates` holds the name behind each code of `table.names`; without it the code stands for the name.
+    """Compare the labelled share of groups of cells; `candidates` names the codes of `table.names`.
 
     Examples
     --------

@@ -68,11 +68,7 @@ def choices(
     *,
     seed: int,
 ) -> dict[str, ChoiceRecord]:
-    """Choose the best by each metric that two or more of those compared have.
-
-    `difference` takes two names and a metric: first less second, paired by prompt; None where there is none. `seed`
-    is that of the draws that say how estimates vary together.
-    """
+    """Choose the best by each metric that two or more have; `difference` is None where there is none."""
     found = {}
     for metric in CHOSEN_BY:
         of = {name: one for name, one in compared.items() if one.metrics[metric].estimate is not None}
@@ -329,10 +325,7 @@ OF_THE_TOP = ("top1_tie_rate", *(e.name for e in OF_PICKS if e.on_scores))
 
 
 def pick_alike(first: Floats, second: Floats, sizes: npt.NDArray[np.int64]) -> bool:
-    """Tell whether the same candidates share the highest score in every prompt.
-
-    Equal worth is not enough: another prompt could tell apart two picks that are worth the same here. Scores are
-    those of the same candidates, grouped by prompt.
+    """Tell whether the same candidates share the highest score in every prompt; equal worth is not enough.
 
     Examples
     --------

@@ -58,24 +58,19 @@ def candidate_estimate(
 ) -> CandidateEstimate:
     """Estimate for all prompts what the labels of the drawn candidates allow.
 
-    Arrays are (cells,); `labels` are read at the drawn cells only, and `others` are scores of further judges, NaN
-    where one did not score. Prompts of one of `strata`, (prompts,), 0 or more, were drawn alike: the shares n_h / N_h
-    that are labelled are the propensities. Of pairs, prompts that the judge ties entirely belong to none. `seed`
-    deals the folds of the model.
+    Arrays are (cells,); `labels` are read at the drawn cells only, and `others` are NaN where one did not score.
+    Prompts of one of `strata`, (prompts,), 0 or more, were drawn alike: the shares n_h / N_h that are labelled are
+    the propensities. Of pairs, prompts that the judge ties entirely belong to none.
 
-    Bounds are worst cases over the candidates without labels, with the ends of the intervals that their own sampling
-    error asks for, and so need the scale of the labels. Of pairs, V(oracle) - V(random) is at least the mean of
-    ``max(O_i, O_j) - (a O_i + (K - a) O_j) / K``, the best of the labelled less what they say of the mean, and on a
-    known scale at most what it would be if every pool held a label hi (pools of two are labelled whole). Recovery
-    lies between the ratios of the gain to the two, whichever sign the gain has; the bound reaches from the lowest to
-    the highest end of their Fieller intervals and holds at least as often as either. Without a known scale the
-    second ratio is 0. Where the gain is positive its upper end is that of the labelled candidates taken for the
-    whole pool.
+    Bounds are worst cases over the candidates without labels, with the ends of intervals, and so need the scale of
+    the labels. Of pairs, V(oracle) - V(random) is at least the mean of ``max(O_i, O_j) - (a O_i + (K - a) O_j) / K``,
+    and on a known scale at most what it would be if every pool held a label hi (pools of two are labelled whole).
+    Recovery lies between the ratios of the gain to the two, whichever sign the gain has: the bound joins their
+    Fieller intervals, and holds at least as often as either. Without a known scale the second ratio is 0; where the
+    gain is positive its upper end is that of the labelled candidates taken for the whole pool.
 
     On any scale ``J - R >= -(K - a) / a (M - R)``, with equality where all others are equal and no worse than the
-    picks, so that recovery lies between the largest such loss of the table's pools and 1. Where picks alone are
-    labelled that is the whole bound, and their labels cannot narrow it: whatever the picks are worth, the others may
-    all be worse, which makes the picks the best, or all be better. Bounds of pairs are cut at it.
+    picks: recovery lies between the largest such loss and 1. Picks alone cannot narrow that, whatever they are worth.
     """
     sample, known = _sample(draw, strata)
     model = model_of(draw, labels, scores, others, sample, seed=seed)
@@ -259,11 +254,10 @@ class DrawnCandidates:
 
 
 def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
-    """Find the drawn candidates of every prompt, and refuse a design that is not of these scores.
+    """Find the drawn candidates of every prompt by the rule ``pick`` or ``pair``.
 
-    The design is by the rule ``pick`` or ``pair``; one that draws prompts is a `bonwise.errors.UsageError`. Raises
-    `bonwise.errors.InputError` for other prompts or scores, and where too many drawn prompts lack the labels that
-    were drawn.
+    Raises `bonwise.errors.UsageError` for a design that draws prompts, and `bonwise.errors.InputError` for other
+    prompts or scores, and where too many drawn prompts lack labels.
     """
     if not design.by_candidate:
         raise UsageError(
@@ -302,11 +296,7 @@ class DrawnPools:
 
 
 def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:
-    """Find the whole pools and pairs that a design drew, and refuse one that is not of these scores.
-
-    The design is by the rule ``whole-and-pair``. Raises `bonwise.errors.InputError` also where too many drawn prompts
-    lack the labels that were drawn.
-    """
+    """Find the whole pools and pairs that a design drew; `bonwise.errors.InputError` as of `drawn_candidates`."""
     at = _places(panel, design)
     top, drawn, whole = at_top(panel.ranked, panel.sizes), design.drawn[at], design.whole[at]
     sides = []

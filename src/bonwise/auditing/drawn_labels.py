@@ -106,18 +106,14 @@ def audit_candidate_labels(
     *,
     judge_only: Mapping[str, Estimate],
 ) -> CandidateFigures:
-    """Audit a judge on the labels of the candidates that a design drew.
+    """Audit a judge on the labels of the candidates that a design drew: value_judge from picks, gain from pairs.
 
-    Picks estimate value_judge, pairs gain. V(oracle) needs whole pools, so that it and all that is divided by it are
-    refused with a reason; `CandidateFigures.bounds` says what the labels leave possible.
+    What needs V(oracle) is refused with a reason; `CandidateFigures.bounds` says what the labels leave possible.
+    `panel` is the judge's that the design was drawn for, NaN where there is no label; scores of `others`, (cells,),
+    NaN where one did not score, narrow the interval, which is by its usual law also where a bootstrap is asked for.
 
-    `panel` is the judge's that the design was drawn for, NaN where there is no label; scores of `others`, (cells,)
-    each and NaN where one did not score, narrow the interval. `judge_only` are metrics that need no labels, from all
-    prompts. Intervals are by their usual law also where a bootstrap is asked for.
-
-    Raises `bonwise.errors.UsageError` for a design that draws prompts, and `bonwise.errors.InputError` for one of
-    other prompts or scores, or where more than 5 % of the drawn prompts lack the labels that were drawn: why is
-    unknown.
+    Raises `bonwise.errors.UsageError` for a design that draws prompts, and `bonwise.errors.InputError` for other
+    prompts or scores, or where more than 5 % of the drawn prompts lack labels: why is unknown.
     """
     found = drawn_candidates(panel, design)
     result = candidate_estimate(
@@ -196,12 +192,7 @@ class WholeAndPairFigures:
 def audit_whole_and_pairs(
     panel: Panel, design: LabelDesign, settings: Settings, *, judge_only: Mapping[str, Estimate]
 ) -> WholeAndPairFigures:
-    """Audit a judge on the labels of the pools and pairs that a design drew.
-
-    `panel` is the judge's that the design was drawn for, NaN where there is no label; `judge_only` are metrics that
-    need no labels, from all prompts. Intervals are by their usual law also where a bootstrap is asked for. Raises
-    `bonwise.errors.InputError` as `audit_candidate_labels` does.
-    """
+    """Audit a judge on the labels of the pools and pairs that were drawn; errors as of `audit_candidate_labels`."""
     found = drawn_pools(panel, design)
     draw = found.draw
     rule = settings.rule(panel.labels, panel.clusters)
@@ -252,11 +243,7 @@ def _how_pools_were_drawn(found: DrawnPools, design: LabelDesign, prompts: int) 
 
 
 def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
-    """Audit a judge of whose pools single candidates were drawn for labelling.
-
-    `panel` is the judge's that the design was drawn for, NaN where there is no label; the other judges of `table`
-    serve as covariates of picks and pairs. Raises `bonwise.errors.InputError` as `audit_candidate_labels` does.
-    """
+    """Audit a judge of whose pools candidates were drawn; the other judges of `table` are covariates."""
     if design.rule == WHOLE_AND_PAIR:
         return _of_whole_and_pairs(panel, settings, table, design)
     others = further_scores(table, panel)

@@ -1,7 +1,4 @@
-"""What scores prefer at equal label.
-
-Effects of what else is known of a candidate, what they cost, and how often picks fall on a group.
-"""
+"""What scores prefer at equal label: effects of what is known of a candidate, their cost, and picks by group."""
 
 from __future__ import annotations
 
@@ -52,9 +49,7 @@ class GroupPicks(NamedTuple):
 def group_picks(
     scores: Floats, labels: Floats, group: npt.NDArray[np.bool_], sizes: _Ints, clusters: _Ints | None = None
 ) -> GroupPicks | None:
-    """Count the picks that fall on a group; None where no prompt holds the group and others.
-
-    Cells are grouped by prompt, without NaN; `sizes` and `clusters` are by prompt.
+    """Count the picks that fall on a group, cells by prompt; None where no prompt holds the group and others.
 
     Examples
     --------
@@ -101,10 +96,7 @@ class LabelTerms(NamedTuple):
 
 
 def label_terms(labels: Floats) -> LabelTerms:
-    """Return the terms of the labels.
-
-    Up to 10 different labels have an indicator each, but for the lowest. More are joined by straight pieces with
-    knots at the quintiles of the labels.
+    """Return an indicator of each of up to 10 labels but the lowest; of more, pieces with knots at quintiles.
 
     Examples
     --------
@@ -262,9 +254,8 @@ def preference_cost(
 ) -> PreferenceCost:
     """Compare the picks by scores with and without a preference.
 
-    How the cost answers to the slope is taken between one standard error of the slope below it and one above; the
-    interval counts what leaving a prompt out does to the slope by that. Cells are grouped by prompt, without NaN.
-    `effects` are of this attribute alone, on these scores and clusters. `seed` deals the units to folds.
+    The cost answers to the slope as it does between one standard error below and above; the interval counts what
+    leaving a prompt out does to the slope. `effects` are of this attribute alone, on these scores and clusters.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""What the page of an audit shows beyond its metrics.
-
-Differences within prompts, what lies between them, and more.
-"""
+"""What the page of an audit shows beyond its metrics: differences within prompts, strata, and more."""
 
 from __future__ import annotations
 
@@ -80,12 +77,10 @@ def strata(
     logged: bool = False,
     further: Mapping[str, Floats] | None = None,
 ) -> tuple[list[Stratum], list[ColumnLeftOut]]:
-    """Return the headline metrics of a judge by the values of each column that is constant within prompts.
+    """Return the headline metrics by the values of each column that is constant within prompts, and columns left out.
 
-    `panel` holds the completely labelled prompts of the judge, laid out from `table`. `method` is ``labelled_only``
-    where the audit's figures stand for more prompts than these; `logged` says that scores only tell what was picked.
-    `further` are other values of each prompt, by what they are, such as the mean length of its candidates. Returned
-    second are the columns left out.
+    `panel` holds completely labelled prompts; `method` is ``labelled_only`` where the audit stands for more. `logged`
+    scores only tell what was picked. `further` are other values of each prompt, by what they are.
     """
     shown: list[Stratum] = []
     left_out: list[ColumnLeftOut] = []
@@ -220,10 +215,7 @@ _SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than lookin
 
 
 def differences(values: Floats, sizes: _Ints) -> DifferencesOf | None:
-    """Count the differences between any two candidates of a prompt, exact ties apart.
-
-    A pair counts in both directions, so the histogram is symmetric about 0. Values are grouped by prompt, without
-    NaN; they tie after rounding to nine decimals. None without a prompt.
+    """Count differences within prompts in both directions, exact ties (nine decimals) apart; None without a prompt.
 
     Examples
     --------
@@ -311,9 +303,7 @@ _DECIMALS = 6
 
 
 def spread(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed: int) -> Spread | None:
-    """Return points of two scatters, at most 2,000 each, drawn at random where there are more.
-
-    Cells are grouped by prompt, without NaN. None without a prompt.
+    """Return points of two scatters, at most 2,000 each, drawn at random from more; None without a prompt.
 
     Examples
     --------
@@ -359,9 +349,7 @@ def exhibits(
 ) -> Exhibits:
     """Return what is drawn of each judge, and the prompts to look into.
 
-    What needs labels rests on the completely labelled prompts; where single candidates were drawn for labelling there
-    are none to rest on. `table` is what was audited, for its strata; `words` is what is in prompts and candidates.
-    `gate` is the metric that decides and its value; `seed` is that of the points of scatters.
+    What needs labels rests on completely labelled prompts: none where single candidates were drawn.
     """
     shown = {
         judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)

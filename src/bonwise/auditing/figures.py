@@ -1,7 +1,4 @@
-"""The drawings of an audit.
-
-What picks are worth, differences within prompts, where the agreement lies, kinds of prompts.
-"""
+"""The drawings of an audit: worth of picks, differences within prompts, agreement, kinds of prompts."""
 
 from __future__ import annotations
 
@@ -113,12 +110,7 @@ class DifferenceBars:
 def difference_figures(
     differences: Sides | None, key: str, *, reference: str | None = None
 ) -> list[Drawing[DifferenceBars]]:
-    """Draw the histograms of differences between two candidates of one prompt.
-
-    Each pair that is not tied counts with both signs, so a drawing is symmetric; the bars and the ties add up to all
-    pairs. The judge's and the oracle's have the same axes; what is missing is left out. `key` is that of the
-    drawings, `reference` what stands in for the oracle.
-    """
+    """Draw the histograms of differences within prompts, with the same axes; bars and ties add up to all pairs."""
     if differences is None:
         return []
     sides = {"judge": differences.judge, "oracle": differences.oracle}
@@ -209,11 +201,7 @@ _ROLES = {"useful": "good", "weak": "bad", "harmful": "bad", "random": "bad"}
 def judges_figures(
     judges: Mapping[str, JudgeFound], gate: float, reference: str | None = None
 ) -> list[Drawing[Forest]]:
-    """Draw the recovery of judges in their order, with random picks and the gate.
-
-    A drawing holds up to 30 judges, with one axis for all; none where no judge has a figure. `gate` is on recovery,
-    and `reference` what stands in for the oracle.
-    """
+    """Draw the recovery of judges in their order, 30 to a drawing; none where no judge has a figure."""
     unit, word = unit_of(_METRIC), named(_METRIC, reference)
     known: list[tuple[Row, str, str]] = []
     for name, judge in judges.items():
@@ -249,10 +237,7 @@ def judges_figures(
 
 
 def differences_figure(metric: str, choice: ChoiceRecord, best: str) -> list[Drawing[Forest]]:
-    """Draw the best less each other, the nearest first, with intervals that hold together.
-
-    At most one drawing; none where no difference has a figure. `best` is the best one, as it is written.
-    """
+    """Draw the best less each other, the nearest first; at most one drawing, none without a figure."""
     unit = unit_of_difference(unit_of(metric))
     rows: list[Row] = []
     for name, found in choice.differences.items():
@@ -280,10 +265,7 @@ _Metrics = Mapping[str, Bounded]
 def picks_figures(
     metrics: Mapping[str, Bounded] | None, chance: Chance | None, key: str, *, reference: str | None = None
 ) -> list[Drawing[Forest]]:
-    """Draw how far the picks come between random ones (0, or chance) and the oracle's (1), and their values.
-
-    Empty where no metric has a figure. `key` is that of the drawings, `reference` what stands in for the oracle.
-    """
+    """Draw how far the picks come between random ones (0, or chance) and the oracle's (1), and their values."""
     if metrics is None:
         return []
     return [*_figures_of_shares(metrics, chance, key, reference), *_figures_of_values(metrics, key, reference)]
@@ -384,9 +366,7 @@ def spread_figures(
 ) -> list[Drawing[Cloud]]:
     """Draw prompt means, and deviations from them, of the judge against the oracle.
 
-    Where points were left out the correlation within prompts is that of `metrics`, of all cells. With `labelled`
-    prompts without labels are left out, and the caption says so. `key` is that of the drawings, `reference` what
-    stands in for the oracle.
+    Where points were left out the correlation within prompts is that of `metrics`, of all cells.
     """
     if spread is None:
         return []
@@ -471,10 +451,7 @@ _METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "n
 
 
 def strata_figures(strata: Sequence[Stratum] | None, key: str, *, labelled: bool = False) -> list[Drawing[Forest]]:
-    """Draw two figures for each column: recovery, and correlation within prompts, of each of its values.
-
-    `key` is that of the drawings. With `labelled` prompts without labels are left out, and captions say so.
-    """
+    """Draw recovery and correlation within prompts by column; with `labelled` unlabelled prompts are left out."""
     return [
         figure
         for at, column in enumerate(strata or ())

@@ -61,11 +61,9 @@ def check_gate(
     unsettled: str = "",
     suspected: Sequence[Suspected] = (),
 ) -> Gate:
-    """Compare one metric with a value.
+    """Compare one metric with a value; `unsettled` and `suspected` say why a gate cannot pass, empty where it can.
 
-    `unsettled` says why the figures do not speak for all prompts, such that no gate on them can pass; empty where
-    they do. What is in `suspected` keeps a gate from being met. Raises `bonwise.errors.UsageError` for a name that is
-    not a metric, and a value that is not finite.
+    Raises `bonwise.errors.UsageError` for a name that is not a metric, and a value that is not finite.
     """
     if metric not in metrics:
         raise UsageError(f"no metric named {metric!r}", hint=f"choose of {', '.join(metrics)}")
@@ -97,10 +95,7 @@ def check_gate(
 
 
 def whatever_is_missing(low: Gate, there: Gate, high: Gate) -> Gate:
-    """Return the gate that holds whatever some missing labels are.
-
-    `there` is decided by the labels that are there, the others with missing ones at their worst and at their best.
-    """
+    """Return the gate that holds by the labels that are there and with missing ones at their worst and best."""
     if there.state == "inconclusive":
         return there
     asked, word = _GateRequest(there.judge, there.metric, there.value), "whatever the missing labels are"
@@ -223,10 +218,9 @@ def _unknown_population(asked: _GateRequest, ends: _Ends, unsettled: str) -> Gat
 
 
 def more_prompts(estimate: float, prompts: int, ends: tuple[float, float], value: float) -> float | None:
-    """Return how many more prompts take an interval off a gate, if the estimate holds.
+    """Return how many more prompts take an interval off a gate that lies inside it, if the estimate holds.
 
-    The half-width on the gate's side shrinks as 1 / sqrt(prompts). `value`, the gate, lies inside the interval. None
-    where the estimate is too close to it.
+    The half-width shrinks as 1 / sqrt(prompts). None where the estimate is too close to the gate.
 
     Examples
     --------

@@ -111,12 +111,10 @@ def audit_judge(
     stated: StatedDraw | None = None,
     picked: Picked | None = None,
 ) -> JudgeAudit:
-    """Audit one judge.
+    """Audit one judge; other judges of `table` serve as covariates of a sample.
 
-    `panel` is without excluded and control candidates, and `others` are the same table with other candidates, None of
-    logged picks, which were made among all. `table` is what they were laid out from; its other judges serve as
-    covariates of a sample. `against` is what the judge is compared with, as a noun. `picked` is of logged picks,
-    whose metrics of scores are undefined. Raises `bonwise.errors.InputError` where no prompt is labelled completely.
+    `panel` is without excluded and control candidates, `others` the same table with other candidates, None of logged
+    picks. `against` is a noun. Raises `bonwise.errors.InputError` where no prompt is labelled completely.
     """
     if stated is not None and stated.design is not None and of_candidates(stated, panel):
         from bonwise.auditing.drawn_labels import audit_drawn_labels  # noqa: PLC0415 - few audits need it

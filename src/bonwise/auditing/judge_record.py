@@ -110,10 +110,7 @@ def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
 def with_no_gain_tests(
     found: Mapping[str, Estimate], panel: Panel, t: Sums, rule: IntervalRule
 ) -> dict[str, Estimate]:
-    """Return gain and recovery with the tests that there is none, where they have intervals.
-
-    The prompts of the panel are all labelled.
-    """
+    """Return gain and recovery with tests that there is none, where they have intervals; all prompts are labelled."""
     out: dict[str, Estimate] = {}
     if found["gain"].law is None:
         return out
@@ -324,11 +321,9 @@ def judge_record(
     suspected: Sequence[Suspected],
     **further: Any,
 ) -> JudgeFound:
-    """Return what was found of one judge.
+    """Return what was found of one judge; of `further` fields those that are None are left out.
 
-    `picked` is of logged picks. `bounds` are the worst case over missing labels; they are written where there are
-    some that are finite, or where prompts without labels are left out. `further` are fields of `JudgeFound`; those
-    that are None are left out.
+    `bounds` over missing labels are written where some are finite, or where prompts without labels are left out.
     """
     written = labelling.method == "labelled_only" or bool(bounds)
     return JudgeFound(

@@ -21,9 +21,7 @@ _LONGEST = 300
 
 
 def junit(document: Audit) -> str:
-    """Render the gates of an audit as JUnit XML, one test case a gate and judge.
-
-    A gate that is met has passed, one that is not met has failed, and one that is not settled is an error.
+    """Render the gates of an audit as JUnit XML, a test case a gate and judge; one that is not settled is an error.
 
     Examples
     --------
@@ -61,12 +59,7 @@ def junit_error(source: str, message: str, hint: str) -> str:
 
 
 def merged(reports: Sequence[str]) -> str:
-    """Put the reports of several files into one, a suite for each.
-
-    Parameters
-    ----------
-    reports : sequence of str
-        At least one, as `junit` and `junit_error` render them.
+    """Put one or more reports, as `junit` and `junit_error` render them, into one, a suite for each.
 
     Examples
     --------

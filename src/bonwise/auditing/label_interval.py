@@ -41,16 +41,13 @@ class Influence:
 
 
 def influence(m: Floats, Y: Floats, draw: ScaledSample, clusters: npt.NDArray[np.int64] | None = None) -> Influence:
-    """Combine predictions for all prompts with the labels of some.
+    """Combine predictions for all prompts, `m`, (prompts, outcomes), with labels `Y`, (labelled prompts, outcomes).
 
     ``A_k = m_k + q (Y_k - m_k)``, and for the variance ``A' = m + ebar_h + f_h q (e - ebar_h)``, which has the same
-    mean; C = cov(A') / n holds the part of the population and the part of the draw within strata. The factor
-    ``f_h^2 = 1 + (1 - n_h / N_h) / (n_h - 1)`` stands for the mean that was subtracted; it is n_h / (n_h - 1)
-    where few are labelled, and 1 where all are, so that C is then the complete-data covariance. A stratum with
-    fewer than 3 labels is centred at the overall mean of e and keeps f = 1: its spread counts in full.
-
-    `m` is (prompts, outcomes), `Y` (labelled prompts, outcomes), and `clusters` are codes by prompt. What a cluster
-    adds is G / n times the sum of what its prompts add.
+    mean; C = cov(A') / n holds the part of the population and that of the draw within strata. The factor
+    ``f_h^2 = 1 + (1 - n_h / N_h) / (n_h - 1)`` stands for the mean that was subtracted: C is the complete-data
+    covariance where all are labelled. A stratum with fewer than 3 labels is centred at the overall mean of e and
+    keeps f = 1. What a cluster adds is G / n times the sum of what its prompts add.
 
     Examples
     --------
@@ -96,9 +93,8 @@ def _centres(e: Floats, draw: ScaledSample) -> tuple[Floats, Floats]:
 def degrees_of_freedom(pulls: Floats, variance: float) -> float:
     """Return the degrees of freedom that the spread of the labels' pulls allows (Satterthwaite, by kurtosis).
 
-    ``df = max(3, 3 (sum d^2)^2 / sum d^4 - 1)``, times ``max(1, (se^2 / sum d^2)^2)`` because models and unlabelled
-    prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less. The d are `pulls`,
-    (labelled prompts,), what every label adds to the estimate; se^2 is `variance`.
+    ``df = max(3, 3 (sum d^2)^2 / sum d^4 - 1)``, d = `pulls`, times ``max(1, (se^2 / sum d^2)^2)`` because models and
+    unlabelled prompts carry part of the variance; at most m - 1, and at least m / 4 for m of 50 or less.
 
     Examples
     --------
@@ -126,10 +122,7 @@ def student(found: Influence, contrast: Floats, limits: tuple[float, float]) -> 
 def fieller(
     found: Influence, numerator: Floats, denominator: Floats, limits: tuple[float, float]
 ) -> tuple[Fieller, float]:
-    """Return the law of the ratio of two contrasts of the means, and the standard error of the ratio.
-
-    ``se^2 = (C11 - 2 rho C12 + rho^2 C22) / A2bar^2``. Contrasts are (outcomes,); the mean of the second is not 0.
-    """
+    """Return the law of a ratio and its se: ``se^2 = (C11 - 2 rho C12 + rho^2 C22) / A2bar^2``."""
     a, b = float(numerator @ found.means), float(denominator @ found.means)
     direction = (numerator - a / b * denominator) / b
     variance = found.variance(direction)

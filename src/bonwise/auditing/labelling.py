@@ -1,7 +1,4 @@
-"""What is stated of how prompts were drawn for labelling, which of them count as labelled.
-
-What their figures can speak for.
-"""
+"""How prompts were drawn for labelling, which count as labelled, and what their figures can speak for."""
 
 from __future__ import annotations
 
@@ -70,10 +67,7 @@ class StatedDraw:
         return self.design.rule if self.design is not None else self.kind
 
     def of(self, panel: Panel, labelled: _Mask, partly: _Mask) -> Drawn:
-        """Return the sample that the labelled prompts of a panel are.
-
-        By prompt, `labelled` are those with labels of all candidates, `partly` those with labels of some.
-        """
+        """Return the sample that the labelled prompts are; `partly` are those with labels of some candidates."""
         if self.design is not None:
             return _as_designed(self.design, panel, labelled)
         if self.kind == "cells-by-score":
@@ -242,10 +236,7 @@ _USED_BY = {
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """A judge's panel with the prompts that count as labelled.
-
-    A prompt counts as labelled when all its candidates are, and where a draw is stated when it was drawn too.
-    """
+    """A judge's panel with its labelled prompts: those with all labels, and drawn where a draw is stated."""
 
     panel: Panel
     labelled: _Mask = field(repr=False)

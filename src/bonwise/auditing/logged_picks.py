@@ -1,7 +1,4 @@
-"""Logged picks: what is read of their files.
-
-The judge that they are, one that scores what it kept above the rest.
-"""
+"""Logged picks: what is read of their files, and the judge they are, which scores what it kept above the rest."""
 
 from __future__ import annotations
 
@@ -56,11 +53,10 @@ __all__ = [
 def logged_judge(
     picks: Picks, settings: Settings, reading: ReadingOptions, design: str | Path | LabelDesign | None = None
 ) -> tuple[JudgeAudit, ScoreTable]:
-    """Audit the picks of one policy.
+    """Audit the picks of one policy; what `reading` says of columns is of the labels. The table audited comes along.
 
-    `reading` is with the labels: what it says of columns is of theirs. `design` says how the labelled prompts were
-    drawn. The table is the one that the audit was made on. Raises `bonwise.errors.UsageError` for a setting that asks
-    for more than picks hold, and `bonwise.errors.InputError` for no labels, or none that fit.
+    Raises `bonwise.errors.UsageError` for a setting that asks for more than picks hold, and
+    `bonwise.errors.InputError` for no labels, or none that fit.
     """
     if settings.exclude or settings.control:
         raise UsageError(
@@ -95,10 +91,7 @@ def _picked(picks: Picks, unpicked: Unpicked) -> Picked:
 
 
 def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) -> ScoreTable:
-    """Return the picks of one or several policies, by name, as one table with labels.
-
-    Raises `bonwise.errors.InputError` where there are no labels, or none that fit.
-    """
+    """Return the picks of policies, by name, as one table; `bonwise.errors.InputError` for no labels that fit."""
     source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
     if reading.labels is None:
         raise InputError(f"{source}: no oracle labels to compare the picks with", hint="add --labels FILE")
@@ -116,10 +109,7 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
 def logged_panels(
     table: ScoreTable, named: Sequence[tuple[str, Mapping[str, str]]], shape: Shape | None
 ) -> tuple[Panel, ...]:
-    """Lay picks out, one panel a policy, each prompt that lacks a pick dropped for the reason that is known.
-
-    `table` is as `logged_table` gives it; `named` are policies in the order wanted, with their reasons by prompt.
-    """
+    """Lay picks out, a panel a policy in the order of `named`; prompts without a pick are dropped with a reason."""
     panels = {panel.judge: panel for panel in lay_out(table, shape=shape)}
     return tuple(_explained(panels[name], reasons) for name, reasons in named)
 
@@ -243,13 +233,10 @@ def holds_picks(path: Path) -> bool:
 def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
     """Read logged picks.
 
-    The file is JSON Lines: ``prompt_id``, ``ids`` (of all candidates of the pool) and ``best`` (one of them, or
-    null), and what else `PickLine` reads of the lines of ``bonwise select``, where it is there. With `as_picked` the
-    drawn pick is taken where a seed decided, not its expectation over ``level``.
-
-    Raises `bonwise.errors.FileError` for a file that is absent, empty or no text, `bonwise.errors.RowError` for a
-    line that is no pick or of other settings than the first and for a prompt that is picked twice, and
-    `bonwise.errors.MissingExtraError` without the extra that picks are audited with.
+    The file is JSON Lines of `PickLine`: ``prompt_id``, ``ids`` (of all candidates of the pool) and ``best`` (one of
+    them, or null). With `as_picked` the drawn pick is taken where a seed decided, not its expectation over ``level``.
+    Raises `bonwise.errors.FileError` for a file that is absent, empty or no text, and `bonwise.errors.RowError` for a
+    line that is no pick or of other settings than the first, and for a prompt that is picked twice.
     """
     TABLES.require(f"reading {path}")
     source, rows, lines = str(path), [], []

@@ -25,8 +25,7 @@ POWER = 0.9
 def gate_shift(gains: Floats, possible: Floats, gate: float, clusters: npt.NDArray[np.int64] | None = None) -> Shift:
     """Estimate the mean of ``gain - gate x possible gain`` over its standard deviation, with its standard error.
 
-    Recovery lies above the gate exactly where that mean lies above 0. `gains` and `possible` are J - R and M - R by
-    prompt.
+    Recovery lies above the gate exactly where that mean lies above 0.
 
     Examples
     --------
@@ -66,10 +65,7 @@ class Settling(NamedTuple):
         return abs(self.z) / math.sqrt(self.units)
 
     def chance(self, prompts: float) -> float:
-        """Return how likely a study of so many prompts has its whole interval on the estimate's side of the gate.
-
-        The power of a one-sided t test by `bonwise.stats.sample_size.mean_power` with Guenther's correction.
-        """
+        """Return the power of a one-sided t test on the estimate's side of the gate, by Guenther's correction."""
         loss = critical_value(self._one_sided, 1) ** 2 / 2
         units = max(prompts * self.units / self.prompts - loss, 0.0)
         return mean_power(self._each, units, self._one_sided, 1)
@@ -100,13 +96,11 @@ class Settling(NamedTuple):
 
 
 def projected(found: Estimate, ratio: float, confidence: float) -> Estimate | None:
-    """Return an estimate with the interval that `ratio` times as many prompts would give it.
+    """Return an estimate with the interval that `ratio` times as many prompts, labelled or not, would give it.
 
-    Variances and covariances of means shrink as ``1 / ratio``. Degrees of freedom grow as the units do:
-    ``df' = (df + 1) ratio - 1``, not below 3 and not above the prompts less 1. Replicates of a bootstrap move towards
-    the estimate by ``1 / sqrt(ratio)``. `ratio`, above 0, is prompts to come over prompts there are; labelled and
-    unlabelled prompts, and clusters, are taken to grow alike. None where nothing is known of the estimate beside
-    itself.
+    Variances and covariances of means shrink as ``1 / ratio``; ``df' = (df + 1) ratio - 1``, not below 3 and not
+    above the prompts less 1. Replicates of a bootstrap move towards the estimate by ``1 / sqrt(ratio)``. None where
+    nothing is known of the estimate beside itself.
 
     Examples
     --------
@@ -152,8 +146,7 @@ def _df(df: float, ratio: float, n: int) -> float:
 def distance(found: Estimate, value: float) -> float | None:
     """Return by how many standard errors an estimate lies above a value; None where there is no standard error.
 
-    Of a ratio of means ``a / b`` that is ``(a - value b) / sqrt(caa - 2 value cab + value^2 cbb)``, on which
-    Fieller's interval rests; of other estimates ``(estimate - value) / se``.
+    Of a ratio, as Fieller's interval has it, ``(a - value b) / sqrt(caa - 2 value cab + value^2 cbb)``.
 
     Examples
     --------

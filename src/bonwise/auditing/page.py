@@ -46,13 +46,10 @@ def write_page(
     also: Sequence[Document] = (),
     then: Sequence[Said] | None = None,
 ) -> Path | None:
-    """Write the page; the parameters and errors are those of `Audit.to_html`, and gates are those of the audit.
+    """Write the page as `Audit.to_html` does; return the file of all prompts beside it where it cannot show them all.
 
-    A study in `also` stands in place of the one of its name that every page makes. `then` is what to type next:
-    calls of Python where it is None.
-
-    Returns the file beside the page that holds all prompts, where the page cannot show them all. Raises
-    `bonwise.errors.UsageError` too, where one of the two would take the place of what the page is made from.
+    A study in `also` takes the place of the usual one of its name; without `then` calls of Python are next. Raises
+    `bonwise.errors.UsageError` where a file would take the place of what the page is made from.
     """
     others = _results(also)
     pools = audit.settings.pools if pools is None else pools
@@ -197,11 +194,7 @@ def audit_page(
     more: str | None = None,
     then: Sequence[Said] = (),
 ) -> str:
-    """Return an audit as one HTML page.
-
-    `studies` are studies, routing and notes made on the table of the audit. `more` names the file beside the page
-    with a row for each prompt. `then` is what to type next.
-    """
+    """Return an audit as one HTML page; `more` names the file beside it with a row for each prompt."""
     PAGES.require("a page")
     from bonwise.report.page.rendered import whole_page  # noqa: PLC0415 - drawing loads matplotlib
 

@@ -263,11 +263,10 @@ _BOUNDED = ("value_oracle", "recovery")
 
 
 def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
-    """Estimate every metric for all prompts.
+    """Estimate every metric for all prompts by the method ``cells``, with intervals of their own law.
 
-    Intervals are by their own law also where the settings ask for a bootstrap, and a note says so. The labelling has
-    the method ``cells``. Raises `bonwise.errors.InputError` for propensities of candidates that are missing, or that
-    cannot be, and `bonwise.errors.UsageError` for an outcome model, which is of whole prompts.
+    Raises `bonwise.errors.InputError` for propensities that are missing or cannot be, `bonwise.errors.UsageError` for
+    an outcome model, which is of whole prompts.
     """
     if settings.outcome_model is not None:
         raise UsageError(
@@ -317,11 +316,7 @@ def _with_no_gain_tests(found: LabelledCellFigures, table: CellTable, rule: Inte
 
 
 def cell_differences(first: Labelling, second: Labelling, settings: Settings) -> tuple[dict[str, Estimate], int]:
-    """Estimate the differences of two judges, first minus second, on the prompts that both scored completely.
-
-    One labelling at least has the method ``cells``. Differences are by metric, none without a common prompt; beside
-    them stands the number of common prompts with a label.
-    """
+    """Estimate metric differences on prompts that both judges scored completely; count those with a label."""
     left, right = _on_common_prompts(first, second), _on_common_prompts(second, first)
     prompts = int((left.panel.labelled_cells > 0).sum())
     if not prompts:
@@ -355,11 +350,10 @@ def _cell_table(labelling: Labelling) -> CellTable:
 def sampled_metrics(
     labelling: Labelling, sample: LabelSample, further: Mapping[str, Floats], settings: Settings
 ) -> JudgeMetrics:
-    """Estimate every metric for all prompts.
+    """Estimate every metric for all prompts; `further` are the scores of the table's other judges on its cells.
 
-    Values, gain, recovery, top-1 accuracy and hit rate come from the efficient influence function; the other metrics
-    of labels from totals weighted by 1 / propensity; what needs no labels, from all prompts. `sample` is of the
-    prompts of the panel, and `further` the scores of the table's other judges on its cells.
+    What picks are worth comes from the efficient influence function; other metrics of labels from totals weighted by
+    1 / propensity; what needs no labels, from all prompts.
     """
     panel = labelling.panel
     known = panel.keep(sample.labelled)

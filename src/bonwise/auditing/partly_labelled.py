@@ -29,10 +29,7 @@ _GAINS = [e for e in _OF_PICKS if e.name in ("gain", "recovery")]
 
 
 def with_missing_labels(panel: Panel, settings: Settings) -> Missing:
-    """Estimate metrics of picks with the missing labels that make each of them smallest, and greatest.
-
-    Some prompts of the panel are labelled whole, the others in part.
-    """
+    """Estimate metrics of picks with the missing labels that make each of them smallest, and greatest."""
     partly = panel.labelled_cells < panel.sizes
     some, cells = panel.keep(partly), np.repeat(partly, panel.sizes)
     rule, corners = settings.rule(panel.labels, panel.clusters), corner_labels(some, _range(panel))

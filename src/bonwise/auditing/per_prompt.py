@@ -27,11 +27,10 @@ _SEPARATOR = " | "
 def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
     """Return one row per judge and prompt, the greatest loss first.
 
-    Columns: ``judge``, ``prompt_id``, ``pick`` and ``best`` (names, several where tied),
-    ``value_pick`` (label of the pick, ties in expectation), ``value_best``, ``gain_lost`` (the
-    difference), ``tied`` (candidates with the top score), ``margin`` (top score minus the second),
-    ``candidates``. Label columns are missing where a prompt is not labelled completely, and the margin of logged
-    picks, which hold no scores.
+    Columns: ``judge``, ``prompt_id``, ``pick`` and ``best`` (names, several where tied), ``value_pick`` (label of the
+    pick, ties in expectation), ``value_best``, ``gain_lost`` (the difference), ``tied`` (candidates with the top
+    score), ``margin`` (top score minus the second), ``candidates``. Label columns are missing where a prompt is not
+    labelled completely, and the margin of logged picks.
     """
     rows = pd.concat([_rows(judge.labelling.panel, logged=judge.logged) for judge in judges], ignore_index=True)
     return rows.sort_values(
@@ -87,10 +86,7 @@ def all_prompts_file(path: str | Path) -> Path:
 
 
 def refuse_other_file(all_prompts: Path, header: str) -> None:
-    """Refuse to write over a file that no page left there: nobody typed this name.
-
-    `header` is the first line of the file that a page leaves; another one is a `bonwise.errors.FileError`.
-    """
+    """Refuse (`bonwise.errors.FileError`) to write over a file that no page left there: nobody typed this name."""
     if not all_prompts.is_file():
         return
     line = f"{header}\n".encode()

@@ -1,7 +1,4 @@
-"""What the page of an audit shows beyond its figures, what would change its verdict, and its worst prompts.
-
-``bonwise.exhibits/1``.
-"""
+"""What an audit's page shows beyond its figures, such as what would change its verdict: ``bonwise.exhibits/1``."""
 
 from __future__ import annotations
 

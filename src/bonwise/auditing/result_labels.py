@@ -1,7 +1,4 @@
-"""What the figures of an audit rest on, as its document tells of it.
-
-Prompts, how they were drawn, single labels, annotators.
-"""
+"""What the figures of an audit rest on, in its document: prompts, how they were drawn, labels, annotators."""
 
 from __future__ import annotations
 

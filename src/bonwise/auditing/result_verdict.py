@@ -1,7 +1,4 @@
-"""What the figures of an audit mean, what keeps a verdict from being settled.
-
-The gates, as its document holds them.
-"""
+"""What the figures of an audit mean, what keeps a verdict from being settled, and gates, in its document."""
 
 from __future__ import annotations
 

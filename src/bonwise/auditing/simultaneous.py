@@ -37,10 +37,7 @@ class UnitInfluences:
 def pick_influences(
     gains: Floats, possible: Floats, clusters: npt.NDArray[np.int64] | None = None, weights: Floats | None = None
 ) -> dict[str, Floats]:
-    """Return the influence of every prompt, or cluster, on gain and recovery.
-
-    `gains` and `possible` are J - R and M - R by prompt, as `weights` are. With `clusters`, by prompt, the influences
-    are by cluster, in the order of the codes.
+    """Return the influence of each prompt, or cluster in the order of codes, on gain and recovery, of J - R, M - R.
 
     Examples
     --------
@@ -58,9 +55,7 @@ def pick_influences(
 
 
 def aligned(judges: Sequence[UnitInfluences], metric: str) -> Floats:
-    """Return the influences of all judges on all units that some judge has, shape (judges, units).
-
-    A unit does not move the estimate of a judge that lacks it.
+    """Return the influences of judges on all units, shape (judges, units), 0 where a judge lacks the unit.
 
     Examples
     --------
@@ -151,10 +146,7 @@ class JudgeDifferences:
         self._judges = [_OneJudge(matrix, rule) for matrix in matrices]
 
     def difference(self, first: int, second: int) -> dict[str, Estimate]:
-        """Estimate metric differences as `bonwise.stats.estimation.difference` does, to the last bit.
-
-        These are positions of two judges, ``first < second``.
-        """
+        """Estimate as `bonwise.stats.estimation.difference` does, to the last bit; judges are ``first < second``."""
         one, other = self._judges[first], self._judges[second]
         if self._rule.kind == "bootstrap":
             return difference(self._estimands, one.matrix, other.matrix, self._rule)

@@ -172,10 +172,7 @@ def first_of_ends(outstanding: Sequence[Outstanding]) -> list[Outstanding]:
 def of_easy_candidate(
     easy: EasyCandidate, metric: str, *, with_it: Estimate | None, without_it: Estimate | None, logged: bool = False
 ) -> Suspected:
-    """Suspect a candidate that is worst almost everywhere.
-
-    `metric`, that the verdict rests on, is given with the candidate and without it. With `logged`, picks are audited,
-    of which no candidate can be left out.
+    """Suspect a candidate that is worst almost everywhere; of `logged` picks no candidate can be left out.
 
     Examples
     --------
@@ -219,10 +216,7 @@ def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
 
 
 def missing_labels(missing: int, cells: int, stated: str = "") -> Suspected:
-    """Suspect labels that are missing for unknown reasons.
-
-    Of `cells` labels `missing` are missing. `stated` says why the labelled prompts do not stand for all although a
-    draw is stated; empty where none is.
+    """Suspect labels missing for unknown reasons; `stated` says why a stated draw does not help, empty for none.
 
     Examples
     --------

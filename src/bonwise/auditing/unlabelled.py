@@ -1,7 +1,4 @@
-"""What is not labelled behind a judge's figures.
-
-How many candidates, how the labelled ones differ, and what the gaps could hide.
-"""
+"""What is not labelled behind a judge's figures: how many, how others differ, what the gaps could hide."""
 
 from __future__ import annotations
 
@@ -199,10 +196,7 @@ def _welch(left: Floats, right: Floats, confidence: float) -> tuple[float, float
 
 
 def worst_case(panel: Panel) -> dict[str, tuple[float, float]]:
-    """Bound the values, recovery and gain over all prompts, whatever the missing labels are.
-
-    Empty where the labels have no known scale: then they could be anything.
-    """
+    """Bound values, recovery and gain whatever the missing labels are; empty where labels have no known scale."""
     ends = label_range(panel.labels)
     if not np.isfinite(ends).all():
         return {}

@@ -306,12 +306,10 @@ def judge_validity(
     suspected: Sequence[Suspected] = (),
     label_width: float = 1.0,
 ) -> Verdict:
-    """Read the metrics as a verdict.
+    """Read the metrics as a verdict; with anything `suspected` no level passes and it is not ``useful``.
 
-    `against` is what the judge is compared with, as a noun: ``the oracle labels``, or another judge. `scope` is a
-    sentence on what the figures describe, empty where they describe every prompt. With anything in `suspected` no
-    level passes and the verdict is not ``useful``. `label_width` is the width of the scale of the labels, in which
-    the threshold of the level bias is stated.
+    `against` is a noun: ``the oracle labels``, or another judge. `scope` is a sentence on what the figures describe,
+    empty for all prompts. `label_width` is of the labels' scale, in which the threshold of the level bias is stated.
     """
     checks: dict[Check, CheckState] = {
         "correlation": _above(metrics["global_r"], thresholds.global_r),
@@ -343,10 +341,7 @@ def judge_validity(
 def pick_validity(
     metrics: _Metrics, thresholds: Thresholds, *, scope: str, suspected: Sequence[Suspected] = ()
 ) -> Verdict:
-    """Read the metrics of logged picks as a verdict: of the four levels only the decision follows from picks.
-
-    The parameters are those of `judge_validity`.
-    """
+    """Read the metrics of logged picks as a verdict: of the four levels only the decision follows from picks."""
     checks = _decision_alone(metrics, thresholds)
     level = _best_of_n_level(metrics, thresholds)
     said = VerdictSentences(metrics, thresholds, who="what picked")
@@ -391,10 +386,7 @@ def candidate_validity(
 
 
 def best_of_n_answer(said: VerdictSentences, suspected: Sequence[Suspected] = ()) -> tuple[Level, str]:
-    """Return the word of a verdict on picks within a prompt, and its first sentence, as every audit has them.
-
-    What is in `suspected` keeps the figures from settling anything.
-    """
+    """Return the word of a verdict on picks within a prompt, and its first sentence, as every audit has them."""
     level = _best_of_n_level(said.metrics, said.thresholds)
     if suspected and level == "useful":
         return "inconclusive", said.not_settled("best-of-n", suspected)

@@ -337,11 +337,7 @@ def describe_with(
     more: str | None = None,
     then: Sequence[Said] = (),
 ) -> Part:
-    """Describe an audit with what stands beside it on its page.
-
-    `studies` were made on the table of the audit. `more` names the file beside the page with a row for each prompt.
-    `then` is what to type next.
-    """
+    """Describe an audit with what stands beside it on its page; `more` names the file with a row for each prompt."""
     settings = document.settings
     decisive: Part
     found: Iterator[Block]

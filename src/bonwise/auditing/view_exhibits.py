@@ -1,7 +1,4 @@
-"""What a page shows beyond the figures of an audit.
-
-Drawings of a judge, its worst prompts, and what would change the verdict.
-"""
+"""What a page shows beyond the figures: drawings of a judge, its worst prompts, what would change the verdict."""
 
 from __future__ import annotations
 
@@ -54,11 +51,7 @@ _OF_STRATA = ("recovery", "within_r", "tie_rate", "top1_accuracy")
 
 
 def drawn(judge: JudgeFound, exhibits: JudgeExhibits | None, prefix: str, reference: str | None) -> Iterator[Part]:
-    """Yield the parts that hold drawings; what cannot be drawn has none.
-
-    Without exhibits the metrics can still be drawn. `prefix`, of addresses and drawings, is empty or ends in a
-    hyphen. `reference` is what stands in for the oracle.
-    """
+    """Yield the parts that hold drawings, of metrics even without exhibits; `prefix` is empty or ends in a hyphen."""
     key = prefix or "a-"
     chance = None if exhibits is None else exhibits.chance
     picks = picks_figures(judge.metrics, chance, f"{key}picks", reference=reference)
@@ -115,11 +108,7 @@ _KEYS = "Arrow keys move from row to row, Enter opens one, and its address ends 
 def worst_prompts(
     found: WorstPrompts, *, several: bool, reference: str | None, more: str | None = None
 ) -> Iterator[Part]:
-    """Yield the prompts whose pick lost something, and how many lost nothing; nothing where there are none.
-
-    With `several`, rows of several judges stand together. `reference` is what stands in for the oracle; `more` names
-    the file beside the page with a row for each prompt.
-    """
+    """Yield the prompts whose pick lost something, rows of `several` judges together, and how many lost nothing."""
     label = named("label", reference)
     whose = "pair of a judge and a prompt" if several else "prompt"
     if not found.rows:

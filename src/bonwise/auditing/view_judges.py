@@ -52,17 +52,7 @@ _MOST_NAMES = 5
 
 
 def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: str | None = None) -> Iterator[Said]:
-    """Yield who is the best by recovery, or by gain without it, and by gain where that is someone else.
-
-    Parameters
-    ----------
-    choices : mapping of str to ChoiceRecord or None
-        By metric.
-    those : str
-        What was compared, as a noun: "judges".
-    reference : str, optional
-        What stands in for the oracle.
-    """
+    """Yield who is the best by recovery, or by gain without it, and by gain where that is someone else."""
     found = [(metric, choices[metric]) for metric in CHOSEN_BY if choices is not None and metric in choices]
     for at, (metric, one) in enumerate(found):
         if at == 0 or not {*one.best} & {*found[0][1].best}:
@@ -342,11 +332,7 @@ _RESTS_ON = ("cells", "pools", "pairs")
 
 
 def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
-    """Return every metric with its interval, its prompts and what it says.
-
-    Where single candidates were labelled the metrics that need whole pools have no row; of logged picks there are
-    the metrics of picks alone.
-    """
+    """Return every metric that the labels or logged picks have, with its interval, its prompts and what it says."""
     groups = _groups(judge, settings)
     beside = [column.title for column in _beside(judge, groups)]
     width = interval_title(settings.confidence)

@@ -1,7 +1,4 @@
-"""What a judge's figures rest on.
-
-Counts, how labels were drawn, annotators, single candidates, and what is preferred at equal label.
-"""
+"""What a judge's figures rest on: counts, draw of labels, annotators, candidates, preferences at equal label."""
 
 from __future__ import annotations
 
@@ -307,10 +304,7 @@ _NO_VALUES = "they need the scale of the labels (--label-scale), and two labelle
 
 
 def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None = None) -> Part:
-    """Return the counts behind a judge's figures, its dropped prompts by reason, and how labels were drawn.
-
-    `name` is the judge's where no heading says it; `reference` is the judge that stands in for labels.
-    """
+    """Return the counts behind a judge's figures, dropped prompts by reason, and how labels were drawn."""
     told = counts_of(judge.data)
     blocks: list[Block] = [Said("finding", f"{printable(name)}: {told}" if name else told)]
     if judge.data.pools is not None and judge.data.pools_without_pick:

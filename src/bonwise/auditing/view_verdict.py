@@ -47,10 +47,7 @@ _LONGEST = 60
 
 
 def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
-    """Return the figure that decides with its interval, between nothing, the gate and the best; nothing without it.
-
-    An easy or outstanding candidate that is suspected, or a control, shows the figure with it and without it.
-    """
+    """Return the figure that decides with its interval between nothing, the gate and the best, if there is one."""
     name = DECIDES[settings.target]
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]
     return [_bar(rows, settings)] if rows else []
@@ -74,10 +71,7 @@ def bar_of_best(document: Audit) -> Iterator[Bar]:
 
 
 def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeExhibits | None) -> Iterator[Said]:
-    """Yield how far the verdict is from another one; nothing where no figure says it.
-
-    `shown` says how many more labels would decide.
-    """
+    """Yield how far the verdict is from another one; nothing where no figure says it."""
     name, gate = settings.deciding
     unit, found = unit_of(name), judge.metrics.get(name)
     if judge.verdict.level == "random":
@@ -122,10 +116,7 @@ def _to_be_useful(document: Audit, exhibits: Exhibits | None, unsettled: Sequenc
 
 
 def next_part(then: Sequence[Said]) -> Iterator[Part]:
-    """Yield what to type next, for the box of a verdict; nothing where there is nothing to type.
-
-    `then` is as a terminal prints it last; what leads is left out.
-    """
+    """Yield what to type next, `then` without its lead, for the box of a verdict; nothing where there is none."""
     steps = [one for one in then if one.role != "lead"]
     if steps:
         yield Part("Next", steps, "next", anchor="next")
@@ -288,10 +279,7 @@ def verdict(
     shown: JudgeExhibits | None = None,
     then: Sequence[Said] = (),
 ) -> Part:
-    """Return the verdict on one judge, the only one or one of several: the answer leads, the levels are a table.
-
-    `alone` tells which; `shown` is what a page shows beside the figures, and `then` what it says to type next.
-    """
+    """Return the verdict on one judge, `alone` or of several: the answer leads, the levels are a table."""
     found, line = judge.verdict, recovery_bar(judge, settings)
     blocks = [
         *_answer(judge, settings, alone=alone),
@@ -339,10 +327,7 @@ def _levels(found: Verdict) -> Iterator[Part]:
 def verdict_of_several(
     document: Audit, exhibits: Exhibits | None = None, then: Sequence[Said] = (), *, in_short: bool = False
 ) -> Part:
-    """Return how many of the judges are useful, and which are what; in short, what the best one recovers.
-
-    `exhibits` is what a page shows beside the figures, and `then` what it says to type next.
-    """
+    """Return how many of the judges are useful, and which are what; in short, what the best one recovers."""
     judges, settings = document.judges, document.settings
     levels: dict[Level, list[str]] = {}
     for name, judge in judges.items():

@@ -1,7 +1,4 @@
-"""Metrics for all prompts from a labelled sample of them.
-
-Totals weighted by 1 / pi, strata, a stratified jackknife.
-"""
+"""Metrics for all prompts from a labelled sample: totals weighted by 1 / pi, strata, a stratified jackknife."""
 
 from __future__ import annotations
 
@@ -42,11 +39,7 @@ class LabelStrata:
 
     @property
     def independent(self) -> Floats:
-        """Degrees of freedom of the variance within each stratum, 1 or more.
-
-        n_h - 1 where the weights of a stratum are equal, otherwise ``(sum w^2)^2 / sum w^4 - 1``: that of a sum of
-        squares of which each counts with w^2.
-        """
+        """Degrees of freedom in each stratum, 1 or more: ``(sum w^2)^2 / sum w^4 - 1``, n_h - 1 at equal weights."""
         squares = self.within(self.weights[None] ** 2)[0]
         fourth = self.within(self.weights[None] ** 4)[0]
         degrees: Floats = np.maximum(squares**2 / fourth - 1, 1.0)
@@ -58,13 +51,11 @@ class LabelStrata:
 
 
 def label_strata(sample: LabelSample) -> LabelStrata:
-    """Return the strata of a sample.
+    """Return the strata of a sample; prompts drawn independently of each other are one.
 
-    A stratum with one labelled prompt says nothing of its own scatter: it is joined to the next one in the order of
-    their numbers (neighbours are alike: rules number strata by size), the last to the one before. Joining touches
-    variances only, and errs on the large side: what lies between the joined strata counts as scatter within them.
-    Prompts that were drawn independently of each other are one stratum. Raises `bonwise.errors.UsageError` where no
-    prompt is labelled.
+    A stratum with one labelled prompt says nothing of its own scatter: it joins the next one in the order of their
+    numbers (rules number strata by size), the last the one before. That touches variances only, and errs on the large
+    side. Raises `bonwise.errors.UsageError` where no prompt is labelled.
 
     Examples
     --------
@@ -105,27 +96,25 @@ _CHUNK = 1 << 15
 def weighted_estimates(
     estimands: Sequence[Estimand], sums: Floats, sample: LabelSample, rule: IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate metrics for all prompts from the sums of the labelled ones.
+    """Estimate metrics for all prompts from the `sums` of the labelled ones, (len(Sums._fields), labelled prompts).
 
-    `sums` is (len(Sums._fields), labelled prompts), in the order of the prompts of the sample, which is of all
-    prompts. ``method`` is "weighted", with the effective number of labelled prompts and, as ``labelled_only``, what
-    the labelled prompts say of themselves. Metrics that need no labels are better taken from all prompts. Intervals
-    are by jackknife and Fieller also where `rule` asks for a bootstrap, which resamples prompts as if all were
-    labelled. Raises `bonwise.errors.UsageError` where no prompt is labelled.
+    ``method`` is "weighted", with the effective number of labelled prompts and, as ``labelled_only``, what these say
+    of themselves. Intervals are by jackknife and Fieller also where `rule` asks for a bootstrap, which resamples
+    prompts as if all were labelled. Raises `bonwise.errors.UsageError` where no prompt is labelled.
 
-    The target is the population that the prompts of the table were drawn from, as it is where all are labelled. A
-    total over the table has two errors: the labelled prompts of a stratum are n_h of N_h, and the N prompts are
-    themselves a draw. With W_h = N_h / N and S_h^2 the variance within a stratum, their sum for a mean is::
+    The target is the population that the prompts of the table were drawn from. A total over the table has two errors:
+    the labelled prompts of a stratum are n_h of N_h, and the N prompts are themselves a draw. With W_h = N_h / N and
+    S_h^2 the variance within a stratum, their sum for a mean is::
 
         sum_h W_h^2 S_h^2 / n_h  +  sum_h W_h (mean_h - mean)^2 / N
 
-    The factor 1 - n_h / N_h of a finite population is gone from the first term because the second error restores
-    it (W_h S_h^2 / N is W_h^2 S_h^2 / n_h times n_h / N_h); what is left of that error lies between strata. For a
-    metric of any shape both terms are jackknives. The first leaves out one labelled prompt, and the n_h - 1 others
-    stand for the stratum: ``sum_h (n_h - 1) / n_h sum_x (theta_(-x) - mean_h)^2``. The second leaves out one prompt
-    of the table, of which only its stratum is known, hence the mean of the stratum's labelled ones:
-    ``(N - 1) / N sum_h N_h (theta_(-h) - mean)^2``. With one stratum the second is 0 and the first the plain
-    jackknife; Student's t takes n - 1 degrees of freedom there and Satterthwaite's otherwise.
+    The factor 1 - n_h / N_h of a finite population is gone from the first term because the second error restores it
+    (W_h S_h^2 / N is W_h^2 S_h^2 / n_h times n_h / N_h); what is left of that error lies between strata. For a metric
+    of any shape both terms are jackknives. The first leaves out one labelled prompt, and the n_h - 1 others stand for
+    the stratum: ``sum_h (n_h - 1) / n_h sum_x (theta_(-x) - mean_h)^2``. The second leaves out one prompt of the
+    table, for which the mean of its stratum's labelled ones stands: ``(N - 1) / N sum_h N_h (theta_(-h) - mean)^2``.
+    With one stratum the second is 0 and the first the plain jackknife; Student's t takes n - 1 degrees of freedom
+    there and Satterthwaite's otherwise.
 
     Examples
     --------
@@ -148,11 +137,7 @@ def weighted_estimates(
 def weighted_difference(
     estimands: Sequence[Estimand], first: Floats, second: Floats, sample: LabelSample, rule: IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate metric differences for all prompts, first judge minus second, paired by prompt.
-
-    `first` and `second` are the judges' sums on the same labelled prompts, in the order of the sample; all else is as
-    for `weighted_estimates`.
-    """
+    """Estimate metric differences, first judge minus second, from the sums of the same labelled prompts."""
     found = _estimate(estimands, [minus(e) for e in estimands], _weighted([first, second], sample, rule))
 
     def alone(below: Estimand) -> list[Estimate]:
@@ -205,9 +190,8 @@ class _WeightedSums(JudgeSums):
     def exact(self, e: Estimand, value: float) -> Exact:
         """Return the bound where all contributing prompts are alike.
 
-        Were a weighted share q of the prompts unlike the others, none of them would be labelled with a probability
-        of at most ``(1 - q)^n``, n being the sum of weights over the largest (the inequality of the means): so many
-        prompts of equal weight say as much.
+        Were a weighted share q of the prompts unlike the others, none of them would be labelled with a probability of
+        at most ``(1 - q)^n``, n being the sum of weights over the largest (the inequality of the means).
         """
         n, stretch = np.inf, 1.0
         for matrix in self.matrices:

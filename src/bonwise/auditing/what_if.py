@@ -115,8 +115,6 @@ _MANY = 1e6
 def label_counts(now: int) -> list[int]:
     """Return the labelled prompts that the slider steps through: from a quarter of those there are to 32 times.
 
-    Each is rounded to two digits, but for the number there is.
-
     Examples
     --------
     >>> label_counts(99)[:8], label_counts(99)[-1], len(label_counts(99)), len(label_counts(2))
@@ -137,11 +135,7 @@ def _rounded(value: float) -> int:
 
 
 def label_steps(verdicts: VerdictElsewhere) -> LabelSteps | None:
-    """Return the verdict at each number of labelled prompts; None where the interval cannot be projected.
-
-    The projection is that of `bonwise.auditing.more_labels.projected`. The chance, and the number that it takes, are
-    those of `bonwise.auditing.more_labels.Settling`.
-    """
+    """Return the verdict at each number of labelled prompts; None where the interval cannot be projected."""
     labelled, found = verdicts.judge.labelled_for(RECOVERY), verdicts.recovery
     if labelled.prompts < _FEWEST or projected(found, 1.0, verdicts.settings.confidence) is None:
         return None
@@ -314,9 +308,8 @@ def what_if(
 ) -> WhatIf | None:
     """Return what would change the verdict; of several judges on the one with the largest recovery.
 
-    `source` is where the scores came from, `reference` the judge that stood in for oracle labels. `also` are results
-    that the page shows too: a study of routing on the same candidates tells of shares. None where the verdict does
-    not rest on a recovery with an interval.
+    None where the verdict does not rest on a recovery with an interval. A study of routing among `also`, on the same
+    candidates, tells of shares.
     """
     judge = _leading(judges)
     if judge is None or settings.target != "best-of-n":

@@ -1,7 +1,4 @@
-"""Gain and recovery with their intervals where some pools are labelled whole and.
-
-Of others, a top candidate and one of the rest.
-"""
+"""Gain and recovery where some pools are labelled whole and, of others, a top candidate and one of the rest."""
 
 from __future__ import annotations
 
@@ -108,20 +105,18 @@ class WholeAndPairParts:
 
 
 def whole_and_pair(draw: WholeAndPairDraw, labels: Floats, *, seed: int = 0) -> WholeAndPairParts:
-    """Estimate Y1 and Y2 of all prompts from whole pools and pairs.
+    """Estimate Y1 and Y2 of all prompts from whole pools and pairs, a random sample each within a stratum.
 
     Each open stratum holds 2 whole pools or more, and no pair or 2 and more; each other one 2 whole pools, or its
-    only prompt. `labels`, (cells,), are read at the labelled cells only; `seed` deals the folds.
+    only prompt. `labels`, (cells,), are read at the labelled cells only.
 
-    Within a stratum of open prompts, whole pools and pairs are a random sample each. Y1 is the mean of c D over both,
-    each weighted by 1 / v: v is 2 for pairs and, for whole pools, the mean of ``1/a + 1/(K-a)`` over the stratum, the
-    variances of D where labels of a pool are independent. The weights look at no label, so that they bring no bias.
-    Y1 is 0 where the judge ties all.
+    Y1, 0 where the judge ties all, is the mean of c D, weighted by 1 / v: v is 2 for pairs and, for whole pools, the
+    mean of ``1/a + 1/(K-a)`` over the stratum, the variances of D where labels of a pool are independent. The weights
+    look at no label, so that they bring no bias.
 
     Y2 is sampled in two phases: with z = beta'(D, abs(D)), whose mean over the pairs of a pool is known for whole
     pools, it is the mean of z over whole pools and pairs plus that of Y2 - z over whole pools. beta is a ridge of Y2
-    on z within strata. Whole pools of a fold use the beta of the others, and the pairs the mean of these, so that the
-    correction has a mean of exactly 0.
+    on z within strata; whole pools of a fold use that of the others, pairs the mean: the correction has a mean of 0.
 
     Examples
     --------
@@ -148,8 +143,7 @@ def whole_and_pair(draw: WholeAndPairDraw, labels: Floats, *, seed: int = 0) -> 
 def pair_features(top: Floats, rest: Floats) -> tuple[float, float]:
     """Return the means of D and of abs(D) over all pairs of a top candidate and another one.
 
-    The best label of a pair less its mean is ``abs(D) / 2``, and its range ``abs(D)``, so that these two say all that
-    the best, the mean and the range of a pair can.
+    These two say all that the best, the mean and the range of a pair can: the best less the mean is ``abs(D) / 2``.
 
     Examples
     --------
@@ -288,11 +282,9 @@ class WholeAndPairEstimates:
 def whole_and_pair_estimates(
     draw: WholeAndPairDraw, labels: Floats, rule: IntervalRule, *, seed: int = 0
 ) -> WholeAndPairEstimates:
-    """Estimate gain and recovery for all prompts.
+    """Estimate gain and recovery for all prompts from `labels`, (cells,), by their usual law of intervals.
 
-    Strata of `draw` are as they were drawn: those with too few labels are joined to a neighbour of their kind.
-    Intervals are by their usual law also where `rule` asks for a bootstrap. `labels` is (cells,), and `seed` deals
-    the folds of the model.
+    Strata of `draw` with too few labels are joined to a neighbour of their kind.
     """
     joined = replace(draw, strata=_joined(draw))
     n, whole = int((draw.whole | draw.pairs).sum()), int(draw.whole.sum())

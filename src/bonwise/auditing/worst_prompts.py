@@ -44,11 +44,10 @@ NAMED = 3
 def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPrompts:
     """Return a row per judge and prompt whose pick lost something, the greatest loss first, at most 200 in all.
 
-    A text is cut at 4,000 characters, that of a candidate that is neither picked nor best at 1,000, and a name at
-    300. Once the rows take 1,200,000 bytes of a page further ones come without words, and where names alone take as
-    much without candidates; a row says what it lacks. Of a pool of more than 8 candidates those that were picked or
-    are best come first, then the others by score, and 40 are shown. Of tied picks, and of tied best candidates, a
-    row names three and counts more.
+    A text is cut at 4,000 characters, that of a candidate neither picked nor best at 1,000, a name at 300. Beyond
+    1,200,000 bytes rows come without words, and where names alone take as much without candidates; a row says what it
+    lacks. Of more than 8 candidates those picked or best come first, then the others by score, and 40 are shown. Of
+    tied picks, and of tied best candidates, a row names three and counts more.
     """
     table = per_prompt(judges)
     # What rounding leaves of 0 is no loss.

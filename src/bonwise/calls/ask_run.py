@@ -1,7 +1,4 @@
-"""All samples of one ask.
-
-Looked up, sent for where missing, and read; and what of it a server cannot do or did not do.
-"""
+"""All samples of one ask: looked up, sent for where missing, read; and what of it a server cannot or did not do."""
 
 from __future__ import annotations
 
@@ -31,9 +28,7 @@ __all__ = ["AskRun", "CallsUnderWay", "ignored", "left_out", "refuse_impossible"
 
 
 def ignored(ask: Ask, request: Request, choice: Choice) -> Iterator[str]:
-    """Yield a line for each thing that was asked for, accepted with success, and not done.
-
-    An empty answer, a refusal and a filtered answer show nothing of what the server can do.
+    """Yield a line for each thing accepted but not done; empty, refused and filtered answers show none of it.
 
     Examples
     --------
@@ -70,10 +65,7 @@ def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
 
 
 def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> list[str]:
-    """Return a line for each parameter that this ask wants and its provider or server is known not to take.
-
-    Raises `bonwise.errors.UsageError` where the ask could not be answered as it needs.
-    """
+    """Return a line for each wanted parameter known not to be taken; a UsageError where the ask needs it."""
     refuse_impossible(ask, capabilities)
     return list(_left_out(ask, refused, capabilities))
 
@@ -170,11 +162,7 @@ class CallsUnderWay:
 
 
 class AskRun:
-    """One ask on its way.
-
-    `whole` is the request with nothing left out. After `deadline` seconds no new attempt at a question is made. An
-    answer that is unscored is asked for again `reask` times.
-    """
+    """One ask: no attempt begins after `deadline` seconds; what is unscored is asked for again `reask` times."""
 
     def __init__(
         self,

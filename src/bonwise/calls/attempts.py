@@ -58,11 +58,7 @@ _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 def attempt_span(
     endpoint: Endpoint, request: Request, number: int, exchange: Exchange
 ) -> AbstractContextManager[object]:
-    """Return the span of an attempt, to be entered around it; what comes of the attempt is logged too.
-
-    An attempt that fails is logged as information, because another one follows; one that is answered, for debugging.
-    `number` is 1 for the first attempt at the call; `exchange` holds what is known when the span ends.
-    """
+    """Return an attempt's span: a failure is logged as information (another follows), an answer for debugging."""
     current = span(f"chat {request.model}", "LLM")
     if current is UNTRACED and not _LOG.isEnabledFor(logging.INFO):
         return UNTRACED
@@ -173,9 +169,8 @@ class CallSize:
 class CallAttempts:
     """Ask once for some samples of one request.
 
-    `build` makes the request for a number of samples. There is one of `keys` a sample; they do not depend on the
-    number. A parameter in `refused` is left out already: if the server complains of it again, that is final. No
-    attempt is made after `until`, a time of the event loop.
+    `build` makes the request for a number of samples, on which the `keys`, one a sample, do not depend. A complaint
+    of what is in `refused` already is final. No attempt begins after `until`, a time of the event loop.
     """
 
     def __init__(
@@ -205,10 +200,7 @@ class CallAttempts:
         """Whether the attempt that is being made is the last one, however it ends."""
 
     async def run(self) -> CallOutcome:
-        """Return what came of it: an answer that did not arrive is an owed `Unscored`.
-
-        Raises `UnsupportedError` where the request is to be built anew.
-        """
+        """Return what came of it, an owed `Unscored` for no answer; UnsupportedError: build the request anew."""
         try:
             try:
                 await self._attempt(1)

@@ -14,8 +14,7 @@ __all__ = ["NOTHING_PAID", "PICO", "Amount", "Bill", "CallTotals", "PartialUsage
 class Usage:
     """Tokens of one call. The input kinds do not overlap; `reasoning` is a part of `output`.
 
-    Providers differ: OpenAI counts cached tokens among the input, Anthropic beside it. Their adapters
-    translate into this form, so that nothing is counted twice.
+    OpenAI counts cached tokens among the input, Anthropic beside it: their adapters translate into this form.
 
     Examples
     --------

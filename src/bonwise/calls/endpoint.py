@@ -30,10 +30,7 @@ CLOSED_FOR = 30.0
 
 
 class Endpoint:
-    """What all calls of one model at one server share.
-
-    `refused` are parameters that the server has refused or ignored before. `price` is None where it is not known.
-    """
+    """What calls of one model at one server share: `refused` parameters, and a `price`, None where not known."""
 
     def __init__(
         self,
@@ -70,10 +67,7 @@ class Endpoint:
         self._retired: list[ClientInUse] = []
 
     def open(self) -> None:
-        """Have a client at hand for the account of this moment; stored answers need neither.
-
-        Raises `AttemptError` where the endpoint is closed, and `bonwise.errors.CallError` where there is no key.
-        """
+        """Have a client for the account of this moment; AttemptError where closed, CallError without a key."""
         try:
             account = self.provider.account(self.model)
         except CallError as error:
@@ -112,10 +106,9 @@ class Endpoint:
     async def send(self, request: Request, until: float | None = None) -> Response:
         """Send a request once, by a client that has few calls under way.
 
-        An attempt that is needed by some time is given up after 4 times the 95th percentile of the latencies here,
-        once enough are known. It may outlast that time: an answer that comes is kept. `until` is a time of the event
-        loop. Raises as `bonwise.calls.providers.protocol.Client.send` does, and ``timeout`` too where the whole takes
-        too long, though bytes come.
+        An attempt needed by `until`, a time of the event loop, is given up after 4 times the 95th percentile of the
+        latencies here, once enough are known. It may outlast `until`: an answer that comes is kept. ``timeout`` is
+        raised too where the whole takes too long, though bytes come.
         """
         now = asyncio.get_running_loop().time
         in_use, begun, longest = self._take_client(), now(), self.attempt_timeout
@@ -139,10 +132,7 @@ class Endpoint:
 
     @property
     def attempt_timeout(self) -> float:
-        """Seconds that an attempt may take in all, where it is not needed earlier.
-
-        A client of the user's that waits longer for the next byte is given as long for the whole.
-        """
+        """Seconds for a whole attempt not needed earlier, no fewer than a user's client waits for the next byte."""
         stated = self._connection.attempt_timeout
         supplied = client_of(self.model)
         own = None if supplied is None or stated < USUAL_TIMEOUT else supplied.read_timeout

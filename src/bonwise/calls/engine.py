@@ -87,12 +87,10 @@ class Engine:
             self.stop("not in the ledger")
 
     async def ask(self, ask: Ask) -> Answers:
-        """Return one answer per sample, from the ledger where it is known.
+        """Return one answer per sample, from the ledger where known; what did not arrive is an owed `Unscored`.
 
-        An answer that did not arrive is an `Unscored` with ``owed`` set: a later run asks again. Raises
-        `bonwise.errors.CallError` without a key, `bonwise.errors.LedgerError` where the ledger cannot be written
-        (nothing more is sent), and `bonwise.errors.UsageError` where the engine belongs to another event loop or the
-        provider cannot answer such a question.
+        Raises CallError without a key, LedgerError where the ledger cannot be written (nothing more is sent),
+        UsageError in another event loop or for a question that the provider cannot answer.
         """
         loop = asyncio.get_running_loop()
         if self._loop not in {None, loop}:
@@ -148,10 +146,7 @@ class Engine:
         return None
 
     async def aclose(self) -> None:
-        """Wait up to `GRACE` seconds for the calls on the wire, give up the others, and close clients and ledger.
-
-        Calls that are given up may be billed; the ledger notes it.
-        """
+        """Wait up to `GRACE` s for calls on the wire, give up the rest (perhaps billed), close clients and ledger."""
         await self._calls.end(GRACE)
         for client in [client for endpoint in self._endpoints for client in endpoint.give_up_clients()]:
             await client.aclose()

@@ -155,11 +155,10 @@ def estimate(
 ) -> CostEstimate:
     """Say what asks will use. Nothing is sent, and each ask is looked at once.
 
-    `stored` tells how many samples of an ask are there already. `samples_at_once`, by model where models differ,
-    tells whether one call brings all missing samples of an ask and is charged its input once. By ``provider/model``,
-    `observed_output` is the mean output tokens of one stored answer, and `input_correction` the input tokens that
-    servers counted over those that were expected; bounds are not corrected. `address` is where a model is really
-    served, which decides on its price: an environment variable may move it.
+    `stored` tells how many samples of an ask are there; `samples_at_once`, perhaps by model, whether one call brings
+    all missing ones and is charged its input once. By ``provider/model``, `observed_output` is the mean output tokens
+    of a stored answer, `input_correction` counted over expected input tokens, not for bounds. `address` is where a
+    model is really served (an environment variable may move it), which decides on its price.
 
     Examples
     --------
@@ -269,10 +268,9 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
     """Estimate calls, tokens and cost of questions. Nothing is sent, and no key is needed.
 
-    The engine's ledger tells what is stored already, and how long the answers of a model have been; a question that
-    stands among `asks` twice is asked once. With ``reask`` a stored answer that is unscored is asked for again. That
-    new answers will be unscored, and asked for again, is not estimated. Raises `bonwise.errors.UsageError` for a
-    question that a provider cannot answer.
+    The ledger tells what is stored and how long answers are; a question that stands among `asks` twice is asked once.
+    With ``reask``, stored unscored answers are asked for again; that new ones are unscored is not estimated. Raises
+    `bonwise.errors.UsageError` for a question that a provider cannot answer.
     """
     view = _View(engine)
     return estimate(

@@ -27,10 +27,7 @@ CUTTING = frozenset({"throttled", "overloaded", "timeout"})
 
 
 class DeadlineError(Exception):
-    """A call cannot start before its deadline; stays inside the engine.
-
-    `wait` is the seconds it would have had to wait, or had waited, when it was given up.
-    """
+    """A call cannot start before its deadline: `wait` seconds are, or were, too long; stays inside the engine."""
 
     def __init__(self, wait: float) -> None:
         self.wait = wait
@@ -80,20 +77,13 @@ class Limiter(Protocol):
 class EndpointLimiter:
     """The limiter of one endpoint: one server, account and model. Belongs to one event loop at a time.
 
-    Where responses name limits, those pace the endpoint, together with the ones given here; calls at once then
-    stay below `max_concurrency` only. Where they name none, the calls at once are found by trying: see
-    `bonwise.calls.pace`. Starts are spread evenly: see `bonwise.calls.pace`.
-
-    A call that fails is made again by itself and holds nobody else up. Where so many fail that the server has too
-    much to do, fewer run at once: see `bonwise.calls.pace`. All wait after a 429 where the server names limits,
-    which are then used up, and where it refuses everything: as long as it asks for, or a growing, jittered time.
-
-    Input and output tokens are not told apart. Where a server limits them apart, all tokens count against
-    the input limit (a judge reads much and writes little), and starts pause for a breath when hardly any
-    output allowance is left.
-
-    Limits per minute are given where they are to be lower than the server's, to leave room for others. `seed` is that
-    of the jitter of pauses.
+    Limits that responses name pace the endpoint, together with those given here (per minute, to leave room for
+    others); calls at once then stay below `max_concurrency` only. Else the calls at once are found by trying, and
+    fewer run where many fail because the server has too much to do: see `bonwise.calls.pace`, also for the even
+    spread of starts. A call that fails holds nobody else up. All wait after a 429 where the server names limits, then
+    used up, and where it refuses everything: as long as it asks for, or a growing time, jittered by `seed`. Where
+    input and output are limited apart, all tokens count as input (a judge writes little), and starts pause when
+    hardly any output is left.
 
     Examples
     --------

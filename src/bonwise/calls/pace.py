@@ -16,11 +16,9 @@ MARGIN = 0.99
 class Bucket:
     """A token bucket that holds little: at most 4 % of the allowance may start at once.
 
-    What it holds at first and what flows in during any 60 s make up no more than the limit, so there is no
-    minute that gets the allowance twice. An amount larger than the bucket starts when the bucket is full, and
-    leaves a debt that the next ones wait for; only such amounts can carry a minute over the limit.
-
-    `limit` is per minute, at least 1; `spent` is what has been used already.
+    What it holds at first and what flows in during any 60 s make up no more than `limit`, 1 or more a minute. An
+    amount larger than the bucket starts when that is full, and leaves a debt that the next ones wait for; only such
+    amounts can carry a minute over the limit. `spent` is what has been used already.
 
     Examples
     --------
@@ -44,18 +42,12 @@ class Bucket:
         return self._limit
 
     def wait(self, amount: float, now: float, ahead: float = 0.0) -> float:
-        """Return the seconds until an amount may start, behind what is queued ahead of it; 0 when it may at once.
-
-        `now` is the time of the event loop, as everywhere.
-        """
+        """Return the seconds until an amount may start behind what is `ahead`, 0 for at once; `now` is loop time."""
         short = ahead + min(amount, self._burst) - self._filled(now)
         return short / self._rate if short > 0 else 0.0
 
     def charge(self, amount: float, now: float) -> None:
-        """Take an amount, whether or not it is there; a negative one is given back.
-
-        A debt never exceeds a minute's allowance: one absurd count must not stop everything for hours.
-        """
+        """Take an amount, there or not; debt stays within a minute's allowance, lest one absurd count stop all."""
         level = self._filled(now) - amount
         self._level = max(min(level, self._burst), float(-self._limit))
 
@@ -171,8 +163,7 @@ SLOWLY = 0.6
 class ConcurrencyWindow:
     """Grows while answers come, shrinks when the server has had too much (AIMD).
 
-    It starts small and grows by one with every answer, so that connections are not opened all at once. From
-    the size at which the server last complained it grows slowly.
+    By one an answer, so that connections are not opened all at once, and slowly from where the server complained.
 
     Examples
     --------
@@ -190,10 +181,7 @@ class ConcurrencyWindow:
         self.cuts = 0
 
     def grow(self, *, careful: bool = False) -> None:
-        """Count an answer that came while the window was full.
-
-        With `careful` it stays at a size at which the server has complained before.
-        """
+        """Count an answer that came while it was full; if `careful`, stay at a size that was complained of before."""
         if self.size < self._steep:
             self.size = min(self._cap, self.size + 1.0)
         elif not careful:

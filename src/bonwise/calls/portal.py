@@ -50,10 +50,9 @@ class Portal:
             raise
 
     def submit(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> Future[T]:
-        """Call ``work(engine, *arguments)`` there, and return at once.
+        """Call ``work(engine, *arguments)`` there, and return at once; cancelling the future cancels the work.
 
-        Cancelling the future cancels the work. Raises `bonwise.errors.UsageError` in a forked process, and where it
-        is called from asynchronous work that runs there, which would wait for itself.
+        Raises UsageError in a forked process, and from asynchronous work that runs there: it would wait for itself.
         """
         if self.is_here:
             raise UsageError(

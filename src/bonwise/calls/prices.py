@@ -101,11 +101,7 @@ class Prices:
 
     @classmethod
     def load(cls, path: Path | None = None) -> Prices:
-        """Read the built-in table and lay the user's file over it.
-
-        Without `path` that is the file that ``BONWISE_PRICES`` names, if any. Where an entry cannot be used, a
-        `bonwise.errors.InputError` names the file and the field.
-        """
+        """Read the built-in table, the user's file over it: `path`, or else the one ``BONWISE_PRICES`` names."""
         built_in = _parse((resources.files(__package__) / "prices.toml").read_bytes(), "prices.toml of bonwise")
         official = frozenset(
             (provider, server_of(url)) for provider, urls in built_in["official"].items() for url in urls

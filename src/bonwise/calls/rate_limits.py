@@ -25,10 +25,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """The allowances a response named; None where it named none.
-
-    `tokens` counts input and output together; servers that count them apart fill the other two.
-    """
+    """Allowances that a response named, else None; `tokens` is input and output, unless servers count them apart."""
 
     requests: Window | None = None
     tokens: Window | None = None
@@ -54,8 +51,7 @@ SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Read ``retry-after-ms``, else ``retry-after``: seconds to wait, None where neither says anything usable.
 
-    Names of headers are in any case. `now` is the wall clock, in seconds since 1970; dates are counted from it, and
-    one in the past asks for no wait. The wait is between 0 and `LONGEST_WAIT`.
+    In [0, `LONGEST_WAIT`]. Names are in any case; dates count from `now`, in seconds since 1970.
 
     Examples
     --------
@@ -78,8 +74,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     """Read ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``, as OpenAI and many others write them.
 
-    Names of headers are in any case. A window whose limit is absent, zero or unreadable is None. These headers count
-    from the response and do not need `now`, the wall clock.
+    Names are in any case. A window whose limit is absent, zero or unreadable is None. `now` is not needed.
 
     Examples
     --------
@@ -103,8 +98,7 @@ def openai_limits(headers: Mapping[str, str], now: float) -> RateLimits:
 def anthropic_limits(headers: Mapping[str, str], now: float) -> RateLimits:
     """Read ``anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-{limit,remaining,reset}``.
 
-    Names of headers are in any case. A window whose limit is absent, zero or unreadable is None. A reset is a date:
-    `now` is the wall clock, in seconds since 1970.
+    Names and None are as for `openai_limits`. A reset is a date; `now` is in seconds since 1970.
 
     Examples
     --------

@@ -30,10 +30,7 @@ FEW = 10
 
 
 class RetryBudget:
-    """How many attempts may be made again where answers are needed by some time.
-
-    Where a server fails often, attempts that are made again leave it less time for new ones: more and more answers
-    come too late.
+    """How many attempts are made again where time is short: they leave a failing server less time for new ones.
 
     Examples
     --------
@@ -68,14 +65,11 @@ async def until_answered(
 ) -> T:
     """Repeat an attempt until it brings an answer, or a problem that waiting does not mend.
 
-    Before the next attempt it waits as long as the server asked for, else a jittered time that doubles from
-    0.05-0.1 s up to 22-45 s. Where the endpoint pauses as well, both waits run from the same moment, side by side, so
-    nobody waits twice.
-
-    `attempt` takes its number, from 1, and raises `AttemptError`, of which the last one is raised; anything else
-    passes through. An attempt that would start after `deadline`, a time of the event loop, is not waited for.
-    `failed` is how the first attempt has failed, where the caller made it already: most calls are answered at once,
-    and need not pay for what counts, waits and stops. `seed` is that of the jitter.
+    It waits as long as the server asked for, else a time, jittered by `seed`, that doubles from 0.05-0.1 s up to
+    22-45 s, side by side with a pause of the endpoint. `attempt` takes its number, from 1; its last `AttemptError` is
+    raised, anything else passes through. One that would start after `deadline`, a time of the event loop, is not
+    waited for. `failed` is how the caller's own first attempt failed: most calls are answered at once, and need not
+    pay for what counts, waits and stops.
 
     Examples
     --------
@@ -149,10 +143,7 @@ _ANEW_AFTER = 10
 
 
 class Latencies:
-    """The seconds that answers took.
-
-    An attempt that was given up after some seconds counts as an answer that took those: where a server becomes slow
-    its attempts are given up one after the other, and the estimate rises until they are not.
+    """The seconds that answers took; what was given up counts, so that the estimate rises where a server slows.
 
     Examples
     --------

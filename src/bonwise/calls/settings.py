@@ -1,7 +1,4 @@
-"""The settings of an engine: each is declared here, once, with its meaning, default, check and flag.
-
-Whatever asks models takes them by name: selectors, functions, commands, the settings of a server, hosts.
-"""
+"""The settings of an engine, each declared once with meaning, default, check and flag, for all that ask models."""
 
 import math
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Hard limits on calls, tokens and money that count what is still in flight.
-
-The calls that wait for room within them.
-"""
+"""Hard limits on calls, tokens and money that count what is in flight, and the calls that wait for room."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ __all__ = ["QueuedReservation", "Reservation", "ReservationQueue", "Spending", "
 
 
 class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends where its owner wanted it to
-    """One more call might exceed a limit, whatever becomes of the calls in flight; stays inside the engine.
-
-    `limit` is ``max_calls``, ``max_tokens`` or ``max_cost``; `reason` is one line.
-    """
+    """One more call might exceed a limit, whatever becomes of those in flight; stays inside the engine."""
 
     def __init__(self, limit: str, reason: str) -> None:
         self.limit = limit
@@ -98,9 +92,8 @@ class ReservationQueue(Generic[N]):
     def wake(self, fits: Callable[[N], bool], is_refused: Callable[[N], bool]) -> None:
         """Let those try who fit, or are to be refused, in their order.
 
-        With nothing in flight the first in line does, so nobody waits for nobody. Whose loop stands still is not
-        waited for: there is no telling whether it will take its turn. `fits` tells whether there is room now for all
-        that is needed by those who are let in, `is_refused` whether there cannot be room for one any more.
+        With nothing in flight the first does, so nobody waits for nobody; whose loop stands still is not waited for.
+        `fits` tells whether all who are let in have room, `is_refused` whether one can have none any more.
         """
         here, gone = _running_loop(), []
         promised: N | None = None
@@ -145,14 +138,11 @@ class _Ending(NamedTuple):
 class Spending:
     """What may be spent, and what is.
 
-    Each call reserves its worst case before it is sent and says afterwards what it really used. What is spent
-    and what is reserved never exceed a limit together, so that real spending cannot exceed it either, as long
-    as each call stays within its worst case. Any number of event loops and threads may share one account.
-
-    Where somebody waits for room, a reservation whose event loop has stood still for `PATIENCE` seconds counts as
-    possibly spent, and is waited for no longer. Should its loop go on, it ends as any other.
-
-    `max_cost` is in US dollars. A limit that is exactly reached is kept.
+    Each call reserves its worst case before it is sent and says afterwards what it really used. Spent and reserved
+    together never exceed a limit (one exactly reached is kept), so real spending cannot, as long as each call stays
+    within its worst case. Any number of event loops and threads may share one account. Where somebody waits for room,
+    a reservation whose event loop has stood still for `PATIENCE` seconds counts as possibly spent; should its loop go
+    on, it ends as any other. `max_cost` is in US dollars.
 
     Examples
     --------
@@ -237,12 +227,10 @@ class Spending:
     async def reserve(self, tokens: int, cost: float | None) -> Reservation:
         """Set the worst case of one call aside, waiting in line while calls in flight may leave room for it.
 
-        Each attempt that may be billed needs a reservation of its own: a retry after `Reservation.lost` or
-        `Reservation.settle` reserves again. An attempt that was surely not sent may keep its reservation.
-
-        `tokens` is the most the call can use, input and output together, and `cost` the most in US dollars, None
-        where the price is not known; with a `max_cost` that is a `bonwise.errors.UsageError`. Raises
-        `SpendingLimitReached` where it cannot fit even if all calls in flight turn out to cost nothing.
+        Each attempt that may be billed reserves anew, also after `Reservation.lost` or `Reservation.settle`; one that
+        was surely not sent may keep its reservation. `tokens` is input and output, `cost` in US dollars, None where
+        not known: a UsageError beside a `max_cost`. Raises `SpendingLimitReached` where it cannot fit even if all
+        calls in flight cost nothing.
         """
         if cost is None and self.needs_prices:
             raise UsageError(
@@ -305,8 +293,7 @@ class Spending:
     def _charge(self) -> None:
         """Charge what has ended, and let those try who may have room now.
 
-        It never waits for the lock: a coroutine that is collected as garbage ends its reservation too, and it may be
-        collected in the middle of what the lock is held for. Whoever holds the lock charges it then.
+        It never waits for the lock: garbage collection may end a reservation under it, which its holder charges then.
         """
         while self._ended and self._lock.acquire(blocking=False):
             try:
@@ -389,10 +376,7 @@ class Spending:
 
 
 class Reservation:
-    """The worst case of one call, set aside. `Spending.reserve` makes it.
-
-    It ends once: settled, cancelled or lost. As a context manager it is lost where nothing else was said.
-    """
+    """The worst case of one call, from `Spending.reserve`: settled, cancelled or, if nothing is said, lost."""
 
     __slots__ = ("_loop", "_need", "_open", "_priced", "_spending", "_still_since", "given_up")
 
@@ -432,10 +416,9 @@ class Reservation:
     def settle(
         self, tokens: int | None, cost: float | None, *, may_tokens: int | None = None, may_cost: float | None = None
     ) -> None:
-        """Charge what the call really used, even if that is more than was set aside.
+        """Charge what the call used, even beyond what was set aside; None leaves the worst case, as possible.
 
-        Costs are in US dollars. None is what the server did not count: the worst case stays charged, as possible
-        spending. `may_tokens` and `may_cost` may have been used besides, where that is better known.
+        Costs are in US dollars; `may_tokens` and `may_cost` may have been used besides, where that is better known.
         """
         used = Amount.of_call(tokens, cost)
         may = Amount.of_call(may_tokens, may_cost)

@@ -30,9 +30,8 @@ _SCALAR = 3
 def most_input_tokens(text_bytes: int, messages: int) -> int:
     """Return a bound on the input tokens of a request.
 
-    A token holds at least one byte of UTF-8. Servers add tokens around each message, and hidden words of their own
-    that bind an answer to a schema: 16 a message and 512 a request are allowed for them. `text_bytes` counts the
-    UTF-8 of all that is sent: messages and schema.
+    A token holds at least one byte of UTF-8 (`text_bytes`: messages and schema). For what servers add, 16 tokens a
+    message and 512 a request are allowed.
 
     Examples
     --------
@@ -106,9 +105,8 @@ def _value(kind: Any) -> int:
 def reckoned(partial: PartialUsage, sent: int, most_output: int, choices: Iterable[Choice]) -> Usage:
     """Return what a call took: what was told, and in place of the rest the larger of two reckonings.
 
-    One is what the server's total leaves for it, the other a count of the text that was sent or that came. An answer
-    may hold reasoning that nobody sees: without a total, its length counts as the most that it can be. `sent` is
-    about how many tokens the request has, `most_output` the most that the answers can have.
+    One is what the server's total leaves, the other a count of the text. Without a total, an answer counts as
+    `most_output`: it may hold reasoning that nobody sees. `sent` is about the tokens of the request.
 
     Examples
     --------

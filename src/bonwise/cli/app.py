@@ -15,11 +15,9 @@ __all__ = ["app_for"]
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the command line with the command that the arguments name, or with every command.
+    """Return the command line with the command that `arguments` name, or all for the help and unknown names.
 
-    Typer reads the options of every command that it is given, which for all of them takes longer than an audit of a
-    small file. So every command is there only for the help, and for a name that is no command. `arguments` come
-    without the program's name.
+    Typer reads the options of all commands it is given, which takes longer than an audit of a small file.
     """
     app = typer.Typer(
         name="bonwise",
@@ -43,8 +41,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 def _places() -> dict[str, tuple[str, str]]:
     """Return package and place of every command, in the order of the help.
 
-    A package declares its own: ``COMMANDS = {"watch": (130, "front:COMMAND")}``. There is a
-    `bonwise.flags.Command`, a function, or of commands that have commands of their own what holds them or makes it.
+    ``COMMANDS = {"watch": (130, "front:COMMAND")}`` names a Command, a function, a group or its maker.
     """
     ordered = sorted((rank, name, package, place) for package, name, (rank, place) in declared("COMMANDS"))
     return {name: (package, place) for _, name, package, place in ordered}

@@ -40,11 +40,7 @@ __all__ = [
 
 
 def page_target(path: Path | None) -> Path | None:
-    """Refuse what no page can be written to, before anything is done.
-
-    That is a folder, a file in a folder that is not there, and what names no file. A page also needs the extra that
-    draws it and, where ``BONWISE_DOCS`` is set, the documentation that it names.
-    """
+    """Refuse at once what no page can be written to, or one whose extra or documentation is missing."""
     if path is None:
         return None
     if not path.name or str(path) == "-":
@@ -107,9 +103,8 @@ def refuse_overwriting(
 ) -> None:
     """Refuse an output that would replace an input, another output, or a file that bonwise did not write.
 
-    Of `outputs`, ``-`` is standard output. `headers` are names with which the rows begin that the command writes:
-    columns of CSV, keys of JSON Lines. `force` replaces a file that bonwise did not write; without it that is a
-    `bonwise.errors.FileError`, the other cases a `bonwise.errors.UsageError`.
+    `headers` begin the rows that the command writes. A foreign file is a FileError, but by `force`; the rest a
+    UsageError.
     """
     from bonwise.table.writing import refuse_foreign
 
@@ -135,10 +130,7 @@ def refuse_lost(outputs: Iterable[str | Path | None]) -> None:
 
 
 def emit(text: str) -> None:
-    """Write what a program will read to standard output: UTF-8 and Unix line ends wherever it runs.
-
-    A reader that has left (``| head``) ends the writing, not the command.
-    """
+    """Write UTF-8 and Unix line ends to standard output, for a program; a reader that left ends the writing only."""
     from bonwise.report.terminal import write
 
     if isinstance(sys.stdout, TextIOWrapper):
@@ -168,10 +160,8 @@ def deliver(
 ) -> None:
     """Write the document as strict JSON where ``--json`` asks for it, and as a page, then print the result.
 
-    `described` is printed where more is known than the document holds; `then` is printed last, in place of what the
-    document says is next: it depends on the names of files that no document holds; `full` prints everything of a
-    document with a short form. Standard output belongs to the document when it goes there, or to another one
-    (`aside`); words step aside to standard error.
+    `described` is printed where more is known than the document holds; `then`, by names of files, is what is next.
+    Words step aside to standard error where standard output is for this document or another one (`aside`).
     """
     from bonwise.report.show import describe
     from bonwise.report.terminal import renderables, show

@@ -1,7 +1,4 @@
-"""``bonwise audit``.
-
-How good is a judge at picking the best candidate, which studies join its page, and what to do next.
-"""
+"""``bonwise audit``: how good a judge is at picking the best, which studies join its page, and what to do next."""
 
 from __future__ import annotations
 
@@ -32,11 +29,7 @@ __all__ = ["AuditCommand", "audit", "further_studies"]
 
 
 def further_studies(audit: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None) -> list[Document]:
-    """Return the results that the page shows beside the audit's own.
-
-    `verdicts`, on pairs, show how else the judge might be asked; `pools` have the texts whose length calibration may
-    use. Raises `bonwise.errors.UsageError` where studies of scores were asked for, and picks were audited.
-    """
+    """Return the results beside the audit's own on the page; studies of the scores of picks are a UsageError."""
     table, settings = audit.table, audit.settings
     left_out = (*settings.exclude, *settings.control)
     asked: dict[str, Any] = {"exclude": left_out, "confidence": settings.confidence, "shape": settings.shape}

@@ -1,7 +1,4 @@
-"""What build servers are given of an audit.
-
-A Markdown summary, gates as JUnit XML, and several files with one exit code.
-"""
+"""What build servers are given of an audit: Markdown, gates as JUnit XML, one exit code for several files."""
 
 from __future__ import annotations
 
@@ -32,11 +29,7 @@ _GRAVEST_FIRST = (_BAD_INPUT, 1, 3, 0)
 
 
 def over_several_files(command: Callable[..., int]) -> Callable[..., int]:
-    """Let a command that takes one ``file`` take several.
-
-    Each is worked on by itself, and one that cannot be read keeps no other from its turn. The exit code is the
-    gravest: 2, then 1, then 3, then 0.
-    """
+    """Let a command that takes one ``file`` take several, each by itself; the gravest exit code: 2, 1, 3, 0."""
     shown = {
         name: (parameter.annotation, parameter.default) for name, parameter in signature(command).parameters.items()
     }
@@ -123,10 +116,7 @@ _MARKDOWN, _JUNIT = b"## Audit of ", b'<testsuites name="bonwise audit"'
 
 
 def write_markdown(document: Audit, target: str | Path) -> None:
-    """Write an audit's summary to a file, or to standard output for ``-``, and add it to the page of the build.
-
-    That page is the build's own: where it cannot be added to that is said, and changes nothing about the gates.
-    """
+    """Write a summary to a file, or ``-``, and to the page of the build; where that fails, no gate changes."""
     text = document.to_markdown()
     _write(target, text)
     _add_to_the_build(target, text)
@@ -145,10 +135,9 @@ def write_junit(document: Audit, target: str | Path) -> None:
 def errors_told(
     source: str | Path, *, markdown: str | None, junit: str | None, others: Iterable[str | Path | None]
 ) -> Iterator[None]:
-    """Leave an error in the place of the summary and of the gates that are not there for it, and raise it again.
+    """Leave an error where an earlier audit's summary and gates would pass for this one's, and raise it again.
 
-    What an earlier audit left there would pass for the outcome of this one. `source` is what was to be audited; ``-``
-    is standard output. Nothing is written over `others`, the other files that the command reads and writes.
+    Nothing is written over `others`, the other files that the command reads and writes.
     """
     try:
         yield

@@ -1,7 +1,4 @@
-"""What ``--dry-run`` shows.
-
-Calls, tokens and cost before anything is sent, looked at one by one or counted by formula.
-"""
+"""What ``--dry-run`` shows: calls, tokens and cost before anything is sent, looked at or counted by formula."""
 
 from __future__ import annotations
 
@@ -66,10 +63,7 @@ def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, rea
 def show_plan(
     source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int, *, share: float
 ) -> int:
-    """Print what selecting would use: the first pass exactly, and bounds of what follows from its answers.
-
-    `share` is the part of the pools that may go to the stronger judge of the plan's router.
-    """
+    """Print what selecting would use: the first pass, then bounds; `share` may go to the stronger judge."""
     from bonwise.calls.estimate import estimate_asks
 
     calls = calls_of_plan(plan)
@@ -99,10 +93,7 @@ def show_plan(
 def _undecided(
     source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int
 ) -> Callable[[], Iterator[Pool]]:
-    """Return what yields the pools that the stored answers do not decide.
-
-    What is asked after a first pass depends on its answers, so every pool is selected from by those that are stored.
-    """
+    """Return what yields the pools that stored answers leave undecided: what is asked later depends on these."""
     from bonwise.calls.ledger.place import ledger_file
 
     if not ledger_file(run).is_file() or not plan.asks_models:
@@ -265,15 +256,7 @@ class FirstAsks:
 
 @dataclass(slots=True)
 class LaterAsks:
-    """What a strategy asks after its first questions, if candidates stay equal.
-
-    Attributes
-    ----------
-    more : int
-        Answers that the strategy may want at most after the first pass; counted while the asks go by.
-    simulated : int
-        Those among them that are yielded.
-    """
+    """What a strategy asks later if candidates stay equal: `more` answers at most, `simulated` of them yielded."""
 
     plan: SelectionSettings
     more: int = field(default=0, init=False)
@@ -300,13 +283,7 @@ class LaterAsks:
 
 @dataclass(slots=True)
 class StrongerAsks:
-    """What the stronger judge of a router would be asked about all pools.
-
-    Attributes
-    ----------
-    pools : int
-        In which there is something to judge; counted while the asks go by.
-    """
+    """What the stronger judge of a router would be asked; `pools` counts those with something to judge."""
 
     plan: SelectionSettings
     pools: int = field(default=0, init=False)

@@ -1,7 +1,4 @@
-"""``bonwise demo``, ``doctor`` and ``convert``.
-
-See it work, look a file over, and bring it into the shape that every command reads.
-"""
+"""``bonwise demo``, ``doctor`` and ``convert``: see it work, look a file over, bring it into shape."""
 
 from __future__ import annotations
 

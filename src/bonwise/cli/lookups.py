@@ -1,7 +1,4 @@
-"""``bonwise judges``, ``strategies``, ``schema`` and ``prompts``.
-
-What there is, what it says, and whether one's own is in order.
-"""
+"""``bonwise judges``, ``strategies``, ``schema`` and ``prompts``: what there is, and if one's own is in order."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is said and shown of picks after a run.
-
-What decided them, what no judge stands behind, and the page of their words and totals.
-"""
+"""What is said and shown of picks after a run: what decided them, and the page of their words and totals."""
 
 from __future__ import annotations
 
@@ -158,10 +155,7 @@ class _PoolTexts(NamedTuple):
 
 @dataclass(slots=True)
 class PickedPage:
-    """Collects what the page shows while pools and picks pass, in bounded memory.
-
-    Names and words take 6,000,000 bytes of a page at most; names go before words.
-    """
+    """Collects what the page shows while picks pass: names, then words, up to 6,000,000 bytes."""
 
     path: Path
     """Of the page."""
@@ -213,10 +207,7 @@ class PickedPage:
         self._picks.append(shown)
 
     def document(self, ended: str) -> SelectionsDocument:
-        """Return the document of schema ``bonwise.selections/1``; some pick was noted.
-
-        `ended` says why pools are missing; it is empty where none is.
-        """
+        """Return the document ``bonwise.selections/1`` of some picks; `ended`: why pools are missing, or empty."""
         from bonwise.results import given
         from bonwise.selection.recorded import settings_of
         from bonwise.selection.result import SelectionsDocument, SelectionsSettings
@@ -231,10 +222,7 @@ class PickedPage:
         return SelectionsDocument(settings=settings, totals=totals, picks=list(self._fitting()), of=totals.pools)
 
     def leave(self, summary: RunSummary | None) -> bool:
-        """Write the page, where anything was picked, and tell whether that could be done.
-
-        `summary` is how the run went, None where an error ended it.
-        """
+        """Write the page of what was picked, and tell whether that could be done; no `summary` after an error."""
         if not self._settings:
             say(f"nothing was picked, so {self.path} is not written")
             return True

@@ -1,7 +1,4 @@
-"""Run something that asks models from the command line.
-
-Limits, progress, Ctrl-C, how it ended, and what is said afterwards.
-"""
+"""Run something that asks models from the command line: limits, progress, Ctrl-C, and what is said afterwards."""
 
 from __future__ import annotations
 
@@ -275,8 +272,7 @@ def select_all(
 ) -> RunSummary:
     """Pick from pools as they come, hand each pick on in input order, and return how it went.
 
-    Pools are read in a thread of their own; what that raises is raised after the picks before it. The selector's
-    router sees them in input order. `total` is None where nobody knows how many there are.
+    Pools are read in a thread; what that raises is raised after the picks before it. `total` is None where unknown.
     """
     from bonwise.judges.pool_loop import read_in_thread
     from bonwise.selection.many_pools import selected_by
@@ -358,10 +354,7 @@ def _finished(control: RunControl, work: Callable[[RunControl], Coroutine[None, 
 
 
 def _run(control: RunControl, work: Callable[[RunControl], Coroutine[None, None, None]]) -> None:
-    """Run asynchronous work to its end.
-
-    The first Ctrl-C sends nothing new and waits 5 s for the calls on the wire, which are paid; the second leaves.
-    """
+    """Run to the end; the first Ctrl-C stops sending and waits 5 s for paid calls on the wire, the second leaves."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()

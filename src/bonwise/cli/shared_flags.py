@@ -1,9 +1,8 @@
 """Commands made from functions, and the flags that commands share: how a table is opened, where results go.
 
-`command_of` makes a command that does nothing but call a public function. Others take the flags of a function by a
-parameter of type `TypedCall`, and add what only a terminal needs. `shared_flags` puts the flags into the signature
-that Typer reads. A parameter of type `Reading` stands for the flags of its keywords, which
-`bonwise.table.reading_options` declares; one whose type is a dataclass, such as `JsonOutput`, for its fields.
+`command_of` makes a command of a public function; others take its flags by a parameter of type `TypedCall`.
+`shared_flags` puts into the signature that Typer reads the flags of a `Reading`, by its keywords, and of a dataclass,
+such as `JsonOutput`, by its fields.
 """
 
 from __future__ import annotations
@@ -84,9 +83,7 @@ class Reading(Generic[K]):
 
 
 def flags_of(values: Mapping[str, object]) -> list[str]:
-    """Write flags as they are typed, quoted for a shell; one that was not given is left out.
-
-    By flag, a value is None or False where it was not given, True where it takes none, a list where it is repeated.
+    """Write flags as they are typed, quoted for a shell: None and False not at all, True alone, a list repeated.
 
     Examples
     --------
@@ -164,10 +161,7 @@ class JsonOutput:
         also: Iterable[str | Path | None] = (),
         headers: Iterable[Sequence[str]] = (),
     ) -> None:
-        """Refuse a result that would replace an input, another result (`also`), or a file that bonwise did not write.
-
-        See `bonwise.cli.arguments.refuse_overwriting`.
-        """
+        """Refuse a result that would replace an input, another result (`also`), or a foreign file."""
         given.refuse_overwriting(inputs, (*self.targets.values(), *also), headers=headers, force=self.force)
 
     def deliver(
@@ -267,10 +261,9 @@ def shared_flags(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Replace the parameters of a command that stand for shared flags by these flags.
 
-    `without` names flags of columns that the command has no use for, such as ``--propensity-col``, and why. `of` is
-    the function whose parameters a `TypedCall` stands for, or that of each by the name of its parameter; a flag that
-    two of them have is one flag. `before` is as `bonwise.flags.Command.before`; also for
-    the parameters of the command itself.
+    `without` has flags of columns without use, and why; `of` is the function behind a `TypedCall`, or those by
+    parameter, whose common flags are one; `before` is as `bonwise.flags.Command.before`, also for the command's own
+    parameters.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
@@ -362,11 +355,7 @@ def parameter_of(option: str, flag: Flag) -> str:
 
 
 def option_flags(options: type, words: Mapping[str, str] = MappingProxyType({})) -> dict[str, tuple[Any, Any]]:
-    """Return annotation and default of the flag of each option, by parameter.
-
-    `options` is a ``TypedDict`` that declares them. By option, `words` has what the help says where that is not what
-    they declare.
-    """
+    """Return annotation and default of the flag of each option of a ``TypedDict``; `words` replace its help."""
     made: dict[str, tuple[Any, Any]] = {}
     for name, flag in _with_flag(options):
         shown = typer.Option(
@@ -473,8 +462,7 @@ def _named(name: str) -> Callable[[Any], Mapping[str, Any]]:
 def _flag_of(function: Callable[..., Any], name: str) -> tuple[Any, Flag | NoFlag | None]:
     """Return what is typed for a parameter, and its flag.
 
-    Without a flag its type is not looked at, nor with one that says its kind: it may name what only type checkers
-    import.
+    A type that is not needed is not looked at: it may name what only type checkers import.
     """
     text = str(function.__annotations__.get(name, ""))
     if not text.startswith("Annotated["):

@@ -1,8 +1,4 @@
-"""``bonwise study``.
-
-The studies that decide between judges and between ways of asking one, and the command of the one that no signature
-can say.
-"""
+"""``bonwise study``: studies that decide between judges, and ways of asking, and a command no signature can say."""
 
 from __future__ import annotations
 

@@ -94,11 +94,7 @@ def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:
 def pair_statements(
     raw: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions, ties: Ties
 ) -> Statements:
-    """Read the pairs file of ``bonwise judge --pairs``: each order is a statement on the candidate shown first.
-
-    `labels` are those of the candidates, joined on prompt and candidate, and `reading` is of their file; `ties` is
-    about pairs with equal labels.
-    """
+    """Read the pairs file of ``bonwise judge --pairs``: each order is a statement on the candidate shown first."""
     missing = [name for name in ("prompt_id", "a", "b", "shown_second") if name not in raw.columns]
     if missing:
         raise ColumnError(f"{source}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")

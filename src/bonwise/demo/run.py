@@ -179,9 +179,7 @@ class TwoJudges:
 
 
 def two_judges(prompts: int = 5000, candidates: int = 4, seed: int = 0) -> TwoJudges:
-    """Draw two judges of equal global correlation, of recovery 0 and about 0.6.
-
-    The arrays are read-only. Refuses fewer than one prompt or two candidates.
+    """Draw two judges of equal global correlation, of recovery 0 and about 0.6; the arrays are read-only.
 
     Examples
     --------
@@ -253,10 +251,8 @@ def run_demo(
 ) -> Demo:
     """Judge the bundled tasks, pick, audit, and write every file of the journey.
 
-    `folder` is made if absent, and holds ``pools.jsonl``, ``labels.csv``, ``scores.csv``, one file of winners a
-    judge, one of picks a policy, ``audit.json``, ``audit.html`` and ``per_prompt.csv`` afterwards. A file there that
-    no demo wrote is refused, and nothing written, unless `force` replaces it. `then` returns what to type after an
-    audit, for its page; calls of Python where it is None.
+    `folder` is made if absent; a file there that no demo wrote is refused, and nothing written, unless `force`
+    replaces it. `then` returns what to type after an audit, for its page; calls of Python where it is None.
     """
     _AUDITED_ON_A_PAGE.require("the demo")
     if seed < 0:

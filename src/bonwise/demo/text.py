@@ -19,10 +19,7 @@ _SIMULATED = ("flat", "sharp")
 
 
 def demo_in_short(demo: Demo, everything: str) -> Iterator[RenderableType]:
-    """Yield what to print first: one useful judge among the weak ones, and what that means.
-
-    `everything` is the command that prints all of it.
-    """
+    """Yield what to print first: one useful judge among weak ones, and `everything`, the command for the rest."""
     judges = {**demo.paradox.judges, **demo.local.judges}
     useful = [name for name, judge in judges.items() if judge.verdict.level == "useful"]
     verb = "is" if len(useful) == 1 else "are"

@@ -77,12 +77,10 @@ _WORD = re.compile(r"\w+")
 
 
 def near_duplicates(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
-    """Return groups of prompts whose texts are nearly the same, by id, largest group first.
+    """Return groups of prompts whose texts are nearly the same, by id, largest first; none without a ``prompt``.
 
-    Two prompts belong together where, letter case and punctuation aside, their texts are the same, or where they have
-    four words or more and share 80 % of their different words (Jaccard similarity). Words that a fifth of the prompts
-    have are those of a template and do not count, unless a prompt has no others. Nothing is found without a column
-    ``prompt``.
+    Letter case and punctuation aside, the texts are the same, or have four words or more and a Jaccard similarity of
+    80 %. Words that a fifth of the prompts have are those of a template and count only where a prompt has no others.
     """
     if table.words is None or "prompt" not in table.words.columns:
         return ()
@@ -148,10 +146,7 @@ _LONG_TEXT = 40
 
 
 def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[ColumnFacts]:
-    """Yield what each column of a file holds.
-
-    `frame` is as `bonwise.table.reading.open_rows` returns it; `taken` maps role to column, as far as it is known.
-    With `strata`, where the table could be read, columns without a role are strata.
+    """Yield what each column of a file holds; `taken` is role to column, and with `strata` the others are strata.
 
     Examples
     --------
@@ -457,9 +452,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
 
 
 def columns_of(source: RowSource, **columns: str) -> list[ColumnFacts]:
-    """Describe the columns of a file that may be no table of scores.
-
-    `columns` are role to column, as the user named them.
+    """Describe the columns of a file that may be no table of scores; `columns` are role to column.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Held-out human ratings, and what else could predict them.
-
-Every baseline is fitted to the same ratings as the factor model.
-"""
+"""Held-out human ratings, and what else predicts them, fitted to the same ratings as the factor model."""
 
 from __future__ import annotations
 
@@ -120,11 +117,7 @@ Cross-validation chooses the ridge of each.
 
 
 def baseline_losses(design: HumanDesign, fitted: HumanRatings, held: HumanRatings, prompts: int) -> dict[str, Floats]:
-    """Return minus the log-probability of each held-out rating by baseline.
-
-    Each array has one value a rating of `held`; the baselines are fitted to `fitted`. `prompts` is how many there
-    are.
-    """
+    """Return minus the log-probability of each rating of `held` by baseline, fitted to `fitted`."""
     found: dict[str, Callable[[], Floats]] = {
         "frequencies": lambda: _frequencies(fitted, held),
         "prompt_specific": lambda: fit_prompt_specific(fitted, prompts, design.models).log_probabilities(held),

@@ -93,10 +93,8 @@ def explain_gaps(
 ) -> FactorExplanation:
     """Regress the gap between two models on tags of the prompts, categories, numbers and the length of the text.
 
-    Least squares over prompts, freed of the pull that the fit exerts on every prompt towards the mean of all. See
-    `bonwise.factors.latent_regression`. `prompts` has a column ``prompt_id`` and tags, of which `tags` are used, or
-    all where it is None; the category of the ratings counts too. Too few prompts for so many columns raise
-    `InputError`.
+    Least squares over prompts, freed of the fit's pull towards the mean, see `bonwise.factors.latent_regression`.
+    `prompts` has ``prompt_id`` and tags, of which `tags` are used, else all. `InputError` on too few prompts.
     """
     one, two = view.model_at(model), view.model_at(other)
     if one == two:

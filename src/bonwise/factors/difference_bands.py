@@ -78,10 +78,7 @@ def band_of_draws(draws: Floats, confidence: float) -> Band:
 
 
 def band_of_covariance(estimate: Floats, covariance: Floats, confidence: float, degrees: int, seed: int) -> Band:
-    """Return both intervals of estimates with a known covariance, by Student's law.
-
-    `degrees` of freedom are at least 1. `seed` is of the draws that say how far the largest of all errors reaches.
-    """
+    """Return both intervals of estimates with a known covariance, by Student's law; `degrees` are at least 1."""
     se = np.sqrt(np.maximum(np.diag(covariance), 0))
     pointwise = float(stats.t.ppf((1 + confidence) / 2, degrees))
     values, vectors = np.linalg.eigh(covariance)

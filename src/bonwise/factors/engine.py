@@ -74,9 +74,7 @@ def largest_rank(judges: RatingArrays) -> int:
 def refuse_unfit(table: RatingTable, data: RatingArrays, rank: int | None) -> None:
     """Refuse ratings that no factor model can be fitted to.
 
-    No judge, a human with one category or few ratings, one model, a model that no judge rates, or comparisons that
-    fall apart into groups of models raise `InputError`; a rank beyond what the ratings can tell apart raises
-    `UsageError`.
+    `InputError` says what is missing, or that comparisons fall apart; `UsageError` that the rank is too high.
     """
     human = table.human_scale.rater
     if table.human_scale.size < 2:
@@ -391,14 +389,10 @@ def gap_variances(
 ) -> tuple[Floats, Floats]:
     """Return the mean variance of the human's gaps on each prompt, with all judges and without each.
 
-    What a judge adds is how much less would be known of the human's gaps on a prompt without its ratings.
-    Its ratings add ``sum h z z'`` to the precision of the factors of a prompt, with ``z = U_r * (M_m - M_m')``
-    (or ``U_r * M_m``) and ``h`` the curvature of the log-probability. The variance of the human's gap between two
-    models on the prompt is ``c' Sigma_p c`` with ``c = U_0 * (M_m - M_m')``; here its mean over all pairs of models.
-
-    `judges` has the ratings of the judges alone, and `fitted` is stage 1. `weights` are the human's of each skill,
-    shape (rank,); `prior` is the precision of the prior of the prompts' factors, above 0. The results have shapes
-    (prompts,) and (judges, prompts).
+    Ratings add ``sum h z z'`` to the precision of a prompt's factors, with ``z = U_r * (M_m - M_m')`` (or ``U_r *
+    M_m``) and ``h`` the curvature of the log-probability. The human's gap has the variance ``c' Sigma_p c``, ``c =
+    U_0 * (M_m - M_m')``; here its mean over all pairs of models, (prompts,) and (judges, prompts). `weights`,
+    (rank,), are the human's of each skill; `prior` is the precision of the prior of the prompts' factors, above 0.
     """
     counted, rank = judges.counted(), fitted.rank
     z = fitted.raters[counted.rater] * counted.differences(fitted.models)
@@ -423,10 +417,7 @@ def gap_variances(
 def information_of_judges(
     names: list[str], variances: tuple[Floats, Floats], confidence: float
 ) -> Iterator[JudgeInformation]:
-    """Yield by which share the variance would grow without each judge, most first.
-
-    `variances` are as `gap_variances` returns them, `names` those of the judges in the same order.
-    """
+    """Yield by which share the variance of `gap_variances` would grow without each judge, most first."""
     whole, without = variances
     growth = without.sum(axis=1) / whole.sum() - 1
     count = len(whole)
@@ -455,9 +446,8 @@ _FLAT = 1e-6
 def principal_places(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Return rows along the principal axes of their columns.
 
-    Values are (rows, columns). Returned are places, shape (rows, axes); axes, shape (axes, columns), unit vectors of
-    which the largest entry is positive, because the sign is otherwise open; and the share of the variance of each
-    axis.
+    Returned are places, (rows, axes), unit axes, (axes, columns), of which the largest entry is positive, as the sign
+    is otherwise open, and the share of the variance of each axis.
 
     Examples
     --------

@@ -73,10 +73,7 @@ def joined_coefficients(parts: list[TagCoefficients]) -> TagCoefficients:
 
 @dataclass(frozen=True, eq=False)
 class PromptFactors:
-    """Draws of the prompts' factors and of a contrast of models, in coordinates that all draws share.
-
-    Make one with `of`.
-    """
+    """Draws of the prompts' factors and a contrast of models in coordinates that all draws share; made by `of`."""
 
     contrast: Floats = field(repr=False)
     prompts: Floats = field(repr=False)
@@ -91,8 +88,7 @@ class PromptFactors:
     def of(cls, contrast: Floats, prompts: Floats) -> PromptFactors:
         """Return draws turned to common coordinates, with what is open of each prompt.
 
-        `contrast`, shape (draws, rank), has the weights of the skills in the gap. `prompts`, shape (draws, prompts,
-        rank), has the draws in the order of the chain; at least two.
+        `contrast` is (draws, rank), `prompts` (draws, prompts, rank) in the order of the chain; at least two draws.
         """
         contrast, prompts = _aligned(contrast, prompts)
         # What all prompts share moves slowly along the chain, and leaves the difference of two neighbours.
@@ -114,8 +110,7 @@ class PromptFactors:
     def regression(self, z: Floats, weight: npt.NDArray[np.bool_] | None = None) -> TagCoefficients:
         """Return the coefficients of the gaps on properties of the prompts.
 
-        `z`, shape (prompts, coefficients), is of full column rank, the constant first, with fewer columns than
-        prompts. `weight`, shape (prompts,), says which prompts count; all where it is None.
+        `z`, (prompts, coefficients), has full column rank, the constant first; `weight` marks the prompts that count.
 
         Examples
         --------

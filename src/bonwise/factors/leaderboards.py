@@ -1,7 +1,4 @@
-"""Models by what the human would say.
-
-Ranked on all prompts, on one, on a category, and the average that each would get.
-"""
+"""Models by what the human would say: on all prompts, one or a category, and the average each would get."""
 
 from __future__ import annotations
 
@@ -36,11 +33,10 @@ _ONE = "One prompt: intervals assume that no trait matters to people that every 
 
 
 def rank_models(view: HumanView, *, prompt: str | None = None, category: str | None = None) -> FactorLeaderboard:
-    """Rank the models on all prompts, on one, or on those of a category.
+    """Rank the models on all prompts, on one, or on those of a category; `UsageError` on both.
 
-    In a category they are ranked by its reference composite: the direction of skill ``u`` that its prompts share, the
-    leading eigenvector of the sum of ``P_p P_p'`` with ``u'P_p`` positive on the whole. A prompt and a category
-    together raise `UsageError`.
+    A category's reference composite is the direction ``u`` that its prompts share: the leading eigenvector of the sum
+    of ``P_p P_p'``, ``u'P_p`` positive on the whole.
     """
     if prompt is not None and category is not None:
         raise UsageError("a prompt and a category are two leaderboards", hint="give one of them")
@@ -82,10 +78,9 @@ def unrated(view: HumanView) -> list[str]:
 
 
 def composites(view: HumanView, rows: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return the models along the reference composite of some prompts, and its cohesion.
+    """Return the models, (draws, models), along the reference composite of prompts, and its cohesion, (draws,).
 
-    `rows` are positions of prompts. Models have shape (draws, models). The cohesion, shape (draws,), is the largest
-    eigenvalue over the sum of all.
+    The cohesion is the largest eigenvalue over the sum of all.
     """
     chosen = view.draws.by_prompt[:, rows]
     values, vectors = np.linalg.eigh(np.einsum("dpk,dpl->dkl", chosen, chosen))
@@ -139,11 +134,7 @@ def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
 
 
 def predict_averages(view: HumanView) -> FactorPrediction:
-    """Predict the average rating, or the net win rate, of every model over all prompts.
-
-    These are means over prompts of ``E[Y]``; of a human who compares, of ``P(win) - P(loss)`` against every other
-    model.
-    """
+    """Predict each model's mean ``E[Y]`` over prompts, or mean ``P(win) - P(loss)`` against every other model."""
     draws = np.stack([_averages(view, at) for at in range(len(view.draws))])
     band = band_of_draws(draws, view.confidence)
     models = [

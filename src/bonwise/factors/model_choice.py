@@ -1,7 +1,4 @@
-"""Rank, prior and columns chosen by cross-validation on human ratings.
-
-The loss of stage 1 falls with every further skill, so it cannot choose the rank.
-"""
+"""Rank, prior and columns by cross-validation on human ratings: the loss of stage 1 falls with every skill."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ class ChosenModel:
 def fit_stage_one(
     judges: RatingArrays, ranks: Sequence[int] = RANKS, priors: Sequence[float] = PRIORS, **settings: Any
 ) -> list[StageOneFit]:
-    """Fit stage 1 to the ratings of the judges alone, with each rank and prior.
-
-    `settings` are the others of `bonwise.factors.stage_one.fit_capabilities`.
-    """
+    """Fit stage 1 to the judges' ratings, with each rank and prior; `settings` are those of `fit_capabilities`."""
     return [
         StageOneFit(rank, prior, fit_capabilities(judges, rank, prior=prior, **settings))
         for rank in ranks
@@ -71,10 +65,7 @@ def choose_among(
     *,
     columns: Sequence[tuple[Block, ...]] = COLUMNS,
 ) -> ChosenModel:
-    """Take of fits of stage 1 what predicts human ratings best out of fold.
-
-    `ratings` are those to fit, and `columns` are the sets of blocks to compare.
-    """
+    """Take of fits of stage 1, and of `columns`, sets of blocks, what predicts human ratings best out of fold."""
     compared = [
         (_candidate(fit, skilled, ratings, blocks), fit.capabilities, skilled, blocks)
         for fit, skilled in [(fit, design.with_skills(fit.capabilities)) for fit in fits]

@@ -69,9 +69,8 @@ def draw_posterior(
 ) -> PosteriorDraws:
     """Draw from the posterior.
 
-    `data` has the ratings of all raters, the human's observed ones among them; `start` is of the other raters, from
-    stage 1. `human` is the weights of the skills, shape (rank,), and the cutoffs, from stage 2. The first `burn_in`
-    sweeps are left out; of `sweeps` further ones every second is kept. `say` is called with a line now and then.
+    `data` has the human's ratings too, `start` is of the others, from stage 1; `human` is the weights of the skills,
+    (rank,), and the cutoffs, from stage 2. Of `sweeps` after `burn_in` every second is kept.
     """
     sampler = _Sampler(data.counted(), np.random.default_rng(seed), _State.starting(data, start, human))
     models, prompts, cutoffs = [], [], []
@@ -290,8 +289,7 @@ class PluggedIn:
     ) -> PluggedIn:
         """Return the intervals; with `propagated` the error of the prompts' factors counts.
 
-        `judges` has the ratings of the judges alone, `human` is of the block ``skills``, and `prior` is the precision
-        of the prior of stage 1.
+        `judges` has no human rating, `human` is of the block ``skills``, `prior` is the precision in stage 1.
         """
         if not propagated:
             return cls(capabilities, human, None)

@@ -31,11 +31,9 @@ CATEGORY = "category"
 def properties_of_prompts(
     view: HumanView, prompts: RowSource | None, tags: Sequence[str] | None
 ) -> tuple[list[PromptProperty], list[str]]:
-    """Return what is known of the prompts, and what a reader should know of that.
+    """Return what is known of the prompts, and what a reader should know of that; `InputError` where nothing is.
 
-    `prompts` is as `bonwise.factors.prompt_properties.read_prompt_properties` takes it, and `tags` are the columns to
-    use; all where it is None. The categories of the ratings are one property, where no column of `prompts` has that
-    name. Nothing known of the prompts raises `InputError`.
+    Categories of the ratings are one property, unless a column of `prompts` has that name. `tags` None takes all.
     """
     rated = any(view.prompt_categories)
     if prompts is None and not rated:
@@ -97,11 +95,10 @@ class PromptColumns:
 
     @classmethod
     def of(cls, properties: Sequence[PromptProperty], prompts: int) -> PromptColumns:
-        """Return the columns of some properties.
+        """Return the columns of some properties; `InputError` where none is left, or prompts are too few for so many.
 
-        A prompt without a value, or in a category with fewer than `FEWEST` prompts, does not count. A column that is
-        the same on nearly all prompts, or that follows from those before it, is left out. No column left, or too few
-        prompts for so many, raises `InputError`.
+        A prompt without a value, or in a category with fewer than `FEWEST`, does not count. A column that is the same
+        on nearly all prompts, or that follows from those before it, is left out.
         """
         known, left_out = _known(properties, prompts)
         rows = np.flatnonzero(known)
@@ -129,11 +126,7 @@ class PromptColumns:
 
 
 def prompt_groups(properties: Sequence[PromptProperty]) -> tuple[list[tuple[str, str, Floats]], list[str]]:
-    """Return groups of prompts, and sentences about what makes none.
-
-    A group is (name, level, array of shape (prompts,)): 1 for a prompt in the group, 0 for one outside it, NaN where
-    that is not known.
-    """
+    """Return groups (name, level, 1 in it, 0 outside, NaN unknown), and sentences about what makes none."""
     groups: list[tuple[str, str, Floats]] = []
     small: list[str] = []
     for one in properties:

@@ -1,7 +1,4 @@
-"""What is known of every prompt, a tag, a category, a number or the length of its text.
-
-The tables that say it, one row per prompt.
-"""
+"""What is known of every prompt: a tag, a category, a number or the length of its text."""
 
 from __future__ import annotations
 
@@ -64,10 +61,9 @@ def read_prompt_properties(
 ) -> list[PromptProperty]:
     """Read what is known of each prompt.
 
-    `source` has a column ``prompt_id``, and columns of 0 and 1 (or true and false, yes and no), of numbers, or of at
-    most `MOST_LEVELS` names. Of a column named as in `TEXTS` the number of characters counts. Without `columns` all
-    are read. Rows of other prompts are ignored, and a prompt without a row has no properties; but two rows of one
-    prompt, or no row of any, raise `InputError`.
+    `source` has ``prompt_id``, and columns of 0 and 1 (true and false, yes and no), of numbers, or of at most
+    `MOST_LEVELS` names; of `TEXTS` the number of characters counts. Other prompts' rows are ignored, a prompt may
+    have none; two rows of one prompt, or none of any, raise `InputError`.
 
     Examples
     --------

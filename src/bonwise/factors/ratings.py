@@ -445,8 +445,7 @@ def _grouped(
 ) -> tuple[_Ints, list[float], list[str], bool]:
     """Group numbers: each distinct one alone where there are few, else by the rule; 0 alone where `zero`.
 
-    Equal numbers are never divided. Returns the group of each number, the mean number of each group, its label, and
-    whether numbers were binned.
+    Returns the group of each number, equal ones never divided, each group's mean and label, and whether it binned.
     """
     found, at, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     apart = bool(zero and found[0] == 0)

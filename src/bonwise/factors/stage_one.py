@@ -157,10 +157,7 @@ class StageOneLoss:
 
 
 def backend_for(backend: Backend, ratings: int) -> UsedBackend:
-    """Return what computes the loss for so many ratings of judges.
-
-    Where ``torch`` is asked for and not installed this raises `MissingExtraError`.
-    """
+    """Return what computes the loss of so many ratings; `MissingExtraError` where torch is asked for but missing."""
     if backend not in BACKENDS:
         raise UsageError(f"there is no backend {quoted(backend)}", hint=f"one of {', '.join(BACKENDS)}")
     if backend == "torch":
@@ -186,11 +183,10 @@ def fit_capabilities(  # noqa: PLR0913 - every setting is named
     backend: Backend = "auto",
     say: Callable[[str], None] | None = None,
 ) -> CapabilityFactors:
-    """Fit the factors of all raters of `data`.
+    """Fit the factors of all raters of `data`; of so many `restarts` the one with the smallest loss is kept.
 
-    `rank` is K, at least 1, and `prior` the precision of the Gaussian prior of the factors; `normalize` is the
-    paper's column normalisation in place of that prior. Of so many `restarts` the one with the smallest loss is kept.
-    `say` is called with one line per start, and per pass of torch.
+    `rank` is K, `prior` the precision of the factors' Gaussian prior; `normalize` is the paper's column normalisation
+    in its place.
     """
     counted = data.counted()
     shape = CapabilityShape(counted.raters, counted.prompts, counted.models, rank, counted.layout)

@@ -1,7 +1,4 @@
-"""Stage 2: proportional odds regression of human ratings on skills from stage 1, models.
-
-The judges' own ratings.
-"""
+"""Stage 2: proportional odds regression of human ratings on skills of stage 1, models and judges' ratings."""
 
 from __future__ import annotations
 
@@ -81,8 +78,7 @@ class RatedCells:
 class VerdictColumns:
     """What each judge says of a cell, standardised; 0 where it says nothing.
 
-    A judge that rates one model gives its mean rating, or the difference of two. A judge that compares two gives its
-    mean verdict on the pair; of one model, the mean over its opponents.
+    A mean rating, or the difference of two; a mean verdict on the pair, or of one model over its opponents.
     """
 
     alone: Floats = field(repr=False)

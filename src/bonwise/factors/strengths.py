@@ -27,10 +27,9 @@ def find_strengths(
 ) -> FactorStrengths:
     """Find the groups of prompts, and the prompts, on which a model's advantage is largest and smallest.
 
-    The advantage is the model's capability less the mean of the other models. A strength is a group or a prompt on
-    which the advantage is above the model's own mean, by an interval that holds together with all the others.
-    `prompts` has a column ``prompt_id`` and tags, of which `tags` are used, or all where it is None; the category of
-    the ratings counts too. Fewer than five prompts raise `InputError`.
+    The advantage is over the mean of the other models; a strength has one above the model's own mean, by an interval
+    that holds together with all others. `prompts` and `tags` are as in `explain_gaps`. Fewer than five prompts raise
+    `InputError`.
     """
     at = view.model_at(model)
     if len(view.prompts) < FEWEST:

@@ -30,10 +30,7 @@ _RATE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class TorchStageOneLoss:
-    """The function that `bonwise.factors.stage_one.StageOneLoss` is, of the same vector of parameters.
-
-    Torch takes the gradient by itself; the parameters are those of `StageOneLoss`.
-    """
+    """The function and parameters of `bonwise.factors.stage_one.StageOneLoss`, with torch's own gradient."""
 
     data: RatingArrays = field(repr=False)
     shape: CapabilityShape
@@ -112,10 +109,7 @@ class TorchStageOneLoss:
 def by_batches(
     loss: TorchStageOneLoss, start: Floats, rng: np.random.Generator, say: Callable[[str], None] | None = None
 ) -> Floats:
-    """Return parameters after some passes of Adam over batches of the ratings, in single precision.
-
-    `rng` draws the batches; `say` is called with one line per pass.
-    """
+    """Return parameters after some passes of Adam over batches of the ratings, in single precision."""
     at = torch.tensor(start, dtype=torch.float32, requires_grad=True)
     count = len(loss.data)
     steps = _EPOCHS * -(-count // _BATCH)

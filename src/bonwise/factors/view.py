@@ -1,8 +1,4 @@
-"""A fitted factor model, and a study of what human ratings and judges are worth.
-
-The models ranked, what predicts held-out human ratings, how it was chosen, and its pictures; cross-entropy by the
-share of human ratings, and of judges.
-"""
+"""A fitted factor model, and a study of what human ratings and judges are worth, as a person reads them."""
 
 from __future__ import annotations
 

@@ -68,10 +68,7 @@ _MOST_NAMES = 3
 
 
 def fit_answer(document: FactorFit) -> StatedVerdict:
-    """Return whether judges improve the prediction of human ratings that were held out.
-
-    The factor model is compared with the best baseline that uses no judge, which is chosen on the same ratings.
-    """
+    """Return whether judges improve the prediction of held-out human ratings over the best baseline without one."""
     alone = {name: document.baselines[name] for name in WITHOUT_JUDGES if name in document.baselines}
     if document.holdout is None or not alone:
         unknown = "Nothing was held out, so it is not known whether the judges add to the human ratings."
@@ -99,10 +96,7 @@ def _loss(named: tuple[str, BaselineRecord]) -> float:
 
 
 def study_answer(document: FactorStudy) -> StatedVerdict:
-    """Return whether more human ratings, or more judges, predict human ratings better.
-
-    The smallest share is compared with the largest one.
-    """
+    """Return whether the largest share of human ratings, or of judges, predicts better than the smallest."""
     gains = {what: (told, found) for what, told, found in _gains(document)}
     if not gains:
         told = "One number of human ratings was fitted: it is not known what more of them would add."

@@ -1,7 +1,4 @@
-"""Models of a fit as a person reads them.
-
-Ranked, two compared, their gaps explained, averages predicted, strengths.
-"""
+"""Models of a fit as a person reads them: ranked, compared, gaps explained, averages predicted, strengths."""
 
 from __future__ import annotations
 

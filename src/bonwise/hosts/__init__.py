@@ -1,8 +1,6 @@
-"""Plug-ins for other frameworks: one module per framework, over rules that all of them share.
+"""Plug-ins for other frameworks: one module per framework, over the rules of `reranking` and `generation`.
 
-Nothing of a framework is loaded before its module is imported, and where the framework is missing the import says
-which line to type. The shared rules are in `reranking` (documents in, documents in a better order out) and
-`generation` (n candidates drawn, one returned).
+No framework is loaded before its module is imported; where it is missing, the import says which line to type.
 """
 
 from __future__ import annotations

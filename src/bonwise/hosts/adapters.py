@@ -1,7 +1,4 @@
-"""What every adapter stands on.
-
-The selector behind it, what it has done and paid, and how a pick came about as plain values.
-"""
+"""What every adapter stands on: its selector, what that has done and paid, and how a pick came about."""
 
 from __future__ import annotations
 
@@ -180,10 +177,7 @@ def trail_of(selection: Selection, failed_draws: Iterable[str] = ()) -> dict[str
 
 
 def judge_usage(bill: Bill) -> dict[str, Any]:
-    """Return what judging took: ``calls``, ``input_tokens``, ``output_tokens`` and ``cost`` in US dollars or None.
-
-    ``unknown`` counts calls that were sent and never answered, which the service may bill.
-    """
+    """Return what judging took, `cost` in US dollars or None; ``unknown`` calls had no answer and may be billed."""
     found = {
         "calls": bill.calls,
         "input_tokens": bill.input_tokens,

@@ -1,7 +1,4 @@
-"""Gates on a judge in a suite of tests: the mark and the fixture ``bonwise_audit`` of pytest.
-
-pytest loads this module in every suite where bonwise is installed, so nothing else is imported before a test asks.
-"""
+"""Gates on a judge, by pytest's mark and fixture ``bonwise_audit``; nothing else loads before a test asks."""
 
 from __future__ import annotations
 

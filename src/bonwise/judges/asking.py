@@ -190,10 +190,7 @@ def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Ve
 def concluded_alone(
     candidates: Sequence[str], answers: Sequence[Answers], score: Callable[[Any, str], Score]
 ) -> Conclusion:
-    """Return what each candidate scored that was asked about alone.
-
-    `answers` holds one for each candidate that has words; `score` turns a reading and the words into a score.
-    """
+    """Return the score of each candidate asked about alone; `score` takes a reading and the words."""
     verdicts: list[Verdict] = [EMPTY] * len(candidates)
     for one, found in zip(candidates_with_words(candidates), answers, strict=True):
         said = reading(found)
@@ -213,9 +210,7 @@ def reading(answers: Answers) -> Any:
 
 
 def owed_among(parts: Iterable[object]) -> Unscored | None:
-    """Return the most frequent of the parts that are owed; None where nothing is.
-
-    What is put together of several answers is no verdict before all of them have arrived: it might become another.
+    """Return the most frequent of the parts owed, None for none: a verdict of several answers waits for all of them.
 
     Examples
     --------
@@ -229,9 +224,7 @@ def owed_among(parts: Iterable[object]) -> Unscored | None:
 
 
 def most_common(unscored: Iterable[Unscored], of: str) -> Unscored:
-    """Return one `Unscored` for several, with the number of each reason, the most frequent first.
-
-    There is at least one, and none is owed; `of` says what they are, in the plural.
+    """Return one `Unscored` for several, none owed, with the number of each reason; `of` names them in the plural.
 
     Examples
     --------
@@ -259,9 +252,7 @@ def counted_reasons(unscored: Iterable[Unscored]) -> str:
 
 
 def checked_temperature(value: float | None) -> float | None:
-    """Return a temperature as it is sent: 0, 0.0 and -0.0 are the same question.
-
-    A `UsageError` refuses what is neither None nor a number from 0 to 2.
+    """Return a temperature, None or from 0 to 2, as it is sent: 0, 0.0 and -0.0 are the same question.
 
     Examples
     --------
@@ -275,10 +266,7 @@ def checked_temperature(value: float | None) -> float | None:
 
 
 def options_text(judge: Any, *, always: Collection[str] = (), never: Collection[str] = ("of",)) -> dict[str, str]:
-    """Return the settings of a judge, as they are written on a command line.
-
-    Settings in `always` are stated even at their default; fields in `never` are no options.
-    """
+    """Return a judge's settings as on a command line: `always` even at their default, `never` not at all."""
     options = {}
     for one in fields(judge):
         value = getattr(judge, one.name)

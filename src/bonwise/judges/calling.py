@@ -113,9 +113,7 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
 
 
 def innermost(judge: Judge) -> object:
-    """Return what is at work when a judge is called, and stays the same where what leads to it is made anew.
-
-    Of a function it is its code, for one written in place is another object each time; of a method its object.
+    """Return what is at work in a judge and stays when what leads to it is made anew: code, or a method's object.
 
     Examples
     --------
@@ -175,10 +173,7 @@ def asked(judge: AskingJudge, prompt: str, texts: Sequence[str]) -> tuple[Ask, .
 
 
 def concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
-    """Return what a judge makes of the answers, provided that it is about these candidates.
-
-    A judge that fails, or concludes something about other candidates, raises `JudgeError`.
-    """
+    """Return what a judge makes of the answers; `JudgeError` where it fails or is about other candidates."""
     with _faults_of(judge, "conclude"):
         found: object = judge.conclude(prompt, texts, answers)
     if not isinstance(found, Conclusion):
@@ -282,10 +277,7 @@ def missing_key(judge: Judge) -> CallError | None:
 def called(
     judge: Judge, prompt: str, candidates: Sequence[str], times: int, then: Callable[[Sequence[Verdicts]], Verdicts]
 ) -> Verdicts | Awaitable[Verdicts]:
-    """Call a judge's own `judge` some times, hold each answer to the contract, and make verdicts of them.
-
-    Where the inner judge is asynchronous, return a coroutine, which awaits one call after the other.
-    """
+    """Call a judge's own `judge` some times and check each answer; a coroutine where it is asynchronous."""
     first = judge.judge(prompt, candidates)
     if inspect.isawaitable(first):
         return _awaited_scores(judge, prompt, candidates, times, first, then)

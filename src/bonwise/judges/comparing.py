@@ -1,7 +1,4 @@
-"""Judges that compare two candidates, by a word, a probability, or the probabilities of the first token.
-
-Which pairs, in which order, and what a candidate earns.
-"""
+"""Judges that compare two candidates by a word or probabilities: which pairs, in which order, who earns what."""
 
 from __future__ import annotations
 
@@ -136,8 +133,7 @@ class Pair:
 def pairs(prompt: str, candidates: Sequence[str], orders: int, seed: int) -> list[Pair]:
     """Return every pair of candidates that have words.
 
-    With a single order it is drawn by a hash of seed, prompt and the two texts: it does not depend on where in
-    the pool they stand.
+    A single order is drawn by a hash of seed, prompt and the two texts: it does not depend on where they stand.
 
     Examples
     --------
@@ -153,9 +149,8 @@ def pairs(prompt: str, candidates: Sequence[str], orders: int, seed: int) -> lis
 def borda(candidates: int, preferences: Sequence[Preference]) -> tuple[Verdict, ...]:
     """Return what each candidate earned on average over its pairs that were asked: Borda's count as a share.
 
-    What a pair gives is `Preference.value`: the mean over its orders, so that orders which contradict each other
-    count as a tie; one without a value adds a half to both sides. A candidate none of whose pairs has a value is
-    unscored, and owed while one of its pairs is. `preferences` are on any of the pairs.
+    What a pair gives is `Preference.value`: orders that contradict each other count as a tie; one without a value
+    adds a half to both sides. Without any value a candidate is unscored, and owed while one of its pairs is.
 
     Examples
     --------
@@ -219,9 +214,7 @@ def _unreadable(preferences: Sequence[Preference]) -> list[Unscored]:
 
 
 def lost_may_decide(candidates: int, preferences: Sequence[Preference]) -> bool:
-    """Tell whether the pairs without a value could put another candidate level with the best, or ahead of it.
-
-    They are all given to the other one, and against the best: `borda` names that one.
+    """Tell whether the pairs without a value, all given against the best, could put another level or ahead.
 
     Examples
     --------

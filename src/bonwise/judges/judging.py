@@ -123,17 +123,16 @@ async def judge_with(
     draw: int = 0,
     temperature: float | None = None,
 ) -> Judgment:
-    """Judge the candidates of one prompt.
+    """Judge the candidates of one prompt; the engine answers the questions of a judge that asks a model.
 
-    The engine answers the questions of a judge that asks a model. A judge that is neither asking nor asynchronous
-    runs in a thread of its own, one call at a time, so it need not be thread-safe; functions of one definition, and a
-    judge inside of several others, count as one. A call whose caller is cancelled cannot be interrupted: it runs on
-    beside the next one, and where `bonwise.judges.worker.MOST_ABANDONED` such calls of a judge have not ended, it is
-    not called again.
+    A judge that is neither asking nor asynchronous runs in a thread of its own, one call at a time, so it need not be
+    thread-safe; functions of one definition, and a judge inside of several others, count as one. A call whose caller
+    is cancelled runs on beside the next one; with `bonwise.judges.worker.MOST_ABANDONED` of these it is not called
+    again.
 
-    Draw 0 judges as ever; 1, 2 ... ask a model for further, independent answers to the same questions. A temperature
-    takes the place of the judge's own. What did not arrive is an `Unscored` with ``owed`` set. A judge that does not
-    keep its contract, that fails in whatever way, or that is occupied raises `JudgeError`.
+    Draws 1, 2 ... ask a model for further, independent answers to the same questions. A temperature takes the place
+    of the judge's own. What did not arrive is an `Unscored` with ``owed`` set. A judge that does not keep its
+    contract, that fails in whatever way, or that is occupied raises `JudgeError`.
     """
     if not is_asking(judge):
         return await (called if _is_awaited(judge) else _called_in_thread)(engine, judge, prompt, texts)
@@ -188,10 +187,7 @@ def redrawn(ask: Ask, draw: int, temperature: float | None) -> Ask:
 
 
 def judge_now(judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
-    """Judge from synchronous code, with the shared engine; also inside a running event loop.
-
-    Raises `CallError` where an answer did not arrive, `JudgeError` where the judge does not keep its contract.
-    """
+    """Judge from synchronous code, in a loop too; a missing answer is a `CallError`, a bad one a `JudgeError`."""
     if not is_asking(judge):
         answer: Any = judge.judge(prompt, texts)
         found = _portal().run(_awaited, answer) if inspect.isawaitable(answer) else answer
@@ -319,10 +315,7 @@ async def _called_in_thread(engine: Engine, judge: Judge, prompt: str, texts: Se
 
 
 class CallsInThread:
-    """Calls of a judge that `blocks`: made in its thread one after the other, and that is entered once for all.
-
-    `about` holds the prompt and the candidates of each call.
-    """
+    """Calls of a judge that `blocks`, made in its thread, entered once for all; `about` is what each judges."""
 
     def __init__(self, engine: Engine, judge: Judge, about: Sequence[tuple[str, Sequence[str]]]) -> None:
         loop = asyncio.get_running_loop()
@@ -383,10 +376,7 @@ class CallsInThread:
 async def run_together(
     tasks: Collection[asyncio.Task[T]], ended: set[asyncio.Task[T]], patience: float | None = None
 ) -> None:
-    """Wait for tasks, and cancel those that have not ended when the time is up or when who waits is cancelled.
-
-    Those that ended by themselves are added to `ended`; `patience` is in seconds, None waits for all.
-    """
+    """Wait for tasks, `patience` seconds at most; cancel what has not ended, also with who waits."""
     try:
         await asyncio.wait(tasks, timeout=patience)
     finally:

@@ -1,8 +1,4 @@
-"""Judges that need no model: what a rule can see of an answer.
-
-They are deterministic, read nothing but the texts, and run in time linear in their length. They are
-baselines: an expensive judge that chooses no better than the length of the answer is worth knowing about.
-"""
+"""Judges that need no model: deterministic, in linear time, baselines which an expensive judge has to beat."""
 
 from __future__ import annotations
 
@@ -221,10 +217,7 @@ def _unit(bag: Counter[str]) -> dict[str, float]:
 
 
 def _mean_cosines(vectors: Sequence[dict[str, float]]) -> list[float]:
-    """Compare each vector with the sum of all, which spares comparing every pair.
-
-    The sums are exactly rounded, so that the order of the candidates cannot move a score.
-    """
+    """Compare each vector with the sum of all, exactly rounded: the order of candidates moves no score."""
     shares: dict[str, list[float]] = {}
     for vector in vectors:
         for word, weight in vector.items():

@@ -302,9 +302,8 @@ def from_callers_thread(
 ) -> Iterator[R]:
     """Yield what asynchronous work on some items gives, and read the items in the thread that calls.
 
-    Items may block; they are read only while the caller waits for a result. `begin` takes a reader of the items, and
-    what `submit` hands to work. `submit` runs an asynchronous function in an event loop of another thread, as
-    `bonwise.calls.portal` does with an engine; closing the iterator cancels it.
+    Items are read, and may block, only while the caller waits. `begin` takes their reader and returns what `submit`
+    runs in another thread's loop, as `bonwise.calls.portal` does with an engine; closing the iterator cancels it.
     """
     inbox: SimpleQueue[asyncio.Future[T | None] | _Finished[R] | None] = SimpleQueue()
 

@@ -35,9 +35,7 @@ class Enclosed:
 
 
 def boundary(identity: str, texts: Sequence[str]) -> str:
-    """Return 32 hexadecimal digits that depend on every text of a call and occur in none of them.
-
-    `identity` is that of the prompt file; `texts` are all those of the call, in a fixed order.
+    """Return 32 hexadecimal digits that depend on every text of a call, in a fixed order, and occur in none of them.
 
     Examples
     --------
@@ -54,9 +52,7 @@ def boundary(identity: str, texts: Sequence[str]) -> str:
 
 
 def all_enclosed(identity: str, texts: Mapping[str, str], *, longest: int = LONGEST) -> dict[str, Enclosed]:
-    """Put all texts of a call between their lines, which carry the same boundary.
-
-    `texts` are by variable, in a fixed order; `longest` is the most characters of each, `identity` the prompt file's.
+    """Put all texts of a call between lines with one boundary; `texts` are by variable, in a fixed order.
 
     Examples
     --------
@@ -75,8 +71,7 @@ def all_enclosed(identity: str, texts: Mapping[str, str], *, longest: int = LONG
 def enclosed(label: str, text: str, mark: str, *, longest: int = LONGEST) -> Enclosed:
     """Put a text between its two lines; a longer one keeps its head and its tail, with a note between.
 
-    `label` says on these lines what the text is, `mark` is the `boundary` of the call, and `longest` is the most
-    characters that are kept. The text is sent as it is, control characters included, but for lone surrogates.
+    `label` says what the text is, `mark` is the `boundary` of the call. Nothing but lone surrogates is changed.
 
     Examples
     --------
@@ -155,10 +150,9 @@ class PromptFile:
         return None if self.answer is None else answer_schema(self.answer)
 
     def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
-        r"""Return what is sent to judge these candidates.
+        r"""Return what is sent to judge these candidates, one or two in the order to be shown, as the mode wants.
 
-        Candidates are one, or two in the order in which they are to be shown, as the mode wants; `longest` is the
-        most characters of each text. A `UsageError` refuses another number, what is not text, and a length below 1.
+        `longest` is the most characters of each text. A `UsageError` refuses another number, and what is not text.
 
         Examples
         --------

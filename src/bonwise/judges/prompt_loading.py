@@ -1,7 +1,4 @@
-"""Prompt files by name or path.
-
-Where the built-in ones are, read, checked, and either used or refused with every reason.
-"""
+"""Prompt files by name or path: where built-in ones are; read, checked, and used or refused with every reason."""
 
 from __future__ import annotations
 

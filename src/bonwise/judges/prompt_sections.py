@@ -1,7 +1,4 @@
-"""A prompt file taken apart.
-
-Its sections, what each kind of judge prompt is given, and the answer that it asks for.
-"""
+"""A prompt file taken apart: its sections, what each kind of judge is given, and the answer that it asks for."""
 
 from __future__ import annotations
 

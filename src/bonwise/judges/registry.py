@@ -1,7 +1,4 @@
-"""Judges by the texts that name them.
-
-How such a text is written, and the entry points that built-ins and plug-ins share.
-"""
+"""Judges by the texts that name them, and the entry points that built-ins and plug-ins share."""
 
 from __future__ import annotations
 
@@ -46,9 +43,7 @@ class Spec:
 
 
 def read_spec(text: str) -> Spec:
-    """Take such a text apart; ``read_spec(str(spec)) == spec``.
-
-    A `UsageError` refuses an option without a value, or stated twice.
+    """Take such a text apart; ``read_spec(str(spec)) == spec``; an option without a value or twice: `UsageError`.
 
     Examples
     --------

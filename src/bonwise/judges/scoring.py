@@ -1,7 +1,4 @@
-"""Score pools with judges, many at once, in input order.
-
-Judged pools as rows of tables, and what the order of presentation did.
-"""
+"""Score pools with judges, many at once, in input order: as rows of tables, and what the order shown did."""
 
 from __future__ import annotations
 
@@ -52,10 +49,7 @@ class JudgedPool:
 def judge_pools(
     pools: Iterable[Pool] | ItemReader[Pool], judges: Sequence[Judge], engine: Engine, *, at_once: int = 64
 ) -> AsyncGenerator[JudgedPool, None]:
-    """Yield each pool with its judgments, in input order, while up to `at_once` pools are under way.
-
-    A judge that does not keep its contract raises `JudgeError`.
-    """
+    """Yield each pool with its judgments, in input order, up to `at_once` under way, or raise `JudgeError`."""
 
     async def judged(_position: int, pool: Pool) -> JudgedPool:
         return await _judged(pool, judges, engine)
@@ -102,12 +96,10 @@ def score_table(
 ) -> Table:
     """Return header and rows: one row per prompt, candidate and judge, in input order.
 
-    An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low``
-    and ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said,
-    and `tokens` what its answers on the pool took, spread evenly over the rows: a sum over a prompt is exact.
-    An answer that several equal questions share counts for each of them, whoever paid for it.
-    In `raw` and in the reasons the characters that make a file binary are written out; see
-    `bonwise.printable.writable`.
+    An unscored candidate has a blank score, and the reason in the column ``unscored``. The columns ``low`` and
+    ``high``, ``sd`` and ``draw_0``, ``draw_1`` ... stand there when a judge filled them; `raw` adds what it said,
+    written out where it would make a file binary, and `tokens` what its answers on the pool took, spread evenly over
+    the rows: a sum over a prompt is exact. An answer that several equal questions share counts for each of them.
     """
     verdicts = [verdict for one in judged for found in one.judgments for verdict in found.verdicts]
     scores = [verdict for verdict in verdicts if isinstance(verdict, Score)]
@@ -136,10 +128,9 @@ def pair_rows(
 ) -> Iterator[tuple[Cell, ...]]:
     """Yield one row per prompt, judge and compared pair; the columns are `PAIR_HEADER`.
 
-    ``shown_first`` is what candidate ``a`` earned (1 won, 0 lost, 0.5 tied, or a stated probability) when it
-    was shown first, ``shown_second`` when it was shown second; ``order_effect`` is their difference, and
-    ``confidence_first`` and ``confidence_second`` are the confidences (1 to 5) that a judge stated beside them.
-    `tokens` adds what the judge's answers on the pool took, spread evenly over its pairs.
+    ``shown_first`` is what candidate ``a`` earned (1 won, 0 lost, 0.5 tied, or a stated probability) when shown
+    first, ``shown_second`` when shown second, ``order_effect`` their difference; confidences go from 1 to 5. `tokens`
+    adds what the judge's answers on the pool took, spread evenly over its pairs.
     """
     for one in judged:
         names = [candidate.id for candidate in one.pool.candidates]

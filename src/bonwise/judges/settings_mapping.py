@@ -35,10 +35,7 @@ def judge_from_values(field: str, written: object) -> Judge:
 
 
 def spec_values(field: str, made: Any, make: Callable[..., object]) -> str | dict[str, Any]:
-    """Return the text that makes a judge or a strategy, or a mapping of it with ``base_url`` and ``seed``.
-
-    `make` makes one of such values, as `judge_from_spec` does; errors are those of `judge_values`.
-    """
+    """Return the text of a judge or strategy, or a mapping with ``base_url`` and ``seed``; `make` makes one of it."""
     beside: dict[str, Any] = {}
     for part in _parts(made):
         _check_part(field, part)
@@ -67,10 +64,7 @@ def spec_values(field: str, made: Any, make: Callable[..., object]) -> str | dic
 
 
 def spec_arguments(field: str, written: object) -> Mapping[str, Any]:
-    """Return keywords of `judge_from_spec` or `bonwise.strategy_from_spec`.
-
-    A `UsageError` refuses what is neither a text nor a mapping with ``spec``, and perhaps ``base_url`` and ``seed``.
-    """
+    """Return keywords of `judge_from_spec` or `strategy_from_spec`; what is neither text nor mapping is refused."""
     if isinstance(written, str):
         return {"spec": written}
     given = checked_mapping(field, written, ("spec", "base_url", "seed"), "spec")

@@ -41,12 +41,11 @@ async def run_in_thread(owner: object, name: str, call: Callable[[], Any]) -> Ou
     """Make a call in the thread of its owner, and wait for it while the event loop goes on.
 
     Calls of one owner are made one after the other, in the order in which they were asked for, and in one thread as
-    long as none is abandoned. Who is cancelled while a call is running leaves it behind: it cannot be interrupted, so
-    it runs on, and another thread makes the calls that follow. What the owner's own calls ask of the owner in turn
-    runs in a thread for calls that are nested so deep, for the outer call waits for it. The owner is held weakly, and
-    its threads end with it; where that cannot be, its class stands for it. `name` is the judge's, for messages. The
-    call sees the context variables of who awaits this. What it returned or raised is the `Outcome`; a `JudgeError`
-    means that too many calls are nested.
+    long as none is abandoned. Who is cancelled leaves a running call behind: it runs on, and another thread makes the
+    calls that follow. What the owner's own calls ask of the owner runs in a thread for calls that are nested so deep,
+    for the outer call waits for it. The owner is held weakly, and its threads end with it; where that cannot be, its
+    class stands for it. The call sees the context variables of who awaits this. A `JudgeError` means that too many
+    calls are nested.
 
     Examples
     --------
@@ -63,9 +62,8 @@ async def run_all_in_thread(
 ) -> None:
     """Make several calls, one after the other, in one turn of their owner's thread; else as `run_in_thread`.
 
-    Each call sees the context variables of who awaits this, and what it sets itself is its own. Where who waits is
-    cancelled, no further one is begun. The outcome of each call is added to `outcomes` when the call ends, so that
-    who is cancelled has what there is.
+    What a call sets of the context is its own. After a cancellation no further one is begun. The outcome of each is
+    added to `outcomes` when the call ends, so that who is cancelled has what there is.
 
     Examples
     --------
@@ -125,10 +123,7 @@ class _Turn(Executor):
 
 
 class _Worker:
-    """One thread that makes calls, and those before it that are still busy with what nobody waits for.
-
-    The weak reference to the owner is kept, because a reference that is dropped calls nobody back.
-    """
+    """One thread that makes calls, and busy ones before it; a weak reference that is dropped calls nobody back."""
 
     def __init__(self, owner: weakref.ref[Any]) -> None:
         self.owner = owner

@@ -143,11 +143,10 @@ class BlindSheet:
 
     @classmethod
     def of_frame(cls, sheet: pd.DataFrame, *, seed: int, phase: int = 1, scale: Scale | None = None) -> BlindSheet:
-        """Return the blind sheet of a table of candidates to label.
+        """Return the blind sheet of a table of candidates to label, refused without words to show.
 
         `sheet` has the columns ``prompt_id``, ``candidate``, ``oracle_label``, ``prompt``, and ``text`` or
-        ``response``: without words to show it is refused. Prompts stay in their order; candidates are shuffled within
-        them, anew for each `phase`.
+        ``response``. Prompts stay in order; candidates are shuffled within them, anew for each `phase`.
 
         Examples
         --------
@@ -184,10 +183,7 @@ class BlindSheet:
         return hashlib.sha256(told).hexdigest()[:16]
 
     def text(self, path: str | Path) -> str:
-        """Return what is written under a name, see `kind_of_sheet`.
-
-        A page or tasks are refused on a scale that they cannot offer.
-        """
+        """Return what is written under a name, see `kind_of_sheet`; refused on a scale that it cannot offer."""
         kind = kind_of_sheet(path)
         if kind == "csv":
             return self.csv()
@@ -207,10 +203,7 @@ class BlindSheet:
         return csv_text([*BLIND_SHEET, "prompt", "response"], rows)
 
     def page(self, name: str = "sheet") -> str:
-        """Return the page for a browser.
-
-        The name of the exported file begins with `name`.
-        """
+        """Return the page for a browser; the name of the exported file begins with `name`."""
         PAGES.require("a label sheet for a browser")
         from bonwise.report.page.label_page import label_page  # noqa: PLC0415 - jinja2 is needed for pages alone
 

@@ -141,10 +141,9 @@ class LabelledPools:
 
 
 def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
-    """Compute the figures of a population with labels.
+    """Compute the figures of a population with labels; `seed` is of the folds of the model.
 
-    `seed` is of the folds of the model. Refused where more than 5 % of the prompts lack labels, labels of a prompt
-    never differ, or the judge's picks are all random picks.
+    Refused where over 5 % of prompts lack labels, no prompt's labels differ, or all picks are random picks.
     """
     kept, lacking = _complete(population)
     cells = np.repeat(kept, population.panel.sizes)

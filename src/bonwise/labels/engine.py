@@ -52,11 +52,9 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def share_out(name: str, rule: Rule, units: int, taken: _Mask, *, first: bool) -> _Ints:
-    """Return how many units of each stratum are drawn in the end, over all phases.
+    """Return how many units of each stratum are drawn over all phases; the `first` phase of ``neyman`` is the pilot.
 
-    `units` are asked for over all phases; `taken` marks those drawn before. The `first` phase of ``neyman`` is the
-    pilot alone. Refuses more pairs than prompts in which the judge tells candidates apart, and a stratum that would
-    have no label.
+    Refuses more pairs than prompts in which the judge tells candidates apart, and a stratum without a label.
     """
     if name == "neyman" and first:
         units = pilot_size(units)
@@ -106,10 +104,7 @@ class LabelPhase:
         return float(effective_sample_size(self.rule.units, self.counts))
 
     def draw(self, seed: int) -> tuple[LabelDesign, _Mask]:
-        """Return the design of all phases, and what was drawn now.
-
-        Each phase has its own stream of the seed.
-        """
+        """Return the design of all phases, and what was drawn now; each phase has its own stream of the seed."""
         rng = np.random.default_rng([seed, self.number])
         units = self.population.units
         now = draw_within(self.rule.strata, self.counts - self.held, rng, self.taken)[units.of_prompts]

@@ -1,7 +1,4 @@
-"""The prompts that could be labelled.
-
-One judge's pools, what further judges say of them, and what is drawn as a whole.
-"""
+"""The prompts that could be labelled: a judge's pools, further judges' scores, and what is drawn as a whole."""
 
 from __future__ import annotations
 
@@ -60,10 +57,7 @@ class DrawnUnits:
 
     @classmethod
     def clusters(cls, of_prompts: _Ints, names: Sequence[str]) -> DrawnUnits:
-        """Return clusters that are drawn as a whole.
-
-        `of_prompts` holds any codes, one a prompt, into `names`.
-        """
+        """Return clusters that are drawn as a whole; `of_prompts` holds any codes, one a prompt, into `names`."""
         codes, _ = cluster_codes(of_prompts)
         return cls(codes, tuple(str(names[code]) for code in np.unique(of_prompts).tolist()))
 
@@ -151,11 +145,7 @@ def label_population(
     judge: str | None = None,
     with_labels: bool = False,
 ) -> LabelPopulation:
-    """Lay out one judge's pools.
-
-    No labels are looked at unless `with_labels`: then those of the label file of `reading`, or else the table's own.
-    `judge` is needed where the table holds several.
-    """
+    """Lay out one judge's pools; labels are read only if `with_labels`: the label file's, else the table's own."""
     label_file = reading.labels
     _refuse_kinds(source, label_file, judge)
     table = open_scores(source, reading)

@@ -1,7 +1,4 @@
-"""How much a way of drawing prompts for labelling makes an estimate of recovery vary.
-
-What scores leave of the labels.
-"""
+"""How much a draw of prompts to label makes recovery vary, and what scores leave of the labels."""
 
 from __future__ import annotations
 
@@ -53,9 +50,8 @@ class VarianceRatio(NamedTuple):
 def design_variance(phi: Floats, found: _Ints, counts: _Ints) -> float:
     """Return the variance over draws of the weighted mean of phi: ``sum_h N_h^2 (1/n_h - 1/N_h) S_h^2 / N^2``.
 
-    To first order this over the squared mean of Y2 is the variance of recovery about its value on all prompts. `phi`
-    may be what a model leaves of it, one value a prompt; `found` is the stratum of each prompt. `counts` are n_h, 1
-    or more.
+    Over the squared mean of Y2 it is that of recovery to first order. `found` are strata, `counts` n_h, 1 or more;
+    phi may be what a model leaves.
 
     Examples
     --------
@@ -75,10 +71,9 @@ def design_variance(phi: Floats, found: _Ints, counts: _Ints) -> float:
 def width_ratio(prompts: _Ints, counts: _Ints, sd: Floats, explained: float = 0.0) -> float:
     """Return the width of an interval over that of as many labels drawn at random, to first order.
 
-    ``sqrt(b + (1 - R2) (g - b))`` with b = m / N and ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, which
-    is ``(E sd)^2 / E sd^2`` where n_h is in proportion to N_h sd_h. N_h are the `prompts` and n_h the `counts` of
-    each stratum, one without a draw left out; sd_h, the standard deviation of phi there, is in any unit. R2 is the
-    share of the variance of phi that a model explains.
+    ``sqrt(b + (1 - R2) (g - b))``, b = m / N, ``g = m sum_h N_h^2 sd_h^2 / n_h / (N sum_h N_h sd_h^2)``, or ``(E
+    sd)^2 / E sd^2`` where n_h is in proportion to N_h sd_h. N_h are the `prompts`, n_h the `counts`, strata without a
+    draw left out, sd_h phi's standard deviation in any unit, and R2 the share of its variance `explained`.
 
     Examples
     --------
@@ -134,8 +129,7 @@ def by_strata(found: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Dr
 def two_phase(outcomes: tuple[Floats, Floats], found: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws a pilot at random, then the rest by the spread of phi that the pilot showed.
 
-    `outcomes` are Y1 and Y2; of the prompts that are not drawn nothing is looked at. `labels` are those of both
-    phases; no more than the pilot takes are drawn at random.
+    Nothing is looked at of prompts that are not drawn; no more labels than the pilot takes are drawn at random.
     """
     if labels <= pilot_size(labels):
         return by_strata(np.zeros(len(found), dtype=np.int64), np.array([labels]))
@@ -181,9 +175,7 @@ def _dot(a: Floats, b: Floats) -> float:
 
 
 def variance_ratio(found: Floats, uniform: Floats, truth: float) -> VarianceRatio | None:
-    """Compare mean squared errors over draws, NaN left out; None where there is nothing to compare.
-
-    `found` are estimates under the design, `uniform` under draws at random, and `truth` is the value on all prompts.
+    """Compare mean squared errors about `truth` of the design and of random draws, NaN left out; None without any.
 
     Examples
     --------
@@ -208,9 +200,7 @@ class ScoreResiduals(NamedTuple):
 
 
 def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
-    """Return recovery, and phi = Y1 - rho Y2 of every prompt.
-
-    `Y` is (prompts, 5), the outcomes; Y2 must not sum to 0.
+    """Return recovery, and phi = Y1 - rho Y2 of every prompt; `Y` are outcomes, (prompts, 5), Y2 not of sum 0.
 
     Examples
     --------
@@ -225,12 +215,11 @@ def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
 def score_residuals(
     Y: Floats, features: LabelFeatures, labelled: npt.NDArray[np.bool_], *, seed: int
 ) -> ScoreResiduals:
-    """Return what is left of phi when a sample of the labels had taught the model that an estimate would rest on.
+    """Return what is left of phi when a sample of labels had taught the model that an estimate would rest on.
 
-    The model is the one that as many labels would get, cross-fitted on the labels of the sample alone and given the
-    weight that they would give it: ``phi - lam (m1 - rho m2)``, predictions about their mean. `Y` is (prompts, 5),
-    the outcomes of all prompts; `labelled` marks the sample, drawn with equal chances. The result is phi itself where
-    so few labels are used alone.
+    ``phi - lam (m1 - rho m2)``, predictions about their mean, by the model and the weight that as many labels would
+    get, cross-fitted on the sample, drawn with equal chances; phi itself where so few are used alone. `Y` is
+    (prompts, 5).
     """
     rho, phi = recovery_deviations(Y)
     draw = ScaledSample.of(LabelSample.uniform(labelled))

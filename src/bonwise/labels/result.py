@@ -239,14 +239,7 @@ class PoolSheet(Document):
     def write(self, path: str | Path) -> None:
         """Write the sheet: ``.html`` a page, ``.json`` tasks for Label Studio, any other CSV.
 
-        Parameters
-        ----------
-        path : str or pathlib.Path
-
-        Raises
-        ------
-        bonwise.errors.UsageError
-            A sheet with labels stands there, or the scale has labels that a page cannot offer.
+        UsageError where a sheet with labels stands there, or the scale has labels that a page cannot offer.
         """
         from bonwise.labels.blind_sheet import SheetFile, write_sheet  # noqa: PLC0415 - a result is shown without it
 

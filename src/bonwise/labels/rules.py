@@ -1,7 +1,4 @@
-"""The rules by which prompts are chosen for labelling.
-
-How many are to be labelled over all phases by which of them.
-"""
+"""The rules by which prompts are chosen for labelling, and how many each labels over all phases."""
 
 from __future__ import annotations
 
@@ -111,10 +108,7 @@ class Rule:
 
 
 def rule_of(name: str, population: LabelPopulation, labels: int, before: _Ints | None = None) -> Rule:
-    """Apply a rule, a key of `MEANING`.
-
-    `labels` are units over all phases; `before` holds the strata of an earlier phase, which stay as they are.
-    """
+    """Apply a rule, a key of `MEANING`, to units over all phases; strata of an earlier one, `before`, stay."""
     panel = population.panel
     tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
     if name not in ("uniform", "pick") and not (tops.tied < panel.sizes).any():
@@ -197,10 +191,9 @@ _RULES: Mapping[str, Callable[[LabelPopulation, TopOfScores, int], Rule]] = Mapp
 def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, weights: Floats, labels: int) -> Rule:
     """Let the labels of a first phase say how much outcomes vary in each stratum.
 
-    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, r being what a regression on the scores leaves of
-    phi = Y1 - rho Y2; for ``neyman`` phi itself about the mean of its stratum. `seen` marks the prompts that are
-    drawn and completely labelled, `weights` are 1 / propensity in the first phase, and `labels` the units labelled in
-    both phases.
+    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, r being what a regression on the scores leaves of phi = Y1 -
+    rho Y2; for ``neyman`` phi about its stratum's mean. `seen` are completely labelled, `weights` 1 / propensity
+    there, and `labels` count both phases.
     """
     if (rule.size is None and name != "neyman") or name in ("pick", "pair"):
         return rule
@@ -258,10 +251,7 @@ def _residuals(phi: Floats, population: LabelPopulation, seen: _Mask, w: Floats)
 
 
 def units_asked(name: str, labels: int, population: LabelPopulation, taken: int, units: _Mask) -> int:
-    """Return how many prompts, or clusters, are to be labelled over all phases, refusing what cannot be drawn.
-
-    `labels` were asked for, `taken` prompts drawn before; `units` marks which units these are.
-    """
+    """Return how many prompts, or clusters, are to be labelled over all phases, refusing what cannot be drawn."""
     prompts = labels // 2 if name == "pair" else labels
     there = len(population.panel.sizes)
     if prompts < 2:

@@ -41,10 +41,9 @@ _Mask = npt.NDArray[np.bool_]
 def drawn_pairs(
     rule: str, panel: Panel, now: _Mask, before: LabelDesign | None, rng: np.random.Generator
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Draw the pick among the candidates with the top score, and for ``pair`` one of the others, all alike.
+    """Draw each pick among the top scores, for ``pair`` one of the others, all alike; what `before` drew stays.
 
-    `panel` is of the audited judge; `before` is in its order, and what it drew stays. Returns picks and others, one a
-    prompt: empty strings where nothing was drawn; empty sequences for the rules by prompt.
+    Empty strings where nothing was drawn, empty sequences for the rules by prompt.
     """
     if rule not in ("pick", "pair"):
         return (), ()
@@ -72,10 +71,7 @@ def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
 
 
 def drawn_cells(design: LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
-    """Return which cells of some drawn prompts were drawn, shape (cells,).
-
-    The design is in the order of the panel.
-    """
+    """Return which cells of some drawn prompts were drawn, (cells,); the design is in the order of the panel."""
     cells: _Mask = np.repeat(prompts, panel.sizes)
     if design.by_candidate:
         names = np.asarray(panel.candidates, dtype=object)[panel.names]
@@ -87,11 +83,9 @@ def drawn_cells(design: LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
 def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) -> pd.DataFrame:
     """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
 
-    A pick does not stand before the other candidate of its pair, because the order would give it away. Candidates of
-    earlier phases come first, with the labels that they have, so that one file holds the labels of all phases; where
-    the table itself holds labels, they stand there. Of a draw by cell, candidates drawn now may have labels too:
-    these stand in the sheet, or, where they stand in the table, do without a row. `now` marks the prompts drawn in
-    the last phase.
+    Picks do not stand first in pairs: the order would give them away. Candidates of earlier phases come first, with
+    their labels, so that one file holds all; where the table holds labels, they stand there. Of a draw by cell,
+    candidates drawn now may have labels too: these stand in the sheet or, if in the table, have no row.
     """
     panel = population.panel
     cells = drawn_cells(design, panel, now if population.settings.labels_in_table else design.drawn)
@@ -119,10 +113,7 @@ def _as_given(labels: Floats, scale: Scale | None) -> Floats:
 
 
 def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> pd.DataFrame:
-    """Return the sheet with the columns of words that the source has; as it is where there are none.
-
-    `source` is what the table was read from; a ScoreTable holds no words.
-    """
+    """Return the sheet with the columns of words of its source, if any; a ScoreTable holds no words."""
     if isinstance(source, HoldsScores | ScoreTable):
         return sheet
     raw, _ = open_rows(source)
@@ -136,11 +127,7 @@ def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> p
 
 
 def with_words(sheet: pd.DataFrame, table: ScoreTable, pools: str | Path) -> pd.DataFrame:
-    """Return the sheet with the columns ``prompt`` and ``text``, from a file of pools.
-
-    The table's columns of words count where the pools hold none. Refused where the words of a prompt, or of a
-    candidate to label, are nowhere.
-    """
+    """Return the sheet with ``prompt`` and ``text`` of a file of pools, else the table's; refused where missing."""
     known = Words(table, pools).of(sheet["prompt_id"])
     prompts, texts = [], []
     for name, candidate in zip(sheet["prompt_id"], sheet["candidate"], strict=True):

@@ -82,12 +82,7 @@ class Described:
 def stated_draw(
     design: str | Path | LabelDesign | None, table: ScoreTable, panel: Panel, labelled: _Mask
 ) -> str | None:
-    """Return what is stated of the draw, having refused one with unequal chances.
-
-    `design` is ``"uniform"`` or a record of a uniform draw; the propensity column of the table states the draw too.
-    Of the panel, `labelled` marks the completely labelled prompts. Refuses labels or prompts that the design does not
-    know.
-    """
+    """Return what is stated of the draw, by `design` or a propensity column; one with unequal chances is refused."""
     weighted = "propensity" in table.frame.columns
     if weighted and design is not None:
         raise UsageError(
@@ -188,10 +183,7 @@ class LabelledPrompts:
 
 
 def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledPrompts:
-    """Read scores and labels; the order of the labels is that of the rows they stand in.
-
-    Without a label file, `source` holds the labels too.
-    """
+    """Read scores and labels, of `source` without a label file; rows are in the order of labelling."""
     table = open_table(source, request.reading)
     left_out = (*request.reading.exclude, *request.control)
     refuse_other_draw(request.design, source if request.reading.labels is None else request.reading.labels, table)
@@ -314,12 +306,10 @@ def votes_in_order(
     pair: Sequence[str] = (),
     prompt: str | None = None,
 ) -> OrderedVotes:
-    """Read the votes of one pair.
+    """Read the votes of one pair; a blank is none, and `ties` have to be stated where there are any.
 
-    `verdict_col` names the column of the votes: 1 or 2, a or b, model_a or model_b, tie; a blank is none. `ties` are
-    left out, half a vote for each, or a vote against the first answer, and have to be stated where there are any.
-    `pair` names the two columns of the models, where these change places; the alphabetically first one is the first.
-    Where `prompt` names the column of the prompt, each may have one vote only.
+    A vote is 1 or 2, a or b, model_a or model_b, tie. `pair` names the two columns of the models, where these change
+    places; the alphabetically first one is the first. Where `prompt` is named, each may have one vote only.
 
     Examples
     --------

@@ -80,11 +80,7 @@ class Watched:
 
 
 def watch_precision(running: RunningRatio, *, half_width: float, first: int, confidence: float) -> Watched:
-    """Stop at the first look whose half-width is small enough.
-
-    `running` is after each labelled prompt, `half_width` in units of recovery; `first` prompts stand before the first
-    look.
-    """
+    """Stop at the first look, after `first` prompts, whose half-width, in units of recovery, is small enough."""
     prompts = len(running.prompts)
     numbers = looks(first, running)
     low, high = precision_limits(running.at(numbers), confidence)
@@ -247,9 +243,7 @@ _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 
 
 def expected_until(enough: Callable[[Floats], npt.NDArray[np.bool_]], start: int, now: int) -> Expected:
-    """Return how many more there are to come until something is enough.
-
-    `enough` takes numbers of labels in all; `start` are the labels at the next look, `now` the labels so far.
+    """Return how many more are to come until there are `enough`; `now` labels are there, `start` at the next look.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Questions about a mean over prompts.
-
-Is the gain above 0, also from a pilot drawn again, and do two judges' picks differ in worth?
-"""
+"""Questions about a mean over prompts: is a gain above 0, and do two judges' picks differ in worth?"""
 
 from __future__ import annotations
 

@@ -70,9 +70,8 @@ def score_correlation(r_a: float, r_b: float, errors: float) -> float:
 def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
     """Find how often two judges pick different candidates, and how the labels of their picks go together.
 
-    `n` is 2 or more; `r_a` and `r_b` are each judge's within-prompt correlation of scores with the label, `errors`
-    that of the two judges' errors. By quadrature over both scores; ValueError where these correlate by more than
-    `CLOSEST`.
+    `r_a` and `r_b` are within-prompt correlations of scores with the label, `errors` that of the judges' errors, n >=
+    2. By quadrature over both scores; ValueError where these correlate by more than `CLOSEST`.
 
     Examples
     --------
@@ -95,9 +94,7 @@ def two_picks(n: int, r_a: float, r_b: float, errors: float) -> TwoPicks:
 
 
 def win_share(n: int, r_a: float, r_b: float, errors: float) -> float:
-    """Return the probability that A's pick has the higher label, given that the picks differ.
-
-    Arguments are as of `two_picks`; at least one of the correlations is below 1 in magnitude.
+    """Return the probability that A's pick has the higher label where picks differ; arguments as of `two_picks`.
 
     Examples
     --------
@@ -190,10 +187,9 @@ def largest_of_normals(n: int) -> tuple[float, float]:
 
 
 def complete_contrast(n: int, r: float) -> Contrast:
-    """Describe the pick's label less the mean label, all n candidates labelled.
+    """Describe the pick's label less the mean label, all n candidates labelled; r is within prompts.
 
-    ``E d = r e``, ``Var d = r^2 v + 1 - r^2 - 1 / n``. `n` is 2 or more; `r`, the within-prompt correlation, lies in
-    [-1, 1].
+    ``E d = r e``, ``Var d = r^2 v + 1 - r^2 - 1 / n``.
 
     Examples
     --------
@@ -206,11 +202,9 @@ def complete_contrast(n: int, r: float) -> Contrast:
 
 
 def two_label_contrast(n: int, r: float) -> Contrast:
-    """Describe the pick's label less that of one of the others, drawn with equal chances.
+    """Describe the pick's label less that of one of the others, drawn with equal chances; r is within prompts.
 
-    ``E d = r e n / (n - 1)``; the variance follows from that of the pick, of a random other candidate, and their
-    covariance. The labels of a prompt's candidates sum to what they sum to, which ties the others to the pick. `n` is
-    2 or more; `r`, the within-prompt correlation, lies in [-1, 1].
+    ``E d = r e n / (n - 1)``; the labels of a prompt sum to what they sum to, which ties the others to the pick.
 
     Examples
     --------
@@ -228,9 +222,8 @@ def two_label_contrast(n: int, r: float) -> Contrast:
 def recovery_residual(n: int, r: float) -> float:
     """Return the variance over prompts of ``(Y1 - r Y2) / E Y2``, the influence of one prompt on the recovery.
 
-    Y1 is the pick's label less the mean label and Y2 the best label less the mean label: the standard error of the
-    recovery from P complete prompts is the square root of this over P. `n` is 2 or more; `r`, the within-prompt
-    correlation, lies in (-1, 1).
+    Y1 is the pick's, Y2 the best label less the mean label: recovery from P complete prompts has the standard error
+    sqrt(this / P). `r` lies in (-1, 1).
 
     Examples
     --------

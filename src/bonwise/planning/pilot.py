@@ -96,10 +96,7 @@ _WHOLE_PROMPTS = (
 
 
 class Moments(NamedTuple):
-    """Of some labels of each prompt, each of shape (prompts,): their mean, and the mean of their squares.
-
-    Labels are taken from the mean label of the table, so that squares keep their digits.
-    """
+    """Means of each prompt's labels and of their squares, taken from the table's mean label to keep digits."""
 
     mean: Floats
     square: Floats

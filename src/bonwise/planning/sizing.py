@@ -139,8 +139,7 @@ class Stopping(NamedTuple):
 def gain_stopping(standardised: float, target: float, confidence: float) -> Stopping:
     """Simulate after how many prompts the confidence sequence of ``bonwise monitor`` tells a gain from 0.
 
-    `standardised` is theta, above 0; `target` are the prompts planned, at which the sequence is narrowest. No look is
-    earlier than `EARLIEST`.
+    `standardised` is theta, above 0; the sequence is narrowest at `target` prompts, no look earlier than `EARLIEST`.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Questions about a share of votes.
-
-Which side is preferred, whether both are as good, and what a pilot of votes says.
-"""
+"""Questions about a share of votes: which side is preferred, are both as good, what does a pilot say?"""
 
 from __future__ import annotations
 

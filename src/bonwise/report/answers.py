@@ -1,7 +1,4 @@
-"""The answer a page opens with.
-
-A word, its state and a sentence, of one judge or of several, and of verdicts against a coin.
-"""
+"""The answer a page opens with: a word, its state and a sentence, of judges, or of verdicts against a coin."""
 
 from __future__ import annotations
 
@@ -68,11 +65,7 @@ def outcome_of(found: Bounded, than: float = 0.0) -> Outcome:
 
 
 def verdict(answer: StatedVerdict, then: Sequence[Said] = (), more: Sequence[Block] = ()) -> Part:
-    """Return the verdict of a result.
-
-    `then` is what to do next: a page says it in the verdict, a terminal last. `more` is what else belongs to the
-    answer.
-    """
+    """Return the verdict of a result; `then`, what to do next, is in it on a page, and last on a terminal."""
     lead = Said("lead", printable(answer.says, longest=_LONGEST))
     return Part(answer.word, [lead, *more, *_next(then)], "verdict", answer.state)
 
@@ -119,11 +112,9 @@ _COIN = 0.5
 
 
 def agreement_answer(agreement: EstimateRecord, phi: EstimateRecord | None = None) -> StatedVerdict:
-    """Return whether the agreement is shown to be above that of a coin.
+    """Return whether the agreement, a tie counting one half, is shown to be above that of a coin.
 
-    `agreement` is the share of the oracle's verdicts that the judge shares, a tie counting one half. A judge that
-    always names the same side agrees more than a coin where the oracle prefers that side; its correlation with the
-    oracle, `phi`, is 0.
+    A judge that always names one side agrees more than a coin where the oracle prefers it; its `phi` is 0.
     """
     if agreement.estimate is None:
         why = printable(agreement.reason or "no reason is known", longest=200)

@@ -380,8 +380,7 @@ Block = Said | Table | Part | Drawing | Bar | Stepped  # type: ignore[type-arg]
 def decisive_first(part: Part, *, above_all: bool = False) -> Part:
     """Return a part whose verdict comes first, then the outcomes of gates; so also in the parts inside it.
 
-    In a verdict the sentences that lead come first, then the bar, the other sentences, what to type next, the
-    headlines, and last what it rests on. With `above_all` they come before what stands above all parts too.
+    With `above_all` they come before what stands above all parts too.
 
     Examples
     --------

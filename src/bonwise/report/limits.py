@@ -100,10 +100,9 @@ _LIMITS: Mapping[str, Sequence[str]] = {
 
 
 def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str | None = None) -> Part:
-    """Return the limits of a kind of result as a part of its page.
+    """Return the limits of a kind of result, a document's word or a study's name, as a part of its page.
 
-    `kind` is the word of the document, or the name of the study. The role is ``long`` where a short form leaves the
-    part out, so that a terminal that shows everything says it too. `reference` is what stands in for the oracle.
+    A short form leaves the role ``long`` out, which a full one shows. `reference` stands in for the oracle.
 
     Examples
     --------

@@ -36,8 +36,7 @@ _TOP, _DEEPEST = 2, 6
 def rendered(described: Part) -> str:
     """Return a description as Markdown; names from files are text: none makes markup, a link or a mention.
 
-    What decides comes first, and what to type next last. Where it is too long for a build's summary the last lines
-    are left out and counted.
+    Last lines that are too many for a build's summary are left out and counted.
 
     Examples
     --------

@@ -91,9 +91,7 @@ class Ends:
 
 
 def estimate(found: Bounded | None, unit: Unit = "number", *, sign: bool = False) -> str:
-    """Write an estimate; a dash where there is none.
-
-    With `sign` a plus stands before a figure above 0, as before a difference.
+    """Write an estimate, a dash where there is none; with `sign` a plus stands before a figure above 0.
 
     Examples
     --------
@@ -176,9 +174,7 @@ def with_any_interval(found: Bounded, unit: Unit = "number", *, sign: bool = Fal
 
 
 def number(value: float | None, unit: Unit = "number", *, like: Bounded | None = None, sign: bool = False) -> str:
-    """Write a figure that has no interval of its own; a dash where there is none.
-
-    It has as many decimals as `like`, an estimate beside it. With `sign` a plus stands before a figure above 0.
+    """Write a figure without interval, a dash for none, with the decimals of `like`; with `sign` a plus above 0.
 
     Examples
     --------
@@ -191,9 +187,7 @@ def number(value: float | None, unit: Unit = "number", *, like: Bounded | None =
 
 
 def against(value: float, other: float, unit: Unit = "number", *, like: Bounded | None = None) -> str:
-    """Write a figure that is compared with another, with digits enough to tell the two apart.
-
-    It has at least as many decimals as `like`, to which it belongs.
+    """Write a figure with digits enough to tell it from another, and at least as many as `like`, its interval.
 
     Examples
     --------
@@ -315,8 +309,7 @@ def interval_title(confidence: float) -> str:
 def _decimals_of(found: Bounded, unit: Unit) -> int | None:
     """Return the decimals of an estimate and its ends, None where there is no width to take them from.
 
-    An end that is not 0 gets one decimal more where it would be written as 0: whether an interval holds 0 is
-    what a reader looks for.
+    An end that would be written as 0 gets more: whether an interval holds 0 is what a reader looks for.
     """
     if found.low is None or found.high is None or not found.high > found.low:
         return None

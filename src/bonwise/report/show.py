@@ -33,10 +33,7 @@ __all__ = [
 
 
 def describe(document: Document) -> Part:
-    """Return the description of a document: a part whose title is that of the whole.
-
-    A document that nothing describes, because it is read by programs alone, raises `UsageError`.
-    """
+    """Return the description of a document, titled as the whole; one for programs alone is a UsageError."""
     view = view_of(document.schema_)
     if view is None:
         raise UsageError(f"a document of schema {document.schema_!r} is read by programs alone")
@@ -104,10 +101,7 @@ def by_name(drawings: Sequence[Drawing[FigureData]]) -> Mapping[str, Drawing[Fig
 
 
 def figure(drawings: Sequence[Drawing[FigureData]], name: str) -> Drawing[FigureData]:
-    """Return the drawing of a name, or the first of the only judge whose name holds it as a whole word.
-
-    Where there is none, or those of several judges, this raises `UsageError`.
-    """
+    """Return the drawing of a name, or the first of the only judge whose name has it as a word; else a UsageError."""
     known = by_name(drawings)
     if name in known:
         return known[name]

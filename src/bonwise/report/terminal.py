@@ -33,8 +33,7 @@ _WORDS = 36
 class FittedTable:
     """A table whose names and figures are never cut short.
 
-    On a terminal too narrow for all of it whole columns are left out, and named below the table. In a file or a pipe
-    nothing is left out, however wide the lines become; only sentences are broken into lines there too.
+    On a narrow terminal whole columns are left out and named below; in a file or a pipe nothing is.
 
     Examples
     --------
@@ -154,8 +153,7 @@ _LONGEST = 4_000
 def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
     """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
-    With `full` everything is shown where the description has a short form. `then` stands in place of what the verdict
-    says is next: a command knows the names of files.
+    With `full` a short form is passed over. `then` is next instead: a command knows the names of files.
     """
     chosen = described.blocks if full or described.in_short is None else described.in_short
     blocks = decisive_first(replace(described, blocks=chosen), above_all=True).blocks
@@ -287,10 +285,7 @@ def show(parts: Iterable[RenderableType], stream: IO[str] | None) -> None:
 
 
 def write(text: str, stream: IO[str] | None) -> None:
-    """Write to a stream that may be closed already, or whose reader may leave at any moment.
-
-    What was found does not depend on who reads it, so neither does the exit code.
-    """
+    """Write to a stream that may be closed, or whose reader may leave: the exit code does not depend on readers."""
     if stream is None:
         return
     try:

@@ -1,7 +1,4 @@
-"""What is known of a pool after its first pass.
-
-The control that sends a share of a stream on without seeing the future.
-"""
+"""What is known of a pool after its first pass, and the control that sends a share on without seeing the future."""
 
 from __future__ import annotations
 
@@ -52,16 +49,14 @@ class ShareControl:
 
     A signal is ranked among the latest ones, ties at random: ``u = (below + v (tied + 1)) / (window + 1)`` with v
     uniform, so that u is uniform however the signal is distributed. The prompt is sent if ``u > 1 - w`` with
-    ``w = share + gain * lag`` cut to [0, 1] and ``gain = max(GAIN, HASTE / sqrt(seen))``. The lag is ``share * seen -
-    slack - sent``. The count's standard deviation is ``sqrt(share (1 - share) / (2 gain))``; the slack is ``SLACK *
-    seen / (seen + EARLY)`` of them, and beyond `BAND` of them the lag counts `STEEP` in addition. After every prompt
-    ``sent <= share * seen + 1``.
+    ``w = share + gain * lag`` cut to [0, 1] and ``gain = max(GAIN, HASTE / sqrt(seen))``. The lag is
+    ``share * seen - slack - sent``. The count's standard deviation is ``sqrt(share (1 - share) / (2 gain))``; the
+    slack is ``SLACK * seen / (seen + EARLY)`` of them, and beyond `BAND` of them the lag counts `STEEP` in addition.
+    After every prompt ``sent <= share * seen + 1``; without `cap` the count is only steered, and may pass that.
 
-    `share` is from 0 to 1. The seed draws v, together with the key of a prompt: the same stream gives the same
-    decisions. `calibration` holds signals of earlier prompts, with which the window starts (of more than `window` as
-    many quantiles are kept); without them the first signals are ranked among the few before them. `window` is the
-    number of latest signals among which one is ranked: after a drift they are all new after so many prompts. Without
-    `cap` the count is only steered, and may pass ``share * seen + 1``.
+    v is drawn by the seed and the key of a prompt: the same stream gives the same decisions. The window starts with
+    `calibration`, signals of earlier prompts, or at most `window` quantiles of them; after a drift its `window`
+    signals are all new after so many prompts.
 
     Examples
     --------
@@ -89,12 +84,11 @@ class ShareControl:
         self._latest = deque(shuffled)
 
     def decide(self, signal: float | None, key: str = "", *, at_random: bool = False) -> Decision:
-        """Decide about the next prompt.
+        """Decide about the next prompt: the highest signals are sent first.
 
-        The highest signals are sent first. An unknown one (None, NaN) ranks above all others, and under a cap it is
-        sent whenever the cap allows; `at_random` sends it by chance instead, with the share as its probability. Ties
-        are broken by `key` and the seed: prompts that share a key share their luck, and an empty key stands for the
-        position of the prompt.
+        An unknown one (None, NaN) ranks above all others, and under a cap is sent whenever the cap allows;
+        `at_random` sends it with the share as its probability. Ties are broken by `key` and the seed: prompts that
+        share a key share their luck, and an empty key stands for the position of the prompt.
         """
         known = signal is not None and not math.isnan(signal)
         value = float(signal) if signal is not None and known else math.inf

@@ -43,10 +43,9 @@ class RedrawPaths(NamedTuple):
     """Highest posterior mean minus that after the first draws, in score units."""
 
     def at(self, calls: float, weights: Floats | None = None) -> Floats:
-        """Return the expected gain of each pool where they may take so many further calls on average.
+        """Return the expected gain of each pool where they may take so many further calls on weighted average.
 
-        Many steps may have one cost: then they are taken with the probability that fills the calls. `calls` is a mean
-        per pool, beyond the first draws, in which each pool counts by its weight: 0 for one that is not redrawn.
+        Steps of one cost are taken with the probability that fills the calls; a pool that is not redrawn weighs 0.
 
         Examples
         --------
@@ -77,10 +76,9 @@ class RedrawPaths(NamedTuple):
 def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) -> float:
     """Return by how much the label rises where the true score rises by 1: cov_w(O, y) / cov_w(y, y').
 
-    Within prompts, over the later draws; y and y' are two different draws of one candidate, so the noise of a single
-    draw does not flatten the slope. `labels` is (n, K), `draws` (n, K, k) with k of 3 or more, NaN fills up a smaller
-    pool; the first draw is not looked at. `weights` are per prompt, such as 1 / propensity. A ValueError says that
-    later draws do not agree with each other at all.
+    Within prompts, over the later draws; y and y' are two draws of one candidate, so that the noise of a single draw
+    does not flatten the slope. `labels` is (n, K), `draws` (n, K, k), k at least 3, NaN in a smaller pool. `weights`
+    are per prompt, such as 1 / propensity. A ValueError says that later draws do not agree with each other at all.
     """
     later = draws[:, :, 1:]
     whole = ~np.isnan(later).any(axis=2) & ~np.isnan(labels)
@@ -104,11 +102,7 @@ def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) ->
 
 
 def redraw_paths(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> RedrawPaths:
-    """Simulate the redraws of every pool until the rule stops.
-
-    `draws` is (n, K, k), the first draws are ``draws[:, :, 0]``; a candidate without any draw fills up a smaller
-    pool. `most` counts the draws of one candidate, the first among them.
-    """
+    """Simulate the redraws of every pool, (n, K, k), until the rule stops; `most` counts the first draw too."""
     played = replay(draws, prior, most=most, seed=seed)
     return RedrawPaths(np.minimum.accumulate(played.opportunity, axis=1), played.highest - played.highest[:, :1])
 
@@ -123,19 +117,15 @@ def split_budget(
 ) -> BudgetSplit:
     """Split a budget by the plug-in rule.
 
-    Over the routed share rho, maximise the mean of the cross-fitted expected gain over the routed
-    prompts plus ``a (max_i m_i after - before)`` over the others, redrawn with
-    ``(B - K - rho C) / (1 - rho)`` further calls each; m is the posterior mean score of the
-    value-of-information rule and a the slope of label on score.
+    Over the routed share rho, maximise the mean of the cross-fitted expected gain over the routed prompts plus
+    ``a (max_i m_i after - before)`` over the others, redrawn with ``(B - K - rho C) / (1 - rho)`` further calls each;
+    m is the posterior mean score of the value-of-information rule and a the slope of label on score.
 
-    Redraws and routing are played on all prompts, labelled or not; labels teach the expected gain and
-    a. Where the table holds labelled prompts alone, drawn with stated propensities, each stands for
-    1 / propensity of them throughout.
-
-    Each of the `prompts` has two first scores. They need three or more scores of each candidate, the first of which
-    is the first pass, and 75 or more labelled prompts. `mean_calls` is B, calls of the weak judge a prompt, more than
-    the K first ones, which are among them; `strong_cost` is C, the price of routing one prompt in such calls. An
-    InputError says that draws or labels are too few, or that the budget does not cover the first scores.
+    Redraws and routing are played on all prompts; labels teach the expected gain and a. In a table of labelled
+    prompts alone, drawn with stated propensities, each stands for 1 / propensity of them. Each has two first scores,
+    three or more scores of each candidate, the first that of the first pass, and 75 or more are labelled.
+    `mean_calls` is B, calls of the weak judge a prompt, the K first among them; `strong_cost` is C, in such calls.
+    Too few draws, labels or calls are an InputError.
     """
     panel, labelled = prompts.panel, prompts.labelled
     weights = prompts.population if prompts.population is not None else np.ones(len(panel.sizes))

@@ -29,11 +29,9 @@ def decompose(
 
     ``E[gain | U] = P(wrong | U) x E[gap | wrong, U]`` for one signal U (equation 7). The correlation with the gap is
     over the prompts where the judge may be wrong, weighted by how likely it is. Correlations across the means of
-    quintile bins, as Table 22 prints them, hide noise, so they lie far above the others; ties stay in one bin.
-
-    All arrays are by prompt. `wrong` is the probability, over ties broken at random, that the pick is not among the
-    best candidates, and `gain` the expected gain over the same ties, 0 where `wrong` is 0. A prompt without a signal
-    (NaN) is left out.
+    quintile bins, as in Table 22, hide noise, so they lie far above the others; ties stay in one bin. Arrays are by
+    prompt: `wrong` is the probability, over ties, that the pick is not among the best, `gain` the expected gain, 0
+    where `wrong` is 0. A prompt without a signal (NaN) is left out.
     """
     w = np.ones(len(signal)) if weights is None else weights
     known = ~np.isnan(signal)
@@ -72,10 +70,9 @@ def mean_in(top: Floats, bottom: Floats, which: npt.NDArray[np.bool_], *, confid
 def gain_grid(
     margin: Floats, mean_score: Floats, gain: Floats, weights: Floats, *, confidence: float = 0.95
 ) -> tuple[tuple[Estimate, ...], ...]:
-    """Estimate E[gain | margin, mean_score] in the bins of Table 18.
+    """Estimate E[gain | margin, mean_score] in the bins of Table 18, scores in [0, 1].
 
-    Arrays are by prompt, scores in [0, 1]. A row a margin: 0, to .05, to .10, above; a column a mean level: below .7,
-    to .8, to .9, from .9.
+    A row a margin: 0, to .05, to .10, above; a column a mean level: below .7, to .8, to .9, from .9.
     """
     rows = np.digitize(np.round(margin, TIE_DECIMALS), MARGIN_EDGES, right=True)
     columns = np.digitize(np.round(mean_score, TIE_DECIMALS), LEVEL_EDGES)
@@ -124,9 +121,8 @@ def confidence_calibrated(
     """Check whether P(correct | margin) rises with the margin (definition 1 of appendix K.3).
 
     Yes where the correlation lies above 0 and no step between neighbouring groups of margins falls; no where it lies
-    below 0 or some step falls, each beyond its interval; else inconclusive. The intervals of the steps are widened
-    for their number (Bonferroni). `correct` is the probability that the pick of each prompt is among the best
-    candidates, ties in expectation.
+    below 0 or some step falls, each beyond its interval (Bonferroni for the steps); else inconclusive. `correct` is
+    the probability, ties in expectation, that the pick of each prompt is among the best.
     """
     return _check(margin, correct, weights, confidence, up=True)
 
@@ -134,10 +130,7 @@ def confidence_calibrated(
 def voi_calibrated(
     margin: Floats, gain: Floats, weights: Floats | None = None, *, confidence: float = 0.95
 ) -> CalibrationCheck:
-    """Check whether E[gain | margin] falls as the margin rises (definition 2 of appendix K.3).
-
-    The rule is that of `confidence_calibrated` with the direction turned round.
-    """
+    """Check whether E[gain | margin] falls as the margin rises (definition 2), as `confidence_calibrated` does."""
     return _check(margin, gain, weights, confidence, up=False)
 
 

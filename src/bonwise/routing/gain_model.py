@@ -35,12 +35,9 @@ def fit_gain(
 ) -> GainModel:
     """Fit E[gain | features] by linear ridge on standardised features.
 
-    The penalty is ``1 + .001 m`` for m labelled prompts: below a thousand of them a straight line
-    does better than squares or trees.
-
-    Arrays are by prompt. `gain` is ``max_i O_i - sum_i w_i O_i``, NaN without labels: such a prompt, and one that
-    lacks a feature, is left out; fewer than two prompts that have both are a ValueError. `weights` are such as
-    1 / propensity. The seed deals the folds of the fit report.
+    The penalty is ``1 + .001 m`` for m labelled prompts: below a thousand of them a straight line does better than
+    squares or trees. `gain` is ``max_i O_i - sum_i w_i O_i``, NaN without labels: such a prompt, and one that lacks a
+    feature, is left out; fewer than two others are a ValueError. `weights` are such as 1 / propensity.
 
     Examples
     --------
@@ -76,15 +73,12 @@ def cross_fitted(
     seed: int = 0,
     one_level: bool = False,
 ) -> Floats:
-    """Predict each prompt's gain by a model that it was no part of.
-
-    Labelled prompts are cut into `folds` random parts and each part is predicted from the others; a
-    prompt without labels is no part of any model and is predicted from all of them.
+    """Predict each prompt's gain by a model that it was no part of; without labels, from all `folds` parts.
 
     `one_level` puts the mean gain of all labelled prompts in the place of that of each model, for predictions that
-    rank prompts of different parts. Where the gains of a part are high the mean of the others is low, so that with
-    few labels the levels alone rank prompts against their gain. The other arguments are as in `fit_gain`. A
-    prediction is NaN where a feature is, and all are where labelled prompts are too few to fit.
+    rank prompts of different parts: where the gains of a part are high the mean of the others is low, so that with
+    few labels the levels alone rank prompts against their gain. A prediction is NaN where a feature is, and all are
+    where labelled prompts are too few to fit.
     """
     names = tuple(features)
     X, y, w, rows = _complete(features, names, gain, weights)
@@ -97,10 +91,9 @@ def cross_fitted(
 
 
 def cross_fitted_means(signal: Floats, gain: Floats, weights: Floats, *, folds: int = FOLDS, seed: int = 0) -> Floats:
-    """Predict each labelled prompt's gain by the mean gain of the others in its tenth of a signal.
+    """Predict each labelled prompt's gain by the mean gain of the others in its tenth of a signal, of any shape.
 
-    Unlike a straight line this follows any shape; as there, a prompt's own part has no say. Prompts without a signal
-    (NaN) make a bin of their own; `gain` has no NaN, and weights are above 0.
+    Prompts without a signal (NaN) make a bin of their own; `gain` has no NaN, and weights are above 0.
 
     Examples
     --------

@@ -84,11 +84,7 @@ class JudgedPrompts:
 
     @property
     def population(self) -> Floats | None:
-        """Weight of every prompt as a part of all prompts; None where each stands for itself.
-
-        A table that holds unlabelled prompts too is the whole; one of labelled prompts alone, drawn with unequal
-        probabilities, stands for a whole that it lacks.
-        """
+        """Weight of every prompt as a part of all; None where each stands for itself: the table is the whole."""
         return self.outcomes.weights if self.weighted and bool(self.labelled.all()) else None
 
     def _of_all(self, values: Floats, blank: float = np.nan) -> Floats:
@@ -100,11 +96,10 @@ class JudgedPrompts:
 def judged_prompts(
     table: ScoreTable, panel: Panel, *, first_pass_only: bool = False, one_draw: bool = False
 ) -> JudgedPrompts:
-    """Compute the features and outcomes of one judge's prompts.
+    """Compute the features and outcomes of one judge's prompts, in a panel of `lay_out(table)`.
 
-    `panel` is one of `lay_out(table)`. `first_pass_only` leaves repeated scores and other judges out of the features;
-    `one_draw` takes the first draw for the first pass even where the table has a score of its own. An InputError says
-    that no prompt is left or labelled completely, or that a propensity is absent or contradicts itself.
+    `first_pass_only` leaves repeated scores and other judges out of the features; `one_draw` takes the first draw for
+    the first pass even where the table has a score of its own.
     """
     weighted = "propensity" in table.frame.columns
     panel = _with_first_scores(table, panel, one_draw=one_draw)

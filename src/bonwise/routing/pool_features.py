@@ -72,18 +72,15 @@ def pool_features(
 ) -> dict[str, Floats]:
     """Compute the features of each prompt from what one judge said of its candidates.
 
-    A feature of a prompt depends on that prompt alone, so that one pool at a time gives the same
-    figures as a table of them. An unscored candidate is left out; a prompt with fewer than two
-    scored ones has no features (NaN).
-
+    A feature of a prompt depends on that prompt alone, so that one pool at a time gives the same figures as a table.
     `scores` is (cells,), grouped by prompt, `sizes` (prompts,), `widths` (cells,) in units of the score, `draws`
-    (cells, k), the first score among them; NaN where there is none. The features, each (prompts,), are ``top``
-    (highest score), ``level`` (mean), ``spread`` (standard deviation over the candidates, ddof 0), ``margin`` (top
-    minus second, after rounding to 9 decimals; 0 where tied), ``tied`` (candidates that share the top); with `widths`
-    also ``width`` (their mean); with `draws` also ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a
-    candidate's draws, ddof 1), ``resampled_margin`` and ``resampled_spread`` (of the means of the draws) and
-    ``p_best`` (probability that the candidate with the highest mean is the best one, from draws that scatter
-    normally, alike for all candidates of the prompt).
+    (cells, k), the first score among them; NaN where there is none. A prompt with fewer than two scored candidates
+    has no features (NaN). These, each (prompts,), are ``top`` (highest score), ``level`` (mean), ``spread`` (standard
+    deviation over the candidates, ddof 0), ``margin`` (top minus second, after rounding to 9 decimals; 0 where tied),
+    ``tied`` (candidates that share the top); with `widths` also ``width`` (their mean); with `draws` also
+    ``draw_sd_mean`` and ``draw_sd_max`` (standard deviation of a candidate's draws, ddof 1), ``resampled_margin`` and
+    ``resampled_spread`` (of the means of the draws) and ``p_best`` (probability that the candidate with the highest
+    mean is the best, from draws that scatter normally, alike for all candidates of the prompt).
 
     Examples
     --------
@@ -148,12 +145,10 @@ def _p_best(pools: ScoredPools, means: Floats, counts: _Ints, variance: Floats) 
 def disagreement(scores: Floats, sizes: _Ints, others: Sequence[Floats]) -> Floats:
     """Measure how far further judges would pick other candidates than this one.
 
-    1 minus the mean over the other judges of the probability that both pick the same candidate, each
-    breaking its ties at random: ``sum_i w_i w'_i`` with ``w`` equal over a judge's top set. So a judge
-    that ties two candidates agrees with itself by one half only: two coin tosses need not fall alike.
-
-    Scores are (cells,), grouped by prompt, NaN where unscored; a judge that scored fewer than two candidates of a
-    prompt has no say on it. The result is by prompt, in [0, 1], NaN where no other judge has a say.
+    1 minus the mean over the other judges of the probability that both pick the same candidate, each breaking its
+    ties at random: ``sum_i w_i w'_i`` with ``w`` equal over a judge's top set. Scores are (cells,), grouped by
+    prompt, NaN where unscored; who scored fewer than two candidates of a prompt has no say on it. The result is by
+    prompt, in [0, 1], NaN where no other judge has a say.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""A router in production.
-
-Which pools a stronger judge decides, pool by pool, at a share that holds, and what it did so far.
-"""
+"""A router in production: which pools a stronger judge decides, at a share that holds, and what it did so far."""
 
 from __future__ import annotations
 
@@ -318,9 +315,8 @@ def contenders(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     """Return the positions of the candidates that may well be the best, going by one judging of each.
 
     A candidate contends where the upper end of its interval reaches the lower end of the top one's; without an
-    interval its score stands for both ends. Where only one is left the next highest contend too, all of them where
-    they tie. An unscored candidate does not contend. An empty tuple stands for all: every candidate contends, or
-    fewer than two are scored.
+    interval its score stands for both. Where only one is left the next highest contend too, with those they tie with.
+    An unscored candidate does not. An empty tuple stands for all, or for fewer than two that are scored.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""A router as it was learnt from scored and labelled prompts: ``bonwise.router/1``.
-
-``bonwise route --save`` writes it, and ``bonwise select --route`` reads it.
-"""
+"""A router as learnt from scored and labelled prompts, ``bonwise.router/1``, for ``bonwise select --route``."""
 
 from __future__ import annotations
 
@@ -128,8 +125,6 @@ class SavedRouter(Document):
     ) -> SavedRouter:
         """Return a router that is made in Python; nothing is known of what it captures unless it is said.
 
-        A ValueError of one line says what no file may hold.
-
         Examples
         --------
         >>> SavedRouter.of("interval_width", 0.5, 0.2, np.array([0.1, 0.2, 0.3]), judge="j").learnt
@@ -205,9 +200,7 @@ class SavedRouter(Document):
 
 
 def thinned(values: Floats, weights: Floats | None = None) -> Floats:
-    """Return the values in rising order, NaN left out, at most 2,000 of them evenly spaced in rank.
-
-    With weights, such as 1 / propensity, they are evenly spaced in cumulated weight.
+    """Return the values without NaN, rising, at most 2,000 of them evenly spaced in rank or cumulated weight.
 
     Examples
     --------

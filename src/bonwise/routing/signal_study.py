@@ -154,8 +154,7 @@ def recommend(
 ) -> RecommendedRoute:
     """Take the expected gain where 100 labelled prompts or more teach it, else the interval width or the margin.
 
-    No signal is chosen by its figures on these prompts: the figures claimed are those of one signal, so they are not
-    the best of several. `share` is one of the shares studied. Signals without any figures are a UsageError.
+    None is chosen by its figures on these prompts, so that the figures claimed are not the best of several.
     """
     learnt = signals[_LEARNT]
     taken = learnt if _taught(learnt) >= LEAST_LABELS_TO_RECOMMEND else _fallback(signals)
@@ -280,11 +279,7 @@ def study_judge(
     budget: BudgetSplit | None = None,
     scale: str = "",
 ) -> tuple[JudgeRoute, StudiedJudge]:
-    """Compare every signal of one judge with the gain.
-
-    `share` is that of the recommendation, in (0, 1), and `scale` the declared scale of the scores. The seed deals the
-    parts of the cross-fit. A UsageError says that no signal can be computed.
-    """
+    """Compare every signal of one judge with the gain; `share`, in (0, 1), is that of the recommendation."""
     shares = tuple(sorted({*SHARES, share}))
     outcomes = prompts.outcomes
     signals = {signal.name: study_signal(signal, prompts, shares, confidence, seed) for signal in SIGNALS.values()}

@@ -1,7 +1,4 @@
-"""The signals by which a prompt may be sent to a stronger judge.
-
-Higher means send; of a table, and of one pool as it comes in.
-"""
+"""The signals by which a prompt may be sent to a stronger judge, of a table and of one pool; higher means send."""
 
 from __future__ import annotations
 
@@ -70,8 +67,7 @@ class Signal:
     def value(self, features: Mapping[str, Floats], model: GainModel | None = None) -> Floats:
         """Compute the signal; the higher, the sooner a prompt goes to the stronger judge.
 
-        Arrays are by prompt, NaN for a prompt that lacks a feature. A learnt signal needs the model that `fit_signal`
-        makes; without it, or without a feature, there is a UsageError.
+        Arrays are by prompt, NaN where a feature lacks. A learnt signal needs the model of `fit_signal` (UsageError).
 
         Examples
         --------
@@ -136,10 +132,9 @@ def fit_signal(
 ) -> FittedSignal:
     """Make a signal ready for use; one that is learnt is fitted to the labelled prompts.
 
-    With fewer than 75 labelled prompts a learnt signal gives way to the width of the interval, and with fewer than
-    100 it does without repeated scores; the note says so. Arrays are by prompt; `gain` is NaN without labels, and
-    `weights` are such as 1 / propensity. A UsageError says that there is no such signal, that a feature it needs is
-    absent, or that labels are too few and the table holds no intervals to fall back on.
+    With fewer than 75 of these it gives way to the width of the interval, and with fewer than 100 it does without
+    repeated scores; the note says so. `gain` is NaN without labels, and `weights` are such as 1 / propensity. A
+    UsageError says that a feature is absent, or that labels are too few and there are no intervals to fall back on.
     """
     signal = find_signal(name)
     labelled = int(np.count_nonzero(~np.isnan(gain)))
@@ -216,9 +211,8 @@ _ABSENT = {
 def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "score") -> dict[str, Floats]:
     """Compute the features of one pool, arrays of length 1, NaN where there is none.
 
-    `needs` are names as in `bonwise.routing.pool_features`, and ``disagreement``; others may be left out. `first` is
-    what counts as the score of a candidate that was drawn several times: the mean of its draws, as `Score` has it, or
-    the first of them.
+    `needs` are names as in `bonwise.routing.pool_features`, and ``disagreement``. `first` is what counts as the score
+    of a candidate that was drawn several times: the mean of its draws, as `Score` has it, or the first of them.
 
     Examples
     --------
@@ -248,8 +242,6 @@ def live_signal(
     first: First = "score",
 ) -> tuple[float | None, str]:
     """Return the signal of one pool, rounded to 9 decimals so that equal widths tie, or None and why.
-
-    `needs` are the features without which the signal has no value; `first` is as in `live_features`.
 
     Examples
     --------

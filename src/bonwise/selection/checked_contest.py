@@ -32,10 +32,9 @@ class Considering(Protocol):
 class CheckedContest:
     """The contest of one pool, whose every word is checked.
 
-    Its questions are about entrants that there are and none is asked for ever; its standing has one verdict an
-    entrant and finite numbers. About n entrants it may ask n (1 + m) questions, where m is what the strategy's
-    `most_calls` says; where that is 0, 10,000 questions about each. The first use opens the contest of the strategy;
-    `judge` answers what names no other judge.
+    Its questions are about entrants that there are, and none is asked for ever: about n entrants n (1 + m) questions,
+    m the strategy's `most_calls`, or 10,000 about each where that is 0. Its standing has one verdict an entrant and
+    finite numbers. The first use opens the contest of the strategy; `judge` answers what names no other judge.
 
     Examples
     --------
@@ -54,11 +53,7 @@ class CheckedContest:
         self._most: int | None = None
 
     def next(self) -> tuple[Question, ...]:
-        """Return the questions to ask now, each once; none when enough is known.
-
-        A contest that fails, asks what is no question, asks nothing but what it was answered, or never ends, raises
-        `JudgeError`.
-        """
+        """Return the questions to ask now, each once, none when enough is known; `JudgeError` for anything else."""
         contest, most = self._opened(), self._bound()
         with _faults_of(self._strategy, "next"):
             found: object = contest.next()
@@ -86,10 +81,7 @@ class CheckedContest:
             contest.hear(question, answer)
 
     def standing(self) -> Standing:
-        """Return how the entrants stand, in plain numbers.
-
-        A contest that fails, or a standing that is none of these entrants, raises `JudgeError`.
-        """
+        """Return how the entrants stand, in plain numbers; a `JudgeError` where it fails or is no standing."""
         contest = self._opened()
         with _faults_of(self._strategy, "standing"):
             found: object = contest.standing()
@@ -163,9 +155,7 @@ class CheckedContest:
 
 
 def most_calls_of(strategy: Strategy, judge: Judge, candidates: int) -> int:
-    """Return the most answers of models that a strategy takes, provided that it is a number of them.
-
-    One that fails, or says something else, raises `JudgeError`.
+    """Return the most answers of models that a strategy takes; one that does not say a number is a `JudgeError`.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Choose from one pool.
-
-The first pass, the router, the rest of the strategy, and the decision; with a span and a log line.
-"""
+"""Choose from one pool: first pass, router, the rest of the strategy, decision; with a span and a log line."""
 
 from __future__ import annotations
 

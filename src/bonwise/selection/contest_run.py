@@ -1,7 +1,4 @@
-"""A contest on its way.
-
-Its questions become uses of a judge, the answers come back, and what they cost is added up.
-"""
+"""A contest on its way: questions become uses of a judge, answers come back, and what they cost is added up."""
 
 from __future__ import annotations
 
@@ -62,10 +59,7 @@ def calls_for(
 
 
 def asks_of(call: Call) -> Iterator[Ask]:
-    """Yield what a use of a judge asks of models; nothing where the judge asks none.
-
-    A judge that does not keep its contract raises `JudgeError`.
-    """
+    """Yield what a use of a judge asks of models, perhaps nothing; a broken contract is a `JudgeError`."""
     if not is_asking(call.judge):
         return
     for ask in asked(call.judge, call.prompt, call.texts):
@@ -88,7 +82,6 @@ def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Sta
     """Return a standing with the chances and the expected regret that the judge stated, as a stack of judges does.
 
     A strategy's own go before. Nothing is stated while an answer is pending, or where some score has no chance.
-    `heard` has the only verdict on each entrant.
 
     Examples
     --------
@@ -124,10 +117,9 @@ Asked = tuple[Call, tuple[Question, ...]]
 class ContestRun:
     """One contest, asked and heard.
 
-    `judge` answers what names no other judge; `second` judges all texts too, beside the first round, and the contest
-    does not hear of it. `texts` has one text an entrant; `pool` has those of all candidates, of which a judge that
-    asks no model sees also those that occur twice. `until` is in seconds of the runner's clock: nothing is waited for
-    after it; None for no such limit.
+    `judge` answers what names no other judge; `second` judges all texts too, beside the first round and unheard by
+    the contest. `texts` has one text an entrant; `pool` those of all candidates, of which a judge that asks no model
+    sees also those that occur twice. `until` is in seconds of the runner's clock; None for no such limit.
     """
 
     def __init__(  # noqa: PLR0913 - all that a contest needs of the world around it
@@ -192,10 +184,7 @@ class ContestRun:
         return not self.over
 
     def with_what_was_said(self, standing: Standing, places: Sequence[int | None]) -> Standing:
-        """Return a standing whose verdicts also hold what the judge said, which a strategy need not hand on.
-
-        `places` says which entrant of this contest each of the standing is; None for one that it did not see.
-        """
+        """Return a standing with what the judge said; `places` says which entrant each is here, None if none."""
         first = self.first
         pairs = list(zip(places, standing.verdicts, strict=True))
         if not self.again and all(at is not None and first.get(at) is one for at, one in pairs):

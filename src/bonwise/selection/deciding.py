@@ -90,9 +90,7 @@ def decide(
     originals: Sequence[Any] | None = None,
     latency: float = 0.0,
 ) -> Selection:
-    """Pick the best candidate.
-
-    `originals` are the candidates as the caller holds them, and `latency` is in seconds.
+    """Pick the best candidate; `originals` are those as the caller holds them, and `latency` is in seconds.
 
     With ``raise`` as `on_failure`, an answer that is missing raises `CallError`, and a judge or a strategy that
     failed `JudgeError`; an answer that cannot be kept raises `LedgerError` with ``raise`` and with ``owe``.

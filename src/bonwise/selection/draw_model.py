@@ -1,7 +1,4 @@
-"""How the calls of a judge scatter.
-
-Learnt from a pilot, kept in a small file (``bonwise.draw_model/1``), or assumed.
-"""
+"""How the calls of a judge scatter: learnt from a pilot, kept as ``bonwise.draw_model/1``, or assumed."""
 
 from __future__ import annotations
 
@@ -192,8 +189,7 @@ def load_model(path: str | Path) -> DrawModel:
 def assumed_model() -> DrawModel:
     """Return what is assumed of a judge that nothing was learnt of: scores in [0, 1] that scatter as simulated ones.
 
-    Learnt from 5,000 prompts each of the simulated populations ``pilot`` and ``one_model`` of `bonwise.testing`, in
-    pools of four.
+    Learnt from 5,000 prompts each, in pools of four, of ``pilot`` and ``one_model`` of `bonwise.testing`.
 
     Examples
     --------
@@ -207,11 +203,7 @@ def assumed_model() -> DrawModel:
 def learnt_from(
     table: ScoreTable, *, judge: str | None = None, max_draws: int = 8, seed: int = 0
 ) -> tuple[Pilot, DrawModel]:
-    """Learn from the draws of one judge in a table; its labels are not looked at.
-
-    `judge` is as in `read_pilot`, the other settings as in `bonwise.selection.learnt_draws.DrawModel.fit`. Draws of
-    which nothing can be learnt raise `InputError`.
-    """
+    """Learn from one judge's draws in a table, not its labels; settings as of `read_pilot` and `DrawModel.fit`."""
     pilot = read_pilot(table, judge)
     try:
         return pilot, DrawModel.fit(pilot.draws, max_draws=max_draws, seed=seed)
@@ -259,11 +251,10 @@ def _price(calls: float, model: DrawModel) -> PriceOfCalls:
 def read_pilot(table: ScoreTable, judge: str | None = None) -> Pilot:
     """Take the draws of one judge out of a table.
 
-    Draws are in columns ``draw_0``, ``draw_1`` ..., as ``bonwise judge --judge resampled,...`` writes them, or in
-    rows that the column ``draw`` tells apart. Where the table also holds the scores of the judge that was resampled,
-    these are the first calls and all draws are later ones; otherwise ``draw_0`` is the first call. There must be
-    three draws of each candidate or more, the first call among them (`ColumnError`). Where several judges have draws,
-    `judge` names one that has (`UsageError`).
+    Draws are in columns ``draw_0``, ``draw_1`` ..., or in rows that the column ``draw`` tells apart. Where the table
+    also holds the scores of the judge that was resampled, these are the first calls and all draws later ones;
+    otherwise ``draw_0`` is the first call. There must be three draws of each candidate, the first call among them
+    (`ColumnError`). Where several judges have draws, `judge` names one (`UsageError`).
     """
     every = {str(name): _draws(rows) for name, rows in table.frame.groupby("judge", observed=True)}
     drawn = {name: draws for name, draws in every.items() if draws.shape[1] > 1}

@@ -1,7 +1,4 @@
-"""The books of one pool.
-
-Every score and comparison that was heard, what they say together, and what is kept of them.
-"""
+"""The books of one pool: every score and comparison heard, what they say together, and what is kept of them."""
 
 from __future__ import annotations
 
@@ -29,9 +26,7 @@ _NONE = 1e-24
 
 
 class Draws:
-    """What was heard of each candidate, by the number of the draw.
-
-    Nothing depends on the order in which answers come in.
+    """What was heard of each candidate, by the number of the draw, in whatever order answers come in.
 
     Examples
     --------
@@ -86,8 +81,7 @@ class Draws:
     def standard_errors(self) -> tuple[float | None, ...]:
         """Return the standard error of each mean; empty where no candidate has two scores.
 
-        The square root of s² / m for a mean of m scores, s² the variance of one score about the mean of its
-        candidate, pooled over the pool: sums of squares over degrees of freedom.
+        sqrt(s² / m) for m scores, s² the variance about the means of candidates, pooled by degrees of freedom.
         """
         return _errors(self._all_scored(), self._variance()[0])
 
@@ -100,10 +94,9 @@ class Draws:
     def standing(self, stopped: str) -> Standing:
         """Return how the candidates stand by their means.
 
-        Who is best, and with which probability, is said only where the scores allow it: all were asked at one
-        temperature, every scored candidate has two or more, the pooled variance has 16 degrees of freedom or more and
-        is not 0. Its errors are those of Student's distribution of so many degrees: the pooled variance times
-        df / (df - 2).
+        Who is best, and with which probability, is said only where all were asked at one temperature, every scored
+        candidate has two scores or more, and the pooled variance has 16 degrees of freedom or more and is not 0.
+        Errors are those of Student's distribution: the pooled variance times df / (df - 2).
         """
         standing = Standing(self.verdicts(), self.standard_errors(), stopped=stopped)
         means = [self.mean(candidate) for candidate in range(len(self._heard))]
@@ -149,10 +142,7 @@ class Draws:
 
 
 def calls_of_a_draw(judge: Judge, candidates: int) -> int:
-    """Return the most answers of a model that one further score of one candidate takes.
-
-    A judge whose score of a candidate depends on the others has to see the whole pool again.
-    """
+    """Return the most answers for one further score; one that depends on other candidates takes the whole pool's."""
     one, every = calls_of(judge, 1), calls_of(judge, candidates)
     return one if every == one * candidates and not is_listwise(judge) else every
 
@@ -165,9 +155,7 @@ def _errors(scored: Sequence[Sequence[float]], variance: float) -> tuple[float |
 
 
 def mean_of(values: Sequence[float]) -> float | None:
-    """Return the mean, None of no values; that of equal values is their value.
-
-    To 15 digits, which a double holds of every decimal number: further ones are those of binary fractions.
+    """Return the mean to 15 digits, which a double holds of any decimal; None of no values; exact for equal ones.
 
     Examples
     --------
@@ -209,10 +197,9 @@ def _posterior(
 def kept_verdict(final: Verdict, heard: Sequence[Verdict]) -> Verdict:
     """Return the verdict by which a candidate is ranked, with the interval, the draws and the words of the judge.
 
-    The ends are the mean of the ends that the judge gave, one pair per draw: how sure the judge says it is of one
-    score, and no standard error of their mean. There are none where some draw has none, or where the candidate is not
-    ranked by the mean of its draws. `heard` is in the order of the draws, and empty where the candidate was compared
-    only.
+    The ends are the mean of those that the judge gave per draw: how sure it says it is of one score, no standard
+    error of their mean. There are none where some draw has none, or the candidate is not ranked by the mean of its
+    draws. `heard` is in the order of the draws, and empty where the candidate was compared only.
 
     Examples
     --------

@@ -27,9 +27,7 @@ class Ranked(NamedTuple):
 
 
 def seeded_order(keys: Tie, *, seed: int, salt: str) -> tuple[int, ...]:
-    """Return every position once, in a random order that depends on the seed, the salt and the candidates' keys.
-
-    It does not depend on where a candidate was in the list, so that a shuffled pool gives the same pick.
+    """Return every position once, at random by seed, salt and keys: a shuffled pool gives the same pick.
 
     Examples
     --------
@@ -64,8 +62,7 @@ def ranked(
 ) -> Ranked:
     """Rank candidates by score, then by `second`, then by where they are in a seeded order.
 
-    A score of None is unscored: such a candidate is not ranked. `second` decides between equal scores; who has none
-    stands behind who has one. `order` is as `seeded_order` returns it.
+    A score of None is not ranked. Of equal scores, who has no `second` stands behind who has one.
 
     Examples
     --------
@@ -122,9 +119,8 @@ def distinct_texts(
 ) -> DistinctTexts:
     """Say which texts of a pool are to be judged.
 
-    A model is not asked about a text without words; a judge that asks none may have a use for it, except where the
-    strategy compares: a match in which one side is unscored is nobody's, and blanks would take every match from
-    those who have words.
+    A model is not asked about a text without words; a judge that asks none is, except where the strategy compares: a
+    match with an unscored side is nobody's, and blanks would take every match from those who have words.
 
     Examples
     --------

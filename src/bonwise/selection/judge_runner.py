@@ -129,10 +129,7 @@ class PoolQueue:
 
 
 class _PoolPlace:
-    """A pool's place: given back when its judging ends, or when a call of it waits for another attempt.
-
-    Others are judged meanwhile. The pool goes on without a place: there are at most as many more pools as wait.
-    """
+    """A pool's place, given back when its judging ends or a call waits to be tried again; it goes on without."""
 
     __slots__ = ("_gate", "_held")
 
@@ -438,10 +435,7 @@ class OwnThreadHost(LoopHost):
 
 
 class SharedThreadHost(OwnThreadHost):
-    """The thread that all calls without settings of an engine share, so that connections are kept from call to call.
-
-    Its engine is its own, it is never closed, and one pool more or less has no place to wait for.
-    """
+    """The thread that calls without settings of an engine share, to keep connections; it is never closed."""
 
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
         from bonwise.calls.portal import default_portal  # noqa: PLC0415 - as above

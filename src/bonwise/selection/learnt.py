@@ -1,7 +1,4 @@
-"""How the calls of a judge scatter.
-
-What price buys how many of them, as a document (``bonwise.learn/1``) and as words.
-"""
+"""How the calls of a judge scatter, and what price buys how many: as ``bonwise.learn/1`` and as words."""
 
 from __future__ import annotations
 

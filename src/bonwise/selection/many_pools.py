@@ -1,7 +1,4 @@
-"""``bw.judge`` and ``bw.select_many``.
-
-Many pools in, the verdicts of judges or one pick per pool out, in input order.
-"""
+"""``bw.judge`` and ``bw.select_many``: many pools in, verdicts or one pick per pool out, in input order."""
 
 from __future__ import annotations
 
@@ -332,10 +329,7 @@ async def ajudge(
 async def judged_by(
     judges: Sequence[Judge], pools: ItemReader[Pool], engine: Engine, control: RunControl, run: Path | None = None
 ) -> AsyncGenerator[JudgedPool, None]:
-    """Yield each pool with the verdicts of the judges, in input order, by an engine of the caller's.
-
-    After a stop the pools that are left come too: their verdicts are pending, unless the ledger holds the answers.
-    """
+    """Yield each pool with its verdicts, in input order; after a stop, pending where the ledger has no answer."""
     summary = RunSummary(engine, judges, run)
     counted: Counted = "answers" if any(map(is_asking, judges)) else "pools"
     async with control.over(summary, counted), aclosing(judge_pools(pools, judges, engine)) as found:
@@ -358,10 +352,7 @@ def _judges(given: Judging) -> tuple[Judge, ...]:
 
 
 def _expected(pools: PoolSource, judges: Sequence[Judge], text: Callable[[Any], str] | None) -> int | None:
-    """Return how many answers of models, or else pools, there will be; None where nobody knows beforehand.
-
-    What is no pool is found here, before anything is paid.
-    """
+    """Return how many answers of models, else pools, there will be, or None; what is no pool is found here."""
     if not isinstance(pools, str | Path | Collection):
         return None
     found = pools_of(pools, text)

@@ -107,19 +107,14 @@ class Job:
         text: Callable[[Any], str] | None = None,
         prompt_id: str | None = None,
     ) -> Self:
-        """Check what a caller passes.
-
-        A prompt that is neither text nor messages, no candidates, one that is no answer, or two with one id raise
-        `UsageError`.
-        """
+        """Check what a caller passes: the prompt, and candidates with ids; what is none of these: `UsageError`."""
         return cls(prompt_text(prompt), as_candidates(candidates, text), candidates, prompt_id)
 
     @classmethod
     def from_any(cls, given: Any, position: int, text: Callable[[Any], str] | None = None) -> Self:
-        """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair of the two.
+        """Take a `Pool`, a mapping with ``prompt`` and ``candidates``, or a pair of the two; else `UsageError`.
 
-        Who has no prompt id is named by its position, which says nothing about how its ties fall. Anything else, or a
-        prompt id that is bytes, a list or an object, raises `UsageError`.
+        Who has no prompt id is named by its position, which says nothing about how its ties fall.
         """
         if isinstance(given, Pool):
             _refuse_structured(given.prompt_id, position)
@@ -213,11 +208,7 @@ def opened(pools: PoolSource) -> Iterable[Any]:
 
 
 def pools_of(pools: PoolSource, text: Callable[[Any], str] | None = None) -> Iterator[Pool]:
-    """Yield pools, each checked.
-
-    What is no pool, or a prompt id that occurs twice, raises `UsageError`; a line of a file that is no pool, or a
-    name that holds a NUL, raises `InputError`.
-    """
+    """Yield pools, each checked; no pool or an id twice raises `UsageError`, a line of a file `InputError`."""
     check = _Checked(text)
     return (check(given) for given in opened(pools))
 
@@ -225,10 +216,7 @@ def pools_of(pools: PoolSource, text: Callable[[Any], str] | None = None) -> Ite
 def reader_of(
     pools: PoolSource | AsyncIterable[Any], text: Callable[[Any], str] | None = None
 ) -> tuple[ItemReader[Pool], AsyncGenerator[Pool, None] | None]:
-    """Return what reads pools in an event loop, and what to close afterwards.
-
-    A collection is read at once; a file, or another iterator that may block, in a thread of its own.
-    """
+    """Return what reads pools in an event loop, in a thread where it may block, and what to close afterwards."""
     if isinstance(pools, AsyncIterable):
         coming = _checked_pools(pools, _Checked(text))
         return AsyncReader(coming), coming

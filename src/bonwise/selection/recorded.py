@@ -30,9 +30,7 @@ __all__ = ["document_of", "pick_record", "settings_of"]
 
 
 def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
-    """Return the line that ``bonwise select`` writes.
-
-    Without `whole` it lacks the text of the pick and the settings, which a document of many picks holds elsewhere.
+    """Return the line that ``bonwise select`` writes; without `whole`, less the text of the pick and the settings.
 
     Examples
     --------

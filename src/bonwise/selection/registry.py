@@ -1,7 +1,4 @@
-"""Strategies by the texts that name them.
-
-How such a text is written, and the entry points that built-ins and plug-ins share.
-"""
+"""Strategies by the texts that name them, and the entry points that built-ins and plug-ins share."""
 
 from __future__ import annotations
 
@@ -45,9 +42,7 @@ class StrategySpec:
 
 
 def read_strategy(text: str) -> StrategySpec:
-    """Take the text of a strategy apart; ``read_strategy(str(spec)) == spec``.
-
-    No kind, an option without a value, or one stated twice raises `UsageError`.
+    """Take the text of a strategy apart; ``read_strategy(str(spec)) == spec``, or a `UsageError`.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""The picks of pools, with their words and what they come to, and how they are made of selections.
-
-``bonwise.selections/1``.
-"""
+"""The picks of pools, with their words and what they come to: ``bonwise.selections/1``."""
 
 from __future__ import annotations
 

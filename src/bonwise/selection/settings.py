@@ -1,7 +1,4 @@
-"""How pools are chosen from.
-
-Who judges, by which strategy, what happens when a judge fails, and what may be used and spent.
-"""
+"""How pools are chosen from: who judges, by which strategy, what on failure, what may be used and spent."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -116,11 +113,7 @@ class SelectionSettings:
 def settings_of(
     judge: Judge | Callable[[str, str], Any], deadline: float | None = None, **choice: Unpack[ChoiceSettings]
 ) -> SelectionSettings:
-    """Check the settings of a selection and fill in the strategy.
-
-    A setting that means nothing, or a strategy that asks of the judge what it does not do, raises `UsageError`. What
-    is given as the judge but is none, or a strategy that cannot say what it takes, raises `JudgeError`.
-    """
+    """Check settings and fill in the strategy; `UsageError` refuses them, `JudgeError` what is no judge."""
     chosen = as_judge(judge)
     strategy = choice.get("strategy")
     taken = default_strategy(chosen) if strategy is None else strategy

@@ -59,8 +59,7 @@ def upstream_error(problem: Problem, beside: Mapping[str, Any], *, by_client_key
     """Return what a client is told where no candidate could be drawn.
 
     What is wrong with the request keeps the upstream's status. A refused key or an exhausted account is the server's
-    own affair: a client whose key is right never sees 401 because of it. Where the client's own key was forwarded it
-    is the client's.
+    affair, never a 401, unless the client's own key was forwarded.
 
     Examples
     --------

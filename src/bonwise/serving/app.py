@@ -48,11 +48,9 @@ _JSON = "application/json"
 class ChatEndpoint:
     """The models of a file of settings behind OpenAI's paths.
 
-    `run` is the folder for the judges' answers; the accounts of the keys are those of this process alone unless
-    `limits` are given. `app` can be served, or mounted in another application; `metrics_of_others` returns the
-    metrics of other processes that serve the same address. Once `closing`, each answer is the last one on its
-    connection; `cut_off` tells whether a request was given up because the server could not wait any longer. Refuses
-    an upstream or a judge without a key.
+    `run` is the folder for judges' answers; without `limits`, accounts of keys are this process's alone.
+    `metrics_of_others` returns metrics of processes at the same address. Once `closing`, each answer is the last on
+    its connection; `cut_off` tells whether a request was given up for lack of time. Upstreams and judges need keys.
     """
 
     def __init__(self, config: ServeConfig, run: str | None = None, limits: KeyLimits | None = None) -> None:

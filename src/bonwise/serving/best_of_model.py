@@ -1,7 +1,4 @@
-"""One model of the endpoint.
-
-Draws candidates, has them judged, and answers with the upstream's own object and the winner in it.
-"""
+"""One model of the endpoint: draws candidates, has them judged, answers with the upstream's own object."""
 
 from __future__ import annotations
 
@@ -113,10 +110,7 @@ class BestOfModel:
         return asked_for.candidates * self._prices.most_cost(self._price, asked_for.input_bound, output)
 
     async def answer(self, asked_for: ChatRequest, outcome: RequestOutcome) -> None:
-        """Draw candidates and choose among them.
-
-        Raises ApiError where no candidate could be drawn, or where the judge failed and `on_failure` is ``raise``.
-        """
+        """Draw and choose; an ApiError where nothing was drawn, or the judge failed and `on_failure` is ``raise``."""
         try:
             outcome.drawn = await self._upstream.draw(asked_for.passed_on, asked_for.candidates, asked_for.client_key)
         except UpstreamError as error:
@@ -197,10 +191,7 @@ def headers_of(trail: dict[str, Any]) -> dict[str, str]:
 
 
 def stream_of(answer: dict[str, Any], *, usage_chunk: bool) -> Iterator[bytes]:
-    """Return an answer as server-sent events: one chunk per choice, one for its end, perhaps one of usage.
-
-    The trail stands in the chunk that ends the best choice.
-    """
+    """Return an answer as server-sent events; the trail stands in the chunk that ends the best choice."""
     head = {name: value for name, value in answer.items() if name not in {"choices", "usage", "bonwise", "object"}}
     head["object"] = "chat.completion.chunk"
     plain = {"usage": None} if usage_chunk else {}

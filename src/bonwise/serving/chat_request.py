@@ -58,11 +58,7 @@ class ChatRequest:
 
 
 def read_request(content: bytes, models: Mapping[str, ModelConfig], authorization: str = "") -> ChatRequest:
-    """Read the body of a request.
-
-    Raises ApiError: 400 for what cannot be answered as it is, 401 for a model that is asked with the client's own key
-    where `authorization` holds none, 404 for a model that is not there.
-    """
+    """Read a request; ApiError 400: cannot be answered as it is, 401: no client key where needed, 404: no model."""
     body = _loaded(content)
     config = _model(body.get("model"), models)
     prompt = _prompt(body.get("messages"))
@@ -161,11 +157,7 @@ _PATIENCE = 10.0
 
 
 async def read_body(headers: Mapping[str, str], receive: Receive, *, most: int, seconds: float) -> bytes:
-    """Return the body of a request.
-
-    Raises ApiError: 413 where it is larger than `most` bytes, 408 where it takes longer than `seconds`, 499 where the
-    client left.
-    """
+    """Return a request's body; ApiError 413: above `most` bytes, 408: above `seconds`, 499: the client left."""
     stated = headers.get("content-length", "")
     if stated.isdigit() and int(stated) > most:
         # A client that asks first sends nothing at all.

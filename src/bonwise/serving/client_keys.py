@@ -1,7 +1,4 @@
-"""The keys by which clients are known, what they may cost.
-
-How many requests at once, counted for all processes of one host.
-"""
+"""The keys of clients, what they may cost and how many requests at once, counted for all processes of one host."""
 
 from __future__ import annotations
 
@@ -155,9 +152,8 @@ _WAIT = 10.0
 class KeyLimits:
     """The account of each key, in a file that all processes of a host share.
 
-    A request is admitted where its worst case fits beside all that is spent and under way. What it really cost is
-    charged when it ends; where that is not known, its worst case. Without a `place`, the accounts are those of this
-    process and end with it.
+    A request is admitted where its worst case fits beside all that is spent and under way, and charged its cost, or
+    else the worst case, when it ends. Without a `place`, the accounts end with this process.
 
     Examples
     --------
@@ -182,10 +178,7 @@ class KeyLimits:
             raise LedgerError(f"{place}: the accounts of keys cannot be opened: {error}") from error
 
     def admit(self, key: ClientKey, worst: float) -> int:
-        """Set the worst case of one request aside; return its number.
-
-        Raises ApiError 429 for too many requests at once, or a worst case that does not fit.
-        """
+        """Set a request's worst case aside; return its number. ApiError 429: too many at once, or it does not fit."""
         need = round(worst * PICO)
         with _Transaction(self._file):
             row = self._file.execute(

@@ -1,7 +1,4 @@
-"""What is kept of each request.
-
-A line of log without any of its words, and metrics, added up over all workers of one host.
-"""
+"""What is kept of each request: a line of log without its words, and metrics, added up over a host's workers."""
 
 from __future__ import annotations
 

@@ -204,11 +204,7 @@ class _Server(uvicorn.Server):
                 one.transport.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no further connection, answer what is on those there are, then end.
-
-        A request may be on its way on a connection that looks idle. So connections are kept for a moment, and each
-        answer says that it is the last one.
-        """
+        """End without new connections; idle ones stay for a moment, as a request may be on its way on them."""
         self._endpoint.closing = True
         doors = [one.dup() for one in sockets or []]
         for server in self.servers:
@@ -278,10 +274,7 @@ def run_folder(run: str) -> Iterator[Path]:
 def serve_alone(
     config: ServeConfig, door: socket.socket, run: str | None, *, ready: Callable[[], None] = lambda: None
 ) -> int:
-    """Serve in this process; return the exit code.
-
-    `door` listens already; `ready` is called when requests are answered and signals are heard.
-    """
+    """Serve in this process on a listening `door`, `ready` once signals are heard; return the exit code."""
     with nullcontext(None) if run is None else run_folder(run) as accounts:
         limits = KeyLimits(accounts)
         try:

@@ -42,8 +42,7 @@ def serve_by_workers(
 ) -> int:
     """Serve in several processes; return the exit code: 0 where all ended well.
 
-    Limits of keys hold over all of them; `[server]` is for each, and each has routers of its own. `config` names the
-    file of settings; `door` listens already; `ready` is called when all workers answer requests.
+    Limits of keys hold over all, `[server]` and routers for each. `ready` is called when all workers answer requests.
     """
     if sys.platform == "win32":
         raise UsageError("--workers needs a system that hands sockets on", hint="leave --workers out on Windows")

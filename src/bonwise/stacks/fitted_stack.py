@@ -1,7 +1,4 @@
-"""A fitted stack of judges.
-
-Scores of several judges on one scale in, how good each candidate is and which is the best out.
-"""
+"""A fitted stack: scores of judges on one scale in, how good each candidate is and which is the best out."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ class FeatureScaling:
 
     @classmethod
     def of(cls, features: tuple[StackFeature, ...], values: _Floats, sizes: _Ints) -> FeatureScaling:
-        """Measure scales and covariance on a table; labels play no part.
-
-        `values` is (cells, features), grouped by prompt, NaN where there is none.
-        """
+        """Measure scales and covariance, labels aside; `values` is (cells, features), by prompt, perhaps NaN."""
         scales = np.array([_scale(column, sizes) for column in values.T])
         scaled = _centred(values, sizes) / np.where(scales > 0, scales, 1.0)
         known = ~np.isnan(scaled)
@@ -285,10 +279,7 @@ class JudgeStack(Record):
         return np.asarray((~np.isnan(values[:, scores])).any(axis=1))
 
     def utilities(self, values: _Floats, sizes: _Ints | None = None) -> _Floats:
-        """Return the utility of each candidate, NaN where no judge scored it.
-
-        `values` is (cells, features), NaN where there is none; without `sizes` all are candidates of one prompt.
-        """
+        """Return each utility of (cells, features), NaN where no judge scored; without `sizes` of one prompt."""
         found: _Floats = self.scaling.standardised(values, sizes) @ self.coefficients
         return np.where(self.scored(values), found, np.nan)
 
@@ -301,11 +292,7 @@ class JudgeStack(Record):
         return self.judged(values)[2]
 
     def judged(self, values: _Floats) -> tuple[_Floats, _Floats, _Floats]:
-        """Return utilities, `p_best` and `expected_regret` of the candidates of one prompt.
-
-        `values` is (candidates, features), NaN where there is none. A candidate that no judge scored has NaN
-        throughout: it is not among those that may be the best.
-        """
+        """Return utilities, `p_best` and `expected_regret` for one prompt; NaN for whom no judge scored."""
         scored = self.scored(values)
         standardised = self.scaling.standardised(values)
         if scored.all():

@@ -1,7 +1,4 @@
-"""A judge made of several.
-
-How its judges are made and heard while others may fail, and their scores weighed as fitted to labels.
-"""
+"""A judge made of several: heard while others may fail, and weighed as their scores were fitted to labels."""
 
 from __future__ import annotations
 
@@ -53,11 +50,7 @@ _HINT = "give it in Python, judges={name: judge}, or name the text that makes it
 
 
 def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
-    """Return the weights, and the texts that make its judges where the names do not.
-
-    A FileError says that the file cannot be read or was changed after it was written; a UsageError, that the source
-    holds no stack.
-    """
+    """Return the weights, and texts that make judges where names do not; a changed file is a FileError."""
     if isinstance(source, str | Path) and str(source):
         # A stack that was made in Python needs no documents.
         from bonwise.stacks.result import read_stack_model  # noqa: PLC0415
@@ -71,11 +64,10 @@ def opened(source: object) -> tuple[JudgeStack, Mapping[str, str]]:
 
 
 def judge_of(name: str, made: Any, *, model: str | None, base_url: str | None, seed: int) -> Judge:
-    """Make a judge of a stack.
+    """Make a judge of a stack, which calls it `name`.
 
-    `name` is what the stack calls the judge. It is `made` of a judge, a function ``(prompt, text) -> number``, or a
-    text as on a command line, with the other arguments as of `judge_from_spec`. A text that makes no judge, that
-    makes another stack or that states an address is a UsageError; anything else is a JudgeError.
+    It is `made` of a judge, a function ``(prompt, text) -> number``, or a text as on a command line. A text that
+    makes no judge or another stack, or that states an address, is a UsageError; anything else is a JudgeError.
     """
     if not isinstance(made, str):
         return as_judge(made)
@@ -122,10 +114,7 @@ def _nested(spec: str) -> Iterator[Spec]:
 async def heard(
     engine: Engine, judges: Sequence[Judge], prompt: str, texts: Sequence[str], draw: int, temperature: float | None
 ) -> list[Judgment]:
-    """Let judges judge at once; one that fails has no score of any candidate, and the reason.
-
-    What would also fail for the other judges is raised: settings that mean nothing, a ledger that cannot be used.
-    """
+    """Let judges judge at once; one that fails has no score but a reason; what also fails for others is raised."""
     from bonwise.judges.judging import failed, judge_with  # noqa: PLC0415 - a stack that is only described asks nothing
 
     works = [judge_with(engine, one, prompt, texts, draw=draw, temperature=temperature) for one in judges]
@@ -145,10 +134,7 @@ async def heard(
 def called_together(
     judges: Sequence[Judge], prompt: str, texts: Sequence[str]
 ) -> list[Verdicts] | Awaitable[list[Verdicts]]:
-    """Call judges that ask no model, one after the other; those that are asynchronous are awaited at once.
-
-    Errors are raised as by `heard`.
-    """
+    """Call judges that ask no model in turn, asynchronous ones at once; errors are raised as by `heard`."""
     answers = [_called(one, prompt, texts) for one in judges]
     if any(map(inspect.isawaitable, answers)):
         return _awaited(judges, answers, texts)

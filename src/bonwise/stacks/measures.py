@@ -75,9 +75,7 @@ class ChanceCalibration:
 
 
 def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tuple[Floats, Floats]:
-    """Return P(best) and expected regret, the latter in units of utility over temperature.
-
-    `quality` is (cells, draws): utilities under draws of the coefficients. Both results are (cells,).
+    """Return P(best) and expected regret, in utility over temperature, (cells,); `quality` is (cells, draws).
 
     Examples
     --------
@@ -98,11 +96,9 @@ def chances_and_regrets(quality: Floats, sizes: _Ints, temperature: float) -> tu
 def quality_out_of_fold(
     pools: StackPools, paths: Paths, deal: Deal, trained: Trained, *, draws: int, seed: int
 ) -> Floats:
-    """Return the utilities of the first partition under draws of the coefficients of each fold.
+    """Return the utilities of the first partition under draws of each fold's coefficients, (cells, draws).
 
-    The result is (cells, draws), an even number of draws. The pools are some or all of the prompts of the deal, whose
-    parts are those of these prompts; `trained` is by fold of each partition, as of
-    `bonwise.stacks.out_of_fold.OutOfFold`.
+    The draws are even in number. The pools are some or all prompts of the deal; `trained` is as of `OutOfFold`.
     """
     noise = np.random.default_rng(seed).standard_normal((pools.features.shape[1], draws // 2))
     of_cell = np.repeat(deal.folds[0][deal.parts], pools.sizes)
@@ -132,10 +128,7 @@ def _root(covariance: Floats) -> Floats:
 
 
 def calibrated(quality: Floats, labels: Floats, sizes: _Ints) -> ChanceCalibration:
-    """Choose the temperature under which the labels are the most likely.
-
-    `quality` is (cells, draws): utilities out of fold, under draws of the coefficients.
-    """
+    """Choose the temperature under which labels are likeliest; `quality` is (cells, draws), out of fold."""
     best = _shares(labels, sizes)
 
     def loss(log_temperature: float) -> float:
@@ -201,8 +194,7 @@ def majority_of_picks(pools: StackPools, _: Deal) -> Floats:
 def ordinal_logit(pools: StackPools, deal: Deal) -> Floats:
     """Return what a proportional odds model of the labels on all scores says, out of fold.
 
-    Labels with many values are put into five classes of equal size. Scores are not centred within prompts: the model
-    is one of how good an answer is, whatever its prompt.
+    Labels with many values make five equal classes. It models how good an answer is, so scores are not centred.
     """
     scores, labels = _over_all_cells(pools.judges), _classes(pools.labels)
     count = int(labels.max()) + 1
@@ -238,11 +230,7 @@ BASELINES: Mapping[str, Callable[[StackPools, Deal], Floats]] = {
 
 
 def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) -> dict[str, StackBaseline]:
-    """Compare the stack with every rule, on the same prompts.
-
-    `whole` is (len(Sums._fields), prompts): sums of the stack, out of fold. `deal` says which prompts a fitted rule
-    holds out together.
-    """
+    """Compare the stack with every rule; `whole`, its sums out of fold, is (len(Sums._fields), prompts)."""
     compared = [metric for metric in METRICS if metric.name in COMPARED]
     found = {}
     for name, scores_of in BASELINES.items():
@@ -259,10 +247,7 @@ _MOST_CALIBRATED = 2_000
 
 
 class StackMeasures:
-    """The figures of a stack.
-
-    `trained` is on all labelled prompts. `prices` are of a call, by judge; empty where none were given.
-    """
+    """The figures of a stack, trained on all labelled prompts; `prices` of a call may be none."""
 
     def __init__(
         self,
@@ -392,11 +377,7 @@ class StackMeasures:
         )
 
     def fit(self, audit: Audit | None, specs: Mapping[str, str]) -> StackFit:
-        """Return the fit.
-
-        `audit` is of each judge on the same labels, None where too few prompts are labelled whole; `specs` are the
-        texts that make judges whose names do not.
-        """
+        """Return the fit; `audit` is of each judge on these labels, None where too few prompts are complete."""
         laid, figures, sizes = self._laid, self.figures, self._pools.scored_sizes
         worth, smaller = self.worth()
         judges = {} if audit is None else audit.judges

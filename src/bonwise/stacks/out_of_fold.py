@@ -1,7 +1,4 @@
-"""What is measured of a stack.
-
-Figures out of fold, calibration, what each judge is worth, other rules; and its document.
-"""
+"""What is measured of a stack: figures out of fold, calibration, each judge's worth, other rules; its document."""
 
 from __future__ import annotations
 
@@ -57,11 +54,7 @@ class OutOfFold:
 
 
 def out_of_fold(pools: StackPools, paths: Paths, deal: Deal, without: Sequence[int] = (-1,)) -> list[OutOfFold]:
-    """Score every prompt by fits to the other folds, once for each group that is left out.
-
-    `without` holds numbers of groups; -1 leaves none out. Prompts of a group that is left out are scored too, and are
-    not to be counted.
-    """
+    """Score all prompts by other folds, once without each group (-1: none), whose prompts are not to count."""
     folds = int(deal.folds.max()) + 1
     rest = np.stack([deal.folds[one] != fold for one in range(len(deal.folds)) for fold in range(folds)])
     sets = np.concatenate([rest & (deal.groups != group) for group in without])
@@ -109,9 +102,8 @@ class StackFigures:
 def stack_figures(pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: IntervalRule) -> StackFigures:
     """Estimate the metrics of the whole procedure, refitted without each fold and without each group.
 
-    The standard error is that of the jackknife over groups of prompts: all folds are repeated without the group, so
-    that it counts how the fits, the ridge and the choice of the best judge vary. `measured` marks the prompts that
-    count, of which every candidate is labelled; `rule` is for these prompts.
+    The standard error is the jackknife's over groups of prompts, with all folds repeated, so that it counts how the
+    fits, the ridge and the choice of the best judge vary. `measured` marks the prompts that are labelled completely.
     """
     groups = range(int(deal.groups.max()) + 1)
     whole, *left_out = out_of_fold(pools, paths, deal, (-1, *groups))
@@ -222,9 +214,8 @@ def worth_of_judges(
 ) -> tuple[list[JudgeWorth], list[Smaller]]:
     """Leave each judge out in turn, and then judge after judge: always the one whose weight is the least certain.
 
-    `paths` are of all judges. `whole` is (len(Sums._fields), prompts): sums out of fold of the stack of all judges,
-    of the prompts that count, which `measured` marks. `owners` has the judge of each feature, -1 for none. The second
-    list goes from the stack of all judges to that of one.
+    `whole` is (len(Sums._fields), prompts): sums out of fold of the stack of all judges, of the `measured` prompts.
+    `owners` has the judge of each feature, -1 for none. The second list goes from all judges to one.
     """
     count = pools.judges.shape[1]
     singles = []

@@ -1,7 +1,4 @@
-"""The whole procedure on any set of prompts.
-
-Folds, a ridge chosen, a fit, and the best judge where nothing is won.
-"""
+"""The whole procedure on any prompts: folds, a ridge chosen, a fit, and the best judge where nothing is won."""
 
 from __future__ import annotations
 
@@ -55,9 +52,7 @@ class Deal:
 
 
 def deal(prompts: int, clusters: _Ints | None, *, seed: int, partitions: int = PARTITIONS) -> Deal:
-    """Deal prompts out by a seeded generator.
-
-    `partitions` is how often all prompts are dealt into folds.
+    """Deal prompts out by a seeded generator; `partitions` is how often all are dealt into folds.
 
     Examples
     --------
@@ -203,10 +198,7 @@ class Trained:
 
     @property
     def falls_back(self) -> _Mask:
-        """Whether the best judge is taken in place of the stack.
-
-        It is where the stack neither predicts pairs better nor picks better.
-        """
+        """Whether the best judge is taken: the stack neither predicts pairs better nor picks better."""
         found: _Mask = (self.losses[:, 0] >= self.losses[:, 1]) & (self.gains[:, 0] <= self.gains[:, 1])
         return found
 
@@ -244,10 +236,9 @@ class Paths:
 
 
 def train(pools: StackPools, paths: Paths, deal: Deal, sets: _Mask | None = None) -> Trained:
-    """Run the procedure on sets of parts; on all parts together where none are given.
+    """Run the procedure on `sets`, (sets, parts), of parts; on all parts together where none are given.
 
-    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest. `sets` is
-    (sets, parts): the parts that each set holds.
+    The ridge is the largest whose loss over the inner folds is within one standard error of the smallest.
     """
     sets = np.ones((1, deal.count), dtype=bool) if sets is None else sets
     folds = [_InnerFold.of(pools, deal, numbers == fold) for numbers in deal.inner for fold in np.unique(numbers)]
@@ -331,10 +322,7 @@ def _coefficients_alone(paths: Paths, pools: StackPools, sets: _Mask, best: Floa
 
 
 def _strongest_of_the_best(losses: Floats, ridges: Floats) -> _Ints:
-    """Return the position of the largest ridge whose loss, shape (folds, sets, ridges), is not clearly too large.
-
-    Its excess over the least one is at most one standard error over the folds.
-    """
+    """Return which is the largest ridge with a loss, (folds, sets, ridges), within one se of the least."""
     least = losses.mean(axis=0).argmin(axis=1)
     excess = losses - np.take_along_axis(losses, least[None, :, None], axis=2)
     error = excess.std(axis=0, ddof=1) / np.sqrt(len(losses))

@@ -54,11 +54,7 @@ class _StackFile(Record):
 
 
 def read_stack_model(path: str | Path) -> tuple[JudgeStack, Mapping[str, str]]:
-    """Read what applies a stack from a document of schema ``bonwise.stack/1``; its figures are not looked at.
-
-    Beside the stack are the texts that make judges whose names do not. A file that is another document, or whose
-    model was changed after it was written, is a FileError.
-    """
+    """Read from ``bonwise.stack/1`` what applies a stack, and texts of judges; changed, it is a FileError."""
     file = Path(path)
     whole = json_object(file, STACK_HINT)
     if whole.get("schema") != SCHEMA:
@@ -290,8 +286,5 @@ def prompt_digest(prompt_id: str) -> str:
 
 
 def read_stack(path: str | Path) -> StackFit:
-    """Read a stack that ``bonwise stack fit --out`` wrote.
-
-    A file that is another document, or was changed after it was written, is a FileError.
-    """
+    """Read a stack that ``bonwise stack fit --out`` wrote; one that was changed afterwards is a FileError."""
     return read_document(path, StackFit, hint=STACK_HINT)

@@ -40,9 +40,8 @@ def labelled_pairs(
 ) -> LabelledPairs:
     """Return the pairs of candidates of each prompt.
 
-    `features` is (cells, features) of labelled candidates, grouped by prompt. `weights`, by cell,
-    are 1 / chance of each label; a pair weighs their product, and prompts weigh 1 on average. The seed samples pairs
-    of pools with more than 16 candidates.
+    `features` is (cells, features) of labelled candidates, grouped by prompt. `weights`, by cell, are 1 / chance of
+    each label; a pair weighs their product, prompts 1 on average. The seed samples pairs of more than 16 candidates.
 
     Examples
     --------
@@ -103,10 +102,7 @@ class RidgePath:
     """Of the pairs of each part."""
 
     def fitted_to(self, parts: _Mask) -> Floats:
-        """Return the coefficients without some of the parts, by one Newton step from the fit to all of them.
-
-        `parts` is (sets, parts): those that each set keeps. The result is (sets, ridges, features).
-        """
+        """Return coefficients, (sets, ridges, features), of the parts kept, (sets, parts), by one Newton step."""
         kept = parts.astype(np.float64)
         ridges, count, features = self.scores.shape
         information = (kept @ self.information.reshape(ridges, count, -1)).reshape(ridges, -1, features, features)
@@ -117,11 +113,7 @@ class RidgePath:
         return found
 
     def losses_at(self, coefficients: Floats, parts: _Mask) -> Floats:
-        """Return the log loss of sets of parts at coefficients near the fit, to the second order.
-
-        `coefficients` is (sets, ridges, features), `parts` (sets, parts): those whose loss is asked for. The result
-        is (sets, ridges), a mean over the weight of the pairs.
-        """
+        """Return the mean log loss, (sets, ridges), of `parts`, (sets, parts), near the fit, to second order."""
         asked = parts.astype(np.float64)
         ridges, count, features = self.scores.shape
         off = coefficients.transpose(1, 0, 2) - self.coefficients[:, None, :]
@@ -142,10 +134,7 @@ class RidgePath:
 
 
 def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[float, ...] = RIDGES) -> RidgePath:
-    """Fit the logit at every ridge, from the strongest to the weakest.
-
-    `parts` has the part that each prompt is in, of `count`.
-    """
+    """Fit the logit at every ridge, from the strongest to the weakest; each prompt is in one of `count` parts."""
     features = pairs.differences.shape[1]
     of_pair = parts[pairs.prompts]
     order = np.argsort(of_pair, kind="stable")
@@ -174,9 +163,7 @@ def ridge_path(pairs: LabelledPairs, parts: _Ints, count: int, ridges: tuple[flo
 
 
 def logit(pairs: LabelledPairs, ridge: float, start: Floats | None = None) -> Floats:
-    """Fit the logit at one ridge by Newton's method, steps halved where they overshoot.
-
-    The ridge is above 0, so that there is one maximum.
+    """Fit the logit at one ridge, above 0 for one maximum, by Newton's method, steps halved where they overshoot.
 
     Examples
     --------

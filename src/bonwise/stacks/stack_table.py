@@ -1,8 +1,4 @@
-"""A stack of judges at a table.
-
-What the table holds as the arrays that a stack is fitted to, where what does not fit is named; the utilities of a
-stack as scores of a further judge, and the file that holds them.
-"""
+"""A stack at a table: the arrays that it is fitted to, its utilities as scores of a further judge, their file."""
 
 from __future__ import annotations
 
@@ -118,11 +114,9 @@ class StackTable:
 
 
 def stack_table(table: ScoreTable, reading: ReadingOptions, kinds: Sequence[str] = ()) -> StackTable:
-    """Lay a table out for a stack.
+    """Lay a table with labels out for a stack; `kinds` are features beside the scores, of `FEATURES`.
 
-    `table` has labels; `kinds` are features beside the scores, of `FEATURES`. One that does not exist, or that the
-    table has nothing of, is a UsageError; fewer than two judges that tell candidates apart, or too few prompts with
-    labels that differ, are an InputError.
+    Fewer than two judges that tell candidates apart, or too few prompts with labels that differ, are an InputError.
     """
     further = _kinds(kinds)
     panels = {one.judge: one for one in lay_out(table, exclude=reading.exclude, shape=reading.shape, alike=True)}
@@ -251,11 +245,7 @@ def _weights(table: ScoreTable, panel: Panel, labelled: _Mask, prompts: _Mask) -
 def feature_values(
     table: ScoreTable, panels: Mapping[str, Panel], features: Sequence[StackFeature | FeatureRecord]
 ) -> Floats:
-    """Return the features of every cell, NaN where the table has none.
-
-    The result is (cells, features). `panels` are by judge, with the same cells: ``lay_out(table, alike=True)``. A
-    judge without a panel has none of its features.
-    """
+    """Return features, (cells, features), NaN for none; `panels` are of ``lay_out(table, alike=True)``."""
     anyone = next(iter(panels.values()))
     columns = [_column(table, panels.get(one.judge, anyone), one, known=one.judge in panels) for one in features]
     return np.stack(columns, axis=1)
@@ -295,11 +285,7 @@ def _lengths(table: ScoreTable, panel: Panel) -> Floats:
 
 
 def with_judge(table: ScoreTable, panel: Panel, scores: Floats, name: str = STACK) -> ScoreTable:
-    """Return the table with the scores of a further judge.
-
-    `scores` are of the cells of `panel`, one of `lay_out(table)`; NaN where there is none. A judge of the table that
-    has this name is a UsageError.
-    """
+    """Return the table with the scores, perhaps NaN, of a further judge; a name that it has is a UsageError."""
     if name in table.judges:
         raise UsageError(
             f"{table.source}: a judge is called {quoted(name)} already",
@@ -335,11 +321,9 @@ def with_stack(
     exclude: Sequence[str] = (),
     shape: Shape | None = None,
 ) -> tuple[ScoreTable, tuple[str, ...]]:
-    """Return the table with the utilities of a stack as the scores of a further judge.
+    """Return the table with the utilities of a stack as scores of a further judge, and the judges that it lacks.
 
-    `name` is of the further judge; candidates in `exclude` get no utility. The second result names the judges of the
-    stack that the table lacks: their scores are filled by what is to be expected of them given the others. Where it
-    lacks all there is an InputError.
+    Scores of these are filled by what is to be expected given the others; where it lacks all there is an InputError.
     """
     lacking = tuple(judge for judge in stack.judges if judge not in table.judges)
     if len(lacking) == len(stack.judges):

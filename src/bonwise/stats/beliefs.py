@@ -120,8 +120,7 @@ class Beliefs:
     def best_draw(self) -> _Ints:
         """Return the open candidate whose next calls promise most a call, shape (n,); -1 where none is open.
 
-        max over r in 1, 2, 4 of s_r f(-|m_i - m_other| / s_r) / r with s_r = v_i / sqrt(v_i + s2 / r), where `other`
-        is the best of the others.
+        max over r = 1, 2, 4 of s_r f(-|m_i - m_o| / s_r) / r, s_r = v_i / sqrt(v_i + s2 / r), o the best other.
         """
         mean, variance, s2 = self.posterior()
         distance = np.abs(mean - self._best_other(mean))
@@ -206,12 +205,11 @@ class BestOfNormals(NamedTuple):
 def best_of_normals(mean: Floats, se: Floats) -> BestOfNormals:
     """Find how likely each candidate is the best, and what keeping the one of highest mean is expected to lose.
 
-    P(i best) = integral of phi_i(x) prod_{j != i} Phi_j(x) dx, and E[max] = a + integral from a of (1 - prod_j
-    Phi_j(x)) dx with a so low that the maximum does not lie below it. Both by Gauss-Legendre quadrature between cuts
-    that follow every density, accurate to about 1e-9. `mean` and `se` are (n, K), in score units, of independent
-    normal values; `se` is 0 where the value is certain, and certain values that tie at the top share their
-    probability equally. A NaN in either takes the candidate out of the running. In a row without any candidate in the
-    running the regret is NaN and every probability 0. A negative `se` and shapes that differ raise ValueError.
+    P(i best) = integral of phi_i(x) prod_{j != i} Phi_j(x) dx, E[max] = a + integral from a of (1 - prod_j Phi_j(x))
+    dx with a below the maximum; Gauss-Legendre between cuts, to about 1e-9. `mean` and `se` are (n, K), in score
+    units, of independent normal values; `se` 0 is certain, and certain values that tie at the top share their
+    probability. NaN in either takes a candidate out; in a row without any the regret is NaN and every probability 0.
+    A negative `se` raises ValueError.
 
     Examples
     --------

@@ -1,8 +1,4 @@
-"""All metrics, in the order in which documents hold them.
-
-Within prompts and over all cells; ties; the order of two candidates; the pick, ties in expectation on both sides; and
-what the picks are worth.
-"""
+"""All metrics, in the order in which documents hold them; a tied pick counts in expectation, on both sides."""
 
 from __future__ import annotations
 
@@ -21,11 +17,7 @@ def global_r(t: Sums) -> Floats:
 
 
 def within_r(t: Sums) -> Floats:
-    """Correlation of the deviations from prompt means, from pooled sums.
-
-    ``sum eS eO / sqrt(sum eS^2 sum eO^2)``; pooling keeps prompts the judge ties entirely, for
-    which a per-prompt correlation does not exist.
-    """
+    """Correlation of deviations from prompt means, ``sum eS eO / sqrt(sum eS^2 sum eO^2)``; tied prompts count."""
     return _root_ratio(t.eSO, t.eSS, t.eOO, t.SS, t.OO)
 
 
@@ -206,18 +198,13 @@ def sign_agreement(t: Sums) -> Floats:
 def effective_agreement(t: Sums) -> Floats:
     """Agreement over all pairs, a pair that either side ties counting one half.
 
-    A pair with one unscored candidate is decided for the scored one, one with two is a tie.
-
-    ``1/2 + P(neither tied) (p_nt - 1/2)``: the reading of p_eff that fits the paper's Table 2.
+    ``1/2 + P(neither tied) (p_nt - 1/2)`` fits the paper's Table 2. One unscored candidate loses, two tie.
     """
     return 0.5 + ratio(t.decided_right - t.decided / 2, t.all_pairs)
 
 
 def effective_agreement_decided(t: Sums) -> Floats:
-    """Agreement over the pairs that the oracle decides, a judge's tie counting one half.
-
-    The reading of p_eff that fits the paper's Table 4.
-    """
+    """Agreement over the pairs that the oracle decides, a judge's tie counting one half (the paper's Table 4)."""
     return 0.5 + ratio(t.decided_right - t.decided / 2, t.all_apart_O)
 
 
@@ -271,18 +258,12 @@ _ORDER = (
 
 
 def top1_accuracy(t: Sums) -> Floats:
-    """Probability that a random top-scored candidate is a random best-labelled one (PCS).
-
-    Mean of ``|A and B| / (|A| |B|)``; a judge that picks at random gets exactly 1/K.
-    """
+    """Mean of ``|A and B| / (|A| |B|)`` (PCS): how likely a random top pick is a random best one; 1/K by chance."""
     return ratio(t.same_top, t.prompts)
 
 
 def hit_rate(t: Sums) -> Floats:
-    """Probability that a random top-scored candidate is among the best-labelled ones.
-
-    Mean of ``|A and B| / |A|``; a judge that picks at random gets E|B| / K.
-    """
+    """Mean of ``|A and B| / |A|``: how likely a random top pick is among the best-labelled; E|B| / K by chance."""
     return ratio(t.hit, t.prompts)
 
 
@@ -333,8 +314,7 @@ def gain(t: Sums) -> Floats:
 def recovery(t: Sums) -> Floats:
     """Share of the possible gain over a random pick that the judge's picks bring (equation 1).
 
-    ``(value_judge - value_random) / (value_oracle - value_random)``: a ratio of means, because a
-    prompt whose labels are all equal has no ratio of its own.
+    A ratio of means, because a prompt whose labels are all equal has no ratio of its own.
     """
     return ratio(t.J - t.R, t.M - t.R, np.abs(t.M) + np.abs(t.R))
 

@@ -40,9 +40,7 @@ def cluster_codes(clusters: _Ints) -> tuple[_Ints, int]:
 
 
 def cluster_sums(values: Floats, clusters: _Ints | None) -> Floats:
-    """Add up values of prompts over each cluster; without clusters return the values themselves.
-
-    Values are (..., prompts), the sums (..., clusters).
+    """Add up values (..., prompts) of prompts over each cluster; without clusters return the values themselves.
 
     Examples
     --------
@@ -141,9 +139,7 @@ def typical_size(clusters: _Ints) -> float:
 
 
 def design_effect(values: Floats, clusters: _Ints) -> float:
-    """Return ``1 + (m* - 1) icc`` with ``m* = sum m^2 / sum m`` over the sizes m of the clusters.
-
-    `values` is what each prompt adds to the estimate.
+    """Return ``1 + (m* - 1) icc`` with m* the `typical_size`; `values` is what each prompt adds to the estimate.
 
     Examples
     --------

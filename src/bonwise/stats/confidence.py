@@ -1,9 +1,4 @@
-"""Is a stated confidence worth what it says? Calibration by bins, Brier score, accuracy by level; by prompt.
-
-After Landesberg (2026), appendix J: statements are binned by the probability p they state, and each bin's mean
-statement is compared with the share of wins y. The paper's summary is the unweighted mean of the absolute errors of
-the bins.
-"""
+"""Is a stated confidence worth what it says? Calibration by bins (Landesberg, 2026, appendix J), and Brier score."""
 
 from __future__ import annotations
 
@@ -35,8 +30,7 @@ __all__ = [
 class Logit:
     """A share strictly between 0 and 1: log-odds plus or minus t times their standard error, turned back.
 
-    The standard error of log(v / (1 - v)) is se / (v (1 - v)) with se clustered by prompt. Near 0 and 1 the ends lie
-    at unequal distances, as the share itself scatters, and never beyond.
+    That of log(v / (1 - v)) is se / (v (1 - v)), clustered by prompt; the ends never lie beyond 0 and 1.
 
     Examples
     --------
@@ -72,10 +66,9 @@ class BinError:
     """Prompts of the bin less 1."""
 
     def at(self, confidence: float) -> tuple[float, float]:
-        """Return the ends of the absolute difference.
+        """Return the ends of the absolute difference; all that can be where there is neither interval.
 
-        The wider of two intervals at either end: that of the share, with the mean stated probability as it is, and
-        the jackknife's of the difference. All that can be where there is neither.
+        Either end is the wider of two: the share's, the mean statement as it is, and the difference's jackknife.
         """
         ends = None if self.share is None else self.share.at(confidence)
         share = (0.0, 1.0) if ends is None else ends
@@ -91,9 +84,8 @@ class BinError:
 class BinErrors:
     """A weighted mean of the absolute differences of bins, from intervals that hold for all bins at once.
 
-    Each bin gets an interval at the confidence 1 - (1 - c) / bins (Bonferroni), and the mean of their lower and that
-    of their upper ends are the ends. An absolute value is never below 0 and its estimate is above the truth where a
-    judge is well calibrated, so that no interval around the estimate holds: this one does, and is wide for it.
+    Each bin has the confidence 1 - (1 - c) / bins (Bonferroni). The estimate of an absolute value is above the truth
+    where a judge is well calibrated: no interval around it would hold. This one does, and is wide for it.
     """
 
     bins: tuple[BinError, ...]
@@ -151,10 +143,9 @@ def mean_bin_error(stated: Floats, observed: Floats) -> Floats:
 def calibration(
     stated: Floats, won: Floats, prompt: _Ints, *, bins: int = 5, confidence: float = 0.95
 ) -> Calibration:
-    """Compare stated probabilities with outcomes.
+    """Compare stated probabilities, binned at equal width, with outcomes.
 
-    `stated` is the probability that something is the case and `won` whether it is: 1, 0, or 0.5 for a tie. All arrays
-    are (statements,); `prompt` is the unit of the intervals. Bins have equal width on [0, 1].
+    Arrays are (statements,); `won` is 1, 0, or 0.5 for a tie; `prompt` is the unit of the intervals.
     """
     # Rounded first, for 1 - 0.8 belongs where 0.2 does.
     at = np.minimum((np.round(stated, TIE_DECIMALS) * bins).astype(np.int64), bins - 1)
@@ -204,8 +195,7 @@ def means_by_group(
 ) -> list[Estimate]:
     """Estimate the mean of values in [0, 1] in each group, clustered by prompt.
 
-    Arrays are (statements,); groups are 0 to `groups` - 1. With `share` the values are 0 and 1, bar a few halves, and
-    the interval is made on log-odds.
+    With `share` the values are 0 and 1, bar a few halves, and the interval is made on log-odds.
     """
     sums = _grouped((np.ones(len(values)), values), group, prompt, groups)
     totals = sums.sum(axis=2)

@@ -22,10 +22,9 @@ _ROUNDING = 1e-12  # a variance below this share of the squared values is roundi
 def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confidence: float = 0.95) -> Estimate:
     """Estimate the correlation over prompts.
 
-    Its standard error is the infinitesimal jackknife: prompt t moves r by
-    ``w_t / sum w * (z_x z_y - r (z_x^2 + z_y^2) / 2)``. A prompt is left out where `x` or `y` is NaN or its weight,
-    such as 1 / propensity, is 0. The estimate is undefined with fewer than three prompts, or where either figure does
-    not vary; it has no interval where fewer than 20 prompts differ from the most common value of `x`, or of `y`.
+    In the infinitesimal jackknife prompt t moves r by ``w_t / sum w * (z_x z_y - r (z_x^2 + z_y^2) / 2)``. NaN or
+    weight 0 leaves a prompt out. Undefined with fewer than three prompts or a figure that does not vary; no interval
+    where fewer than 20 prompts differ from the most common value of either.
 
     Examples
     --------
@@ -54,7 +53,6 @@ def from_influence(
     """Give an estimate the interval that its influence values allow (infinitesimal jackknife, Student's t).
 
     `influence` is how far the estimate moves, times n, with a little more weight on each prompt; its mean is 0.
-    `limits` is the range of the estimand.
     """
     n = len(influence)
     if n < 2:

@@ -1,7 +1,4 @@
-"""What a pilot teaches about redraws.
-
-How calls scatter, how candidates differ, and whether a first call is like the later ones.
-"""
+"""What a pilot teaches about redraws: how calls scatter, candidates differ, and first calls stand to later ones."""
 
 from __future__ import annotations
 
@@ -134,10 +131,7 @@ _DECIMALS = 9
 
 
 class DrawPrior(NamedTuple):
-    """What is believed about a pool before any redraw.
-
-    The level of a prompt is the mean of its first scores. Three classes of level have variances of their own.
-    """
+    """What is believed about a pool before any redraw; variances are by three classes of the mean first score."""
 
     beta: float
     """By how much the mean of later calls is expected to differ between two candidates whose first scores differ by
@@ -165,13 +159,10 @@ def learn_prior(draws: Floats, *, first_counts: bool | None = None) -> DrawPrior
     With y_i0 the first and y_i1 ... y_i(k-1) the later draws of a candidate, L_i the mean of the later ones and cov_w
     a covariance over the candidates of one prompt: vw = mean_i var(y_i1 ... y_i(k-1)), beta = mean cov_w(y_0, L) /
     mean cov_w(y_0, y_0), and rr = cov_w(L - beta y_0, L - beta y_0) - vw / (k - 1). In a class of n_c prompts sigma2
-    = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2).
-
-    Where the first call counts as one like the later ones, all k calls are averaged: vw = mean_i var(y_i0 ...
-    y_i(k-1)), L_i is the mean of all of them, and rr = cov_w(L, L) - vw / k. `draws` is as in `first_call_test`.
-    `first_counts` is whether the first call is one of the calls; where it is None, `first_call_test` decides on these
-    draws. Fewer than 3 draws, no prompt left, and draws that never differ, of which nothing can be learnt, raise
-    ValueError.
+    = (sum vw + 30 mean vw) / (n_c + 30), tau2 = max((sum rr + 30 mean rr) / (n_c + 30), 0.02 sigma2). Where the first
+    call counts as one like the later ones, vw and L_i are of all k calls and rr = cov_w(L, L) - vw / k; where
+    `first_counts` is None, `first_call_test` decides. `draws` is as there. Fewer than 3 draws, no prompt left, and
+    draws that never differ raise ValueError.
 
     Examples
     --------
@@ -205,10 +196,7 @@ def class_of(level: Floats, cuts: tuple[float, float]) -> _Ints:
 
 
 def spread_of(draws: Floats) -> tuple[float, float]:
-    """Return two variances over all levels: of one later call, and between the candidates of one prompt.
-
-    `draws` and the ValueError are as in `learn_prior`.
-    """
+    """Return variances over all levels: of one later call, between candidates. ValueError as in `learn_prior`."""
     y, whole = _complete(draws)
     later = y[:, :, 1:].mean(axis=2)
     call = float(_call_variance(y[:, :, 1:], whole).mean())

@@ -1,8 +1,4 @@
-"""What picks bring for what they cost: gain and recovery per call and per 1,000 tokens.
-
-Ratios of means over prompts, as in Landesberg (2026), Table 16: there the gain per 1,000 tokens of 100 prompts that
-took 199,087 tokens is ``.01055``, the sum of the gains over the sum of the tokens.
-"""
+"""What picks bring for what they cost, in ratios of means over prompts as in Landesberg (2026), Table 16."""
 
 from __future__ import annotations
 
@@ -60,9 +56,7 @@ MEASURES = tuple(_MEASURES)
 
 
 def efficiency(spent: Spent, confidence: float) -> dict[str, Estimate]:
-    """Estimate every measure of one set of picks, by the names of `MEASURES`.
-
-    Means per prompt and recovery have jackknife intervals, the gain per unit of cost has Fieller's.
+    """Estimate the `MEASURES` of one set of picks: jackknife intervals; Fieller's for the gain per unit of cost.
 
     Examples
     --------

@@ -183,10 +183,7 @@ class Estimand(Metric):
 
 
 def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
-    """Divide, NaN where the denominator is 0 but for rounding.
-
-    `scale` is the size of the terms the denominator was summed from: below 1e-12 of it is rounding error.
-    """
+    """Divide, NaN where the denominator is 0 or below 1e-12 of `scale`, the size of the terms it was summed from."""
     usable = denominator > 1e-12 * scale
     out = np.full(np.broadcast(numerator, usable).shape, np.nan)
     quotient: Floats = np.divide(numerator, denominator, out=out, where=usable)

@@ -1,7 +1,4 @@
-"""From per-prompt sums to estimates with intervals.
-
-One rule at every size, and the cluster bootstrap over prompts, exactly.
-"""
+"""From per-prompt sums to estimates with intervals: one rule at every size, and the bootstrap over prompts."""
 
 from __future__ import annotations
 
@@ -43,11 +40,9 @@ _FEWEST = 8  # resamples in a chunk however large n is: a product with fewer col
 def bootstrap(functional: Callable[..., Floats], matrices: Sequence[Floats], *, resamples: int, seed: int) -> Floats:
     """Draw replicates of metrics by resampling whole prompts with replacement.
 
-    The counts of n prompts drawn from n are multinomial(n; 1/n, ..., 1/n); totals of a resample are the counts times
-    the per-prompt sums, so no row is ever copied (the paper's appendix F). `functional` takes totals, one `Sums` a
-    matrix, to metrics of shape (metrics, ...). Matrices are (len(Sums._fields), prompts), of one or more judges on
-    the same prompts. Replicates are (metrics, resamples); the same seed, prompts and number of resamples give the
-    same ones, bit for bit.
+    Counts of the prompts are multinomial(n; 1/n, ..., 1/n) and totals are counts times sums (the paper's appendix F).
+    `functional` takes totals to (metrics, ...), matrices are (len(Sums._fields), prompts), one a judge, replicates
+    (metrics, resamples); the same seed, prompts and number of resamples give the same ones, bit for bit.
     """
     totals = [np.empty((len(matrix), resamples)) for matrix in matrices]
     # One BLAS thread: sums in one order, hence the same bits on any number of cores, and less CPU time.
@@ -114,10 +109,7 @@ class IntervalRule:
 
 
 def estimate(estimands: Sequence[Estimand], sums: Floats, rule: IntervalRule) -> dict[str, Estimate]:
-    """Estimate metrics from per-prompt sums.
-
-    `sums` is (len(Sums._fields), prompts); estimates are in the order of the estimands.
-    """
+    """Estimate metrics from per-prompt sums, (len(Sums._fields), prompts), in the order of the estimands."""
     sample = JudgeSums([sums], rule)
     found = _estimate(estimands, [e.of for e in estimands], sample)
     return {e.name: _lost(e, found[e.name], sample) for e in estimands}
@@ -155,10 +147,7 @@ def may_be_0(found: Estimate) -> bool:
 def difference(
     estimands: Sequence[Estimand], first: Floats, second: Floats, rule: IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate metric differences, first judge minus second, paired by prompt.
-
-    Both sums are (len(Sums._fields), prompts), of the same prompts in the same order.
-    """
+    """Estimate differences of metrics, first less second judge, from sums of the same prompts in the same order."""
     found = _estimate(estimands, [minus(e) for e in estimands], JudgeSums([first, second], rule))
     alone = replace(rule, kind="default")
     return without_wild(
@@ -169,10 +158,7 @@ def difference(
 def without_wild(
     estimands: Sequence[Estimand], found: dict[str, Estimate], alone: Callable[[Estimand], Sequence[Estimate]]
 ) -> dict[str, Estimate]:
-    """Undefine the estimates that are divided by what cannot be told from 0, or that one of two judges does not have.
-
-    `alone` gives each judge's own estimate of a metric.
-    """
+    """Undefine estimates divided by what cannot be told from 0, or that a judge lacks; `alone` gives each judge's."""
     by_name = {e.name: e for e in estimands}
     out = dict(found)
     for e in estimands:
@@ -293,8 +279,7 @@ class JudgeSums:
     def exact_limits(self, e: Estimand, value: float) -> tuple[float, float]:
         """Return the range for the bound of prompts that are all alike.
 
-        A prompt unlike the others can move the numerator of a ratio by at most the range of the labels,
-        hence the ratio by that range over the mean denominator.
+        Another prompt moves a ratio by at most the range of the labels over the mean denominator.
         """
         low, high = self.limits(e)
         if e.parts is None:
@@ -326,8 +311,7 @@ def _estimate(
 def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter, law: Law | None = None) -> Estimate:
     """Give a metric the interval that its sample allows, or the reason why there is none.
 
-    `value` is NaN where the metric is undefined. A `law` replaces Fieller's interval of a ratio of means, and
-    Student's t of the others.
+    `value` is NaN where undefined. A `law` replaces Fieller's interval of a ratio of means and Student's t of others.
     """
     n, limits, confidence = sample.count(e), sample.limits(e), sample.rule.confidence
     units = n if sample.rule.clusters is None else sample.count_units(e)

@@ -1,7 +1,4 @@
-"""Leave-one-out standard errors of any function of totals, in one pass over the units.
-
-The degrees of freedom that heavy tails leave.
-"""
+"""Leave-one-out standard errors of any function of totals, and the degrees of freedom that heavy tails leave."""
 
 from __future__ import annotations
 
@@ -30,9 +27,8 @@ FEWEST_DF = 3.0
 def kurtosis_df(contributions: Floats) -> float:
     """Return the degrees of freedom of Student's t for a mean or sum of contributions.
 
-    ``min(max(3, 3 (sum d^2)^2 / sum d^4 - 1), G - 1)`` with d the contributions less their mean. The estimated
-    variance of G normal contributions has a relative variance of 2 / (G - 1); with a kurtosis of k it is (k - 1) / G,
-    as if there were fewer of them. A contribution is what a prompt, or a cluster of prompts, adds to the estimate.
+    ``min(max(3, 3 (sum d^2)^2 / sum d^4 - 1), G - 1)`` with d what a prompt or cluster adds, less the mean: the
+    variance of G normal contributions has a relative variance of 2 / (G - 1), with a kurtosis of k it is (k - 1) / G.
 
     Examples
     --------
@@ -61,11 +57,7 @@ _CHUNK = 1 << 15
 
 
 class Jackknife(NamedTuple):
-    """Estimates, standard errors and their degrees of freedom, each of shape (metrics,).
-
-    ``se`` is NaN where some unit cannot be left out without the metric losing its meaning. ``df`` is less than
-    units - 1 where few units carry most of the variance, see `bonwise.stats.jackknife`.
-    """
+    """Estimates, standard errors and degrees of freedom, (metrics,); ``se`` is NaN where a unit is indispensable."""
 
     estimate: Floats
     se: Floats
@@ -73,11 +65,7 @@ class Jackknife(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """How one estimate varies.
-
-    ``se`` is NaN where some unit cannot be left out; ``df`` are the degrees of freedom of Student's t, ``most`` those
-    if tails were not heavy.
-    """
+    """How one estimate varies; ``se`` is NaN where a unit is indispensable, ``most`` is df were tails not heavy."""
 
     se: float
     df: float
@@ -95,9 +83,8 @@ class Scatter(NamedTuple):
 def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
     """Estimate metrics and their leave-one-out standard errors.
 
-    ``se^2 = (n - 1) / n * sum_x (theta_(-x) - mean theta_(-x))^2`` over the n units x: prompts, or clusters of them.
-    `functional` takes totals, one `Sums` a matrix, to metrics. Matrices are (len(Sums._fields), units), of one or
-    more judges on the same units.
+    ``se^2 = (n - 1) / n * sum_x (theta_(-x) - mean theta_(-x))^2`` over units x: prompts, or clusters of them.
+    `functional` takes totals, one `Sums` a matrix; matrices are (len(Sums._fields), units), one a judge.
     """
     totals = [matrix.sum(axis=1) for matrix in matrices]
     estimate = functional(*(Sums(*total) for total in totals))
@@ -114,12 +101,7 @@ def jackknife(functional: Functional, matrices: Sequence[Floats]) -> Jackknife:
 def paired_jackknives(
     functional: Callable[[Sums], Floats], matrices: Sequence[Floats], pairs: Sequence[tuple[int, int]]
 ) -> list[Jackknife]:
-    """Estimate differences of metrics between judges on the same prompts, as `jackknife` does for one pair.
-
-    What leaving out a prompt does to the metrics of a judge is computed once, in however many pairs it is.
-    `functional` takes totals of one judge to its metrics. Matrices, one a judge, are (len(Sums._fields), units). A
-    pair holds the positions of two judges; the difference is the first less the second.
-    """
+    """Estimate differences of metrics, first less second of each pair of judges, leaving out once for all pairs."""
     totals = [matrix.sum(axis=1) for matrix in matrices]
     alone = [functional(Sums(*total)) for total in totals]
     estimates = [alone[i] - alone[j] for i, j in pairs]

@@ -1,7 +1,4 @@
-"""Intervals: what is known of an estimate.
-
-Asked at any confidence. With those of means that lie near an end of their range.
-"""
+"""Intervals of an estimate at any confidence, those of means that lie near an end of their range included."""
 
 from __future__ import annotations
 
@@ -70,8 +67,7 @@ class Student:
 class Fieller:
     """Fieller's interval for a ratio of means a / b, with their covariance matrix.
 
-    The set of ratios rho with ``(a - rho b)^2 <= t^2 (caa - 2 rho cab + rho^2 cbb)``. It is bounded
-    only where b is distinguishable from 0: ``b^2 > t^2 cbb``.
+    All rho with ``(a - rho b)^2 <= t^2 (caa - 2 rho cab + rho^2 cbb)``; bounded only where ``b^2 > t^2 cbb``.
     """
 
     a: float
@@ -157,10 +153,9 @@ class Percentile:
 class Exact:
     """The bound when all n prompts are alike (Clopper-Pearson with no success).
 
-    At 95 % confidence at most a share ``p = 1 - .025^(1/n)`` of prompts differs from what was seen,
-    so an average over prompts with range [lo, hi] that was v in all of them lies in
-    ``[v - p (v - lo), v + p (hi - v)]``. Where prompts weigh differently, those that differ may weigh
-    up to `stretch` times the mean: p becomes ``p s / (p s + 1 - p)``.
+    At confidence c a share ``p = 1 - ((1 - c) / 2)^(1/n)`` of prompts at most differs from what was seen: an average
+    in [lo, hi] that was v lies in ``[v - p (v - lo), v + p (hi - v)]``. With weights up to `stretch` times the mean p
+    is ``p s / (p s + 1 - p)``.
     """
 
     estimate: float
@@ -247,10 +242,7 @@ class RecoveryNearOne:
 
     @classmethod
     def over(cls, ratio: Law, recovery: float, se: float, df: float) -> Law:
-        """Return the law of a recovery, which up to one half is the ratio's own.
-
-        `se` is the linearised standard error of the ratio.
-        """
+        """Return the law of a recovery, up to one half the ratio's own; `se` is the ratio's linearised one."""
         if not _HALF < recovery < 1 or se <= 0:
             return ratio
         return cls(ratio, EffectiveShare(1 - recovery, se, df))

@@ -1,7 +1,4 @@
-"""Level validity: after calibration, is any candidate's mean score still off its mean label? With the isotonic map.
-
-The largest of the biases.
-"""
+"""Level validity: is any candidate's mean score off its mean label, also after isotonic calibration?"""
 
 from __future__ import annotations
 
@@ -71,10 +68,9 @@ def largest_bias(
 ) -> Estimate:
     """Estimate the largest absolute mean residual of a candidate name that recurs.
 
-    ``max_c |mean (f(S_c) - O_c)|``; the interval holds f fixed and takes one prompt as the unit. Residuals (score,
-    calibrated or not, less label), labels and weights are (cells,), grouped by prompt, no NaN. Weights have mean 1
-    and are the same in all cells of a prompt. `names` says which candidate a cell is; at most one cell of a name a
-    prompt. `clusters` is (prompts,): each code is one unit of the interval.
+    ``max_c |mean (f(S_c) - O_c)|``; the interval holds f fixed, its unit is the prompt, or a code of `clusters`,
+    (prompts,). Residuals (score less label), labels and weights (mean 1, equal in a prompt) are (cells,), grouped by
+    prompt, no NaN. `names` says which candidate a cell is, at most one cell of a name a prompt.
 
     Examples
     --------
@@ -123,10 +119,8 @@ def _weighted_means(
 def pool_adjacent_violators(values: Floats, weights: Floats) -> Floats:
     """Return the sequence that never falls and comes nearest to the values in weighted least squares.
 
-    The results are those of ``scipy.optimize.isotonic_regression`` to the last bit: its operations stand here in the
-    same order. Importing ``scipy.optimize`` costs an audit more time than all of its arithmetic. There is at least
-    one value and no NaN; weights are above 0. See Busing (2022), Monotone Regression: A Simple and Fast O(n) PAVA
-    Implementation, Journal of Statistical Software 102, code snippet 1.
+    To the last bit that of ``scipy.optimize.isotonic_regression``, whose import takes longer than an audit computes.
+    No NaN; weights above 0. Busing (2022), Journal of Statistical Software 102, code snippet 1.
 
     Examples
     --------
@@ -217,12 +211,9 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
 ) -> Estimate:
     """Estimate the largest bias of a calibrated candidate mean.
 
-    ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur, where f is an isotonic fit of labels on
-    scores, fitted on the other folds of prompts. The interval holds f fixed and takes one prompt as the unit. Scores
-    and labels are (cells,), grouped by prompt, no NaN. `names` says which candidate a cell is; at most one cell of a
-    name a prompt. `weights` is (prompts,), such as 1 / propensity where some prompts were likelier than others to be
-    labelled, and counts in the fit and the means. `clusters` is (prompts,): each code is one unit of the folds and of
-    the interval. The seed draws the folds.
+    ``max_c |mean f(S_c) - mean O_c|`` over recurring names c, where f is an isotonic fit of labels on scores, on the
+    other folds of prompts. Cells, `names`, `clusters` and the interval are as in `largest_bias`; `weights`,
+    (prompts,), such as 1 / propensity, count in the fit and the means. The seed draws the folds.
     """
     n = len(sizes)
     units, count = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
@@ -238,10 +229,7 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
 
 
 def calibrated(scores: Floats, labels: Floats, w: Floats, folds: _Ints) -> Floats:
-    """Predict each label by an isotonic fit on the other folds.
-
-    All arrays are (cells,), no NaN: w weights the cells, folds are 0 to 4.
-    """
+    """Predict each label by an isotonic fit on the other folds, 0 to 4; arrays are (cells,), w weighs the cells."""
     values, codes = np.unique(scores, return_inverse=True)
     width = len(values)
     at = folds * width + codes

@@ -1,8 +1,4 @@
-"""Does a judge gain anything at all? A test by dealing the labels of each prompt to its candidates at random.
-
-Near 0 Student's t is off where labels are skewed: of judges that are no use, it finds "better" or "worse" too often.
-Dealt at random, the labels of a prompt give the gain a law whose first three moments are known without drawing.
-"""
+"""Does a judge gain anything? Labels are dealt at random: near 0 Student's t is off where they are skewed."""
 
 from __future__ import annotations
 
@@ -28,10 +24,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 class Dealt(NamedTuple):
-    """What dealing the labels of prompts at random does to the gain of the picks, each of shape (prompts,).
-
-    ``gain`` is what the judge's pick gained, ``variance`` and ``third`` are moments of what it would gain.
-    """
+    """Each prompt's ``gain`` of the judge's pick, and moments of what it gains when labels are dealt at random."""
 
     gain: Floats
     variance: Floats
@@ -107,8 +100,7 @@ class DealtLabels:
 def no_gain_laws(gain: Floats, room: Floats, clusters: _Ints | None, limits: tuple[float, float]) -> dict[str, Law]:
     """Return the laws, by ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none.
 
-    `gain` is what the judge's pick gains over a random pick, `room` what the best candidate does, both (prompts,);
-    `limits` is the range of the gain.
+    `gain` is the pick's over a random one, `room` the best candidate's, (prompts,); `limits` is the gain's range.
     """
     n, rows = len(gain), cluster_sums(np.stack([gain, room]), clusters)
     units = rows.shape[1]

@@ -1,7 +1,4 @@
-"""Ordinal ratings: cutoffs, the ordered logit with its derivatives and information.
-
-Proportional odds regression.
-"""
+"""Proportional odds regression of ordinal ratings: cutoffs, likelihood, derivatives and information."""
 
 from __future__ import annotations
 
@@ -36,10 +33,9 @@ LEAST_GAP = 1e-4
 
 
 def mirrored(size: int) -> Floats:
-    """Return the map from free numbers to cutoffs that mirror each other about 0.
+    """Return the map from free numbers to cutoffs that mirror each other about 0, ``a_j = -a_{size-j}``.
 
-    For `size` categories, at least 2, it is (size - 1, (size - 1) // 2); times positive increments it gives cutoffs
-    with ``a_j = -a_{size-j}``.
+    It is (size - 1, (size - 1) // 2), for 2 categories or more.
 
     Examples
     --------
@@ -56,10 +52,9 @@ def mirrored(size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CutoffLayout:
-    """The cutoffs of all raters in one vector.
+    """The cutoffs of all raters in one vector; rater r has categories 0 to C_r - 1 and C_r - 1 cutoffs.
 
-    Rater r has categories 0 to C_r - 1 and C_r - 1 cutoffs; ``P(Y <= c) = sigma(a_{c+1} - eta)``. The cutoffs of a
-    symmetric rater mirror each other about 0, so that swapping the two sides mirrors the categories.
+    ``P(Y <= c) = sigma(a_{c+1} - eta)``; a symmetric rater's mirror each other about 0, as swapped sides do.
 
     Examples
     --------
@@ -160,11 +155,7 @@ class CutoffLayout:
         return np.asarray(found[:total])
 
     def even(self, shares: Sequence[Floats]) -> Floats:
-        """Return cutoffs at which ratings without any effect have the given shares.
-
-        `shares` holds the share of each category, one array a rater; a symmetric rater's are averaged with their
-        mirror.
-        """
+        """Return cutoffs that give ratings without effect these shares, averaged with mirrors if symmetric."""
         parts = []
         for share, symmetric in zip(shares, self.symmetric, strict=True):
             kept = (share + share[::-1]) / 2 if symmetric else share
@@ -197,10 +188,9 @@ class OrdinalTerms:
 def ordinal_terms(eta: Floats, upper: Floats, lower: Floats) -> OrdinalTerms:
     """Return the terms of ratings.
 
-    With ``a = upper - eta`` and ``b = lower - eta`` the probability is ``sigma(a) - sigma(b)``, which is computed as
-    ``sigma(a) sigma(-b) (1 - exp(b - a))``: no difference of numbers that are nearly equal. `eta` is the linear
-    predictor, the effective advantage of equation 3.1; `upper` and `lower` are the cutoffs of the category that was
-    seen, infinite at the ends. All are (ratings,).
+    With ``a = upper - eta`` and ``b = lower - eta`` the probability ``sigma(a) - sigma(b)`` is ``sigma(a) sigma(-b)
+    (1 - exp(b - a))``, no difference of near numbers. `eta` is the effective advantage of equation 3.1; `upper` and
+    `lower` are the cutoffs of the category seen, infinite at the ends. All are (ratings,).
 
     Examples
     --------
@@ -221,10 +211,7 @@ def ordinal_terms(eta: Floats, upper: Floats, lower: Floats) -> OrdinalTerms:
 
 
 def slope_and_curvature(eta: Floats, upper: Floats, lower: Floats) -> tuple[Floats, Floats]:
-    """Return the first derivative of the log-probability by the linear predictor, and minus the second.
-
-    The second is never negative, because the log-probability is concave. Both have shape (ratings,).
-    """
+    """Return the log-probability's first derivative by `eta`, and minus the second, never negative; (ratings,)."""
     above, below = special.expit(upper - eta), special.expit(lower - eta)
     return np.asarray(above + below - 1), np.asarray(above * (1 - above) + below * (1 - below))
 
@@ -253,8 +240,7 @@ def score_and_information(
 ) -> tuple[float, Floats, Floats]:
     """Return log-likelihood, gradient and observed information of a proportional odds model.
 
-    `x` is (ratings, columns) and cutoffs increase. Derivatives are by the columns + categories - 1 coefficients and
-    cutoffs, in this order. The information is minus the second ones; its block of the cutoffs has three diagonals.
+    Derivatives are by coefficients, then cutoffs; the information's block of the cutoffs has three diagonals.
     """
     upper, lower = np.append(cutoffs, np.inf)[y], np.insert(cutoffs, 0, -np.inf)[y]
     eta = x @ coefficients
@@ -325,11 +311,9 @@ def fit_ordinal(
 ) -> OrdinalRegression:
     """Fit a proportional odds regression, ``P(Y <= c) = sigma(a_{c+1} - x'b)``.
 
-    The penalised log-likelihood ``sum w log p - ridge |b|^2 / 2`` is concave, so Newton's method with halved steps
-    finds its maximum. Where a category has no rating, half a rating at ``x = 0`` is added to each category: its
-    cutoffs would otherwise coincide or be infinite. `x` is (ratings, columns), `y` counts categories from 0, and
-    `ridge`, at least 0, is one number or one a column. With `symmetric` the cutoffs mirror each other about 0, as
-    those of a comparison do.
+    The maximum of ``sum w log p - ridge |b|^2 / 2``, which is concave, by Newton's method. Where a category has no
+    rating, half a rating at ``x = 0`` is added to each: cutoffs would coincide or be infinite. `x` is (ratings,
+    columns), `y` from 0, `ridge` one number or one a column; with `symmetric` cutoffs mirror each other about 0.
 
     Examples
     --------

@@ -54,10 +54,9 @@ class Shift(NamedTuple):
 
 
 def shift(rows: Floats, of: Callable[[Floats], Floats], clusters: _Ints | None = None) -> Shift:
-    """Estimate a function of totals over prompts.
+    """Estimate a function of totals over prompts, leaving out one cluster, or without clusters one prompt, at a time.
 
-    `rows` is (sums, prompts); `of` takes totals of shape (sums, ...) to a figure of shape (...), NaN where undefined.
-    With clusters one cluster is left out at a time, not one prompt.
+    `rows` is (sums, prompts); `of` takes totals (sums, ...) to a figure of shape (...), NaN where undefined.
 
     Examples
     --------
@@ -205,9 +204,8 @@ def redraw(
 ) -> Redrawn:
     """Find the smallest size at which so many samples, drawn with replacement, pass a gate.
 
-    `passes` takes samples, and what else is drawn at random, to whether each passes; `power` is the share that must
-    pass. `units` counts the prompts, or clusters, of the pilot. `start` is what the normal formula asks for, up to
-    `MOST_UNITS`; 400 to 2,000 samples are drawn of each of seven sizes from .35 to 1.6 times as many.
+    `units` counts the pilot's prompts or clusters, `power` is the share of samples to pass, `start` what the normal
+    formula asks for, up to `MOST_UNITS`; 400 to 2,000 samples of each of seven sizes from .35 to 1.6 times as many.
 
     Examples
     --------

@@ -20,8 +20,7 @@ _SAME = 1e-9
 class CallPrice(NamedTuple):
     """What a call costs: one of two neighbouring prices, which one is decided by each pool's own lot.
 
-    Scores are coarse, so many pools stand at one and the same opportunity cost, and a single price takes all of them
-    or none. Two prices on its sides take the part that meets a mean number of calls.
+    Scores are coarse: one price takes all of many pools at one opportunity cost, or none; two meet a mean of calls.
 
     Examples
     --------
@@ -51,10 +50,7 @@ class CallCurve(NamedTuple):
     """At which just as many are taken, decreasing to 0; none lies on an opportunity cost."""
 
     def prices_for(self, mean_calls: float) -> CallPrice:
-        """Return the neighbouring prices that, mixed, buy so many calls on average.
-
-        Fewer calls than the first draws take, or more than there can be, raise ValueError.
-        """
+        """Return the neighbouring prices that, mixed, buy so many calls on average; ValueError where none can."""
         least, most = float(self.calls[0]), float(self.calls[-1])
         if not least <= mean_calls <= most:
             raise ValueError(f"between {least:g} and {most:g} calls can be asked on average, not {mean_calls:g}")
@@ -104,10 +100,7 @@ class Replay(NamedTuple):
         return Stopped(self.first + step, self.top[np.arange(len(step)), step])
 
     def curve(self) -> CallCurve:
-        """Return how many calls each price buys of these pools, exactly.
-
-        It raises ValueError where no pool has a further draw to ask.
-        """
+        """Return how many calls each price buys of these pools, exactly; ValueError without a further draw to ask."""
         lowest = np.minimum.accumulate(self.opportunity, axis=1)
         steps = np.sort(lowest[np.isfinite(lowest)])[::-1]
         if not len(steps):
@@ -129,10 +122,9 @@ class Replay(NamedTuple):
 def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:
     """Apply the rule to stored draws.
 
-    `draws` is (n, K, k), ``draws[:, :, 0]`` the first scores, NaN where a draw was not scored. A candidate without
-    any draw is none: it fills up a smaller pool. `most` counts the draws of one candidate, the first among them;
-    where fewer are stored, its later ones are drawn again, and the first one too where it counts as one of them. The
-    seed is of the draws that are drawn again and of the order in which ties are broken.
+    `draws` is (n, K, k), ``draws[:, :, 0]`` the first scores, NaN where not scored; all NaN fills up a smaller pool.
+    `most` counts a candidate's draws; where fewer are stored, later ones are drawn again, and the first one where it
+    counts as one of them. The seed is of these and of the order of ties.
     """
     rng = np.random.default_rng(seed)
     stored = lengthened(draws, most, rng, start=0 if prior.first_counts else 1)

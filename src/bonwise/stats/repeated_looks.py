@@ -1,7 +1,4 @@
-"""Looking repeatedly without being spoilt by it.
-
-Confidence sequences, an e-process of votes, and a stop at a half-width.
-"""
+"""Looking repeatedly at no cost in validity: confidence sequences, an e-process of votes, a stop at a half-width."""
 
 from __future__ import annotations
 
@@ -52,8 +49,7 @@ def mixture_variance(target: float, confidence: float) -> float:
 def squared_critical(count: Floats, target: float, confidence: float) -> Floats:
     """Return what is in the place of z^2 after `count` prompts: ``(m k2 + 1)/(m k2) ln((m k2 + 1)/alpha^2)``.
 
-    m is the count and k2 the `mixture_variance`; `target`, the prompts after which the sequence is to be narrowest,
-    is fixed before the first label.
+    m is the count, k2 the `mixture_variance` for a `target` that is fixed before the first label.
 
     Examples
     --------
@@ -87,9 +83,7 @@ _SMALLEST = 1e-12
 
 
 def mixture_weight(margin: float) -> float:
-    """Return a, the parameter of the Beta(a, a) mixture that suits a margin: ``1 / (8 margin^2)`` within [1, 50].
-
-    The margin is the expected ``|p - 1/2|``, in (0, 1/2].
+    """Return a of the Beta(a, a) mixture that suits a margin, ``|p - 1/2|``: ``1 / (8 margin^2)`` within [1, 50].
 
     Examples
     --------
@@ -115,20 +109,14 @@ def log_wealth(wins: Floats | float, votes: Floats | float, a: float, p: Floats 
 
 
 def vote_sides(wins: Floats, votes: Floats, a: float, than: float, confidence: float) -> Floats:
-    """Return after each vote where the confidence sequence lies: 1 above a share, -1 below it, 0 around it.
-
-    `than`, in (0, 1), is the share to compare it with; one half is that neither is preferred. a is as in
-    `log_wealth`.
-    """
+    """Return after each vote where the confidence sequence lies: 1 above the share `than`, -1 below, 0 around it."""
     out = log_wealth(wins, votes, a, than) >= -np.log1p(-confidence)
     found: Floats = np.where(out, np.sign(wins - than * votes), 0.0)
     return found
 
 
 def share_limits(wins: float, votes: float, a: float, confidence: float) -> tuple[float, float]:
-    """Return the confidence sequence's interval for the share, ``{p : M_n(p) < 1/alpha}``.
-
-    Wins are k and votes n; M_n and a are as in `log_wealth`.
+    """Return the confidence sequence's interval for the share, ``{p : M_n(p) < 1/alpha}``, as in `log_wealth`.
 
     Examples
     --------
@@ -175,9 +163,8 @@ def first_look(planned: int | None) -> int:
 def looks(first: int, running: RunningRatio) -> npt.NDArray[np.int64]:
     """Return the numbers of prompts at which the rule looks, among those there are.
 
-    Every `STEP` prompts from the first look on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the
-    ratio: where few prompts carry all of the variance, the spread of those seen so far says little. `first` counts
-    the prompts before the first look; `running` is after each labelled prompt.
+    Every `STEP` prompts from `first` on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the ratio:
+    where few carry all of the variance, the spread so far says little.
 
     Examples
     --------
@@ -196,8 +183,7 @@ def looks(first: int, running: RunningRatio) -> npt.NDArray[np.int64]:
 def precision_limits(running: RunningRatio, confidence: float) -> tuple[Floats, Floats]:
     """Return Fieller's interval with Student's t and ``1 + 10/m`` times the variance, NaN where it is unbounded.
 
-    The degrees of freedom are those of `bonwise.stats.jackknife.kurtosis_df`. `running` is at the looks wanted, each
-    after two units or more.
+    The degrees of freedom are those of `bonwise.stats.jackknife.kurtosis_df`; each look is after two units or more.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""What routing a share of the prompts to a perfect judge is worth, how much of that a signal captures.
-
-The recovery after it.
-"""
+"""What routing prompts to a perfect judge is worth, what a signal captures of that, and the recovery after it."""
 
 from __future__ import annotations
 
@@ -75,17 +72,13 @@ class RoutedShare:
 
 
 def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence: float = 0.95) -> RoutedShare:
-    """Estimate what routing a share of the prompts by a signal is worth.
+    """Estimate what routing a share, in (0, 1], of the prompts by a signal is worth.
 
-    The prompts with the highest signal are routed; those that tie at the threshold are routed with the probability
-    that fills the share, in expectation. A prompt without a signal comes last. With ``p_t`` the probability that
-    prompt t is routed, ``g_t`` its gain and b the share, ``lift = mean (p_t - b) g_t``.
-
-    The intervals are by prompt and hold for fresh prompts routed at a threshold that is estimated from as many:
-    prompt t moves the lift by ``(p_t - b)(g_t - m) - lift``, m being the mean gain at the threshold. They are
-    conditional on the signal: how a learnt one came to be is not in them. ``captured`` is a ratio of two such means,
-    with Fieller's interval. Lift and captured have no interval where fewer than 20 prompts are routed, ties in
-    expectation. The share is in (0, 1].
+    The highest signals are routed; ties at the threshold with the probability p_t that fills the share b, NaN last.
+    With g_t the gain, ``lift = mean (p_t - b) g_t``. Intervals hold for fresh prompts at a threshold estimated from
+    as many: prompt t moves the lift by ``(p_t - b)(g_t - m) - lift``, m being the mean gain at the threshold; how a
+    learnt signal came to be is not in them. ``captured`` is a ratio of two such means, with Fieller's interval. Lift
+    and captured have no interval where fewer than 20 prompts are routed, ties in expectation.
 
     Examples
     --------
@@ -119,13 +112,11 @@ def routing_bound(
 ) -> tuple[Estimate, Estimate]:
     """Estimate the bound of corollary 3 for what some features were found to predict.
 
-    ``V(router) - V(random) <= sd(Delta) sqrt(b (1 - b))`` with ``Delta = E[gain | W]``. From predictions that are
-    cross-fitted, ``sd(Delta)`` is estimated by ``cov(prediction, gain) / sd(prediction)``, which noise in the
-    prediction does not inflate, and which falls short of sd(Delta) by what the prediction misses. The largest of
-    several is taken, and never less than the best lift. `predicted` and `others` are cross-fitted predictions of the
-    gain, `signals` are signals whose lift the bound cannot lie below, and the share is in (0, 1). Returned are the
-    bound, in units of the label, and the lift of routing by `predicted` as a part of it; `gaussian_share` is what a
-    normally distributed Delta allows. The intervals are conditional on the prediction or signal taken.
+    ``V(router) - V(random) <= sd(Delta) sqrt(b (1 - b))`` with ``Delta = E[gain | W]``. ``cov(prediction, gain) /
+    sd(prediction)`` of cross-fitted predictions estimates ``sd(Delta)``: noise does not inflate it, what they miss is
+    not in it. The largest of `predicted` and `others` is taken, and never less than the lift of any of `signals`.
+    Returned are the bound, in units of the label, and the lift of routing by `predicted` as a part of it
+    (`gaussian_share` for a normal Delta), conditional on the prediction or signal taken.
     """
     w, n = outcomes.relative, len(predicted)
     found = [_from_spread(one, outcomes, share) for one in (predicted, *others)]
@@ -156,10 +147,9 @@ def gaussian_share(share: float) -> float:
 
 
 def threshold(signal: Floats, share: float, weights: Floats | None = None) -> float:
-    """Return the value of the signal such that the share of prompts lies at or above it.
+    """Return the value of the signal such that the share, in (0, 1], of prompts lies at or above it.
 
-    A prompt without a signal, NaN, comes last, one with an infinite signal first; where these fill the share, it is
-    the highest of the others. Some signals are finite. The share is in (0, 1].
+    NaN comes last, infinity first; where these fill the share, it is the highest of the others.
 
     Examples
     --------
@@ -172,9 +162,7 @@ def threshold(signal: Floats, share: float, weights: Floats | None = None) -> fl
 
 
 def routed_part(signal: Floats, share: float, weights: Floats) -> Floats:
-    """Return the probability with which each prompt is routed; those that tie at the threshold share what is left.
-
-    The higher the signal, the sooner a prompt is routed, NaN last. The share, in [0, 1], is of the weight.
+    """Return each prompt's probability of being routed, highest signal first, NaN last; ties share what is left.
 
     Examples
     --------
@@ -213,11 +201,7 @@ def _too_few(routed: Floats) -> str:
 
 
 def lift_contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:
-    """Return ``(p - b)(g - m)`` of each prompt, whose weighted mean is the lift.
-
-    Symbols are as in `routed_share`; the share b is in (0, 1]. If `exact`, the signal is the gain itself, so that the
-    gain at the threshold is known.
-    """
+    """Return ``(p - b)(g - m)``, symbols as in `routed_share`; if `exact`, the gain is the signal and m is known."""
     values, w, gain = _ranked(signal), outcomes.relative, outcomes.gain
     edge, _ = _edge(values, share, w)
     there = edge if exact else _gain_at(values, values == edge, gain, w)
@@ -306,13 +290,11 @@ class RoutedRecovery(NamedTuple):
 def routed_recovery(
     signal: Floats, outcomes: Outcomes, random: Floats, share: float, *, confidence: float = 0.95
 ) -> Estimate:
-    """Estimate recovery where a share of the prompts is sent to a judge that never errs.
+    """Estimate recovery where a share, in [0, 1], of the prompts is sent to a judge that never errs.
 
-    With ``p_t`` the probability that prompt t is sent, ``g_t`` what it gains then, ``v_t`` the label of the first
-    judge's pick and ``r_t`` that of a random one: ``mean(v_t + p_t g_t - r_t) / mean(v_t + g_t - r_t)``, a ratio of
-    means with Fieller's interval and the low end of `bonwise.stats.laws.RecoveryNearOne`. The interval holds for
-    fresh prompts, as that of `bonwise.stats.routing.routed_share`. The higher the signal, the sooner a prompt is
-    sent; the share is in [0, 1], and `random` is r_t.
+    With ``p_t`` the probability that prompt t is sent, ``g_t`` what it gains, ``v_t`` the label of the first judge's
+    pick and ``r_t`` that of a `random` one: ``mean(v_t + p_t g_t - r_t) / mean(v_t + g_t - r_t)``, with Fieller's
+    interval for fresh prompts, as in `routed_share`, and the low end of `RecoveryNearOne`.
 
     Examples
     --------

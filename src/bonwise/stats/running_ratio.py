@@ -124,10 +124,7 @@ class RunningRatio:
 
     @classmethod
     def of(cls, numerator: Floats, denominator: Floats, clusters: _Ints | None = None) -> RunningRatio:
-        """Sum up prompts in the order in which they came.
-
-        `numerator` is what the pick of a prompt gains over a random pick, `denominator` what the best candidate does.
-        """
+        """Sum up prompts in the order in which they came: what the pick, and the best, gain over a random pick."""
         units = UnitSums.of(numerator, denominator, clusters)
         m = units.count
         a, b = np.cumsum(numerator) / m, np.cumsum(denominator) / m
@@ -163,8 +160,7 @@ class RunningRatio:
     def limits(self, squared: Floats, inflation: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Return Fieller's interval at every look, NaN where it is unbounded or units do not vary.
 
-        `squared`, (looks,), is the squared critical value, of Student's t or of a confidence sequence; `inflation` is
-        a factor on the covariances.
+        `squared`, (looks,), is the squared critical value; `inflation` is a factor on the covariances.
         """
         squared = squared * inflation
         lead = self.b**2 - squared * self.cbb

@@ -47,10 +47,9 @@ def critical_value(confidence: float, sides: int) -> float:
 
 
 def mean_power(standardised: float, n: float, confidence: float, sides: int) -> float:
-    """Return the power of a z test of a mean.
+    """Return the power of a z test of a mean; with one side it is of a mean above 0.
 
-    `standardised` is the mean over the standard deviation of one of n units. With one side the test is of a mean
-    above 0.
+    `standardised` is the mean over the standard deviation of one of n units.
 
     Examples
     --------
@@ -65,8 +64,7 @@ def mean_power(standardised: float, n: float, confidence: float, sides: int) -> 
 def correlation_power(r: float, least: float, pairs: float, confidence: float) -> float:
     """Return the power to find a within-prompt correlation above a threshold, one-sided, by Fisher's z.
 
-    `least` is the threshold. `pairs` is the degrees of freedom plus 1 of the correlation: P (n - 1) for P prompts of
-    n candidates. Fisher's z has the variance 1 / (pairs - 2).
+    `pairs` is the degrees of freedom plus 1, P (n - 1) for P prompts of n; the variance is 1 / (pairs - 2).
 
     Examples
     --------
@@ -89,9 +87,7 @@ def paper_votes_power(delta: float, n: float, confidence: float) -> float:
 
 
 def votes_power(delta: float, n: _Counts, confidence: float) -> Floats:
-    """Return the power of the exact two-sided binomial test of a preference margin.
-
-    The margin `delta` is in [-1/2, 1/2]; n counts decisive votes.
+    """Return the power of the exact two-sided binomial test of a margin in [-1/2, 1/2] from n decisive votes.
 
     Examples
     --------
@@ -113,10 +109,9 @@ def _lower_region(votes: Floats, tail: float) -> Floats:
 
 
 def equal_votes_power(bound: float, n: _Counts, confidence: float) -> Floats:
-    """Return how likely two exact one-sided tests show that a margin of 0 lies within a bound on either side.
+    """Return how likely two exact one-sided tests show that a margin of 0 lies within a bound, in (0, 1/2).
 
-    Margins of the bound's size, in (0, 1/2), or more are to be ruled out. n counts decisive votes, and `confidence`
-    is that of each of the two tests.
+    n counts decisive votes, and `confidence` is that of each of the two tests.
 
     Examples
     --------
@@ -155,9 +150,7 @@ def mean_units(standardised: float, power: float, confidence: float, sides: int)
 
 
 def equal_mean_units(standardised: float, power: float, confidence: float) -> float:
-    """Return the units two one-sided tests need to show that a mean of 0 lies within a bound.
-
-    `standardised` is the bound over the standard deviation of one unit.
+    """Return the units two one-sided tests need to show that a mean of 0 lies within a bound, `standardised`.
 
     Examples
     --------
@@ -212,9 +205,7 @@ def nearest(raw: float) -> int:
 
 
 def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
-    """Return the votes an exact two-sided binomial test needs to find a margin.
-
-    The margin `delta` has a magnitude between `SMALLEST_MARGIN` and 1/2.
+    """Return the votes an exact two-sided binomial test needs to find a margin, `SMALLEST_MARGIN` to 1/2.
 
     Examples
     --------
@@ -226,9 +217,7 @@ def votes(delta: float, power: float, confidence: float) -> ExactSampleSize:
 
 
 def equal_votes(bound: float, power: float, confidence: float) -> ExactSampleSize:
-    """Return the votes two exact one-sided tests need to show that a margin of 0 lies within a bound.
-
-    The bound is between `SMALLEST_MARGIN` and 1/2.
+    """Return the votes two exact one-sided tests need to show a margin of 0 within a bound, `SMALLEST_MARGIN` to 1/2.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Per-prompt sufficient statistics.
-
-Every metric is a smooth function of their totals. With how the pairs of a pool stand.
-"""
+"""Per-prompt sufficient statistics, of whose totals every metric is a smooth function; how pairs of a pool stand."""
 
 from __future__ import annotations
 
@@ -34,9 +31,7 @@ _SORTED_CELLS = 1 << 12  # sorted at a time, but for a single prompt that has mo
 
 
 def pair_counts(scores: _Floats, labels: _Floats) -> PairCounts:
-    """Count the pairs of candidates of each prompt, exactly, in memory proportional to the number of cells.
-
-    Scores and labels are (prompts, K), no NaN; equal numbers are ties.
+    """Count the pairs of candidates of each prompt, exactly; scores and labels are (prompts, K), no NaN.
 
     Examples
     --------
@@ -113,10 +108,9 @@ def _tied(rising: _Ints) -> _Ints:
 
 
 def _falling(ranks: _Ints) -> _Ints:
-    """Count the pairs in each row of which the later is smaller, one binary digit after the other.
+    """Count the pairs in each row of which the later is smaller, by the first binary digit in which they differ.
 
-    A falling pair is told by the first digit in which the two differ. Before each pass a row is in the order of the
-    digits before, so that numbers with these digits in common stand together, as they came.
+    Before each pass a row is sorted by the digits before, so that numbers that share them stand together.
     """
     falling = np.zeros(len(ranks), np.int64)
     for digit in reversed(range((ranks.shape[1] - 1).bit_length())):
@@ -139,9 +133,8 @@ _BLOCK_CELLS = 1 << 18  # cells worked on at a time: what fits the cache, and bo
 class Sums(NamedTuple):
     """Sums over the candidates or pairs of a prompt, each of shape (prompts,); or their totals.
 
-    ``S``, ``O``, ``SS``, ``OO``, ``SO`` are sums of values centred at one value for all prompts. A candidate without
-    score is left out of what compares scores with labels, stands below the scored ones where a pick is made, and has
-    its label in what is of labels alone.
+    Values are centred at one value for all prompts. A candidate without score is left out where scores meet labels,
+    stands below the scored ones where a pick is made, and has its label in what is of labels alone.
     """
 
     prompts: Floats  # 1 a prompt
@@ -180,11 +173,10 @@ class Sums(NamedTuple):
 
 
 def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | None = None) -> Floats:
-    """Compute the sums of every prompt, in memory proportional to the number of rows.
+    """Compute the sums of every prompt, (len(Sums._fields), prompts), in memory proportional to the rows.
 
-    Scores and labels are (cells,), grouped by prompt of 2 candidates or more; a score is NaN where there is none. The
-    pick is made by `ranked`: the scores, below them what has none, where it is not given. The sums are
-    (len(Sums._fields), prompts); ``Sums(*matrix)`` names the rows.
+    Scores and labels are (cells,), grouped by prompt of 2 candidates or more, a missing score NaN. The pick is made
+    by `ranked`, or else the scores, below them what has none.
 
     Examples
     --------
@@ -211,10 +203,9 @@ def prompt_sums(scores: Floats, labels: Floats, sizes: _Ints, ranked: Floats | N
 
 
 def by_rank(scores: Floats, sizes: _Ints | None = None, first: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """Return scores with those that lack one below all others: it cannot be picked while another is scored.
+    """Return scores, (cells,) or (cells, columns), what lacks one below all others, so that it is picked last.
 
-    Where nothing of a prompt has one all are alike; if `first` marks its first cell, that is above the others. Scores
-    are (cells,) or (cells, columns).
+    Where nothing of a prompt has one all are alike; if `first` marks its first cell, that is above the others.
 
     Examples
     --------

@@ -23,9 +23,7 @@ class TopOfScores(NamedTuple):
 
 
 def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return which cells hold the highest score of their prompt; scores tie after rounding to `TIE_DECIMALS`.
-
-    Scores are grouped by prompt; what has none, NaN, is below all others, and tied where nothing has one.
+    """Return which cells hold the highest score of their prompt, ties after rounding to `TIE_DECIMALS`; NaN is below.
 
     Examples
     --------
@@ -41,9 +39,7 @@ def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_
 
 
 def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64], ranked: Floats | None = None) -> TopOfScores:
-    """Compute the features from scores grouped by prompt, NaN where there is none; shape (cells,).
-
-    The pick is made by `ranked`, where it is given.
+    """Compute the features, (cells,), of scores grouped by prompt, NaN where there is none; `ranked` makes the pick.
 
     Examples
     --------

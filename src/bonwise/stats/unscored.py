@@ -41,11 +41,10 @@ def unscored_cost(
     """Estimate the recovery that the candidates without a score cost.
 
     A missing score is drawn as ``S + m(O - L) + r``, at the nearest score that the judge gave: S and L are the mean
-    score and label of the scored candidates of its prompt, m is the isotonic fit of scores on labels, each less the
-    mean of the others in its prompt, r a residual of it, 200 seeded draws.
-    It assumes that the loss does not depend on the score at equal label. Fit and residuals are made anew without each
-    of at most 60 groups of prompts or clusters. Cells are (cells,), grouped by prompt, all labelled; a score is NaN
-    where there is none.
+    score and label of its prompt's scored candidates, m the isotonic fit of scores on labels, each less the mean of
+    the others in its prompt, r a residual of it, 200 seeded draws. It assumes that the loss does not depend on the
+    score at equal label; fits are made anew without each of at most 60 groups of prompts or clusters. All cells are
+    labelled.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""What a study says before it is laid out on a page of its own or beside an audit.
-
-Its facts, its counts, its parts.
-"""
+"""What a study says, its facts, counts and parts, before it is laid out on a page or beside an audit."""
 
 from __future__ import annotations
 
@@ -97,11 +94,7 @@ def _words(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DescribedStudy:
-    """What a study says of its judges.
-
-    Facts, counts, labels that were left out, and judges that were not studied are said of every study in one way and
-    are not here.
-    """
+    """What a study says of its judges, beside what is said of every study in one way."""
 
     title: str
     """Of the study alone."""

@@ -94,11 +94,7 @@ class LabelledPanels:
 def open_judged(
     source: ScoreSource, settings: Settings, reading: ReadingOptions = AS_IT_STANDS, *, all_scored: bool = False
 ) -> LabelledPanels:
-    """Open a table for a study; candidates that the settings exclude, and the control, are left out of the panels.
-
-    With `all_scored` prompts are left out of which a candidate has no score. An `InputError` also says where no judge
-    has a labelled prompt.
-    """
+    """Open a table for a study, less the control, excluded candidates and, with `all_scored`, prompts with gaps."""
     table = open_table(source, reading)
     refuse_clusters(table, "this study")
     table.check_scales()

@@ -41,10 +41,7 @@ class WithAudit:
 
 @dataclass(frozen=True)
 class Study:
-    """A study, as the ``front.py`` of its folder in ``bonwise/studies`` registers it under the name ``STUDY``.
-
-    The name, and what the help says, are those of its document; see `StudyDocument`.
-    """
+    """A study, as the ``front.py`` of its folder registers it under the name ``STUDY``; see `StudyDocument`."""
 
     function: Callable[..., StudyDocument]
     """Takes a table and keywords and returns the result; the flags of the command are made from its signature."""

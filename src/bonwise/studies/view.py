@@ -111,11 +111,7 @@ class BesideAudit:
 
 
 def beside_audit(study: StudyDocument, audit: Audit) -> BesideAudit:
-    """Describe a study beside an audit.
-
-    Nothing is drawn of an audit of more than `MOST_DRAWN` judges. What the study rests on is told only where it
-    differs from the data of the audit.
-    """
+    """Describe a study beside an audit: no figure beyond `MOST_DRAWN` judges, its data only where they differ."""
     many = len(audit.judges) > MOST_DRAWN
     left = list(not_studied(study))
     if not _is_by_judge(study, audit):
@@ -192,10 +188,7 @@ def _lost(judge: StudyJudge, known: AuditData | None) -> dict[str, dict[str, int
 
 
 def _told(data: AuditData) -> dict[str, set[int]]:
-    """Return, by the key of a study, the counts that the audit's own part tells.
-
-    By key, for a count is not told because a number of something else happens to be the same.
-    """
+    """Return by study key the counts that the audit tells: equal numbers may be of different things."""
     prompts = {data.prompts, data.labelled_prompts}
     return {
         **dict.fromkeys(("prompts", "studied_prompts", "mixed_prompts"), prompts),

@@ -1,7 +1,4 @@
-"""Labels of several annotators, in rows or in columns of their own.
-
-Read, checked, and made one per candidate by a rule.
-"""
+"""Labels of several annotators, in rows or in columns, checked and made one per candidate by a rule."""
 
 from __future__ import annotations
 
@@ -65,10 +62,7 @@ class Aggregated(NamedTuple):
 
 
 def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
-    """Tell what kind of labels these are.
-
-    `values` are as they were written, NaN where there is none. With `words` they were written as words: more than two
-    different ones are ordered categories.
+    """Tell the kind of labels, NaN where none; with `words`, more than two different ones are ordered categories.
 
     Examples
     --------
@@ -83,9 +77,7 @@ def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
 
 
 def aggregate(rule: AnnotatorRule, at: _Ints, values: _Floats, count: int) -> Aggregated:
-    """Return one label for each of `count` cells.
-
-    `at` is the cell of each label in `values`, which hold no NaN.
+    """Return one label for each of `count` cells; `at` is the cell of each label in `values`, which hold no NaN.
 
     Examples
     --------
@@ -218,8 +210,7 @@ def with_one_label_each(
 ) -> OneLabelEach | None:
     """Return the rows with one label per candidate; None where there are no annotators.
 
-    `taken` maps role to column. A label without an annotator, an annotator who labels a candidate twice, and rows
-    that differ in more than the label are a RowError that names the row.
+    A RowError is a label without an annotator, two of one annotator, and rows that differ in more than the label.
 
     Examples
     --------
@@ -353,10 +344,7 @@ def _pair(cells: _RowCells, row: int) -> str:
 
 
 def _without_repeats(given: _Given, cells: _RowCells, index: pd.Index, source: str) -> _Given:
-    """Return one label per annotator and candidate: rows of several judges repeat it.
-
-    Two different labels of one annotator for a candidate are refused.
-    """
+    """Return one label per annotator and candidate, which rows of judges repeat; two that differ are refused."""
     keys = cells.keys[given.rows] * len(given.names) + given.annotators
     known = distinct_cells(keys)
     if len(known) == len(keys):
@@ -382,8 +370,7 @@ def _one_row_each(
 ) -> tuple[_Ints, pd.DataFrame]:
     """Return one row per candidate, judge and draw, without the column of annotators, and which rows these are.
 
-    An annotator who stands twice in such a group of rows is refused, and so are rows that differ in what is not the
-    annotator's.
+    An annotator who stands twice there, and rows that differ in what is not the annotator's, are refused.
     """
     units = _grouped(frame, taken, cells.keys)
     who, nobody = distinct(frame[taken["annotator"]])[0], _is_empty(frame[taken["annotator"]])

@@ -39,11 +39,7 @@ def json_document(path: Path) -> Any:
 
 
 def parts_of_archive(path: Path) -> dict[str, Any]:
-    """Return the JSON parts of a zip archive by their names; nothing is written anywhere.
-
-    A FileError is raised where it is no archive, a part has a name that leads out of it, or its parts are too large
-    together.
-    """
+    """Return the JSON parts of a zip archive by name; names that lead out, and too much data, are a FileError."""
     refuse_pipe(path)
     found: dict[str, Any] = {}
     left = MOST_BYTES
@@ -109,10 +105,7 @@ def _unpacked(packed: bytes, method: int, most: int, what: str) -> bytes:
 
 
 def parts_of_folder(path: Path) -> dict[str, Any]:
-    """Return what the JSON and JSON Lines files of a folder hold, by their names; links that lead out are refused.
-
-    Files that are too large together are refused too.
-    """
+    """Return the JSON and JSON Lines files of a folder by name; links that lead out and too much data are refused."""
     found: dict[str, Any] = {}
     size = 0
     with file_errors(path):

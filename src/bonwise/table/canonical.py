@@ -1,7 +1,4 @@
-"""A source's columns, brought to the names, types and scales that a table has.
-
-Several problems of one file make one message.
-"""
+"""A source's columns, brought to the names, types and scales of a table; several problems make one message."""
 
 from __future__ import annotations
 
@@ -89,10 +86,7 @@ class Canonical:
 
 
 def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, complete: bool = True) -> dict[str, str]:
-    """Map each role to what plays it; without a score of its own a table of draws is scored by their mean.
-
-    Scores have to be there where the table is to be `complete`.
-    """
+    """Map each role to what plays it, a score if `complete`; draws without a score are scored by their mean."""
     wide = draw_columns(frame.columns)
     taken = resolve_columns(
         frame,
@@ -116,10 +110,7 @@ def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, compl
 
 
 def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str) -> Canonical:
-    """Return the columns of a table under their canonical names, numbers on their declared scales, strata after them.
-
-    The error is one line with row and remedy; where several columns hold what cannot be read, it names a row of each.
-    """
+    """Return canonical columns, numbers on declared scales, strata last; the error names a row of each bad column."""
     out: dict[str, Any] = {}
     words: Mapping[str, float] = {}
     readings: dict[str, str] = {}

@@ -1,7 +1,4 @@
-"""What a table says of the cells of one judge's panel.
-
-Scores of other judges, further draws and columns, and the chance to be drawn for labelling.
-"""
+"""Scores of other judges, further draws and columns, and propensities, for the cells of one judge's panel."""
 
 from __future__ import annotations
 
@@ -53,11 +50,7 @@ def mean_of_judge(table: ScoreTable, panel: Panel, values: _Floats, judge: str) 
 
 
 def mean_of_rows(table: ScoreTable, panel: Panel, values: _Floats) -> _Floats:
-    """Return values of the rows of a table at the cells of a panel, averaged over the rows of a cell.
-
-    `values` are (rows of the table), NaN in rows that say nothing; the result is (cells), NaN where no row says
-    anything. The panel was laid out from the table.
-    """
+    """Average `values` (rows), NaN where a row says nothing, by cell (cells), NaN where no row says anything."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     # Candidates of a pool are in the order of their names, prompts in that of their ids: the keys rise.
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
@@ -100,11 +93,7 @@ def differ_within_prompts(table: ScoreTable) -> bool:
 
 
 def candidate_propensities(table: ScoreTable, panel: Panel) -> npt.NDArray[np.float64]:
-    """Return the propensity of each cell of a panel.
-
-    The panel was laid out from the table, which has a column ``propensity``. A candidate without one is a RowError,
-    and so are rows of one state with two.
-    """
+    """Return the propensity of each cell; a candidate without one, or a state with two, is a RowError."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     cells = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
     order = np.argsort(cells, kind="stable")
@@ -138,8 +127,7 @@ def _cell(panel: Panel, chosen: npt.NDArray[np.bool_]) -> str:
 def propensities(table: ScoreTable, prompt_ids: pd.Index, labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
     """Return the propensity of some prompts of a table, NaN where an unlabelled one has none.
 
-    `prompt_ids` and `labelled` are (prompts); the table has a column ``propensity``. A labelled prompt without one is
-    a RowError, and so is a prompt with two.
+    Both arrays are (prompts,). A labelled prompt without one is a RowError, and so is a prompt with two.
     """
     by_prompt = table.frame["propensity"].groupby(table.frame["prompt_id"], observed=False)
     least, most = by_prompt.min().to_numpy(), by_prompt.max().to_numpy()
@@ -183,10 +171,7 @@ class Repeats:
 def cell_repeats(table: ScoreTable, panel: Panel, *, one_draw: bool = False) -> Repeats:
     """Return the first pass, the draws and the interval widths behind a panel, aligned with its cells.
 
-    The table has draws in columns (``draw_0``, ``draw_1`` ...), in rows told apart by a column ``draw``, or none; and
-    ``ci_width``, or ``low`` and ``high``, or neither. The panel is one of `lay_out(table)`, also after `Panel.keep`:
-    ``result.first[i]`` belongs to ``panel.scores[i]``. With `one_draw` the first draw is the first pass even where
-    the table has a score of its own.
+    With `one_draw` the first draw is the first pass even where the table has a score of its own.
 
     Examples
     --------

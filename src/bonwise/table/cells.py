@@ -45,10 +45,7 @@ def positions(keys: _Ints, cells: _Ints) -> _Ints:
 
 
 def mean_by_cell(at: _Ints, values: _Floats, count: int) -> _Floats:
-    """Average the values of each of `count` cells, blanks left out; NaN where a cell has none.
-
-    `at` is the cell of each row of `values`, -1 for none.
-    """
+    """Average the values of each of `count` cells, blanks left out, NaN for none; `at` has a row's cell or -1."""
     used = (at >= 0) & ~np.isnan(values)
     at, values = at[used], values[used]
     counts = np.bincount(at, minlength=count)
@@ -63,11 +60,7 @@ def mean_by_cell(at: _Ints, values: _Floats, count: int) -> _Floats:
 
 
 def label_by_cell(at: _Ints, values: _Floats, count: int) -> tuple[_Floats, _Ints]:
-    """Return the one label of each of `count` cells, and the rows that contradict another one.
-
-    `at` is the cell of each row of `values`, -1 for none. Labels are (count,), NaN where there is none; the rows are
-    positions in `values`.
-    """
+    """Return labels (count,), NaN for none, and positions of rows that contradict one; `at` is -1 for no cell."""
     rows = np.flatnonzero((at >= 0) & ~np.isnan(values))
     labels = np.full(count, np.nan)
     # Written back to front, so that the first row of a cell is the one that stands.

@@ -31,11 +31,9 @@ class NotAnAnswerError(Exception):
 def prompt_text(prompt: Any) -> str:
     r"""Return a prompt as the judge reads it.
 
-    A text stays as it is, and a single message of the user is its text. Several messages become blocks ``role: text``
-    with a blank line between two. Parts of a message stand one per line; an image is ``[image]``, other media are
-    named likewise, a tool call is one line with its name and its arguments, and a model's thoughts are left out. A
-    message is a mapping or an object with ``role`` and ``content``; a mapping with ``messages`` is the body of a
-    request. Anything else is a UsageError.
+    Several messages become blocks ``role: text`` with a blank line between two. Parts stand one per line, an image as
+    ``[image]``, a tool call as its name and arguments; thoughts are left out. What is neither text nor chat is a
+    UsageError.
 
     Examples
     --------
@@ -58,9 +56,8 @@ def prompt_text(prompt: Any) -> str:
 def answer_text(answer: Any) -> str | None:
     """Return an answer as the judge reads it; None where it holds neither text nor tool calls.
 
-    Understood are texts, chat messages and choices (mappings or objects), objects with `text`, `page_content` or
-    ``get_content()``; anything else is a NotAnAnswerError. Parts are read as in `prompt_text`; tool calls stand below
-    the text. What a model refuses with is its text.
+    What is no text, chat message, choice, or object with `text`, `page_content` or ``get_content()`` is a
+    NotAnAnswerError. What a model refuses with is its text.
 
     Examples
     --------

@@ -84,9 +84,7 @@ def _is_number(value: Any, kind: Any) -> bool:
 
 
 def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str = "") -> None:
-    """Refuse an argument that its limit does not hold.
-
-    The message names it `name`, the hint `it` where that is given; `said` stands between name and value.
+    """Refuse an argument that its limit does not hold; the hint names it `it`, and `said` stands before the value.
 
     Examples
     --------
@@ -176,13 +174,7 @@ def check_shape(shape: object) -> None:
 
 
 def check_unpicked(unpicked: object) -> None:
-    """Refuse what is no rule for prompts without a score.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        With those there are.
-    """
+    """Refuse what is no rule for prompts without a score."""
     if unpicked not in get_args(Unpicked):
         raise UsageError(
             f"no rule for unpicked prompts named {quoted(unpicked)}", hint="choose random, first or drop"

@@ -1,7 +1,4 @@
-"""Which column of a file plays which role in the long table.
-
-Which columns hold the labels of several annotators.
-"""
+"""Which column of a file plays which role, and which columns hold the labels of several annotators."""
 
 from __future__ import annotations
 
@@ -37,14 +34,7 @@ _MOST = 200
 
 
 class LabelColumns(str):
-    """Several columns of labels, each of another annotator, as the column that plays ``oracle_label``.
-
-    The text lists their names.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Two or more.
+    """Two or more columns of labels, one per annotator, that play ``oracle_label``; the text lists their names.
 
     Examples
     --------
@@ -81,8 +71,7 @@ def label_column_groups(
 ) -> list[LabelColumns]:
     """Return the groups of columns that hold labels of several annotators, such as ``rater_a`` and ``rater_b``.
 
-    `candidate` is the column of candidates: the letters of ``label_a`` and ``label_b`` are not annotators where these
-    are names of candidates. `worth` is what words among labels are worth; `taken` are columns that play another role.
+    The letters of ``label_a`` and ``label_b`` are no annotators where these are names of candidates.
 
     Examples
     --------
@@ -292,12 +281,8 @@ def resolve_columns(  # noqa: PLR0913 - all but the frame and what the user name
 ) -> dict[str, str]:
     """Map each role to the column that plays it; a role nobody plays is absent.
 
-    `overrides` maps role to column, as the user named them; an unknown role there is a UsageError. Columns of other
-    roles than `roles` are not looked at. `worth` is what words among labels and scores are worth, in lower case, and
-    `missing` are values of scores that mean that there is none. With
-    `labels_elsewhere` labels come from another file or judge: only plain names of labels then count here. A
-    ColumnError names every problem: a named or required column that is absent, several that fit one role, one that is
-    named for two.
+    Words in `worth` are in lower case; `missing` are scores that mean none. With `labels_elsewhere` only plain names
+    of labels count. An unknown role in `overrides` is a UsageError; a ColumnError names every other problem.
     """
     overrides = _with_label_columns(overrides, frame)
     _refuse_bad_overrides(overrides, source)

@@ -1,7 +1,4 @@
-"""What stands in a record of a draw.
-
-Strata and columns that can be true, and the chance of every single candidate.
-"""
+"""Strata and columns of a record of a draw that can be true, and the chance of every single candidate."""
 
 from __future__ import annotations
 
@@ -77,11 +74,7 @@ def refuse_other_seeds(phase: _Ints, seeds: _Ints, seed: int, rows: pd.Index, so
 def refuse_split_clusters(
     clusters: Sequence[str], columns: Sequence[npt.NDArray[Any]], rows: pd.Index, source: str
 ) -> _Ints:
-    """Return one prompt of each cluster, refusing a cluster whose prompts were not drawn as one.
-
-    `clusters` is one a prompt, empty where prompts were drawn one by one: each prompt then stands for itself.
-    `columns` are what the prompts of a cluster share: phase, propensity, stratum, each (prompts,).
-    """
+    """Return a prompt per cluster (all without clusters); refuse one whose prompts differ in one of `columns`."""
     if not len(clusters):
         return np.arange(len(rows), dtype=np.int64)
     names, first, at = np.unique(np.asarray(clusters, dtype=str), return_index=True, return_inverse=True)
@@ -96,11 +89,7 @@ def refuse_split_clusters(
 
 
 def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.bool_], source: str) -> None:
-    """Refuse strata whose propensity is not the part of their prompts that was drawn.
-
-    Prompts that no draw could take, whose propensity is 0, do not count. Strata are numbered from 0; all arrays are
-    (prompts,).
-    """
+    """Refuse strata (from 0) whose propensity, where above 0, is not the part that was drawn; all are (prompts,)."""
     known, at = np.unique(stratum, return_inverse=True)
     if known[-1] != len(known) - 1:
         raise InputError(
@@ -122,10 +111,7 @@ def refuse_strata(stratum: _Ints, propensity: _Floats, drawn: npt.NDArray[np.boo
 def refuse_words(
     words: Sequence[str], wanted: npt.NDArray[np.bool_], *, role: str, rows: pd.Index, source: str
 ) -> None:
-    """Refuse a candidate where none was drawn, and none where one was.
-
-    A word is empty where the cell is; `wanted` is where there must be one.
-    """
+    """Refuse a candidate where none was drawn, and none (an empty word) where one was."""
     there = np.array([bool(word.strip()) for word in words], dtype=bool)
     bad = np.flatnonzero(there != wanted)
     if bad.size:
@@ -198,11 +184,7 @@ class CellChances:
 
 
 def read_chances(raw: pd.DataFrame, drawn: _Mask, source: str, *, pools: bool) -> CellChances:
-    """Read `CHANCE_COLUMNS` back from a record; `pools` says whether whole pools may have been drawn.
-
-    A RowError is a part other than ``whole`` and ``pair``, one where nothing was drawn or none where something was,
-    or a probability outside 0 to 1.
-    """
+    """Read `CHANCE_COLUMNS` back; a part that does not fit the draw, or is whole without `pools`, is a RowError."""
     parts = raw["part"].astype(object).where(raw["part"].notna(), "").astype(str).str.strip().to_numpy()
     allowed = _PARTS if pools else ("", "pair")
     bad = np.flatnonzero(~np.isin(parts, allowed) | ((parts != "") != drawn))

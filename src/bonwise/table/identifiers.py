@@ -1,7 +1,4 @@
-"""Columns that name things.
-
-Identifiers as sorted categories, several columns that name one thing, and whether columns tell rows apart.
-"""
+"""Identifiers as sorted categories, several columns that name one thing, and whether columns tell rows apart."""
 
 from __future__ import annotations
 
@@ -37,9 +34,8 @@ _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")
 def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorical:
     """Turn a column of identifiers into a categorical with sorted text categories.
 
-    The integer 1, the float 1.0 and the texts ``1`` and ``1.0`` are one identifier, because a CSV, a JSON and a
-    DataFrame of the same table hold it in these ways; ``001`` is another. A word such as ``NA`` or ``null`` is an
-    identifier like any other text. One that is blank, bytes, an object, a list or no valid text is a RowError.
+    The numbers 1 and 1.0 and their texts are one identifier, because CSV, JSON and DataFrames hold it in these ways;
+    ``001`` and ``NA`` are others. One that is blank, bytes, an object, a list or no valid text is a RowError.
     """
     codes, found = distinct(column)
     cells = np.asarray(found, dtype=object)
@@ -139,11 +135,7 @@ def alike(frame: pd.DataFrame, columns: Sequence[str]) -> bool:
 
 
 def tells_more(frame: pd.DataFrame, role: str, columns: list[str], taken: Mapping[str, str]) -> list[str]:
-    """Return those of several columns that, with the columns known already, name the candidates of prompts.
-
-    A prompt has several candidates, and each stands in one row per judge and draw. All columns are returned where
-    that settles nothing.
-    """
+    """Return those of `columns` that, with the known ones, name candidates; all where that settles nothing."""
     if role == "candidate" and "prompt_id" in taken:
         others = [taken["prompt_id"], *(name for name in ("judge", "draw", "run") if name in frame.columns)]
         apart = [column for column in columns if rows_told_apart(frame, [*others, column])]

@@ -1,7 +1,4 @@
-"""Label designs: which prompts were drawn for labelling, with which probability, by which rule.
-
-The record that lies beside a file of labels.
-"""
+"""Label designs, the record beside a file of labels: which prompts were drawn, how likely, by which rule."""
 
 from __future__ import annotations
 
@@ -349,9 +346,8 @@ _MOST_FILES = 1000
 def refuse_other_draw(design: object, labels: object, table: ScoreTable) -> None:
     """Refuse a uniform draw that was stated of labels whose record says otherwise.
 
-    Of `design` only ``"uniform"`` and ``"cells"`` are looked into; `labels` is the path of a file, or anything else,
-    beside which there is nothing. It is refused where the folder of the labels holds a record by which every labelled
-    prompt was drawn with unequal chances, and none by which all were drawn uniformly.
+    Of `design` only ``"uniform"`` and ``"cells"`` count. It is refused where beside the file `labels` lies a record
+    by which every labelled prompt was drawn with unequal chances, and none by which all were drawn uniformly.
     """
     if str(design) not in ("uniform", "cells") or not isinstance(labels, str | Path):
         return

@@ -127,11 +127,9 @@ def parse_labels(column: pd.Series, *, source: str) -> _Floats:
 def read_labels(
     column: pd.Series, *, source: str, worth: Mapping[str, float] = MappingProxyType({}), role: str = "oracle_label"
 ) -> ReadLabels:
-    """Parse one column of labels, or of scores, and say how it was read.
+    """Parse one column of labels, or of scores, and say how it was read; `worth` is by words in lower case.
 
-    The index of the column holds the row numbers to name in an error; `worth` is what the user says that words are
-    worth, in lower case. A RowError is what is neither a number nor one of the words, words of two pairs, and words
-    beside numbers other than 0 and 1.
+    RowErrors are what is no number or word, words of two pairs, and words beside numbers other than 0 and 1.
     """
     try:
         if role == "judge_score":
@@ -181,10 +179,7 @@ def _worth_of(column: pd.Series, worth: Mapping[str, float], role: str, source: 
 
 
 def _propose_worth(column: pd.Series, worth: Mapping[str, float], role: str, source: str) -> None:
-    """Refuse a column of ratings in words, with the flag that says what they are worth.
-
-    In such a column at least half of the few distinct cells are words of a rating scale.
-    """
+    """Refuse ratings in words (half of the few distinct cells or more) with the flag that says their worth."""
     codes, cells = distinct(column)
     words = _words(cells)
     if any(word in worth for word in words):

@@ -1,7 +1,4 @@
-"""Verdicts of judges on pairs beside the oracle's.
-
-Of the same file or of human votes in a second one, joined by pair.
-"""
+"""Verdicts of judges on pairs beside the oracle's, of the same file or of human votes joined by pair."""
 
 from __future__ import annotations
 
@@ -109,10 +106,7 @@ class JoinedVotes:
 
 
 def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> JoinedVotes:
-    """Return the majority of the votes on the pair of each verdict.
-
-    Where only one file names the sides, or no vote is on a judged pair, an InputError is raised.
-    """
+    """Return the majority of votes on each verdict's pair; sides in one file only, or no match, are an InputError."""
     worth, size = one_verdict(labels.worth), int(max(keys.verdicts.max(), keys.labels.max())) + 1
     judged = np.bincount(keys.verdicts, minlength=size) > 0
     reasons = {
@@ -230,9 +224,7 @@ class LabelledVerdicts:
     ) -> LabelledVerdicts:
         """Read a file or frame; several columns together may name a prompt, a judge, a context or a pair.
 
-        Columns of verdicts and of the prompt that are not named are found. Refused are a column that is absent, a
-        verdict that is none, a pair judged twice, a prompt in two contexts, and a file with no row that has both a
-        verdict and a label.
+        Refused: an absent column, no verdict, a pair judged twice, a prompt in two contexts, no verdict with a label.
         """
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
@@ -279,10 +271,8 @@ class LabelledVerdicts:
     ) -> LabelledVerdicts:
         """Read a judge's verdicts, and the votes of a second file as their labels.
 
-        Of the two sides of a pair the first is the alphabetically first one, in both files. `named` is of the
-        verdicts; its columns of pair and prompt count for the labels too where these have them. `label` is the column
-        of the votes among the labels; `context` are columns that together name the context. What `read` refuses is
-        refused, and so is no vote on a judged pair.
+        The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
+        and prompt also of labels that have them; `label` is the column of the votes.
         """
         raw, name = open_rows(source)
         others, where = open_rows(labels, "labels")

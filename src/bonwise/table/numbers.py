@@ -1,7 +1,4 @@
-"""Cells to numbers, as people write them.
-
-Blank is missing, anything else that is no finite number is refused by row.
-"""
+"""Cells to numbers, as people write them: blank is missing, anything else that is not finite is refused by row."""
 
 from __future__ import annotations
 
@@ -116,11 +113,9 @@ _STYLES = (
 
 
 def styled(words: Sequence[str], *, decimal_comma: bool = False) -> Styled | None:
-    """Find the style in which most cells of a column are written.
+    """Find the style of most `words`, distinct cells in lower case; with `decimal_comma` ``8,500`` is 8.5, not 8500.
 
-    `words` are the distinct cells that are not blank, in lower case, without blanks around them. With `decimal_comma`
-    the file separates cells by semicolons: ``8,500`` is then 8.5 and not 8500. None is returned where fewer than half
-    of the cells that are no plain numbers, or than half of all, are in one style.
+    None where fewer than half of the cells that are no plain numbers, or than half of all, are in one style.
 
     Examples
     --------
@@ -171,19 +166,12 @@ _LARGEST = 1e100
 
 
 def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[np.float64]:
-    """Parse one column to floats, NaN where the cell is blank.
-
-    The index of the column holds the row numbers to name in an error. Text, an infinite value, or a value beyond
-    1e100 in magnitude is a RowError.
-    """
+    """Parse a column to floats, NaN for blanks; text, infinities and magnitudes beyond 1e100 are a RowError."""
     return read_numbers(column, role=role, source=source)[0]
 
 
 def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[npt.NDArray[np.float64], str]:
-    """Do what `parse_numbers` does, and say how the numbers are written.
-
-    The words are such as ``percent, 85% = 0.85``, and empty where the numbers are written plainly.
-    """
+    """Do what `parse_numbers` does, and say the style, such as ``percent, 85% = 0.85``; empty where it is plain."""
     values, text, reading = _convert(column)
     if text.any():
         at = int(np.flatnonzero(text)[0])

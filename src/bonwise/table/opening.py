@@ -1,8 +1,4 @@
-"""From what a user names.
-
-A file, a frame or a table, to the validated table, with the oracle labels of a second file joined on prompt AND
-candidate.
-"""
+"""From a file, a frame or a table to the validated table, labels of a second file joined on prompt AND candidate."""
 
 from __future__ import annotations
 
@@ -77,14 +73,10 @@ class _Labels:
 def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = AS_IT_STANDS) -> ScoreTable:
     """Return the table with the labels of a second file.
 
-    A label file may cover more prompts than the table: their labels are left out and counted. A label of a prompt
-    that the table holds must find its candidate there. Of `reading` the columns and the scale of the labels count;
-    for prompt and candidate the table's own name is passed over where the label file does not know it. A blank label
-    is none; columns ``propensity`` and ``cluster`` come along.
-
-    An InputError is raised where the table has labels already; a named column is in neither file; no row matches; a
-    candidate is labelled twice without an annotator; a propensity is none, or is in both; a prompt has no cluster, or
-    two.
+    Labels of other prompts are left out and counted; those of the table's prompts must find their candidate. Of
+    `reading` the columns and the scale of labels count. Columns ``propensity`` and ``cluster`` come along. An
+    InputError: there are labels already; a named column is in neither file; no row matches; a candidate is labelled
+    twice without an annotator; a propensity is none, or is in both; a prompt has no cluster, or two.
 
     Examples
     --------
@@ -127,10 +119,7 @@ def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = 
 
 
 def _propensity(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
-    """Return the propensity of each row as the label file states it, NaN where it does not.
-
-    One that a prompt states alike on all its rows there is that of the prompt; others are of candidates.
-    """
+    """Return the label file's propensity of each row, NaN for none; one on all rows of a prompt is the prompt's."""
     if "propensity" in table.frame.columns:
         raise ColumnError(
             f"{labels.source} and {table.source} both state propensities", hint="drop the column from one of them"

@@ -1,7 +1,4 @@
-"""From the long table to what statistics eat.
-
-Per judge, complete prompts in contiguous cells; labels in part; candidates that hold an end of the labels.
-"""
+"""From the long table to one panel per judge: complete prompts in contiguous cells, and labels in part."""
 
 from __future__ import annotations
 
@@ -185,12 +182,10 @@ def lay_out(
 ) -> tuple[Panel, ...]:
     """Lay a table out as one panel per judge, all with the same cells but for prompts that are left out.
 
-    A score that is lacking is NaN; a prompt that has none at all is kept or left out as the table says, and one that
-    the judge was not asked about is left out. With `alike` both are kept, so that all panels have the same cells.
-
-    Names in `exclude` are left out before anything else; one that no candidate has is a UsageError. Where no `shape`
-    is given, it is rectangular when at least 90 % of the prompts carry the same names. Where no prompt with two
-    candidates is left, an InputError is raised.
+    A lacking score is NaN. A prompt with none is kept or not as the table says, one that the judge was not asked
+    about is left out; with `alike` both are kept. Without a `shape` it is rectangular when at least 90 % of the
+    prompts carry the same names. An unknown name in `exclude` is a UsageError, no prompt with two candidates an
+    InputError.
     """
     rows = np.flatnonzero(_included(table, exclude))
     keys = table.cell_keys()[rows]
@@ -400,9 +395,7 @@ def easy_of_panel(panel: Panel) -> tuple[EasyCandidate, ...]:
 
 
 def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) -> tuple[EasyCandidate, ...]:
-    """Return the candidates that are worst almost everywhere.
-
-    `values` are the labels of the cells, or the scores where `by_labels` is false; no NaN.
+    """Return the candidates that are worst almost everywhere; `values` of cells, labels or scores, hold no NaN.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class Picks:
         return found
 
     def rows(self, judge: str | None = None) -> pd.DataFrame:
-        """Return the picks as the scores of a judge: 1 for what was kept, 0 for the rest, none where nothing was.
+        """Return the picks as scores of a judge: 1 for what was kept, 0 for the rest, none where nothing was.
 
         The expected pick of such a judge, its ties broken at random, is the logged pick.
         """

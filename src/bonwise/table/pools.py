@@ -93,20 +93,15 @@ _SHAPE = 'a pool is {"prompt_id": "p1", "prompt": "...", "candidates": ["...", {
 def read_pools(path: str | Path) -> Iterator[Pool]:
     """Yield the pools of a file, plain or gzipped, in its order.
 
-    A line is ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``. A candidate
-    without an id is named by its position: ``c0``, ``c1`` and so on. The prompt may be a list of chat messages and a
-    candidate a chat message; both are read as `bonwise.table.chat` says. A blank candidate text is allowed: it is for
-    the judge to leave it unscored. A line that is not a pool, or an identifier that occurs twice, is a RowError.
+    A line is ``{"prompt_id": "p1", "prompt": "...", "candidates": ["...", {"id": "b", "text": "..."}]}``, a prompt or
+    candidate perhaps chat messages. Without ids candidates are ``c0``, ``c1`` ... A blank text is for the judge to
+    leave unscored. A line that is no pool, or an identifier that occurs twice, is a RowError.
     """
     return _pools(json_lines(Path(path)), str(path))
 
 
 def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
-    """Yield the pools of a binary stream, each as soon as its line is there.
-
-    It is JSONL as of `read_pools`, not compressed. A line that is not UTF-8 or far too long, or a stream without any
-    pool, is a FileError.
-    """
+    """Yield pools of JSONL in bytes as lines come; bad UTF-8, a far too long line, or no pool, is a FileError."""
     return _pools(json_lines_of(stream, name), name)
 
 

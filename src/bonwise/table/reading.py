@@ -1,7 +1,4 @@
-"""Files and DataFrames to one raw frame.
-
-Every cell as it stands, its rows counted as a user would, its columns told apart.
-"""
+"""Files and DataFrames to one raw frame: cells as they stand, rows counted as a user would, columns told apart."""
 
 from __future__ import annotations
 
@@ -56,11 +53,9 @@ _MOST_FIELDS = 2_000
 
 
 def read_raw(path: Path) -> pd.DataFrame:
-    """Read a file, or a folder of ``<policy>_responses.jsonl``, without interpreting a cell.
+    """Read a file, or a folder of ``<policy>_responses.jsonl``, without interpreting a cell, by row numbers.
 
-    Files are CSV, TSV, JSONL or Parquet, plain or gzipped; the index of the frame holds row numbers. A FileError is a
-    file that is absent, empty, binary, not UTF-8, damaged, or of an unknown kind; a RowError is a line with too few
-    or too many cells, or that is not a JSON object.
+    A FileError is a file that cannot be used, a RowError a line with too few or too many cells, or no JSON object.
     """
     TABLES.require(f"reading {path}")
     with file_errors(path):
@@ -83,10 +78,7 @@ def kind_of_file(path: Path) -> Literal["json", "archive", "folder", "table"]:
 
 
 def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame:
-    """Return the rows of a list of objects, numbered from 1.
-
-    An empty list is refused, and so are objects with too many different keys.
-    """
+    """Return the rows of a list of objects, numbered from 1; none, or too many different keys, are refused."""
     flat = [_flat(record) for record in records]
     if not flat:
         raise FileError(f"{source}: no rows", hint="check that whatever wrote it has finished")
@@ -148,9 +140,9 @@ def _read_separated(path: Path, separator: str) -> pd.DataFrame:
 
 
 def _csv_header(path: Path, separator: str) -> tuple[str, list[str]]:
-    """Return what separates cells and the names of the columns; a column without one is named by its position.
+    """Return what separates cells, and the names of the columns, or their positions.
 
-    A header that is one cell by the separator of the file's ending, and several by another, has that other one.
+    A header that is one cell by the separator of the ending, and several by another, has that other one.
     """
     cells = _first_record(path, separator)
     if len(cells) == 1:
@@ -349,10 +341,7 @@ RowSource = str | Path | pd.DataFrame | Sequence[Mapping[str, Any]]
 
 
 def counted_rows(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return a frame with rows and distinct columns, its rows numbered from 0 whatever its index was.
-
-    No rows, or two columns of one name, are a ColumnError.
-    """
+    """Return a frame with rows numbered from 0; no rows, or two columns of one name, are a ColumnError."""
     TABLES.require("a table of scores, labels or votes")
     refuse_duplicate_columns(frame, source)
     if not len(frame):
@@ -368,8 +357,7 @@ def name_of(source: object, name: str) -> str:
 def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str]:
     """Return the rows of a file, a frame or a sequence as they stand, and how errors name them.
 
-    Only the keys of a blind label sheet become the ids that they stand for. A value that a mapping lacks is a blank
-    one. `name` is of a frame or a sequence; a file is named by its path. A row that is no mapping is a UsageError.
+    Keys of a blind label sheet become ids; what a mapping lacks is blank; a row that is no mapping is a UsageError.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """The options that open a table: each is declared here once, with its keyword, default, description and flags.
 
-Public functions take them as ``**reading: Unpack[ReadingKeywords]``, or by one of the shorter lists of keywords.
-Commands take a parameter ``reading`` of that type, see `bonwise.cli.shared_flags`.
+Functions take ``**reading: Unpack[ReadingKeywords]`` or a shorter list, commands ``reading`` of such a type.
 """
 
 from __future__ import annotations
@@ -290,11 +289,7 @@ class ReadingOptions:
 
     @classmethod
     def of(cls, function: Callable[..., Any], reading: Mapping[str, Any], **own: Any) -> ReadingOptions:
-        """Take the keywords (`reading`) of a call of a function that `opens_a_table` decorates.
-
-        `own` is what the function takes under another name. A keyword that the function does not take is a TypeError,
-        as Python itself says it.
-        """
+        """Take the keywords of a decorated function, and its `own` by other names; an unknown one is a TypeError."""
         taken = keywords_of(function).__annotations__
         for name in reading:
             if name not in taken:
@@ -319,10 +314,7 @@ class ReadingOptions:
         return {"": self.judge_scale} if self.judge_scale else {}
 
     def named_among(self, columns: Iterable[str]) -> Mapping[str, str]:
-        """Return the named columns that a table of scores has to have.
-
-        A column of clusters or of annotators may stand in the label file in its place.
-        """
+        """Return named columns that scores must have; the label file may have clusters and annotators."""
         named = self.named_columns
         elsewhere = () if self.labels is None else ("cluster", "annotator")
         here = set(columns)
@@ -338,10 +330,7 @@ class ReadingOptions:
         return self if self.labels is None else replace(self.without_label_column(), label_scale=None)
 
     def as_flags(self) -> list[str]:
-        """Return flags with which a command reads a table in the same way, quoted for a shell.
-
-        What the scores are compared with is left out, as is a role without a flag.
-        """
+        """Return quoted flags that read a table alike, but for what the scores are compared with."""
         named = self.named_columns.items()
         flags = [f"{COLUMN_FLAGS[role]} {shell_word(column)}" for role, column in named if role in COLUMN_FLAGS]
         for judge, scale in self.judge_scales.items():
@@ -389,10 +378,7 @@ _IN_WORDS = {"RowSource": "str, pathlib.Path, pandas.DataFrame or rows as mappin
 
 
 def opens_a_table(function: Function) -> Function:
-    """Show the keywords of ``**reading`` in a function's signature and in its documentation.
-
-    Editors and type checkers know them by the annotation, ``Unpack[ReadingKeywords]``; `help` and notebooks by this.
-    """
+    """Show the keywords of ``**reading`` in a function's signature and documentation, for `help` and notebooks."""
     kind = signature(function).parameters["reading"].annotation
     taken: type = globals()[str(kind).removeprefix("Unpack[").removesuffix("]")]
     kinds = taken.__annotations__

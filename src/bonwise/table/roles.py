@@ -1,7 +1,4 @@
-"""The roles that columns play in a table of scores.
-
-The names they go by, compared without case, blanks and punctuation.
-"""
+"""The roles of columns in a table of scores, and the names they go by, without case, blanks and punctuation."""
 
 from __future__ import annotations
 
@@ -229,11 +226,7 @@ def by_key(columns: Iterable[object]) -> Mapping[str, Sequence[str]]:
 
 
 def claims(role: str, columns: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
-    """Yield the columns whose name fits a role, group by group, the likeliest first.
-
-    The first group holds the columns with the canonical name, the second those with the plain names of `ALIASES`.
-    `columns` is by key, see `by_key`.
-    """
+    """Yield columns (given `by_key`) whose name fits a role, likeliest first: canonical, then plain `ALIASES`."""
     for keys in _keys(role):
         yield [column for key in keys for column in columns.get(key, ())]
     if role in ("judge_score", "oracle_label"):

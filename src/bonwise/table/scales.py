@@ -56,10 +56,7 @@ def parse_scale(text: str) -> Scale:
 def to_unit(
     values: npt.NDArray[np.float64], scale: Scale | None, *, rows: pd.Index, role: str, source: str
 ) -> npt.NDArray[np.float64]:
-    """Map values from their declared scale to [0, 1]; without a declaration leave them as they are.
-
-    A value off its declared scale is a RowError.
-    """
+    """Map values from their declared scale, if any, to [0, 1]; a value off it is a RowError."""
     if scale is None:
         return values
     with np.errstate(invalid="ignore"):
@@ -101,9 +98,8 @@ def off_scale(scores: npt.NDArray[np.float64]) -> list[float]:
 def mismatch(scores: npt.NDArray[np.float64], labels: npt.NDArray[np.float64]) -> int | None:
     """Return the position of the first value that shows that scores and labels are on different scales.
 
-    One side lies in [0, 1] and the other looks like a rating scale (1-5, 0-10, 0-100). Labels of only 0 and 1 are
-    verdicts, not a scale; scores below 0 or above 100 are logits or rewards, which have none. Both are (rows,), NaN
-    where missing.
+    One side lies in [0, 1], the other looks like ratings; labels of only 0 and 1 are verdicts, scores below 0 or
+    above 100 logits or rewards, without a scale. Both are (rows,), NaN where missing.
     """
     if _is_unit(scores) and _is_rating(labels):
         return int(np.flatnonzero(labels > 1)[0])

@@ -28,9 +28,7 @@ _CHECK = 8
 
 
 def sheet_key(prompt_id: str, candidate: str) -> str:
-    """Return the key of a candidate: letters, digits, ``-`` and ``_``, the first one a letter.
-
-    Whoever labels cannot read the name of a model in it. `ids_of_key` can; the key is no secret.
+    """Return a key (letters, digits, ``-``, ``_``; a letter first) that hides the model from labellers; no secret.
 
     Examples
     --------
@@ -46,10 +44,7 @@ def sheet_key(prompt_id: str, candidate: str) -> str:
 
 
 def ids_of_key(key: str) -> tuple[str, str]:
-    """Return the prompt id and the candidate that a key stands for, exactly as they were.
-
-    What is no key, or a damaged one, is a ValueError.
-    """
+    """Return the prompt id and candidate behind a key, exactly as they were; what is no whole key is a ValueError."""
     text = key.strip()
     if not text.startswith(_MARK) or not text.isascii():
         raise ValueError("not a key")
@@ -67,10 +62,7 @@ def ids_of_key(key: str) -> tuple[str, str]:
 
 
 def with_ids(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return the rows of a blind label sheet with ``prompt_id`` and ``candidate``; any other table as it is.
-
-    The index of the frame holds what errors name rows by; a key that is blank or damaged is a RowError.
-    """
+    """Return a blind label sheet with ids, other tables as they are; a blank or damaged key is a RowError."""
     if SHEET_KEY not in frame.columns or {"prompt_id", "candidate"} & set(map(str, frame.columns)):
         return frame
     found = [

@@ -1,7 +1,4 @@
-"""From what a user names to rows.
-
-Files of bonwise's own shape, those of other tools through importers, and any of them as rows of the long table.
-"""
+"""From what a user names to rows: files of bonwise's shape, and of other tools by importers, as the long table."""
 
 from __future__ import annotations
 
@@ -57,10 +54,9 @@ def importers() -> list[Kind]:
 
 
 def read_by_importer(material: Material) -> Imported | None:
-    """Return what the importer of a file's format found; None where no importer knows the format.
+    """Return what the importer of a format found, a built-in one first; None where no importer knows it.
 
-    A built-in importer goes before a plug-in. Refused are a file of a known format in which nothing can be used, and
-    one that two plug-ins know.
+    Refused are a known format in which nothing can be used, and one that two plug-ins know.
     """
     found: dict[str, Imported] = {}
     for name, factory, built_in in _factories():
@@ -125,11 +121,7 @@ class OpenedSource:
 
 
 def open_source(source: RowSource, named: Mapping[str, str], name: str = "table") -> OpenedSource:
-    """Return the rows of a file, a folder, a frame or a sequence.
-
-    `named` is role to column or metric, as the user named them. `name` is of a frame or a sequence; a file is named
-    by its path.
-    """
+    """Return the rows of a file, folder, frame or sequence; `named` is role to column or metric."""
     if isinstance(source, str | Path):
         path = Path(source)
         kind = kind_of_file(path)
@@ -186,8 +178,7 @@ def with_columns(
 ) -> tuple[OpenedSource, dict[str, str]]:
     """Return the rows of a table of scores and the columns by their role; another shape goes through its importer.
 
-    Without `complete`, prompts and candidates are enough; otherwise scores have to be there. What is no table of
-    scores in any shape that an importer knows is a ColumnError.
+    Without `complete` scores need not be there. What is no table of scores otherwise is a ColumnError.
     """
     if opened.imported is None:
         if (other := pools_or_picks(opened.frame, opened.name)) is not None and not options.named_columns:

@@ -1,7 +1,4 @@
-"""Files of text: one pass over the bytes before any parser sees them.
-
-JSON Lines, one object per line with its row number.
-"""
+"""Files of text: one pass over the bytes before any parser; JSON Lines, one object per line with its row number."""
 
 from __future__ import annotations
 
@@ -181,10 +178,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the row number and the object of each non-blank line.
-
-    A line that is not one JSON object, or a key that occurs twice in an object, is a RowError.
-    """
+    """Yield row number and object of each non-blank line; no single object, or a key twice in one, is a RowError."""
     check_text(path)
     with file_errors(path), open_text(path) as lines:
         for row, line in enumerate(lines, start=1):
@@ -193,9 +187,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Do what `json_lines` does for a stream that can be read only once, each line as soon as it is there.
-
-    A FileError is a line that is not UTF-8 or longer than `LONGEST_LINE` bytes, or a stream that cannot be read.
+    r"""As `json_lines` for a stream, each line as it comes; no UTF-8 or beyond `LONGEST_LINE` is a FileError.
 
     Examples
     --------

@@ -39,9 +39,7 @@ def rounded(score: float) -> float:
 
 
 def preferred(earned: float) -> int:
-    """Return which candidate of a pair a verdict prefers: 1 the first, -1 the second, 0 neither.
-
-    `earned` is what the first candidate earned, from 0 to 1: above 1/2 it is preferred, at 1/2 both tie.
+    """Return whom a verdict prefers: 1 the first candidate (it `earned` above 1/2), -1 the second, 0 neither.
 
     Examples
     --------

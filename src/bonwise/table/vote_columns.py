@@ -43,10 +43,7 @@ _TEXTS = 2
 
 
 def pair_of(frame: pd.DataFrame, *, without: Sequence[str] | set[str] = (), texts: bool = True) -> tuple[str, ...]:
-    """Return the two columns that name the sides of pairs, the first side first; nothing where there are none.
-
-    Columns in `without` are something else. With `texts`, texts of answers are sides too; names of models go before
-    them.
+    """Return the columns of the two sides of pairs, or none; with `texts` answers count too, after names of models.
 
     Examples
     --------
@@ -223,11 +220,9 @@ def find_vote_columns(
     needed: Sequence[str] = ("verdicts", "pair"),
     verdict_map: Mapping[str, Side] = _NO_MAP,
 ) -> VoteColumns:
-    """Return the columns of a file of votes.
+    """Return the columns of a file of votes; a ColumnError names every problem.
 
-    Roles in `needed` are those without which the file is of no use: ``verdicts``, ``pair``, ``prompt``; ``apart``
-    looks for columns that tell the pairs of a prompt apart. A ColumnError names every problem: a named or needed
-    column that is absent, or several that hold verdicts.
+    Roles in `needed` are ``verdicts``, ``pair``, ``prompt``, and ``apart``, what tells the pairs of a prompt apart.
 
     Examples
     --------

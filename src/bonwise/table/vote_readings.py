@@ -50,12 +50,9 @@ class _Numbers(NamedTuple):
 def read_votes(
     column: pd.Series, source: str, *, sides: pd.DataFrame | None = None, verdict_map: Mapping[str, Side] = _NO_MAP
 ) -> ReadVotes:
-    """Read a column of verdicts.
+    """Read a column of verdicts; `sides` is (rows, 2), the names of either side: a verdict may name the winner.
 
-    The index of the column holds the row numbers to name in an error. `sides` is (rows, 2), the columns that name the
-    two sides of each row: a verdict may be the name of the winner. `verdict_map` is what the user says that verdicts
-    say: ``first``, ``second``, ``tie`` or ``none``. A RowError is a cell that is not a verdict, one that means one
-    side as a word and the other as a name, or numbers that may mean either side.
+    A RowError is no verdict, a word that means one side and names the other, or numbers that may mean either side.
 
     Examples
     --------
@@ -104,11 +101,7 @@ def verdicts_or_nothing(
     verdict_map: Mapping[str, Side] = _NO_MAP,
     words: Mapping[str, Side] = _NO_MAP,
 ) -> tuple[_Floats, npt.NDArray[np.bool_]]:
-    """Do what `read_votes` does, with NaN for every cell that is not a verdict.
-
-    `words` are further words and what they say, such as ``opponent``. The mask is which cells are the name of one
-    side.
-    """
+    """Do what `read_votes` does, NaN for what is no verdict; the mask is which cells are the name of one side."""
     codes, cells = distinct(column)
     numbers = _numbers(column, verdict_map, sides)
     worth = [_worth(cell, {**words, **verdict_map}, numbers) for cell in cells]
@@ -129,10 +122,7 @@ def verdicts_or_nothing(
 
 
 def earned_shares(column: pd.Series, source: str) -> _Floats:
-    """Read what the first side earned, from 0 to 1, as ``bonwise judge --pairs`` writes it.
-
-    What is neither blank nor a number from 0 to 1 is a RowError.
-    """
+    """Read what the first side earned, from 0 to 1, as ``judge --pairs`` writes it; another cell is a RowError."""
     values = parse_numbers(column, role=str(column.name), source=source)
     off = (values < 0) | (values > 1)
     if off.any():

@@ -1,7 +1,4 @@
-"""The rows of a file of votes.
-
-Verdicts in several cells or in lists brought to one column each, its columns found, its verdicts read.
-"""
+"""The rows of a file of votes: verdicts of several cells or lists in one column each, found and read."""
 
 from __future__ import annotations
 
@@ -151,10 +148,7 @@ class VoteRows:
         needed: Sequence[str] = ("verdicts", "pair"),
         verdict_map: Mapping[str, Side] = _NO_MAP,
     ) -> VoteRows:
-        """Find the columns of a file and read its verdicts.
-
-        `raw` is as `bonwise.table.reading.open_rows` returns it; roles in `needed` are those without which the file
-        is of no use.
+        """Find the columns of a file, `raw` as `bonwise.table.reading.open_rows` returns it, and read its verdicts.
 
         Examples
         --------
@@ -219,9 +213,7 @@ def one_verdict(values: _Floats) -> _Floats:
 
 
 def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, Side]:
-    """Return what verdicts say, by their plain words.
-
-    What is no mapping, or says something else than ``first``, ``second``, ``tie`` or ``none``, is a UsageError.
+    """Return what verdicts say, by their plain words; no mapping, or what is no side, is a UsageError.
 
     Examples
     --------

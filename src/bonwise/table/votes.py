@@ -31,9 +31,7 @@ _WORTH: Mapping[str, float] = MappingProxyType({"drop": float("nan"), "half": 0.
 
 
 def tie_value(ties: Ties) -> float:
-    """Return what a tie counts for the first of a pair, where 1 is a vote for it and 0 one for the second.
-
-    Ties are left out (NaN), half a vote for each side, or a vote against the first one.
+    """Return what a tie counts for the first of a pair: nothing (NaN), half a vote, or a vote against it (0).
 
     Examples
     --------
@@ -47,10 +45,7 @@ def tie_value(ties: Ties) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VoteTable:
-    """Votes, each on one pair of models and one prompt.
-
-    Of the two models of a pair the *first* is the alphabetically first one, whichever column it stood in.
-    """
+    """Votes, each on one pair of models and one prompt; the *first* model is the alphabetically first one."""
 
     source: str
     models: tuple[str, ...] = field(repr=False)
@@ -83,9 +78,7 @@ class VoteTable:
     ) -> VoteTable:
         """Read a file or frame; a column that is not named is found by its name and content.
 
-        The columns of `prompt` together name the prompt; none where it is empty. `verdict_map` is what verdicts say:
-        ``first``, ``second``, ``tie`` or ``none``. An InputError is a column that is absent, a verdict that is none,
-        or no vote at all.
+        Columns of `prompt` together name it, none if empty. An InputError: an absent column, no verdict, no vote.
 
         Examples
         --------
@@ -142,12 +135,7 @@ class VoteTable:
         return np.asarray(self.preferred == 0.5)
 
     def under(self, ties: Ties | None) -> VoteTable:
-        """Return the votes with ties counted in one way.
-
-        Ties are left out, half a vote for each side, or a vote against the alphabetically first model; None is enough
-        where no vote is a tie. Ties without a way to count them are a UsageError; nothing but ties, all left out, an
-        InputError.
-        """
+        """Count ties in one way (None: there are none, else a UsageError); no vote left is an InputError."""
         worth = None if ties is None else tie_value(ties)
         tied = self.ties
         if not tied.any():

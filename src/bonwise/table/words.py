@@ -1,7 +1,4 @@
-"""The words behind a table.
-
-Prompts, texts and what judges said, looked up for the prompts that are shown, and how long the texts are.
-"""
+"""The words behind a table: prompts, texts and what judges said of the prompts that are shown, and lengths."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ class Words:
     """JSONL, a pool a line; read anew at each look-up, and never held whole."""
 
     def of(self, prompt_ids: Iterable[str]) -> dict[str, PromptWords]:
-        """Return the words of some prompts; a prompt of which no word is known is absent.
-
-        Pools that cannot be read, or that hold none of the table's prompts, are an InputError.
-        """
+        """Return the words of prompts that have any; bad pools, or of other prompts, are an InputError."""
         wanted = frozenset(prompt_ids)
         found = _of_columns(self.table, wanted)
         for name, one in self._of_pools(wanted):
@@ -141,10 +135,7 @@ def holds_texts(table: ScoreTable) -> bool:
 
 
 def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> _Floats:
-    """Return the characters of the text of each cell of a panel, NaN where it is not known.
-
-    The panel was laid out from the table. Texts of `pools` (JSONL) go before those of the table; pools that cannot be
-    read, or that hold none of its prompts, are an InputError.
+    """Return the characters of each cell's text, NaN where unknown; texts of `pools` go before the table's.
 
     Examples
     --------

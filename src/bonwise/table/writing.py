@@ -1,7 +1,4 @@
-"""What bonwise writes.
-
-Whole files or none, cells that a spreadsheet will not run, and which files may be replaced.
-"""
+"""What bonwise writes: whole files or none, no cell that a spreadsheet runs, and which files may be replaced."""
 
 from __future__ import annotations
 
@@ -45,10 +42,7 @@ _RECORD_END = "\r\n;\t"
 
 
 def csv_cell(value: object) -> object:
-    """Defuse a text cell that a spreadsheet would run as a formula; numbers stay as they are, also those in words.
-
-    A leading apostrophe is added; the reader of this package takes it off again, so that
-    identifiers are the same after a round trip.
+    """Defuse text that a spreadsheet would run, numbers in words aside, by an apostrophe that `plain_cell` takes off.
 
     Examples
     --------
@@ -70,9 +64,7 @@ def plain_cell(text: str) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Render rows as CSV with Unix line ends, each cell defused.
-
-    A cell that holds what separates cells elsewhere, a semicolon or a tab, is quoted.
+    """Render rows as CSV with Unix line ends, each cell defused; one with a semicolon or a tab is quoted.
 
     Examples
     --------
@@ -103,10 +95,7 @@ class _UnixLines(list[str]):
 
 
 def refuse_unwritable(path: str | Path) -> None:
-    """Refuse a file that cannot be written where it is named; a link stands for what it points to.
-
-    Refused is a folder, and a file in a folder that is not there or not to be written in.
-    """
+    """Refuse a folder, and a file in a folder that is absent or not writable; a link stands for its target."""
     with file_errors(Path(path)):
         if is_in_place(path):
             return
@@ -122,9 +111,8 @@ def refuse_unwritable(path: str | Path) -> None:
 def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Write a file so that a reader sees the old one or the new one, never half of either.
 
-    Text that comes in parts is written as it comes; where that breaks off with an error, the old file stays. A pipe
-    or a device is written in its place, and so is what standard output or standard error go to, after what they have
-    written there. A reader of these who leaves early is not an error.
+    Where parts break off with an error, the old file stays. A pipe, a device, and what standard output or error go to
+    are written in place; a reader of these who leaves early is not an error.
     """
     parts = [text] if isinstance(text, str) else text
     with file_errors(path):
@@ -215,11 +203,9 @@ _SEPARATOR = re.compile(r"[,;\t]")
 
 
 def refuse_foreign(path: str | Path, headers: Iterable[Sequence[str]] = (), *, force: bool = False) -> None:
-    """Refuse to replace a file that bonwise did not write; a label sheet with a label filled in is never replaced.
+    """Refuse to replace what bonwise did not write, without `force`, or a label sheet with a label filled in.
 
-    An empty file, a pipe and a device hold nothing that could be lost. `headers` are names with which the rows begin
-    that are written there: columns of CSV, keys of JSON Lines. With `force` any other file is replaced, but no label
-    sheet with a label filled in.
+    `headers` begin the rows that bonwise writes. An empty file, a pipe and a device hold nothing that could be lost.
     """
     place = Path(path)
     with file_errors(place):

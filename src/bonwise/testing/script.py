@@ -1,7 +1,4 @@
-"""Decide what a service answers, without any network, for a transport or a server.
-
-Count what it has seen and what it was paid for.
-"""
+"""Decide what a service answers, without any network; count what it has seen and what it was paid for."""
 
 from __future__ import annotations
 
@@ -60,11 +57,7 @@ class RequestTarget:
     """The model that the path names; empty where the body does."""
 
     def whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a body as the service itself would have got it: with the model.
-
-        A body that the cloud would refuse raises `WireError`: Bedrock and Vertex want their own version in it, and no
-        model.
-        """
+        """Return a body as the service would get it, with the model; WireError where the cloud would refuse it."""
         if not self.model:
             return dict(body)
         if "model" in body:

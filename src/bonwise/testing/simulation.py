@@ -1,7 +1,4 @@
-"""Simulated judge scores and oracle labels whose population values are known.
-
-The measurement model, its constants, and further calls.
-"""
+"""Simulated judge scores and oracle labels of known population values: the measurement model and its constants."""
 
 from __future__ import annotations
 
@@ -55,10 +52,7 @@ class Latent(NamedTuple):
 
 
 def draw(parameters: Mapping[str, float], rng: np.random.Generator, shape: tuple[int, int]) -> Latent:
-    """Draw the latent values that thresholds turn into scores and labels.
-
-    `parameters` are as stored in a preset, and `shape` is (prompts, candidates). `rng` is advanced by the draw.
-    """
+    """Draw the latent values that thresholds turn into scores and labels; `shape` is (prompts, candidates)."""
     p = parameters
     level, judge_noise, difficulty, label_noise = rng.standard_normal((4, shape[0], 1))
     judge_level = _blend(level, judge_noise, np.tanh(p["level_correlation_atanh"]))
@@ -135,10 +129,7 @@ class Redraws:
 
 
 def calls(redraws: Redraws, latent: Latent, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
-    """Draw what each call of each candidate sees, shape (count, n, candidates).
-
-    Fewer calls are the first of more.
-    """
+    """Draw what each call of each candidate sees, shape (count, n, candidates); fewer calls are the first of more."""
     persistent = seen(latent, redraws.quality_seen, redraws.persistent_variance)
     capped = rng.random((len(persistent), 1))
     scatter = redraws.noise_log_sd * rng.standard_normal(capped.shape) - redraws.noise_log_sd**2 / 2
@@ -192,21 +183,7 @@ class Preset:
 
 @cache
 def load(name: str) -> Preset:
-    """Read one preset.
-
-    Parameters
-    ----------
-    name : str
-        One of `PRESETS`.
-
-    Returns
-    -------
-    Preset
-
-    Raises
-    ------
-    UsageError
-        There is no preset of that name.
+    """Read one of `PRESETS`; a UsageError for any other name.
 
     Examples
     --------

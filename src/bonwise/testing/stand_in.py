@@ -33,9 +33,8 @@ _YES_NO = re.compile(r"\b(yes)\b.{1,9}\b(no)\b", re.IGNORECASE)
 def stand_in(request: WireRequest) -> Choice:
     """Answer as a judge would, from a hash of the words of the request and the index of the sample.
 
-    A JSON schema is filled: scores from 0 to 100, an interval with its ends in order, A, B or TIE, a confidence
-    from 1 to 5, a probability from 0 to 1, some words. Without a schema, instructions that ask for a number of a
-    range, a digit or one of some labels get one; anything else gets a sentence.
+    A JSON schema is filled: scores 0 to 100, ordered intervals, A, B or TIE, confidence 1 to 5, probability 0 to 1.
+    Without one, instructions that ask for a number, digit or label get one; anything else gets a sentence.
 
     Examples
     --------

@@ -157,8 +157,7 @@ class WireResponse:
 def reply_body(request: WireRequest, reply: Reply) -> bytes:
     """Write an answer as the service of the request would.
 
-    Digest and attempt of the request make the id of the answer, and its ``top_logprobs`` says how many to list.
-    Anthropic has a single choice: the first.
+    Digest and attempt of the request make the id of the answer. Anthropic has a single choice: the first.
 
     Examples
     --------
@@ -344,11 +343,7 @@ _ANTHROPIC: dict[ErrorKind, _ErrorBody] = {
 
 
 class WireError(Exception):
-    """A request that is not answered.
-
-    `message` stands instead of what the service says for this kind, `parameter` is the one at fault, and
-    `retry_after` is in seconds, written into the headers.
-    """
+    """A request not answered; `message` replaces the service's own, `retry_after` is in seconds, in the headers."""
 
     def __init__(
         self, kind: ErrorKind, message: str = "", parameter: str = "", retry_after: float | None = None

@@ -1,7 +1,4 @@
-"""Does a preference rest on a few prompts.
-
-Concentration of the signal, and how much votes that share a prompt widen a standard error.
-"""
+"""Does a preference rest on a few prompts, and how much do votes that share one widen a standard error?"""
 
 from __future__ import annotations
 
@@ -45,9 +42,7 @@ def kept_types(types: int, share: float) -> int:
 
 
 def kappa(squares: Floats, share: float) -> Floats:
-    """Return the concentration of squared margins, ``sum_{S_q} d_i^2 / (q sum_i d_i^2)``.
-
-    `squares` is (..., types), `share` is q; NaN where all squares are 0.
+    """Return the concentration of squares (..., types), ``sum_{S_q} d_i^2 / (q sum_i d_i^2)``; NaN where all are 0.
 
     Examples
     --------
@@ -61,10 +56,7 @@ def kappa(squares: Floats, share: float) -> Floats:
 
 
 def mass_fraction(squares: Floats, weights: Floats, share: float) -> Floats:
-    """Return the weighted part that the largest squares hold; where weights are equal, q kappa.
-
-    Types at the border that are equal count with their mean weight: no order decides. `squares` is (..., types).
-    """
+    """Return the part of squares (..., types) in the largest; equal ones at the border have their mean weight."""
     kept = kept_types(squares.shape[-1], share)
     border = np.sort(squares, axis=-1)[..., -kept, None]
     above, equal = squares > border + 1e-12, np.abs(squares - border) <= 1e-12
@@ -98,10 +90,7 @@ def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
 
 
 def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
-    """Estimate the mean squared margin of the types, weighted by their votes and free of the bias of squares.
-
-    `values` and `type_` are as in `debiased_squares`; the interval leaves out one type at a time.
-    """
+    """Estimate the types' mean squared margin, by votes, without the bias of squares; a jackknife over types."""
     squares, n = debiased_squares(values, type_)
     if len(n) < 2:
         return Estimate.undefined("fewer than two prompts hold two votes", len(n))
@@ -111,10 +100,7 @@ def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
 
 
 def homogeneity(sums: Floats, votes: Floats) -> Floats:
-    """Return the chi-squared distance of the types' win rates from their common one.
-
-    `sums` (..., types) holds the votes for the second model; NaN where all votes are alike.
-    """
+    """Return the chi-squared distance of win rates, of `sums` (..., types), from their mean; NaN if votes agree."""
     common = sums.sum(axis=-1, keepdims=True) / votes.sum()
     apart = (votes * (sums / votes - common) ** 2).sum(axis=-1)
     spread = (common * (1 - common))[..., 0]
@@ -198,9 +184,8 @@ def _as_large(null: Floats, seen: float) -> float:
 def cluster_ratio(values: Floats, cluster: _Ints) -> float:
     """Return the cluster-robust standard error of a mean over that of independent votes.
 
-    ``sqrt(sum_g (sum_{i in g} e_i)^2) / sqrt(sum_i e_i^2)`` with ``e_i = y_i - mean(y)``. Its square is the design
-    effect: by so much more votes are needed. It is 1 where no two votes share a cluster, and NaN where all votes
-    are equal.
+    ``sqrt(sum_g (sum_{i in g} e_i)^2) / sqrt(sum_i e_i^2)`` with ``e_i = y_i - mean(y)``; its square is the design
+    effect. 1 where no two votes share a cluster, NaN where all votes are equal.
 
     Examples
     --------
@@ -221,11 +206,10 @@ def variance_split(values: Floats, prompt: _Ints) -> PairVariance | None:
 
     ``total`` is the variance of the win rates of the prompts with two votes or more, divisor m - 1; ``within`` the
     mean of s_q^2 / n_q over these, s_q^2 with divisor n_q - 1, for votes of 0 and 1 ``x_q (1 - x_q) / (n_q - 1)``;
-    ``between`` is ``total - within``. All are unbiased, so that ``between`` may fall below 0 where prompts do not
-    differ. The split as Lee (2026) prints it is over all prompts, with ``x_q (1 - x_q) / n_q``: too small by the
-    factor (n_q - 1) / n_q, and 0 for a prompt with a single vote. `values` lie in [0, 1].
-
-    None where fewer than two prompts hold two votes: from clusters of one vote the two parts cannot be told apart.
+    ``between`` is ``total - within``. All are unbiased, so that ``between`` may fall below 0. The ``within`` of Lee
+    (2026), over all prompts with ``x_q (1 - x_q) / n_q``, is too small by the factor (n_q - 1) / n_q, and 0 for a
+    single vote. `values` lie in [0, 1]. None where fewer than two prompts hold two votes: clusters of one vote cannot
+    tell the two parts apart.
 
     Examples
     --------
@@ -266,9 +250,8 @@ def _unbiased_split(values: Floats, owner: _Ints) -> tuple[float, float]:
 def likely_rates(values: Floats, prompt: _Ints) -> tuple[Floats, Floats] | None:
     """Return win rates that vary between prompts as much as prompts differ, chance within prompts taken out.
 
-    ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: the rates as seen vary more than
-    those behind them. A supposition for planning, no estimate of the rate of any one prompt. `values` lie in [0, 1].
-    Rates and votes are those of the prompts with two votes or more; None where these are fewer than two.
+    ``x + (x_q - x) sqrt(max(between, 0) / total)`` with the mean x of the rates x_q: a supposition for planning, no
+    estimate of any one rate. Of the prompts with two votes or more; None where these are fewer than two.
 
     Examples
     --------

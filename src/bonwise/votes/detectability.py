@@ -73,11 +73,9 @@ def rejections(votes: int, significance: float) -> npt.NDArray[np.bool_]:
 def detection_rate(pool: PooledVotes, votes: int, *, significance: float, replace: bool) -> float | None:
     """Return the share of all subsamples of a pool in which the binomial test rejects "no preference".
 
-    Every subsample counts, weighed by how likely it is: the number that repeated subsampling tends to.
-
-    With `replace` the pool is the population; without it, the pool is all there is, and towards its size the rate
-    becomes the verdict of the pool itself, 0 or 1. None where the pool holds fewer votes, or half votes, for which
-    the test is not defined.
+    Each is weighed by how likely it is. With `replace` the pool is the population; without it, it is all there is,
+    and towards its size the rate becomes the verdict of the pool itself, 0 or 1. None where the pool holds fewer
+    votes, or half votes, for which the test is not defined.
 
     Examples
     --------
@@ -110,11 +108,7 @@ def z_score(rate: Floats | float, votes: int) -> Floats:
 
 
 def z_law(pool: PooledVotes, votes: int, *, replace: bool) -> ZLaw | None:
-    """Return every z that a subsample can have and how likely it is; None where the pool is too small.
-
-    All subsamples count, so that nothing depends on a seed. The z are those of 0, 1/2, 1, ... `votes` votes for the
-    second model, in this order for every pool.
-    """
+    """Return every z of a subsample, of 0, 1/2, 1 ... votes for the second, and how likely it is; None if too few."""
     if votes > pool.votes and not replace:
         return None
     # With replacement one half vote can be drawn many times; without any none can.
@@ -170,9 +164,7 @@ def kl_content(margin: Floats | float) -> Floats:
 
 
 def kl_bounds(margin: float) -> tuple[float, float | None]:
-    """Return 2 d^2 and 9/4 d^2, between which the content of a vote lies (lemma 3.1).
-
-    The upper bound is None beyond a margin of 1/4, up to which it is proved.
+    """Return 2 d^2 and 9/4 d^2, which enclose a vote's content (lemma 3.1), the second None beyond a margin of 1/4.
 
     Examples
     --------
@@ -210,8 +202,7 @@ def least_information(significance: float, miss: float) -> float:
 def least_votes(margin: float, significance: float, miss: float) -> float:
     """Return a lower bound on the votes any test needs; no number of votes that suffices.
 
-    It holds even for a test that knows every margin and its sign beforehand, which no real test does. Infinite where
-    the margin is 0.
+    It holds even for a test that knows every margin and sign beforehand. Infinite where the margin is 0.
 
     Examples
     --------
@@ -240,11 +231,7 @@ class PairResamples:
         return np.random.default_rng(self.seed).integers(0, self.pairs, size=(self.resamples, self.pairs))
 
     def estimate(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Estimate:
-        """Give a figure over pairs its percentile interval.
-
-        `statistic` takes columns of shape (..., pairs) and returns one figure a leading index, NaN where there is
-        none.
-        """
+        """Give a figure over pairs its percentile interval; `statistic` of (..., pairs) has NaN for none."""
         value = float(statistic(columns)) if self.pairs else float("nan")
         if not np.isfinite(value):
             return Estimate.undefined("no pair says anything of it", self.pairs)

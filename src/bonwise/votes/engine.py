@@ -172,10 +172,7 @@ class OverPairs:
 
 
 def near_ties(margins: Floats, tau: float, power: float, resamples: PairResamples) -> NearTies:
-    """Count the pairs with ``|delta| <= tau``, and say how large their margins are.
-
-    `tau` lies in (0, 1/2); `power` is that of the votes that see the median of these margins.
-    """
+    """Count the pairs with ``|delta| <= tau``, and say how large their margins are; `power` is at their median."""
     sizes = np.abs(margins)
     # A margin that is tau but for rounding belongs to the near ties.
     near = sizes <= tau + 1e-12

@@ -1,7 +1,4 @@
-"""The votes on one pair of models.
-
-What is asked of them, the margin, what detecting it takes, and what screening prompts would.
-"""
+"""The votes on one pair of models: what is asked of them, the margin, what detecting it and screening take."""
 
 from __future__ import annotations
 
@@ -87,8 +84,7 @@ def screening(
 ) -> Screening:
     """Return what the two stages would spend: ``b = ceil(c ln m)`` votes on each of m types, the rest on the kept.
 
-    `share` is q, the part of types that is kept, in (0, 1); `factor` is c, for which the paper asks for 10 or more;
-    `each` states b itself. Refuses fewer than two types, or so few votes that none are left after screening.
+    `share` is q, the part kept; `factor` is c, in the paper at least 10; `each` states b. No votes left are refused.
 
     Examples
     --------
@@ -116,9 +112,8 @@ def screening(
 def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_stage: int, seed: int = 0) -> _Ints:
     """Return the votes of the second stage for each type, 0 for one that is not kept.
 
-    The types with the largest squared margins are kept, and get votes in proportion to their weights, by largest
-    remainder. Types that are equal are told apart by the seed, not by their order. `wins` and `votes` are of the
-    first stage, wins those for the second model; `weights`, how often each type occurs, need not sum to 1.
+    Those with the largest squared margins are kept and get votes by weight, by largest remainder; the seed tells
+    equal ones apart. `wins`, for the second model, and `votes` are of the first stage; `weights` need not sum to 1.
 
     Examples
     --------
@@ -150,8 +145,7 @@ def simulate_screening(
 
     ``proportional`` and ``two_stage`` are how often "no type has a preference" is rejected, with all votes spread by
     weight, and with those of the second stage alone; ``mass_kept`` the mean part of ``sum w_i delta_i^2`` that the
-    kept types hold; ``overlap`` their mean Jaccard overlap with the truly strongest. Types as strong as the last of
-    these count as such in the order of their numbers. `margins` are the delta_i, in [-1/2, 1/2].
+    kept types hold; ``overlap`` their mean Jaccard overlap with the truly strongest. `margins` lie in [-1/2, 1/2].
     """
     rng = np.random.default_rng(seed)
     weight = weights / weights.sum()
@@ -236,11 +230,7 @@ _TIMES = 2
 
 
 def plan_screening(values: Floats, prompt: np.ndarray, settings: VotesSettings) -> PairScreening | None:
-    """Plan screening with twice the votes of its first stage, and simulate it under margins that the votes suggest.
-
-    Of `values`, 1 is for the second model, 0 for the first, 1/2 half a vote each. Only prompts with two votes or more
-    count; None where these are fewer than two.
-    """
+    """Plan screening with twice its first stage's votes, and simulate it; None without two prompts of two votes."""
     likely = likely_rates(values, prompt)
     if likely is None:
         return None
@@ -277,11 +267,7 @@ class StudiedPair:
 def study_pair(
     names: tuple[str, str], values: Floats, prompt: np.ndarray, cast: Floats, settings: VotesSettings, *, named: bool
 ) -> StudiedPair:
-    """Study the votes on one pair.
-
-    `values` are the votes that count: 1 for the second model, 0 for the first, 1/2 half a vote each; `cast` are all
-    votes, 1/2 for a tie. Unless a prompt column was `named`, every vote counts as a prompt of its own.
-    """
+    """Study one pair; `values` that count are 1 for the second model, 0 the first; `cast` are all, ties 1/2."""
     pool = PooledVotes.of(values)
     clear = cast[cast != 0.5]
     count = np.unique(prompt, return_counts=True)[1]
@@ -380,11 +366,7 @@ def _concentration(values: Floats, prompt: np.ndarray, settings: VotesSettings, 
 
 
 def needed(size: tuple[float, float | None, float | None], power: float) -> VotesNeeded:
-    """Return the votes of equation 8 for a margin and the ends of its interval, at both levels.
-
-    A larger margin takes fewer votes, so the upper end of the margin makes the lower end of the count; null stands
-    for no finite number, that of a margin of 0.
-    """
+    """Return the votes of equation 8 for a margin and the ends of its interval, swapped; null stands for infinite."""
     return VotesNeeded.model_validate({f"{each:g}": _needed(size, each, power) for each in LEVELS})
 
 

@@ -89,9 +89,6 @@ def preference_jackknife(J: Floats, O: Floats, prompt: _Ints, context: _Ints) ->
     contexts of two pairs or more; a context of one pair is lent that. The total adds to the products about the
     overall means what estimating those costs, ``sum (n_x / N)^2 S_x / ((n_x - 1) n_x)``; between is the total minus
     within. Contexts are taken as given, and pairs as drawn one by one within them.
-
-    Leaving a prompt out changes the sums of its own context alone, so all n leave-outs together cost as much as a few
-    passes over the pairs.
     """
     units, owner = np.unique(prompt, return_inverse=True)
     home = np.zeros(len(units), dtype=np.int64)

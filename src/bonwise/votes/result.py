@@ -1,7 +1,4 @@
-"""What the votes of a preference evaluation can and cannot tell, over all pairs and pair by pair.
-
-``bonwise.votes/1``.
-"""
+"""What the votes of a preference evaluation tell, over all pairs and pair by pair: ``bonwise.votes/1``."""
 
 from __future__ import annotations
 

@@ -54,9 +54,8 @@ _STRIKING = 3.0
 def level_over(u: Floats, v: Floats, picks: Floats, confidence: float, *, share: bool = False) -> LevelRecord:
     """Return ``sum u / sum v`` with Fieller's interval by periods, Student's t with as many degrees less one.
 
-    A part of a whole gets Clopper and Pearson's interval on as many draws as that standard error is worth. `u`, `v`
-    and `picks` are sums over the picks of each period, and how many these are. A `share` is such a part, each u from
-    0 to its v.
+    A `share`, each u from 0 to its v, gets Clopper and Pearson's interval on as many draws as that standard error is
+    worth. `u`, `v` and `picks`, their number, are sums over the picks of each period.
 
     Examples
     --------
@@ -95,9 +94,7 @@ def _interval_over(
 
 
 def highest_share(estimate: float, se: float, count: int, chance: float) -> float:
-    """Return the upper bound of a share: the larger one of Student's t and of Clopper and Pearson.
-
-    `count` are the units behind the estimate, `chance` is that of a share above the bound.
+    """Return the upper bound, passed by `chance`, of a share: the larger of Student's t and Clopper and Pearson.
 
     Examples
     --------
@@ -124,10 +121,9 @@ def lowest_share(estimate: float, se: float, count: int, chance: float) -> float
 def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance: float) -> float:
     """Return the lower bound of a recovery: the smaller one of Student's t and of Clopper and Pearson.
 
-    A prompt loses at most its possible gain, which is at most 1. So the lost share, a ratio of sums, counts as a
-    share of as many draws as the possible gains add up to. Where few losses were seen, or none, the standard error
-    says little, and that bound is the lower one. `count` are the prompts whose labels differ, `draws` is the sum of
-    the possible gains of all prompts, labels in [0, 1], above 0; `chance` is that of a recovery below the bound.
+    A prompt loses at most its possible gain, at most 1. So the lost share, a ratio of sums, counts as a share of as
+    many draws as the possible gains add up to: the lower bound where few losses were seen. `count` are the prompts
+    whose labels differ, `draws` is the sum of all possible gains, labels in [0, 1].
 
     Examples
     --------
@@ -213,10 +209,7 @@ def not_watched(signal: LoggedSignal, reason: str, *, early: bool = False) -> Wa
 
 
 def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
-    """Watch a signal by how its periods rank among those before them.
-
-    `source` is what the baseline is.
-    """
+    """Watch a signal by how its periods rank among those before them; `source` is what the baseline is."""
     seed = (rule.settings.seed, list(SIGNALS).index(signal.name))
     looks = Looks.of(
         signal.u,

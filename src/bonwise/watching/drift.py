@@ -1,7 +1,4 @@
-"""Did a stream change at some unknown time.
-
-Looks of one size, their ranks as normal scores, and the evidence of bets on them.
-"""
+"""Did a stream change at some unknown time: looks of one size, their ranks as normal scores, bets on these."""
 
 from __future__ import annotations
 
@@ -128,9 +125,7 @@ PART = 0.75
 
 
 def look_size(picks: _Ints, part: float = PART) -> int:
-    """Return the size of a look: a part of the median of the picks per period of the baseline, at least 1.
-
-    Periods without a pick do not count; `part` lies in (0, 1].
+    """Return the size of a look, at least 1: a part of the median picks of the baseline periods that have any.
 
     Examples
     --------
@@ -172,11 +167,10 @@ class Looks:
     ) -> Looks:
         """Divide picks into looks.
 
-        A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken.
-        A look that later periods have yet to fill is left out. `numerator` and `denominator` are u and v of each pick
-        on which the signal is defined; `period` is that of each pick, from 0, never decreasing. The first `baseline`
-        of the `periods` are the baseline. Later periods do not change what `seed` draws from earlier ones; for `part`
-        see `look_size`.
+        A period with fewer picks than a look is joined with the next ones; of one with more, a seeded draw is taken,
+        which later periods do not change. A look that these have yet to fill is left out. `numerator` and
+        `denominator` are u and v of each pick with the signal; `period` is from 0, never decreasing; the first
+        `baseline` are the baseline.
 
         Examples
         --------
@@ -225,10 +219,9 @@ _LEAST = 1e-12
 def normal_scores(u: Floats, v: Floats, baseline: int, draws: Floats) -> Floats:
     """Return a normal score for each look after the baseline: high where it ranks above those before it.
 
-    Of N looks so far, the latest included, each is ranked by ``u - R v`` with ``R = sum u / sum v`` over the N. Then
-    ``p = (those above the latest + draw x those level with it) / N``, and the score is the ``1 - p`` quantile of the
-    standard normal law. `u` and `v` are (..., looks); the first `baseline` looks, at least 1, only serve to be
-    compared with. `draws`, uniform in [0, 1) and (..., looks - baseline), decide among equals.
+    Of N looks so far each is ranked by ``u - R v`` with ``R = sum u / sum v``. The score is the ``1 - p`` quantile of
+    the standard normal law, ``p = (those above the latest + draw x those level with it) / N``. `u` and `v` are (...,
+    looks), the first `baseline` only compared with; `draws`, (..., looks - baseline), are in [0, 1).
 
     Examples
     --------

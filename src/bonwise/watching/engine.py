@@ -45,10 +45,7 @@ class AuditBaseline:
 
 
 def baseline_files(named: str | Path | Sequence[str | Path]) -> tuple[Path | None, tuple[Path, ...]]:
-    """Return the audit among the files of a baseline, and the files of picks.
-
-    Two audits are refused.
-    """
+    """Return the audit among the files of a baseline, and the files of picks; two audits are refused."""
     files = files_of(named)
     audits = [path for path in files if audit_file(path)]
     if len(audits) > 1:

@@ -110,10 +110,7 @@ class LoggedPick:
 
 
 def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """Return the files that are named, patterns such as ``picks/*.jsonl`` replaced by their files in order of name.
-
-    Refuses a pattern that fits no file, and a file that is named twice.
-    """
+    """Return the named files, of patterns in order of name; a pattern without a file, or a file twice, is refused."""
     found: list[Path] = []
     for one in [named] if isinstance(named, str | Path) else named:
         if glob.has_magic(str(one)) and not Path(one).exists():
@@ -133,11 +130,7 @@ def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def read_log(files: Sequence[Path], time: str | None) -> list[LoggedPick]:
-    """Read the lines of several files.
-
-    `time` is a key that holds the time of a line, beside `TIME_KEYS`. Refuses files whose names hold dates that do
-    not follow each other.
-    """
+    """Read several files; `time` is a key beside `TIME_KEYS`. Names with dates out of order are refused."""
     _refuse_other_order(files)
     keys = (*TIME_KEYS, *([time] if time else []))
     return [pick for path in files for pick in _lines(path, keys)]
@@ -205,10 +198,7 @@ class DividedLog:
 
 
 def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) -> tuple[str | int, str | None]:
-    """Return what a period is, and the key that holds the time of a line where that matters.
-
-    Without a word of the user, days where every line has one of `TIME_KEYS`, else files.
-    """
+    """Return what a period is, and the key of a line's time; days where every line has a time, else files."""
     if isinstance(by, str) and by.isdecimal():
         by = int(by)
     if isinstance(by, bool) or not (by is None or by == "file" or by in BY_TIME or (isinstance(by, int) and by >= 1)):
@@ -228,11 +218,7 @@ def way_of(by: str | int | None, time: str | None, picks: Sequence[LoggedPick]) 
 
 
 def divided(picks: Sequence[LoggedPick], by: str | int, time: str | None) -> DividedLog:
-    """Divide picks into periods.
-
-    The picks come in the order of the files; a time puts them into its own order. `by` and `time` are as `way_of`
-    returns them.
-    """
+    """Divide picks, in the order of the files or of a time, into periods; `by` and `time` are as of `way_of`."""
     if isinstance(by, int):
         whole = len(picks) - len(picks) % by
         period = np.arange(whole, dtype=np.int64) // by

@@ -90,10 +90,7 @@ class LoggedSignal:
 
 
 def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.int64]) -> LoggedSignal:
-    """Return a signal that needs no labels.
-
-    `name` is one of `SIGNALS`, not recovery; `period` is that of each line.
-    """
+    """Return a signal that needs no labels, one of `SIGNALS` but recovery; `period` is that of each line."""
     read = [_READERS[name](line) for line in lines]
     known = np.array([not isinstance(value, str) for value in read], dtype=bool)
     values = np.array([value for value in read if not isinstance(value, str)], dtype=np.float64).reshape(-1, 2)
@@ -170,11 +167,7 @@ class LabelledPicks(NamedTuple):
 
 
 def labelled_picks(log: DividedLog, reading: ReadingOptions, source: str) -> LabelledPicks:
-    """Join picks with their labels.
-
-    A prompt that is picked again has the labels of its first pick only: a label names no period. `source` is what to
-    call the log. Refuses labels that fit nothing.
-    """
+    """Join picks with labels, of a prompt only its first: a label names no period. Labels must fit something."""
     place: dict[str, int] = {}
     for row, pick in enumerate(log.picks):
         place.setdefault(str(pick.line.prompt_id), row)

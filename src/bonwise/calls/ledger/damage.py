@@ -112,10 +112,7 @@ def refuse_damage(connection: sqlite3.Connection, *, thorough: bool) -> None:
 
 
 def explain(file: Path, busy_timeout: float, error: BaseException) -> None:
-    """Check a ledger of which a page could not be read, and refuse it by the calls that are damaged.
-
-    Nothing is raised where the error says nothing of the file, or nothing of it can be read.
-    """
+    """Refuse a ledger with an unreadable page by its damaged calls; return where error or file tell nothing of it."""
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_IOERR")) or not name:
         try:

@@ -35,9 +35,8 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once
 class Ledger:
     """Every call of a run in one SQLite file, shared by all threads, event loops and processes that open it.
 
-    Nothing is handed on before it is on the disk. A call under way is leased by its process; the lease is void as
-    soon as that process has ended. Use `open`: the file at `path` exists and is current. `busy_timeout` is the
-    seconds to wait for other processes.
+    Nothing is handed on before it is on the disk. A call under way is leased by its process, as long as that lives.
+    Use `open`: the file at `path` exists and is current. `busy_timeout` is in seconds.
 
     Examples
     --------
@@ -63,8 +62,7 @@ class Ledger:
     def open(cls, path: str | Path, *, busy_timeout: float = 60.0) -> Self:
         """Open the ledger of a run folder, or a ``.sqlite`` file; made where there is none.
 
-        `busy_timeout` is the seconds to wait while another process writes. Raises `bonwise.errors.LedgerError` for
-        what is not a ledger, one that a newer version made, and one on a network filesystem.
+        Raises LedgerError also for one that a newer version made, and for one on a network filesystem.
         """
         file = ledger_file(path).absolute()
         try:
@@ -92,28 +90,18 @@ class Ledger:
         return self._reader.stored(key)
 
     async def claim(self, keys: Sequence[bytes], request: Request, wall: float) -> Claim:
-        """Enter a call for those keys that nobody has answered or is asking for, in one transaction.
-
-        Where the caller is cancelled before it has the claim, the claim is withdrawn. There is one of `keys` a
-        sample; `wall` is in seconds since 1970.
-        """
+        """Enter a call for those keys (one a sample) that are free; undone if cancelled. `wall` is Unix time."""
         where, body = _request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
         return await self._writer.do(lambda ledger_file: ledger_file.claim(wanted, where, body, wall), _withdraw)
 
     async def answer(self, call_id: int, recorded: Recorded) -> None:
-        """Record what came of a call; samples that got no choice are released, unless it was rejected.
-
-        A caller that is cancelled does not undo it.
-        """
+        """Record a call's outcome, even if cancelled; samples without a choice are freed unless it was rejected."""
         columns, choices = _response_columns(recorded), dict(recorded.choices)
         await self._writer.submit(lambda ledger_file: ledger_file.answer(call_id, columns, recorded.raw, choices))
 
     async def give_up(self, call_id: int, attempts: int, lost_attempts: int, note: str) -> None:
-        """Record that a call brought no answer, and release its samples.
-
-        `lost_attempts` may be billed although nothing came back. `note` says why, in one line without any secret.
-        """
+        """Record a call without answer, free its samples; `lost_attempts` may be billed, `note` holds no secret."""
         why = _as_text(note)
         await self._writer.submit(lambda ledger_file: ledger_file.give_up(call_id, attempts, lost_attempts, why))
 
@@ -141,10 +129,7 @@ class Ledger:
     def rows(
         self, *, model: str | None = None, state: State | None = None, key_prefix: str = "", limit: int | None = None
     ) -> Iterator[LedgerRow]:
-        """Walk through samples with their calls, and calls without a sample, in the order they were sent.
-
-        `model` is as it was asked for, `state` the call's, and `key_prefix` the first hexadecimal digits of the key.
-        """
+        """Walk through samples with their calls, and calls without one, as sent; `key_prefix` is hexadecimal."""
         return read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
 
     def prune(self, states: Collection[State] = FAILED, before: float | None = None) -> int:
@@ -156,10 +141,7 @@ class Ledger:
         return pruning.prune(self.path, self._busy_timeout, states, before)
 
     def forget(self, *, model: str | None = None, parameter: str | None = None) -> int:
-        """Forget parameters that servers were found not to take, and return how many: they are sent again.
-
-        Only those of `model`, as it was asked for, and only `parameter`, where these are given.
-        """
+        """Forget parameters that servers were found not to take, and return how many: they are sent again."""
         return pruning.forget(self.path, self._busy_timeout, model, parameter)
 
     def integrity(self) -> str:
@@ -199,10 +181,7 @@ def _request_columns(request: Request) -> tuple[tuple[str, ...], str]:
 
 
 def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
-    """Return the figures of an answered call, in the order of the statement that records them.
-
-    Each has the type that SQLite gives back: their digest is made of them before they are stored and after.
-    """
+    """Return an answered call's figures in the statement's order, typed as SQLite gives them back: for a digest."""
     usage = recorded.usage
     return (
         "rejected" if recorded.rejected else "answered",
@@ -237,9 +216,7 @@ def _text_of(mapping: Mapping[str, Any]) -> str:
 
 
 class NullLedger:
-    """A ledger that keeps nothing: every call is sent and paid for again.
-
-    It still remembers, as long as it lives, which parameters a server refused.
+    """A ledger that keeps nothing but which parameters a server refused: every call is sent and paid for again.
 
     Examples
     --------

@@ -71,8 +71,7 @@ def this_process() -> Owner:
 def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> bool:
     """Tell whether a lease of `owner` still binds.
 
-    `heartbeat` is the owner's last sign of life, None where it has left; `here` is who asks. Times are in seconds
-    since 1970.
+    `heartbeat` is its last sign of life, None where it has left; `here` is who asks. Times are in seconds since 1970.
 
     Examples
     --------

@@ -51,9 +51,7 @@ def key_digest(key: bytes, call: int, choice: int | None) -> bytes:
 
 
 def answer_digest(call: int, columns: tuple[Any, ...], raw: bytes) -> bytes:
-    """Return the digest of an answer: its call, the figures that stand beside it, and its bytes.
-
-    `columns` are numbers, texts and None, each of the type that SQLite gives back.
+    """Return the digest of an answer: its call, the figures beside it as SQLite gives them back, and its bytes.
 
     Examples
     --------
@@ -232,9 +230,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (_TABLES,)
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[Step]] = MIGRATIONS) -> None:
-    """Bring a file to the current version, all or nothing; a current one is only read.
-
-    Raises `bonwise.errors.LedgerError` for another program's file, and for a version that this one does not read.
+    """Bring a file to the current version, all or nothing; a LedgerError for another program's file or version.
 
     Examples
     --------
@@ -336,9 +332,7 @@ def answer_trouble(call: int, columns: tuple[Any, ...], raw: Any, digest: Any) -
 
 
 def json_from(text: Any, call: int, column: str) -> Any:
-    """Read a column that holds JSON; NaN and infinity, which JSON has no number for, come as their names.
-
-    Where it holds something else, a `bonwise.errors.LedgerError` names the call.
+    """Read a column of JSON, with NaN and infinity as their names; a LedgerError for anything else names the call.
 
     Examples
     --------

@@ -51,10 +51,9 @@ class Writer:
     async def do(
         self, work: Callable[[LedgerTransactions], T], undo: Callable[[LedgerTransactions, T], None] | None = None
     ) -> T:
-        """Run one piece of work and return what it returned, once it is committed.
+        """Run one piece of work and return its result, once committed; `undo` takes it back if nobody waits for it.
 
-        `undo` takes the work back where nobody waits for its result any more. Raises `bonwise.errors.LedgerError`
-        where the work, its commit or an earlier commit failed, or the writer is closed.
+        Raises LedgerError also where an earlier commit failed, or the writer is closed.
         """
         job, future = self._queued(work)
         try:

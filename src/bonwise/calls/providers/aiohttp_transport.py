@@ -1,7 +1,4 @@
-"""What carries the requests of an SDK's HTTP library through aiohttp, for less than half of the CPU.
-
-Everything above it stays: what is sent, which redirects are followed, how much is read, what is kept secret.
-"""
+"""What carries an SDK's HTTP requests through aiohttp, for less than half of the CPU; everything above it stays."""
 
 from __future__ import annotations
 
@@ -31,11 +28,7 @@ SWITCHING_PROTOCOLS = 101
 
 
 class AiohttpTransport:
-    """A transport for the HTTP library of an SDK. Belongs to one event loop.
-
-    No proxy of the environment applies: see `bonwise.calls.providers.clients.connecting`. `http` is ``httpx`` or
-    ``httpx2``: its responses are made, and its errors are raised.
-    """
+    """A transport for `http`, httpx or httpx2, of one event loop; no proxy of the environment applies."""
 
     def __init__(self, http: ModuleType, certificates: ssl.SSLContext) -> None:
         self._http, self._certificates = http, certificates
@@ -124,10 +117,7 @@ def _body_class(http: Any) -> type[Any]:
 
 @contextmanager
 def _translated(http: ModuleType) -> Iterator[None]:
-    """Raise an error of aiohttp as the one that the HTTP library has for it.
-
-    Whether the server may have worked depends on the kind: what failed before a connection stood sent nothing.
-    """
+    """Raise an error of aiohttp as the HTTP library's own: what failed before a connection stood sent nothing."""
     try:
         yield
     except (aiohttp.ClientError, TimeoutError, OSError) as error:

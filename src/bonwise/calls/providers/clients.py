@@ -1,7 +1,4 @@
-"""How an official SDK's client is made and used.
-
-One attempt per call, bytes out, bytes back, without the secrets that a server repeats.
-"""
+"""How an official SDK's client is used: one attempt a call, bytes out, bytes back without the secrets in them."""
 
 from __future__ import annotations
 
@@ -41,9 +38,8 @@ _OF_ONE_REQUEST = frozenset({b"content-length", b"cookie"})
 class RepeatedRequest:
     """What an SDK's requests to one address have in common.
 
-    Putting a request together takes an SDK longer than sending it takes the HTTP library. All requests of one client
-    have the same headers; that they do is seen in the first two, whose bodies differ. An SDK whose headers differ
-    from request to request goes on making them itself. The cookies of `client` go along.
+    Putting one together takes an SDK longer than sending it takes the HTTP library. That all have the same headers is
+    seen in the first two; an SDK whose headers differ goes on making them itself. Cookies of `client` go along.
     """
 
     def __init__(self, http: ModuleType, client: Any) -> None:
@@ -92,9 +88,7 @@ SHORTEST_IN_ANSWERS = 12
 
 
 class SecretScrubber:
-    r"""Looks for secrets in responses.
-
-    Those of fewer than 4 characters are not looked for, and those of fewer than 6 only as words of their own.
+    r"""Looks for secrets of 4 characters and more in responses, for those of fewer than 6 only as words of their own.
 
     Examples
     --------
@@ -114,10 +108,7 @@ class SecretScrubber:
         return f"SecretScrubber({len(self._texts)} spellings)"
 
     def hidden(self, content: bytes, *, answer: bool = False) -> bytes:
-        """Return the content without secrets, and untouched where it holds none.
-
-        In a paid `answer` a placeholder such as ``ollama`` is a word like any other, and stays.
-        """
+        """Return content without secrets; in a paid `answer` a placeholder as ``ollama`` is a word, and stays."""
         shortest = SHORTEST_IN_ANSWERS if answer else 0
         for secret, word in zip(self._bytes, self._byte_words, strict=True):
             if len(secret) >= shortest and secret in content:
@@ -160,10 +151,9 @@ _PIECE = 4096
 class SdkClient:
     """A client of an official SDK, bound to one event loop.
 
-    `client` is made without retries: whoever holds this decides about a second attempt. It sends by `http_client`,
-    and `sdk` is the module of its exceptions. `origin` is the server, as messages may name it. `version_header`
-    carries the version within the request's `api_version`; it is empty where the provider has none. `secrets` are
-    what a server may repeat, and nobody is to see.
+    `client` makes no retries: whoever holds this decides about them. `sdk` is the module of its exceptions, `origin`
+    the server for messages. `version_header` carries the version within a request's `api_version`, empty where there
+    is none. `secrets` are what a server may repeat, and nobody is to see.
     """
 
     def __init__(
@@ -275,10 +265,7 @@ def _is_behind_proxy(address: Address) -> bool:
 
 
 def _sending(headers: CustomHeaders, address: Address) -> Callable[[Any], Awaitable[None]]:
-    """Return the hook that puts headers into each request, once each and in place of what the SDK made of them.
-
-    It also adds the query of the address, which the SDK and the HTTP library would write into their logs.
-    """
+    """Return the hook that sets headers of each request, and the query, which SDK and HTTP library would log."""
     # Older SDKs do not read them from the environment (openai), or send a name once in each spelling (anthropic).
     # The login of an address has the last word.
     query = dict(address.query)
@@ -358,10 +345,7 @@ def _capped(plain: Any) -> type[Any]:
 
 
 def no_response(http: ModuleType, origin: str, error: BaseException | None) -> Problem:
-    """Say what became of a request to which no response came.
-
-    `http` is the HTTP library whose errors these are; `origin` is the server, as messages may name it.
-    """
+    """Say what became of a request without response; `http` is the library of its errors, `origin` the server."""
     sent = not isinstance(error, (http.ConnectError, http.ConnectTimeout, http.PoolTimeout, http.ProxyError))
     if isinstance(error, http.TimeoutException):
         words = "gave no answer in time" if sent else "took no connection in time"

@@ -1,7 +1,4 @@
-"""The contract of a provider, the installed ones by name, and what their clients stand on.
-
-HTTP library and event loop.
-"""
+"""The contract of a provider, the installed ones by name, and their clients' HTTP library and event loop."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ class AsyncTransport(Protocol):
 
 @cache
 def http_library(sdk: ModuleType) -> ModuleType:
-    """Return the HTTP library that an SDK sends with.
-
-    openai 2 and anthropic before 1.0 stand on httpx, later ones on httpx2. Both SDKs and both libraries may be
-    installed at once, in any combination: each SDK is asked for its own.
+    """Return an SDK's own HTTP library: httpx for openai 2 and anthropic before 1.0, httpx2 for later ones.
 
     Examples
     --------
@@ -231,9 +225,7 @@ _MEMBERS = ("name", "capabilities", "request", "account", "client", "reply", "pr
 
 @cache
 def provider(name: str) -> Provider:
-    """Return the provider of that name, made once.
-
-    Raises `bonwise.errors.UsageError` also for two of that name, and for a plug-in that cannot be loaded.
+    """Return the provider of that name, made once; a UsageError also for two such, or one that cannot be loaded.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Which names announce a secret, which values look like one, those that a client of the user holds.
-
-What servers say without them.
-"""
+"""Which names announce a secret, which values look like one, which a client holds; what servers say without them."""
 
 from __future__ import annotations
 
@@ -83,10 +80,7 @@ def is_secret_in_query(name: str, value: str) -> bool:
 
 
 def shown_in_query(name: str, value: str) -> str | None:
-    """Return a part of a query as it may be stored and shown; None for a secret.
-
-    A value that only looks like a key may also name a deployment. Its digest tells two of them apart, and is too long
-    a guess to lead back to it.
+    """Return what to show of a query: None for a secret, a digest for a lookalike, as it may name a deployment.
 
     Examples
     --------
@@ -108,9 +102,7 @@ def _looks_random(value: str) -> bool:
 
 
 def as_a_word(secret: AnyStr) -> re.Pattern[AnyStr]:
-    """Return what finds a secret: anywhere, or, where it has fewer than 6 characters, as a word of its own.
-
-    A shorter one is part of other words, such as ``token`` of ``max_tokens``.
+    """Return what finds a secret; one of fewer than 6 characters only as a word, not in others as ``max_tokens``.
 
     Examples
     --------
@@ -156,10 +148,7 @@ def held_secrets(client: Any) -> tuple[str, ...]:
 
 
 def account_of(client: Any) -> str:
-    """Return a word that tells accounts apart and reveals nothing of their secrets.
-
-    A key that a function returns anew for each request does not count: the account stays the same.
-    """
+    """Return a word for an account, revealing no secret; a key that a function returns anew does not change it."""
     renewed = getattr(client, "_api_key_provider", None) is not None
     named = tuple(name for name in (*_ATTRIBUTES, "aws_profile", "project_id") if not (renewed and name == "api_key"))
     found = json.dumps(_held(client, named))
@@ -217,9 +206,7 @@ _QUOTED_REQUEST = re.compile(r"[,;]?\s*['\"]input['\"]\s*:.*", re.DOTALL)
 
 
 def one_line(text: str) -> str:
-    """Return text as one line of at most 300 characters, every key replaced by ``[key]``.
-
-    Keys are the secrets among the environment variables, and whatever looks like one.
+    """Return text as one line of at most 300 characters, secrets of the environment and lookalikes as ``[key]``.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""What the environment says of a service: address, key, custom headers, and the version of it that these make.
-
-Secrets among them are told apart, and never shown.
-"""
+"""What the environment says of a service: address, key, headers, the version that these make; secrets kept apart."""
 
 from __future__ import annotations
 
@@ -38,10 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server's base URL, its secrets apart.
-
-    `origin` is scheme, host and port: enough to know the server by.
-    """
+    """A server's base URL, its secrets apart; `origin`, scheme, host and port, is enough to know it by."""
 
     url: str
     """Scheme, host, port and path, without a slash at the end."""
@@ -71,9 +65,7 @@ class Address:
 
 
 def find_address(given: str | None, variable: str, default: str) -> Address:
-    """Return the address given, or else the environment's, or else the default.
-
-    The error for what is no ``http`` or ``https`` address does not repeat it: it may hold a password.
+    """Return the address given, the environment's or the default; no error repeats it: it may hold a password.
 
     Examples
     --------
@@ -88,10 +80,7 @@ def find_address(given: str | None, variable: str, default: str) -> Address:
 
 @lru_cache(maxsize=64)
 def read_address(url: str, source: str) -> Address:
-    """Take an ``http`` or ``https`` address apart; `source` is where it was stated, for the error.
-
-    The error does not repeat the address: it may hold a password.
-    """
+    """Take an address apart; the error names its `source` and does not repeat it: it may hold a password."""
     try:
         parts = urlsplit(url)
         host = _host(parts)
@@ -181,9 +170,7 @@ class Service:
 
 
 def find_key(provider: str, variables: tuple[str, ...], *, required: bool) -> Key:
-    """Return the first key that the environment holds.
-
-    Raises `bonwise.errors.CallError` where none is there although one is `required`, or no header can carry it.
+    """Return the environment's first key; a CallError where a `required` one is missing or no header can carry it.
 
     Examples
     --------
@@ -209,9 +196,7 @@ _PLAIN = "".join(c for c in map(chr, range(32, 127)) if c not in "?#%")
 def api_version(version: str, address: Address, variable: str, header: str = "") -> str:
     """Return what enters the ledger's key: the version, the open query, and a digest of the open custom headers.
 
-    Where an address has no query and the environment no headers, it is the version itself. `version` is what
-    `header`, the version header, says, and speaks for it; it is empty where there is none. The environment's
-    `variable` holds the SDK's custom headers.
+    `header` carries the version (empty: none) and is not in the digest; `variable` holds the SDK's custom headers.
 
     Examples
     --------
@@ -229,9 +214,8 @@ def client_version(
 ) -> str:
     """Return what enters the ledger's key where a client of the user's sends: the marks of the client as well.
 
-    `version` is what `header`, the version header, says, and speaks for it; it is empty where there is none. The
-    client adds the query of `address` and the `headers` to every request. `marks` are what else tells the client from
-    others; no secrets.
+    `header` carries the version (empty: none). The client adds the query of `address` and the `headers` to every
+    request; `marks` are what else tells it from others, no secrets.
 
     Examples
     --------
@@ -283,9 +267,7 @@ class CustomHeaders:
         return {name: value for name, value in self.values.items() if name not in _SAYS_NOTHING}
 
     def digest(self, without: str = "") -> str:
-        """Return a word that tells these headers from others, empty where there are none.
-
-        Secrets do not enter it: a short one could be guessed from it. Neither does the header named `without`.
+        """Return a word for these headers, empty for none; no secret enters, as a short one could be guessed from it.
 
         Examples
         --------

@@ -23,10 +23,7 @@ _EXAMPLES = "such as openai.AzureOpenAI(...) or anthropic.AsyncAnthropicBedrock(
 
 
 class SuppliedClient:
-    """What bonwise needs to know of a client that the user made and keeps.
-
-    It never changes or closes the client. Two of them are equal if they stand for the same object. Clients are of the
-    openai or the anthropic SDK, synchronous or asynchronous; anything else is a `bonwise.errors.UsageError`.
+    """A client of the openai or anthropic SDK that the user keeps, never changed or closed; equal for one object.
 
     Examples
     --------
@@ -103,11 +100,7 @@ class SuppliedClient:
         return header in self._default_headers
 
     def version(self, version: str = "", header: str = "") -> str:
-        """Return what of the client enters the ledger's key beside its address.
-
-        Class, region, open query (Azure's ``api-version`` stands there) and open headers. `version` is as `header`,
-        the version header in small letters, says it.
-        """
+        """Return what enters the ledger's key: class, region, open query and headers, `version` as in `header`."""
         region = getattr(self.client, "aws_region", None) or getattr(self.client, "region", None)
         marks = {"client": self.kind, **({"region": region} if isinstance(region, str) else {})}
         return client_version(version, self.address, self.headers, marks, header)
@@ -120,11 +113,7 @@ class SuppliedClient:
         )
 
     def connected(self, connection: Connection, version_header: str = "") -> Client:
-        """Return what sends by it, in the running event loop.
-
-        Raises `bonwise.errors.UsageError` where an asynchronous client cannot work in this loop, or the connection
-        has a transport of its own.
-        """
+        """Return what sends by it here; a UsageError in another event loop or beside a transport of one's own."""
         # Loads the SDK's HTTP library, and sending is not needed for what the ledger holds.
         from bonwise.calls.providers.supplied_sending import SuppliedSender  # noqa: PLC0415
 
@@ -157,10 +146,7 @@ def client_of(model: Model) -> SuppliedClient | None:
 
 
 def supplied_model(spec: str, client: Any, base_url: str | None = None) -> SuppliedModel:
-    """Read ``provider/model``, to be asked by a client of the provider's official SDK.
-
-    Raises `bonwise.errors.UsageError` also for a client that does not fit the provider, or with a base URL.
-    """
+    """Read ``provider/model`` for a client; a UsageError where it does not fit the provider, or with a base URL."""
     model = model_from_spec(spec)
     if base_url:
         raise UsageError(

@@ -57,11 +57,7 @@ class SuppliedSender:
         return f"SuppliedSender({self._origin!r})"
 
     async def send(self, request: Request) -> Response:
-        """Send once.
-
-        Raises `bonwise.calls.ask.AttemptError` where nothing came back, or more than anyone needs, and
-        `bonwise.errors.UsageError` where an asynchronous client has begun to work in another event loop.
-        """
+        """Send once; AttemptError where nothing or too much came, UsageError once it works in another event loop."""
         if self._supplied.asynchronous:
             claim_loop(self._client)
         response = await self._received(request)
@@ -192,10 +188,7 @@ def _connections(client: Any) -> Any:
 
 
 async def in_daemon_thread(call: Callable[[], Any]) -> Any:
-    """Make a call in a thread of its own and wait for it while the event loop goes on.
-
-    Who is cancelled leaves the call behind: it cannot be interrupted and runs on. A pool of threads would give its
-    place to nobody else meanwhile, and a program would wait for it at its end.
+    """Await a call in its own thread; cancelled, it runs on, and holds up neither a pool's place nor a program's end.
 
     Examples
     --------

@@ -286,11 +286,9 @@ _LOST_BEHIND_A_GATEWAY = frozenset({504, 524})
 
 
 def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Problem:
-    """Say what an unsuccessful response means.
+    """Say what an unsuccessful response means at `now`, in seconds since 1970; `names` are as for `unsupported`.
 
-    The header ``x-should-retry: false`` changes nothing: all that is not asked again is final here, and a server that
-    advises against a second try has not said that the request can never be answered. The number of attempts is
-    bounded anyway. `now` is the wall clock, in seconds since 1970; `names` are as for `unsupported`.
+    ``x-should-retry: false`` changes nothing: it does not say that the request can never be answered.
     """
     complaint = read_complaint(response.content)
     parameter = unsupported(complaint, names) if response.status in _NAMING_STATUS else ""

@@ -35,9 +35,7 @@ def unread(reason: str, choice: Choice) -> Unscored:
 
 
 def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | None:
-    """Return why a reply cannot be read at all, None where it can.
-
-    With `cut_is_fine` a reply that was cut by its limit may be read: its first token is as it would have been.
+    """Return why a reply cannot be read, None where it can; a cut one can with `cut_is_fine`, by its first token.
 
     Examples
     --------
@@ -56,9 +54,7 @@ def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | No
 
 
 def after_thinking(text: str) -> str | None:
-    """Return what follows the last block of thinking; None where nothing does, or where it is not closed.
-
-    A block may lack its opening tag, which some servers write into the prompt.
+    """Return what follows the last block of thinking, opened or not; None where nothing does or it is not closed.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""The readers of judges, from a `Choice` to a value or to `Unscored`.
-
-Of words, and of the probabilities of the first token.
-"""
+"""The readers of judges, from a `Choice` to a value or `Unscored`: of words, and of first-token probabilities."""
 
 from __future__ import annotations
 
@@ -146,9 +143,7 @@ _FIRST_WORD = re.compile(r"\s*(\w+)(?![./,-]\w)", re.ASCII)
 
 
 def expected_digit(choice: Choice) -> float | Unscored:
-    """Return the mean of the digits 0 to 9 under their probabilities as the first token, divided by 9.
-
-    Digits that the server did not report among its alternatives count as impossible.
+    """Return the mean of the digits 0 to 9 under first-token probabilities, over 9; unreported ones are impossible.
 
     Examples
     --------

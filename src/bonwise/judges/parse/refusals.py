@@ -313,8 +313,7 @@ _REFUSALS = re.compile("|".join(_patterns()), re.IGNORECASE)
 def refuses(words: str) -> bool:
     """Tell whether a reply says that it will not judge.
 
-    What it quotes or reports of others does not count, nor a sentence on what the score depends on: ``I cannot rate
-    it higher than 40``. `words` are the reply without what was read as an answer.
+    Neither quotations count, nor ``I cannot rate it higher than 40``. `words` are the reply without the answer read.
 
     Examples
     --------

@@ -157,10 +157,9 @@ _BELOW = 34
 def legend_below(
     axes: Axes, columns: int, *, handle: float = 2.0, after_handle: float = 0.8, between: float = 2.0
 ) -> None:
-    """Write the legend of axes below them.
+    """Write the legend of axes below them; widths of lines and gaps are in letters.
 
-    Axes of a page have a figure to themselves. On others the legend belongs to the axes, because that of the figure
-    would name what its other axes hold too. The width of a line and the gaps are in letters.
+    On axes that share a figure the legend is theirs: the figure's would name what its other axes hold too.
     """
     from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415 - drawing loads matplotlib
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415

@@ -104,13 +104,11 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     up_to: float | None = None,
     at_ends: bool = False,
 ) -> list[Drawing[Curves]]:
-    """Draw lines, with bands where they have intervals.
+    """Draw lines, with bands where they have intervals; where none has a figure there is no drawing.
 
-    Curves are in the order of the legend, and the last is drawn on top; where none has a figure there is no drawing.
-    `key` is that of the drawing, `title` and `says` are those of the figure. `across` and `up` say what the axes
-    hold, with `units` in this order; where the unit is points this is added. `up_to` is the upper end of what the
-    upright axis can hold, which then starts at 0. With `at_ends` names stand at the right ends of the lines, and not
-    in a legend: for many lines of one colour.
+    The last curve is drawn on top. `across` and `up` say what the axes hold, with `units` in this order; where the
+    unit is points this is added. `up_to` is the upper end of the upright axis, which then starts at 0. With `at_ends`
+    names stand at the ends of lines, not in a legend: for many lines of one colour.
 
     Examples
     --------

@@ -113,14 +113,11 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     """Draw one dot with its interval a row.
 
     Rows are (label, estimate, low, high) in the order to be read; without an estimate in any there is no drawing.
-    Those beyond the first `MOST` are left out, and `says` gets a sentence on what is left out, missing or cut. Of a
-    figure in several drawings `beside` holds all rows, these among them: their range is that of each drawing.
-
-    `across` says what the axis holds; where the unit is points this is added. `zero` is where a vertical line stands
-    (None for none), and with `bars` a bar reaches from there to the estimate; `gate` is where a dashed line stands.
-    `roles` are the colours of the rows (the judge's where empty), `said` their numbers in words (estimate and
-    interval where empty). With `sign` a plus stands before figures above 0, as before differences; points always have
-    it.
+    `says` gets a sentence on rows left out beyond `MOST`, missing or cut. Of a figure in several drawings `beside`
+    holds all rows: their range is that of each drawing. `across` says what the axis holds; where the unit is points
+    this is added. A vertical line stands at `zero` (None for none), where bars begin, a dashed one at `gate`. `roles`
+    are the colours of rows (the judge's where empty), `said` their numbers in words. With `sign`, and in points, a
+    plus stands before figures above 0.
 
     Examples
     --------

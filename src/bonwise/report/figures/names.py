@@ -32,10 +32,9 @@ _MARKS = 4
 
 
 def short(name: str, longest: int = _LEGEND) -> str:
-    r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle.
+    r"""Return a name for a drawing: what cannot be printed written out, then cut in the middle to `longest` letters.
 
-    Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four of the marks
-    on it. `longest` is the room in letters.
+    Names that begin alike often end unlike. Wide letters take the room of two, and a letter keeps four marks.
 
     Examples
     --------
@@ -68,9 +67,7 @@ def _thinned(text: str) -> str:
 
 
 def pair(first: str, second: str) -> str:
-    """Return the label of one thing less another, each cut in the middle where both have no room.
-
-    Where that leaves no difference between them, both begin where they begin to differ.
+    """Return the label of one thing less another, cut in the middle, or at the start if only that tells them apart.
 
     Examples
     --------
@@ -94,9 +91,7 @@ def _both(sides: Sequence[str]) -> list[str]:
 
 
 def told_apart(names: Iterable[str], longest: int = ROW) -> list[str]:
-    """Return labels of one drawing; those that are alike once cut are numbered in their order.
-
-    `longest` is the room of each in letters, without its number.
+    """Return labels of one drawing, cut to `longest` letters; those then alike are numbered in their order.
 
     Examples
     --------
@@ -134,10 +129,7 @@ class LineEnd:
 
 
 def names_at_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
-    """Write names right of the axes, each at the height of its line or as near to it as the others allow.
-
-    All lines must be on the axes already: heights are taken from their range.
-    """
+    """Write names right of axes that hold all lines, each at its line's height or as near as the others allow."""
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415 - drawing loads matplotlib
 
     low, high = axes.get_ylim()

@@ -14,9 +14,7 @@ _DECIMALS = 4
 
 
 class Percent(Formatter):
-    """Write shares as per cent: whole where all ticks are, else with the decimals that keep ticks even.
-
-    `after` is what stands after each; nothing where the axis is in points.
+    """Write shares as per cent and `after`: whole where all ticks are, else with the decimals that keep ticks even.
 
     Examples
     --------

@@ -70,10 +70,9 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
     """Draw one pair of axes and return it as markup for the body of a page.
 
     `paint` draws in the colours of `bonwise.report.figures.axes.COLOURS`; names from files go through
-    `bonwise.printable` first. Dense scatters are given ``rasterized=True``; they need a colour that reads on light
-    and dark paper, such as ``#7f8fa6``, for a picture in a picture follows no style sheet. `key`, of lower-case
-    letters, digits and hyphens, is unlike that of any other drawing on the page. `size` is in inches, but the
-    ``<svg>`` has no size of its own: it fills the width that it is given.
+    `bonwise.printable` first. Dense scatters are ``rasterized=True``, in a colour that reads on light and dark paper,
+    such as ``#7f8fa6``: no style sheet reaches them. `key`, of lower-case letters, digits and hyphens, is unique on
+    the page. `size` is in inches, but the ``<svg>`` fills the width that it is given.
 
     Examples
     --------
@@ -98,11 +97,7 @@ def drawn(paint: Callable[[Axes], None], *, key: str, size: tuple[float, float] 
 
 
 def painted(drawing: Drawing[Any], axes: Axes | None = None) -> Axes:
-    """Paint a drawing in the colours of light paper, for a notebook or a file, and return its axes.
-
-    Fonts and frames of given axes stay as the reader set them. New ones look as on a page; their figure is
-    ``axes.figure``.
-    """
+    """Paint a drawing on light paper, on new axes as on a page or on given ones with their own fonts and frames."""
     # Names from files are text on the reader's own axes too.
     settings = {"text.parse_math": False} if axes is not None else _settings(drawing.key)
     with _ALONE, mpl.rc_context(cast("Any", settings)):

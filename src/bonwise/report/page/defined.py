@@ -147,11 +147,7 @@ _PAGE = "{site}{page}.html#definition"
 
 
 def with_definitions(described: Part) -> Part:
-    """Return a description with the definitions of the metrics that its tables name, folded before its last words.
-
-    Each definition has an address in the documentation where it is known where that is (see
-    `bonwise.report.page.docs_site`).
-    """
+    """Return a description with the metrics that its tables name defined, folded before its last words."""
     said, site = set(_names(described.blocks)), docs_site()
     # A page that says "reference" in place of "oracle" says so in the names of some metrics too.
     known = max(

@@ -19,10 +19,9 @@ _STATED = "documentation"
 
 
 def docs_site(named: str | None = None) -> str | None:
-    """Return the address below which the pages of the documentation are, with a slash at its end.
+    """Return the address of the documentation, with a slash at its end; None where nobody says it.
 
-    `named` is an address, or the folder that ``mkdocs build`` wrote, in place of what ``BONWISE_DOCS`` says; anything
-    else raises `UsageError`. None where nobody says it.
+    `named`, else ``BONWISE_DOCS``, is an address or the folder of ``mkdocs build``; anything else is a UsageError.
 
     Examples
     --------

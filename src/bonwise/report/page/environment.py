@@ -106,9 +106,7 @@ def _is_tall(svg: str) -> bool:
 
 
 def visible(text: str) -> str:
-    r"""Return text of several lines with what cannot be seen written out, bidirectional controls among it.
-
-    Lines, tabs, spaces of every width and the joiners of letters stay.
+    r"""Return text with what cannot be seen written out, but lines, tabs, spaces and the joiners of letters.
 
     Examples
     --------

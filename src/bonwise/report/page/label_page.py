@@ -21,11 +21,9 @@ LabelledResponse = tuple[str, str, float | None]
 def label_page(
     prompts: Sequence[tuple[str, Sequence[LabelledResponse]]], points: Sequence[int], digest: str, export: str
 ) -> str:
-    """Return the page on which responses are labelled.
+    """Return the page to label responses on, prompt by prompt; `points` are the labels, from 0 to 9, rising.
 
-    `prompts` are the words of each prompt and its responses, in the order in which they are shown; `points` are the
-    labels that can be given, from 0 to 9, rising. The browser keeps the labels under `digest`, that of the sheet; the
-    name of the exported file begins with `export`.
+    The browser keeps labels under `digest`, that of the sheet; the exported file's name begins with `export`.
     """
     templates = environment()
     script = templates.get_template("label_page.js").render()

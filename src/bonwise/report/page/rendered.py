@@ -35,10 +35,7 @@ _FOLDED = "Tables and notes"
 
 
 def few(described: Part) -> Part:
-    """Return the verdict, its tiles, the outcomes of gates and two drawings; what does not fit is folded.
-
-    Parts that are there for a finder, and sliders, are left out: they need the script of a page.
-    """
+    """Return the verdict, its tiles, gates and two drawings, the rest folded; what needs the script is left out."""
     blocks = list(_without_scripted(decisive_first(described, above_all=True).blocks))
     decisive = [one for one in blocks if isinstance(one, Part) and one.role in {"verdict", "outcomes"}]
     drawings = list(islice(drawings_of(blocks), _DRAWINGS))
@@ -127,9 +124,7 @@ def _lines(cells: Sequence[str]) -> int:
 
 
 def made_on(seconds: str | None = None, today: date | None = None) -> str:
-    """Return the date as ISO writes it.
-
-    `seconds` since 1970 stand in place of what SOURCE_DATE_EPOCH says, `today` in place of the computer's own date.
+    """Return the date as ISO writes it: by `seconds` since 1970, else SOURCE_DATE_EPOCH, else `today` or the clock.
 
     Examples
     --------

@@ -136,10 +136,7 @@ class PageView:
 
 
 def page_view(described: Part, prefix: str = "") -> PageView:
-    """Lay out a description; every address begins with the prefix, and none means two things.
-
-    A verdict comes before all else: the notes above it go to the foot of the page, as the facts do.
-    """
+    """Lay out a description, the verdict first, notes and facts last; every address is unique and has the prefix."""
     blocks = decisive_first(described, above_all=True).blocks
     facts = [row.cells for one in blocks if _is_facts(one) for row in one.rows]  # type: ignore[union-attr]
     notes = _notes_above(described.blocks) if any(_is_verdict(one) for one in blocks) else []

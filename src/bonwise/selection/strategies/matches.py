@@ -234,9 +234,7 @@ class _RoundRobinContest:
 
 
 def drawn_pairs(order: Sequence[int], many: int) -> list[tuple[int, int]]:
-    """Return so many pairs of candidates, in which no candidate stands more than once oftener than another.
-
-    `order` has every candidate once, in a random order; `many` is at most the number of all pairs.
+    """Return so many pairs from a random `order`, in which no candidate stands more than once oftener than another.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Strategies that ask for scores.
-
-One per candidate, several, or further ones for the two best while they are close.
-"""
+"""Strategies that ask for scores: one per candidate, several, or more for the two best while they are close."""
 
 from __future__ import annotations
 

@@ -58,8 +58,7 @@ class CellAllocation:
 def cell_strata(population: CellPopulation, labels: int) -> _Ints:
     """Cut prompts into strata of equal sum of s, and part the open ones of each from those that the judge ties.
 
-    `labels` counts the candidates to be labelled. Open strata come first, each kind from its smallest sizes to its
-    largest.
+    `labels` counts candidates. Open strata come first, each kind from its smallest sizes to its largest.
 
     Examples
     --------
@@ -89,12 +88,10 @@ def allocate_cells(
 ) -> CellAllocation:
     """Share labels out over strata: whole pools, and pairs on what is left of the open ones.
 
-    Strata of equal sum of s get about equal numbers of whole pools, shared by their open and their tied prompts in
-    proportion to how many these are: the scores of a tied prompt have no spread, and its labels may have as much as
-    others. Pairs are drawn in proportion to the sum of s over the open prompts that are not labelled whole. Where
-    pairs run out, more whole pools are drawn. `found` is of `cell_strata`; `held` was drawn before. `labels` counts
-    candidates, in all; what they do not pay for is not drawn. Fewer labels than were drawn before, or more than there
-    are candidates, raise ValueError.
+    Strata of equal sum of s get about equal numbers of whole pools, shared by open and tied prompts by their number:
+    a tied prompt's scores have no spread, its labels may. Pairs are in proportion to the sum of s over open prompts
+    not labelled whole; where they run out, more pools are drawn. `held` was drawn before. `labels` counts candidates,
+    in all; fewer than drawn before, or more than there are, raise ValueError.
 
     Examples
     --------

@@ -44,11 +44,10 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def pick_factor(tied: Floats, sizes: _Ints) -> Floats:
-    """Return how far the pick's weights lie from a random pick's: ``sqrt(1/a - 1/K + .04)``.
+    """Return how far the pick's weights lie from a random pick's: ``sqrt(1/a - 1/K + .04)``, K being the `sizes`.
 
-    With w_i = 1/a on the top set and 0 elsewhere, ``sum_i (w_i - 1/K)^2 = 1/a - 1/K``: what the pick is worth beyond
-    a random pick varies in proportion to it, and not at all where the judge ties every candidate. `tied` is a, the
-    candidates that share the top score; `sizes` is K.
+    With w_i = 1/a on the `tied` top set and 0 elsewhere, ``sum_i (w_i - 1/K)^2 = 1/a - 1/K``: what the pick is worth
+    beyond a random one varies in proportion, not at all where the judge ties every candidate.
 
     Examples
     --------
@@ -77,10 +76,9 @@ def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> 
     """Return how much a label of each prompt is expected to tell of recovery, before any label is there.
 
     ``s_x = sqrt(1/a - 1/K + .04) (sd_i T_xi + .5 mean sd T + .001)``: the first factor is exact up to the guess of
-    recovery (.2, squared), the second stands in for the spread of the labels. `scores` are the audited judge's,
-    (cells,), grouped by prompt of 2 candidates or more. `second`, (cells,), are those of a further judge, or their
-    mean over several, NaN for a prompt without them; left out, the audited judge's own spread is taken. The measure
-    is (prompts,), above 0, in the unit of the scores.
+    recovery (.2, squared), the second stands in for the spread of labels. `scores`, (cells,), are the audited
+    judge's, `second` a further judge's or a mean of several, NaN where missing. The measure is (prompts,), in units
+    of scores.
 
     Examples
     --------
@@ -92,11 +90,9 @@ def size_measure(scores: Floats, sizes: _Ints, second: Floats | None = None) -> 
 
 
 def strata(size: Floats, labels: int) -> _Ints:
-    """Cut prompts into strata of about equal sum of their size measure.
+    """Cut prompts into strata of about equal sum of their size measure, from the smallest sizes to the largest.
 
-    2 strata below 20 labels, 3 below 40, 4 below 100, 8 below 400, else 12; fewer where labels or prompts are few.
-    Sizes are 0 or more; `labels` counts the prompts to be labelled. Strata count from 0, from the smallest sizes to
-    the largest.
+    2 strata below 20 labelled prompts, 3 below 40, 4 below 100, 8 below 400, else 12; fewer where prompts are few.
 
     Examples
     --------
@@ -112,10 +108,7 @@ def strata_for(labels: int) -> int:
 
 
 def equal_strata(size: Floats, wanted: int) -> _Ints:
-    """Cut prompts into a number of strata of about equal sum of their size, fewer where prompts are few.
-
-    Sizes are 0 or more; a `wanted` below 1 counts as 1.
-    """
+    """Cut prompts into a number of strata of about equal sum of size, fewer where prompts are few, at least 1."""
     wanted = max(1, min(wanted, len(size) // LEAST))
     order = np.argsort(size, kind="stable")
     ordered = size[order]
@@ -134,11 +127,7 @@ def tie_strata(factor: Floats, labels: int) -> _Ints:
 
 
 def level_by_spread(mean: Floats, spread: Floats, labels: int) -> _Ints:
-    """Cross two levels of the mean score with no spread and three thirds of it: 8 strata.
-
-    `mean` and `spread` are of the judge's scores in each prompt; where the prompts to be labelled are few, neighbours
-    are joined.
-    """
+    """Cross two levels of mean score with no spread and three thirds of it: 8 strata, joined where labels are few."""
     positive = spread > 0
     cuts = np.quantile(spread[positive], [1 / 3, 2 / 3]) if positive.any() else np.zeros(2)
     third = np.where(positive, 1 + np.searchsorted(cuts, spread), 0)
@@ -172,12 +161,11 @@ def _smallest_pair(held: list[int], least: int) -> int:
 
 
 def allocate(prompts: _Ints, weights: Floats, labels: int, *, taken: _Ints | None = None) -> _Ints:
-    """Share labels out over strata in proportion to weights, within bounds.
+    """Share labels out over strata in proportion to weights, within bounds; the result is n_h, `taken` ones included.
 
-    ``n_h = clip(c w_h, max(3, taken_h), N_h)`` with the c at which they sum to the labels, rounded by largest
-    remainders. Where the labels do not reach for 3 a stratum, 2, 1 or 0 are what each has at least. `prompts` is N_h,
-    `labels` m, and `weights` w_h, 0 or more, such as ``N_h mean_h(s)`` or ``N_h sigma_h``. The result is n_h, those
-    already `taken` among them. More labels than prompts, or fewer than are taken, raise ValueError.
+    ``n_h = clip(c w_h, max(3, taken_h), N_h)`` with the c at which they sum to m, rounded by largest remainders; 2, 1
+    or 0 are the least where labels do not reach for 3. `weights` w_h are such as ``N_h mean_h(s)`` or ``N_h
+    sigma_h``. More labels than `prompts`, or fewer than are taken, raise ValueError.
 
     Examples
     --------
@@ -215,8 +203,7 @@ def _filled(low: Floats, high: Floats, weights: Floats, labels: int) -> Floats:
 def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _Mask | None = None) -> _Mask:
     """Draw so many prompts of each stratum, without replacement and all alike.
 
-    `found` is the stratum of each prompt, from 0; `counts` is how many to draw of each stratum now. Prompts `taken`
-    before are not drawn again, nor are they in the mask that is returned.
+    Those `taken` before are not drawn again, nor are they in the mask that is returned.
 
     Examples
     --------
@@ -236,8 +223,7 @@ def draw_within(found: _Ints, counts: _Ints, rng: np.random.Generator, taken: _M
 def _lowest(chance: Floats, found: _Ints, counts: _Ints) -> _Mask:
     """Return so many prompts of each stratum, those with the lowest chances, without sorting all.
 
-    A stratum has as many cells as prompts, so about one prompt each. Of the cells below the last one needed every
-    prompt is taken; only the prompts in the last one are sorted.
+    Cells hold about one prompt each; of those below the last one needed all are taken, only that one is sorted.
     """
     held = np.bincount(found, minlength=len(counts))
     starts = np.cumsum(held) - held  # of the cells, and the number of prompts in the strata before
@@ -267,10 +253,9 @@ def size_prior(residuals: Floats, groups: _Ints, mean_size: Floats) -> Floats:
 
 
 def shrunken_sd(residuals: Floats, groups: _Ints, prior: Floats) -> Floats:
-    """Estimate the residual standard deviation of each stratum, shrunk towards a prior worth 10 labels.
+    """Estimate the residual standard deviation of each stratum, shrunk towards a prior p_h worth 10 labels.
 
-    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)`` with k_h labelled prompts in stratum h. `prior` is p_h;
-    residuals r and groups are as in `size_prior`.
+    ``sigma_h^2 = (sum_h r^2 + 10 p_h) / (k_h + 10)``, k_h labelled prompts; r and groups are as in `size_prior`.
 
     Examples
     --------

@@ -37,9 +37,8 @@ _JUDGE = (
 class LabelFeatures:
     """Features of all prompts, labelled or not.
 
-    Notation: S is the audited judge's score, T the mean score of the further judges, w the chance of a candidate to
-    be picked by S (1 / |A| in the set A of the highest scores, ties after rounding), Tbar the mean of T over the
-    candidates of a prompt.
+    S is the audited judge's score, T the mean score of the further judges, Tbar its mean over a prompt, w a
+    candidate's chance to be picked by S (1 / |A| in the set A of the highest scores, ties after rounding).
     """
 
     judge: Floats = field(repr=False)
@@ -106,9 +105,8 @@ class LabelFeatures:
     def covariates(self, outcome: str, *, brief: bool) -> tuple[tuple[str, ...], Floats]:
         """Return names and columns, shape (prompts, covariates), for the model of an outcome, one of `OUTCOMES`.
 
-        If `brief`, these are p1, p2, sd T and the outcome's own stand-in only; otherwise Tbar and the features of the
-        audited judge too. Without further judges there are the features of the audited judge alone. Where prompts
-        lack T, a column says which.
+        If `brief`, p1, p2, sd T and the outcome's stand-in only, else Tbar and the audited judge's features too;
+        without further judges the latter alone. Where prompts lack T, a column says which.
         """
         return self.names(outcome, brief=brief), np.column_stack(self.columns(outcome, brief=brief))
 
@@ -131,10 +129,8 @@ def label_features(
 ) -> LabelFeatures:
     """Compute the features of every prompt from the scores of the audited judge and of further judges.
 
-    Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where a judge did not score; pools may differ
-    in size. Those of `others` are of the same cells; the mean T of a prompt is over the judges that scored all its
-    candidates, so that two candidates are always compared by the same judges. The pick is made by `ranked`, as in
-    `bonwise.stats.sums.prompt_sums`.
+    Scores are (cells,), grouped by prompt of 2 candidates or more, NaN where there is none; a prompt's mean T is over
+    the judges that scored all its candidates, so that two are compared by the same. `ranked` is as in `prompt_sums`.
 
     Examples
     --------
@@ -176,9 +172,7 @@ def _judge_features(scores: Floats, sizes: _Ints, ranked: Floats) -> tuple[Float
 
 
 def mean_of_judges(others: Sequence[Floats], sizes: _Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the mean T of every cell over the judges that scored its whole prompt, and which prompts have it.
-
-    T is (cells,), 0 where there is none. Arguments are as in `label_features`.
+    """Return the mean T of every cell over judges that scored its whole prompt, else 0, and which prompts have it.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Which prompts of a population carry labels, with which probability, and that sample as the estimators use it.
-
-Weights, strata, folds.
-"""
+"""Which prompts carry labels, with which probability: weights, strata and folds for the estimators."""
 
 from __future__ import annotations
 
@@ -51,8 +48,7 @@ class LabelSample:
     def realised(cls, labelled: npt.NDArray[np.bool_], strata: _Ints) -> LabelSample:
         """Return the stratified sample with the shares that were labelled, ``pi_h = n_h / N_h``.
 
-        A stratum in which nothing was labelled is joined to the next one that holds labels, the last to the one
-        before: nothing else can stand for its prompts, and neighbours are alike, for rules number strata by size.
+        A stratum without labels joins the next with some, the last the one before: by size, neighbours are alike.
 
         Examples
         --------
@@ -136,10 +132,9 @@ class ScaledSample:
 
     @classmethod
     def of(cls, sample: LabelSample) -> ScaledSample:
-        """Prepare a sample.
+        """Prepare a sample; independent draws form one stratum.
 
-        Independent draws form one stratum: scaled to their own sum, weights give a mean that does not suffer from
-        how many prompts the draw happened to take.
+        Scaled to their own sum, weights give a mean that does not suffer from how many a draw happened to take.
         """
         stratum, drawn = sample.grouped()
         size = np.bincount(stratum)
@@ -166,11 +161,9 @@ class ScaledSample:
 
 
 def fold_of(columns: Floats, rows: _Ints, folds: int, seed: int) -> _Ints:
-    """Assign prompts to folds, labelled and unlabelled ones evenly, in a way that ignores their order.
+    """Assign prompts to folds, labelled (`rows`) and unlabelled ones evenly, in a way that ignores their order.
 
-    The fold follows a hash of the prompt's own numbers, so that a table sorted otherwise gives the same estimate.
-    `columns`, (k, prompts), are all numbers that distinguish a prompt: two with the same numbers are exchangeable.
-    `rows` are the positions of the labelled prompts.
+    The fold follows a hash of `columns`, (k, prompts): prompts with the same numbers are exchangeable.
 
     Examples
     --------

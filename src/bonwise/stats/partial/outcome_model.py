@@ -1,7 +1,4 @@
-"""Models of the labels of a prompt that never saw its own labels.
-
-Which one, what it predicts, and how far it is trusted.
-"""
+"""Models of a prompt's labels that never saw them: which one, what it predicts, and how far it is trusted."""
 
 from __future__ import annotations
 
@@ -56,8 +53,7 @@ class OutcomeModel(Protocol):
 class Ridge:
     """Weighted ridge regression with penalty ``1 + .001 m`` for m rows, the intercept free.
 
-    Weights are scaled to mean 1, so that the penalty means the same whatever their unit. Several outcomes may be
-    learnt at a time, shape (prompts, outcomes).
+    Weights are scaled to mean 1, so that their unit does not matter; outcomes may be (prompts, outcomes).
     """
 
     def fit(self, X: Floats, y: Floats, sample_weight: Floats | None = None) -> Ridge:
@@ -82,9 +78,8 @@ def cross_fit(
 ) -> Floats:
     """Predict the `OUTCOMES` of all prompts, those of a prompt by a copy fitted to the labels of other folds.
 
-    Covariates are standardised over all prompts; a model that takes weights gets R / pi. Y is (labelled prompts, 5),
-    folds are 0 to 4, predictions (prompts, 5). If `brief`, the model sees the few covariates only. A model that
-    predicts what is not a finite number raises UsageError.
+    Y is (labelled prompts, 5), predictions (prompts, 5), UsageError where they are not finite. A model that takes
+    weights gets R / pi; if `brief`, it sees the few covariates only.
     """
     out = np.empty((len(draw.q), len(OUTCOMES)))
     for together in _groups(features, brief=brief):
@@ -161,9 +156,7 @@ class ModelChoice:
 
 
 def choose_model(features: LabelFeatures, labels: int, model: OutcomeModel | None = None) -> ModelChoice:
-    """Choose the model by the number of labelled prompts, and say why.
-
-    `labels` counts labelled prompts; the caller's `model` is taken with 10 of them or more.
+    """Choose the model by the number of labelled prompts, and say why; the caller's `model` with 10 or more.
 
     Examples
     --------
@@ -220,13 +213,12 @@ def _enough(labels: int) -> str:
 
 
 def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats:
-    """Return the weight of the model for every outcome; Y1 and Y2 share the one that suits recovery.
+    """Return the weight of the model for every outcome, (5,); Y1 and Y2 share the one that suits recovery.
 
     ``lam = 1 + sum (q - 1)(m - mbar) q (e - ebar) / sum ((q - 1)(m - mbar))^2`` with e = Y - m, cut to [0, 1]; for Y1
-    and Y2 with phi = Y1 - rho Y2 and the same contrast of the predictions. It estimates the lam of smallest variance,
-    ``sum (q - 1)(m - mbar) q (Y - Ybar) / sum ((q - 1)(m - mbar))^2``, from residuals: a model that is right keeps
-    its full weight also where propensities are wrong, so that the estimate stays doubly robust. m is the predicted
-    `OUTCOMES`, (prompts, 5), Y is (labelled prompts, 5), and rho a first guess of recovery. The weights are (5,).
+    and Y2 with phi = Y1 - rho Y2 and the same contrast of predictions m, (prompts, 5). It estimates the lam of
+    smallest variance from residuals, not from Y: a right model keeps its full weight also where propensities are
+    wrong, so that the estimate stays doubly robust. rho is a first guess of recovery.
     """
     directions = np.eye(len(OUTCOMES))
     directions[1:3] = 0.0, 1.0, -rho, 0.0, 0.0
@@ -247,8 +239,7 @@ def power_tuning(m: Floats, Y: Floats, draw: ScaledSample, rho: float) -> Floats
 def share_explained(m: Floats, Y: Floats, draw: ScaledSample, direction: Floats) -> float | None:
     """Return the share of the variance of a contrast of outcomes that predictions explain, at least 0.
 
-    It is 1 - variance of the residuals / variance of what was seen, prompts counting by their weights in `draw`; None
-    where what was seen does not vary. Predictions m and what was seen, Y, are (labelled prompts, outcomes).
+    1 - variance of the residuals / variance of what was seen, by weights of `draw`; None where that does not vary.
     """
     seen, left = Y @ direction, (Y - m) @ direction
     spread, rest = (float(draw.mean((values - draw.mean(values)) ** 2)) for values in (seen, left))
@@ -279,10 +270,7 @@ def cluster_folds(clusters: _Ints, seed: int) -> _Ints:
 def predictions(
     choice: ModelChoice, features: LabelFeatures, draw: ScaledSample, Y: Floats, folds: _Ints
 ) -> Floats | None:
-    """Return cross-fitted predictions, what is known without labels in their place; None where labels are used alone.
-
-    Y is (labelled prompts, outcomes), folds are those of `prompt_folds`, predictions (prompts, outcomes).
-    """
+    """Return cross-fitted predictions, what is known in their place; None where labels are used alone."""
     if choice.name == LABELS_ONLY:
         return None
     values = features.stand_ins

@@ -47,10 +47,7 @@ class Covariates:
     """Where the texts are; otherwise they are those of the table."""
 
     def join(self, panel: Panel) -> tuple[Panel, Floats]:
-        """Return the prompts whose scored candidates hold every covariate, and the values, (cells, covariates).
-
-        The others are dropped, each with its reason.
-        """
+        """Return the prompts with every covariate of each scored candidate, and the values, (cells, covariates)."""
         columns = [self._values(panel, name) for name in self.names]
         values = np.column_stack(columns) if columns else np.empty((len(panel.scores), 0))
         starts = np.cumsum(panel.sizes) - panel.sizes
@@ -70,11 +67,7 @@ class Covariates:
 
 
 def covariates_of(table: ScoreTable, named: Sequence[str], pools: str | Path | None) -> Covariates:
-    """Find the covariates that were asked for; where none is named, the length, if the texts are known.
-
-    `named` are numeric columns, or ``length`` by the texts of `pools` or of a column ``text`` or ``response``. An
-    `InputError` says which column is absent, has no numbers or is no covariate, or that ``length`` has no texts.
-    """
+    """Find the numeric columns `named`, or ``length``; by default the length where the texts are known."""
     with_texts = pools is not None or holds_texts(table)
     names = tuple(dict.fromkeys(named)) or ((LENGTH,) if with_texts else ())
     for name in names:
@@ -135,10 +128,7 @@ def calibration_study(
 def calibration_of(
     judged: LabelledPanels, *, covariates: Sequence[str] = (), pools: str | Path | None = None, folds: int = 5
 ) -> CalibrationStudy:
-    """Calibrate judges whose prompts are laid out already; the parameters are those of `study_calibration`.
-
-    An `InputError` says that a covariate is none, that there are fewer than 2 folds, or no judge with enough prompts.
-    """
+    """Calibrate judges that are laid out already; parameters and errors are as of `study_calibration`."""
     if folds < 2:
         raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
     joined = covariates_of(judged.table, covariates, pools)

@@ -51,10 +51,7 @@ _Methods = Mapping[str, CalibratedMethod]
 def calibration_sentences(
     data: JudgeCounts, raw: RawFigures, methods: _Methods, left_out: Mapping[str, str], *, folds: int, prompts: int
 ) -> list[str]:
-    """Return the findings, the most important first.
-
-    `left_out` holds the methods that were not used, and why; `prompts` counts those of the judge, labelled or not.
-    """
+    """Return the findings, the most important first; `prompts` counts those of the judge, labelled or not."""
     return [
         *_recovery(methods),
         *(_picks(name, method, folds) for name, method in methods.items()),
@@ -233,8 +230,7 @@ def folds_of_prompts(prompts: int, folds: int, seed: int) -> _Ints:
 def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: int) -> Floats:
     """Calibrate the scores of every fold by a map learned on the other folds.
 
-    `rows` is (cells, 1 + covariates), the score first; `owner` is the fold of each cell. Whole prompts share a fold,
-    so that one map serves all candidates of a prompt. What has no score, NaN, teaches nothing and gets none.
+    `rows` is (cells, 1 + covariates), score first, perhaps NaN. Whole prompts share a fold, and so one map.
     """
     out, scored = np.full(len(rows), np.nan), ~np.isnan(rows[:, 0])
     for fold in np.unique(owner[scored]):
@@ -257,10 +253,7 @@ _Estimates = tuple[Mapping[str, Estimate], Mapping[str, Estimate], Mapping[str, 
 
 
 class RawScores:
-    """The raw scores of a judge with what follows from them.
-
-    The panel is labelled completely; `method` says which prompts the estimates are of.
-    """
+    """The raw scores of a judge on a completely labelled panel; `method` says of which prompts estimates are."""
 
     def __init__(
         self,
@@ -363,11 +356,10 @@ _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the tex
 def calibrate_judge(
     panel: Panel, covariates: Mapping[str, Floats], settings: Settings, *, data: JudgeCounts, folds: int, prompts: int
 ) -> CalibrationJudge:
-    """Calibrate a judge in every way that its covariates allow.
+    """Calibrate a judge on a completely labelled panel in every way that its covariates allow.
 
-    The panel is labelled completely; covariates are (cells,), by name, without NaN where there is a score. The seed
-    of the settings deals the prompts to folds, at most half as many as prompts, and to groups. `prompts` counts those
-    of the judge, labelled or not.
+    Covariates are (cells,), by name, without NaN where there is a score; folds are at most half as many as prompts.
+    `prompts` counts those of the judge, labelled or not.
     """
     used = [name for name in METHODS if covariates or name not in COVARIATE_METHODS]
     raw = RawScores(panel, covariates, settings, folds, data.method)

@@ -23,10 +23,7 @@ class IsotonicMap:
     """Never falling."""
 
     def at(self, values: Floats) -> Floats:
-        """Return the heights at some values.
-
-        Equal values get equal heights, and a higher value never gets a lower one, to the last bit.
-        """
+        """Return heights at some values; equal ones get equal heights, higher ones no lower, to the last bit."""
         if len(self.values) == 1:
             return np.full(len(values), self.heights[0])
         left = (np.searchsorted(self.values, values, side="right") - 1).clip(0, len(self.values) - 2)
@@ -39,9 +36,7 @@ class IsotonicMap:
 
 
 def isotonic_map(values: Floats, labels: Floats) -> IsotonicMap:
-    """Fit the map that never falls and comes nearest to the labels in least squares.
-
-    Both are (cells,), at least one cell and no NaN.
+    """Fit the map that never falls and is nearest to the labels in least squares; both are (cells,), without NaN.
 
     Examples
     --------
@@ -69,17 +64,12 @@ class SplineIndex:
     """The constant first, then those of each column's terms."""
 
     def at(self, columns: Floats) -> Floats:
-        """Return the index of each row, in the unit of the labels, rounded as scores are before a tie test.
-
-        Without the rounding equal rows could differ in the last bit, and the next fit would take them apart.
-        """
+        """Return the index of each row, in label units, rounded so that equal rows tie to the last bit."""
         return np.round(_terms(columns, self.knots) @ self.coefficients, TIE_DECIMALS)
 
 
 def spline_index(columns: Floats, labels: Floats) -> SplineIndex:
-    """Regress labels on splines of the columns by least squares.
-
-    `columns` is (cells, columns) without NaN.
+    """Regress labels on splines of the columns by least squares; `columns` is (cells, columns) without NaN.
 
     Examples
     --------
@@ -120,9 +110,8 @@ def exchange_training_means(values: Floats, labels: Floats, folds: npt.NDArray[n
     """Shift the values of each fold by the mean of all labels less the mean of the labels of the other folds.
 
     A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is
-    high: left as it is that turns a correlation over all cells down. What the values of a fold differ in because its
-    scores do is left. A constant a fold moves no pick and no pair of a prompt. `folds` is the fold of each cell, from
-    0, at least two of them. A value is NaN where there was no score: then the label taught nothing.
+    high: left as it is that turns a correlation over all cells down. A constant a fold moves no pick and no pair of a
+    prompt. `folds` is of each cell, from 0, at least two; a value is NaN where there was no score.
 
     Examples
     --------

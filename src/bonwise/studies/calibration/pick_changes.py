@@ -19,9 +19,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCounts, PickCounts]:
-    """Count the changes on all prompts, and on those without a tie at the top of the raw scores.
-
-    Cells are grouped by prompt, without NaN; `sizes` is (prompts,).
+    """Count the changes on all prompts, and on those untied at the raw top; cells are grouped by prompt, no NaN.
 
     Examples
     --------
@@ -48,9 +46,7 @@ def _counts(were: _Ints, are: _Ints, left: _Ints, some: _Mask) -> PickCounts:
 
 
 def rising_groups(raw: Floats, calibrated: Floats, groups: _Ints) -> int:
-    """Count the groups of cells within which the calibrated value never falls as the raw one rises.
-
-    Cells of one group share one map.
+    """Count the groups, each of one map, in which the calibrated value never falls as the raw one rises.
 
     Examples
     --------
@@ -71,9 +67,8 @@ def tie_break_agreement(
 ) -> Estimate:
     """Estimate the agreement on the pairs of candidates that a calibration tells apart and the raw scores do not.
 
-    Over pairs of one prompt with equal raw scores, unequal calibrated scores and unequal labels: the share on which
-    the two signs agree. Guessing has 0.5. Cells are grouped by prompt, without NaN. The interval is the jackknife's
-    over prompts, `n` the prompts with such a pair.
+    Over pairs of one prompt with equal raw scores, unequal calibrated ones and unequal labels: the share on which the
+    signs agree, 0.5 by guessing. Cells are grouped by prompt, without NaN; `n` counts the prompts with such a pair.
 
     Examples
     --------
@@ -89,11 +84,7 @@ def tie_break_agreement(
 
 
 def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None = None) -> Estimate:
-    """Give the agreement its interval, or the reason why there is none.
-
-    `sums` is what `tie_break_sums` gives; `se` is NaN where leaving some prompts out leaves no such pair. By default
-    `df` is the prompts with such a pair, less 1.
-    """
+    """Give the agreement its interval, or the reason for none; `se` is NaN where no such pair is left."""
     agree, pairs = sums
     n = int(np.count_nonzero(pairs))
     if not n:
@@ -104,10 +95,7 @@ def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None 
 
 
 def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:
-    """Count by prompt the raw ties that are told apart where labels differ: those that go the labels' way, and all.
-
-    The result is (2, prompts).
-    """
+    """Count raw ties told apart where labels differ: those going the labels' way, and all; (2, prompts)."""
     raw, calibrated, labels = (np.round(values, TIE_DECIMALS) for values in (raw, calibrated, labels))
     owner = np.repeat(np.arange(len(sizes)), sizes)
     agree, pairs = np.zeros(len(sizes)), np.zeros(len(sizes))

@@ -1,7 +1,4 @@
-"""Estimates whose intervals hold what learning the maps again would change.
-
-Each group of prompts left out in turn.
-"""
+"""Estimates whose intervals hold what learning the maps again would change: groups are left out in turn."""
 
 from __future__ import annotations
 
@@ -76,10 +73,7 @@ class Refits:
 
 
 def deal_groups(folds: _Ints, seed: int) -> _Ints:
-    """Deal prompts to 20 groups, or half as many as there are prompts, spreading each fold over the groups.
-
-    Of a fold of two prompts or more no group holds all, so that leaving one out leaves every fold. `folds` is the
-    fold of each prompt, of 4 prompts or more.
+    """Deal 4 prompts or more to 20 groups, or half as many as prompts, none with a whole fold of two or more.
 
     Examples
     --------
@@ -95,9 +89,7 @@ def deal_groups(folds: _Ints, seed: int) -> _Ints:
 
 
 def refits(sums_of: SumsOf, groups: _Ints) -> Refits:
-    """Learn the sums on all prompts, and again without each group.
-
-    `groups` is the group of each prompt, from 0.
+    """Learn the sums on all prompts, and again without each group; `groups` is that of each prompt, from 0.
 
     Examples
     --------
@@ -131,9 +123,8 @@ def relative_change(
 ) -> dict[str, Estimate]:
     """Estimate ``after / before - 1`` of some metrics, paired by prompt.
 
-    The sums are (len(Sums._fields), prompts), on the same prompts in the same order. A change is a fraction of the
-    metric before: 0.1 is 10 % more. The interval is the jackknife's, at t(n - 1). Where the metric before cannot be
-    told from 0 there is no ratio to speak of, and the reason says so.
+    The sums are (len(Sums._fields), prompts), on the same prompts in order; 0.1 is 10 % more. The interval is the
+    jackknife's, at t(n - 1). Where the metric before cannot be told from 0 there is no ratio, but a reason.
 
     Examples
     --------
@@ -162,10 +153,7 @@ def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Float
 
 
 def one_relative(value: float, scatter: Scatter, before: Estimate, e: Estimand, rule: IntervalRule) -> Estimate:
-    """Give a relative change its interval, or the reason why there is none.
-
-    `value` is NaN where undefined; `before` is the metric before.
-    """
+    """Give a relative change, NaN where undefined, its interval or a reason; `before` is the metric before."""
     if before.estimate is not None and may_be_0(before):
         return Estimate.undefined(NOT_DISTINGUISHABLE, before.n)
     if not np.isfinite(value):
@@ -179,9 +167,8 @@ _SAME = 1e-12  # as in estimation: an error below this share of the values is ro
 def refitted_estimate(estimands: Sequence[Estimand], found: Refits, rule: IntervalRule) -> dict[str, Estimate]:
     """Estimate metrics by the delete-a-group jackknife.
 
-    `found` holds the sums that `prompt_sums` names; an estimand that is divided by another needs that one in
-    `estimands`. Of the rule, confidence and ranges count: intervals are Student's with G - 1 degrees of freedom
-    whatever its kind.
+    A divisor of an estimand must be among the `estimands`. Intervals are Student's, G - 1 df, whatever the rule's
+    kind.
     """
     estimates = _estimates(estimands, [e.of for e in estimands], [found], rule)
     return without_wild(estimands, estimates, lambda below: [estimates[below.name]])
@@ -194,10 +181,7 @@ def refitted_difference(
     alone: Sequence[Mapping[str, Estimate]],
     rule: IntervalRule,
 ) -> dict[str, Estimate]:
-    """Estimate metric differences, first minus second, paired by prompt and by refit.
-
-    Both are on the same prompts and groups; `alone` holds the metrics of each, whose divisors must be told from 0.
-    """
+    """Estimate metric differences, first minus second, paired by prompt and refit; `alone` has those of each."""
     estimates = _estimates(estimands, [minus(e) for e in estimands], [first, second], rule)
     return without_wild(estimands, estimates, lambda below: [one[below.name] for one in alone])
 
@@ -205,10 +189,7 @@ def refitted_difference(
 def refitted_relative(
     estimands: Sequence[Estimand], after: Refits, before: Refits, alone: Mapping[str, Estimate], rule: IntervalRule
 ) -> dict[str, Estimate]:
-    """Estimate ``after / before - 1`` of some metrics, as `relative_change` does.
-
-    Both are on the same prompts and groups; `alone` holds the metrics before.
-    """
+    """Estimate ``after / before - 1``, as `relative_change` does, by refits; `alone` holds the metrics before."""
     functional = ratios_less_1(estimands)
     values = functional(Sums(*after.totals), Sums(*before.totals))
     rests = functional(Sums(*after.rests), Sums(*before.rests))

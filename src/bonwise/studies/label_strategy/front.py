@@ -1,7 +1,4 @@
-"""Which way of asking a judge pays.
-
-Scores, quantised scores and comparisons of the same candidates, or verdicts alone.
-"""
+"""Which way of asking a judge pays: scores, quantised scores, comparisons, or verdicts alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Verdicts on pairs of candidates, as ``bonwise judge --pairs`` writes them, and the record of the draw.
-
-How many pairs each stands for.
-"""
+"""Verdicts on pairs, as ``bonwise judge --pairs`` writes them, and the draw's record: how many each stands for."""
 
 from __future__ import annotations
 
@@ -46,11 +43,9 @@ class PairVerdicts:
     def read(cls, source: RowSource, judge: str | None = None) -> PairVerdicts:
         """Read a file or a frame.
 
-        Its columns are ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and, where there are such,
-        ``judge``, and ``input_tokens`` and ``output_tokens`` (or ``tokens``) of the answers on the pair. `judge` is
-        needed where the source holds verdicts of several. An `InputError` says that a column is absent, a number is
-        off [0, 1], a pair is judged twice or made of one candidate, or that there are several judges and none is
-        named.
+        Its columns are ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and perhaps ``judge``,
+        ``input_tokens`` and ``output_tokens`` (or ``tokens``). `judge` is needed where there are several. An
+        `InputError` names a number off [0, 1], or a pair that is judged twice or made of one candidate.
 
         Examples
         --------
@@ -151,11 +146,7 @@ class PairRecord:
 
     @classmethod
     def read(cls, source: RowSource) -> PairRecord:
-        """Read the record that a draw wrote.
-
-        An `InputError` says that a column is absent, an id or a pair occurs twice, a pair has one candidate, a weight
-        is below 1, or that the weights of the strata are not those of a draw.
-        """
+        """Read the record that a draw wrote; an `InputError` says what in it cannot be that of a draw."""
         raw, name = open_rows(source, "record")
         words, needed = ("pair_id", "prompt_id", "a", "b"), ("pair_id", "prompt_id", "a", "b", "weight")
         missing = [column for column in needed if column not in raw.columns]
@@ -181,10 +172,7 @@ class PairRecord:
         return cls(name, frame)
 
     def back(self, verdicts: PairVerdicts) -> tuple[PairVerdicts, Mapping[str, int]]:
-        """Return verdicts on the pools of the draw as verdicts on the pairs drawn, and what is missing.
-
-        An `InputError` says that no verdict is on a pair of the record, or that one names other candidates.
-        """
+        """Return verdicts on the pools of the draw as verdicts on the pairs drawn, and what is missing."""
         found = verdicts.frame.reset_index(names="row").merge(
             self.frame, left_on="prompt_id", right_on="pair_id", how="left", suffixes=("", "_drawn")
         )

@@ -82,8 +82,7 @@ class MatchedVerdicts:
 def match(panel: Panel, verdicts: PairVerdicts, seed: int) -> MatchedVerdicts:
     """Lay verdicts on the cells of a panel; what does not fit is counted with its reason.
 
-    A pair of which the file says why an order has no verdict is left out, and where any pair has verdicts in both
-    orders, those with one alone. Verdicts on drawn pairs have a
+    Where any pair has verdicts in both orders, those with one alone are left out. Verdicts on drawn pairs have a
     column ``weight``. `seed` draws the order that stands for a judge asked once a pair.
     """
     frame = verdicts.frame
@@ -148,11 +147,9 @@ def _laid(
 
 
 def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, method: str) -> MatchedPairs:
-    """Audit the pairs that were judged both ways, as pools of two.
+    """Audit the pairs that were judged both ways, at least one, as pools of two.
 
-    There is at least one pair; `groups` counts those of oracle gaps. `method` is ``complete`` or ``labelled_only``,
-    or ``weighted`` where pairs were drawn. The result has the metrics of each way and their differences to scores,
-    what the order of presentation did, and what verdicts decide where scores tie.
+    `method` is ``complete``, ``labelled_only``, or ``weighted`` where pairs were drawn; `groups` are those of gaps.
     """
     pairs, panel = matched.pairs, matched.panel
     method = method if matched.weights is None else "weighted"

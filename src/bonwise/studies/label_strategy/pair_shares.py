@@ -38,9 +38,7 @@ class Share(NamedTuple):
 
 
 def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats | None = None) -> Estimate:
-    """Estimate a share, clustered by prompt.
-
-    `prompt` is that of each pair; `weights` are 1 over the probability with which a pair was drawn.
+    """Estimate a share, clustered by the prompt of each pair; weights are 1 / probability of its being drawn.
 
     Examples
     --------
@@ -133,9 +131,8 @@ def order_effects(
 ) -> Mapping[str, Estimate]:
     """Estimate what the order of presentation did.
 
-    `one` and `other` are what the first candidate of each pair earned when it was shown first, and when it was shown
-    second; `weights` are 1 over the probability with which a pair was drawn. ``first_shown_advantage`` is the mean of
-    the difference, in [-1, 1]; ``flips`` is the share of pairs whose verdict is not the same in both orders.
+    `one` and `other` are what the first candidate of each pair earned when shown first, and when shown second. The
+    mean of their difference is ``first_shown_advantage``, in [-1, 1]; ``flips`` is the share of verdicts that differ.
     """
     flips = (_sign(one) != _sign(other)).astype(float)
     return {

@@ -46,9 +46,7 @@ class Pairs(NamedTuple):
 
 
 def every_pair(sizes: _Ints) -> Pairs:
-    """List every pair of every prompt.
-
-    `sizes` is the candidates of each prompt; cells are counted through.
+    """List every pair of every prompt of so many candidates; cells are counted through.
 
     Examples
     --------
@@ -69,10 +67,9 @@ def every_pair(sizes: _Ints) -> Pairs:
 
 
 def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
-    """Return what each candidate earned on average over its pairs.
+    """Return what each candidate earned on average over its pairs, (cells,), from 0 to 1; 1/2 where it is in none.
 
-    `values` are what candidate `i` of each pair earned, from 0 to 1; `j` earned the rest. The result is (cells,),
-    from 0 to 1. A candidate that is in no pair gets 1/2, as one that wins as often as it loses.
+    `values` are what candidate `i` of each pair earned, from 0 to 1; `j` earned the rest.
 
     Examples
     --------
@@ -88,10 +85,9 @@ def borda(pairs: Pairs, values: Floats, cells: int) -> Floats:
 
 
 def connected_edges(pairs: Pairs, edges: _Ints, seed: int) -> _Mask:
-    """Draw some pairs of each prompt so that they tie together as many of its candidates as they can.
+    """Draw so many pairs of each prompt, or all, that tie together as many of its candidates as they can.
 
-    Pairs come in random order; those that join two groups of candidates not yet tied together are taken first, the
-    others fill up. `edges` are the pairs to draw of each prompt: all where there are no more.
+    Pairs come in random order; those that join two groups of candidates are taken first, the others fill up.
 
     Examples
     --------
@@ -149,11 +145,10 @@ def pair_scores(values: Floats) -> Floats:
 
 
 def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | None = None) -> Floats:
-    """Compute the sums of pairs as pools of two, added up by prompt.
+    """Compute the sums of pairs as pools of two, by prompt with a pair, (len(Sums._fields), prompts).
 
-    `scores` and `labels` are (2 * pairs,), of both candidates of each pair, `i` before `j`. `weights` are 1 over the
-    probability with which a pair was drawn, made to average 1. The result is (len(Sums._fields), prompts with a
-    pair); its ``prompts`` counts pairs, so that ``recovery`` of these sums is that of best of two.
+    `scores` and `labels` are (2 * pairs,), `i` before `j`; `weights`, 1 over a pair's chance of being drawn, are made
+    to average 1. ``prompts`` counts pairs, so that ``recovery`` of these sums is that of best of two.
     """
     found = prompt_sums(scores, labels, np.full(len(pairs.prompt), 2))
     if weights is not None:
@@ -163,10 +158,9 @@ def pair_sums(scores: Floats, labels: Floats, pairs: Pairs, weights: Floats | No
 
 
 def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
-    """Cut gaps into groups at their quantiles; equal gaps stay together.
+    """Cut gaps above 0 into at most so many groups at their quantiles; equal gaps stay together.
 
-    Gaps are above 0, and there are at most `groups` groups. Returned are the group of each pair, from 0, and the
-    ends, (groups + 1,); a gap at an upper end belongs below it.
+    Returned are the group of each pair, from 0, and the ends, (groups + 1,); a gap at an upper end belongs below it.
 
     Examples
     --------
@@ -181,9 +175,7 @@ def gap_groups(gaps: Floats, groups: int) -> tuple[_Ints, Floats]:
 
 
 def gap_strata(gaps: Floats, groups: int) -> tuple[_Ints, list[str]]:
-    """Return the stratum of each pair, and the names of the strata.
-
-    Gaps are 0 or more; pairs that do not tie have at most `groups` strata.
+    """Return each pair's stratum, and the names of the strata: ties, and at most `groups` of gaps above 0.
 
     Examples
     --------
@@ -208,9 +200,7 @@ def _between(low: float, high: float, *, first: bool) -> str:
 
 
 def even_counts(sizes: _Ints, count: int) -> _Ints:
-    """Share a count evenly among strata, none getting more than it holds.
-
-    `sizes` is (strata,); `count` is at most their sum.
+    """Share a count evenly among strata of these sizes, none getting more than it holds.
 
     Examples
     --------
@@ -227,11 +217,7 @@ def even_counts(sizes: _Ints, count: int) -> _Ints:
 
 
 def draw_in_strata(strata: _Ints, count: int, seed: int) -> tuple[_Ints, Floats]:
-    """Draw pairs without replacement, the same number of each stratum as far as it goes.
-
-    `strata` is that of each pair. Returned are the positions of the drawn pairs, ascending, and their weights: 1 over
-    the probability with which a pair of its stratum was drawn.
-    """
+    """Draw pairs without replacement, evenly over strata; return positions, ascending, and 1 / probability."""
     sizes = np.bincount(strata)
     counts = even_counts(sizes, count)
     chance = np.random.default_rng(seed)
@@ -249,9 +235,7 @@ _STEP = 1e-6
 
 
 def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
-    """Cut scores into bins of equal width; each becomes the middle of its bin.
-
-    The range of the scores is `low` to `high`, whose upper end belongs to the last bin.
+    """Cut scores from `low` to `high` into bins of equal width; each becomes the middle of its bin.
 
     Examples
     --------
@@ -276,10 +260,9 @@ def between_top(scores: Floats, sizes: _Ints, pairs: Pairs) -> _Mask:
 def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Floats:
     """Order the candidates that share the highest score by the verdicts on their own pairs, round robin.
 
-    Scores are grouped by prompt. `pairs` are all those of candidates that share the highest score, and any others,
-    which are passed over; `values` are what candidate `i` of each earned. Returned are the scores in units of the
-    smallest gap between two of them, those at the top raised by next to nothing in the order of what the candidates
-    earned: correlations stay those of the scores, on whatever scale these were written; order and ties do not.
+    Scores are grouped by prompt. `pairs` are all those of such candidates, and others, which are passed over;
+    `values` are what candidate `i` of each earned. Returned are the scores in units of the smallest gap between two,
+    those at the top raised by next to nothing in the order of what was earned: correlations stay those of the scores.
 
     Examples
     --------

@@ -89,10 +89,7 @@ def way_name(name: str, settings: StrategiesSettings) -> str:
 def asking_table(
     title: str, ways: Ways, judge: StrategiesJudge, settings: StrategiesSettings, titles: Mapping[str, str]
 ) -> Table:
-    """Return one row per way: its metrics, and by how much it recovers more than scores do.
-
-    `titles` are the headings of metrics; a metric without a figure of any way has no column.
-    """
+    """Return one row per way: its metrics, of those that any way has, and what it recovers beyond scores."""
     known = [key for key in titles if any(_decimals_of(way, key) is not None for way in ways.values())]
     columns = (
         Column("way", "name"),

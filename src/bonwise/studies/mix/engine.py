@@ -240,9 +240,8 @@ def mix_curve(sums: MixSums, rule: IntervalRule, method: str = "complete") -> li
     """Estimate the metrics along both legs of the curve: on the second those of `OF_PAIRS` alone.
 
     First leg: a share m of the prompts shows its controls, sums ``(1 - m) without + m whole``. Second leg, from where
-    the first ends: ``(1 - u) whole + u easy``, for what exists on pairs alone. The order is that of `easy_pairs`.
-    Intervals have the prompt as their unit, and take the share as given. `method` says which prompts the estimates
-    are of.
+    the first ends: ``(1 - u) whole + u easy``, in the order of `easy_pairs`. Intervals have the prompt as their unit,
+    and take the share as given. `method` says which prompts the estimates are of.
     """
     of_pairs = tuple(e for e in ESTIMANDS if e.name in OF_PAIRS)
     easy = Sums(*sums.easy).pairs
@@ -311,10 +310,7 @@ def _check_left(table: ScoreTable, settings: Settings) -> None:
 
 
 def mix_of(judged: LabelledPanels) -> MixStudy:
-    """Make the study on judges whose table is open; the controls are those of the settings.
-
-    A `UsageError` says that no control is named, an `InputError` that no judge has a labelled prompt that holds one.
-    """
+    """Make the study on judges whose table is open, with the controls of the settings; none is a `UsageError`."""
     settings, table = judged.settings, judged.table
     easy = [name for name in settings.control if name not in settings.exclude]
     if not easy:

@@ -1,7 +1,4 @@
-"""A judge whose errors are plain noise.
-
-What it recovers by its noise, back from that to the noise, and what each prompt adds.
-"""
+"""A judge of plain noise: what it recovers by its noise, back from that, and what each prompt adds."""
 
 from __future__ import annotations
 
@@ -51,10 +48,9 @@ def affordable(
 ) -> Afforded:
     """Return which prompts to compute from: all, or where they are too many a uniform draw of them.
 
-    Prompts that break a limit alone are set aside. How many of the others are drawn follows from the limits and their
-    mean sizes, not from which are drawn, so each has the same chance; what was drawn may exceed a limit by chance.
-    `sizes` is the candidates of each prompt; `cells` and `pairs` are limits. At least two prompts are kept whatever
-    they hold: where all but one break a limit, the smallest two.
+    Prompts that break a limit, `cells` or `pairs`, alone are set aside. How many others are drawn follows from the
+    limits and their mean sizes, not from which are drawn, so that each has the same chance; they may exceed a limit
+    by chance. At least two are kept: where all but one break a limit, the smallest two.
 
     Examples
     --------
@@ -159,10 +155,7 @@ class NoisyOracle:
         return noises, np.array([self.recovery(noise) for noise in noises.tolist()])
 
     def shortfalls(self, noise: float) -> Floats:
-        """Return by how much the expected label of the pick falls short of the best one, shape (prompts,).
-
-        `noise` is a standard deviation above 0, in the unit of the labels.
-        """
+        """Return the best label less the pick's expected one, (prompts,); `noise` is an sd above 0, in labels."""
         return self._expected(noise, power=1)
 
     def squared_shortfalls(self, noise: float) -> Floats:
@@ -176,10 +169,7 @@ class NoisyOracle:
         return out
 
     def orders(self, noise: float) -> Floats:
-        """Return the sum over pairs of the probability of the right order less one half, shape (prompts,).
-
-        A pair with equal labels adds nothing.
-        """
+        """Return the sum over pairs with unequal labels of P(right order) less one half, (prompts,)."""
         out = np.zeros(len(self.gain))
         for block in self.blocks:
             for apart in _by_distance(block.gaps):
@@ -310,10 +300,7 @@ class AtNoise:
         return found
 
     def recovered(self, on_within_r: Floats | float = 0.0) -> Floats:
-        """Return the influence on recovery where the noise follows from a within_r.
-
-        `on_within_r` is the influence on that within_r, (prompts,), or 0 where it is given.
-        """
+        """Return the influence on recovery, given that on the within_r, (prompts,), or 0 for a given within_r."""
         within_r = self.labels.within_r(self.noise)
         on_noise = self.spread_influence - on_within_r / (within_r * (1 - within_r**2))
         return self.recovery_influence + self.recovery_slope * on_noise
@@ -377,10 +364,7 @@ def noise_for_recovery(labels: NoisyOracle, recovery: float) -> float:
 
 
 def points(labels: NoisyOracle) -> list[CurvePoint]:
-    """Return the curve from a recovery of about .02 to one of about .99, the noisiest judge first.
-
-    There is a prompt where labels differ.
-    """
+    """Return the curve from a recovery of about .02 to .99, noisiest first; some prompt's labels differ."""
     noises, recoveries = labels.curve
     curve = zip(noises[::-1].tolist(), recoveries[::-1].tolist(), strict=True)
     return [

@@ -1,7 +1,4 @@
-"""The judge that a wanted recovery takes, and what a judge with a given within_r recovers.
-
-With intervals where few picks decide or chance is near.
-"""
+"""The judge a wanted recovery takes, and what a within_r recovers, also where few picks decide or chance is near."""
 
 from __future__ import annotations
 
@@ -152,10 +149,7 @@ class MoverDifference:
 
 
 def few_picks(sums: Sums, widest: Floats, se: float) -> Few | Exact | None:
-    """Return the law of a judge's recovery where few picks, or none that differ, decide it; None where many do.
-
-    `widest` is the best label less the worst, (prompts,); `se` is the jackknife's, of the recovery.
-    """
+    """Return the law of a recovery that few picks decide, else None; `widest`, best less worst label, by prompt."""
     possible = float((sums.M - sums.R).sum())
     own = float((sums.J - sums.R).sum()) / possible
     loss = np.round(sums.M - sums.J, TIE_DECIMALS)
@@ -190,10 +184,7 @@ class Held(NamedTuple):
 
 
 def no_curve(labels: NoisyOracle, confidence: float) -> str | None:
-    """Say why the labels have no curve: there is nothing to recover, or too little to divide by; None where they do.
-
-    The rule is that of Fieller's interval: the mean possible gain can be told from 0.
-    """
+    """Say why labels have no curve, None where they do: by Fieller, the mean possible gain must differ from 0."""
     n, gain = len(labels.gain), labels.gain
     if not gain.any():
         return "undefined: needs a prompt where labels differ"
@@ -205,8 +196,7 @@ def no_curve(labels: NoisyOracle, confidence: float) -> str | None:
 def required(labels: NoisyOracle, target: float, confidence: float) -> Requirement:
     """Return the within_r and the effective agreement at which a judge of plain noise recovers the target.
 
-    Undefined, with the reason, unless the target lies between 0 and 1. Intervals are two-sided, Student's t on the
-    standard error of the influences, clustered by prompt.
+    Undefined, with the reason, unless the target lies between 0 and 1. Intervals are Student's, clustered by prompt.
 
     Examples
     --------
@@ -233,10 +223,7 @@ def _unreachable(target: float) -> str | None:
 
 
 def recovered(labels: NoisyOracle, within_r: float, confidence: float) -> Estimate:
-    """Return what a judge of plain noise with a given within_r recovers.
-
-    Undefined, with the reason, unless within_r lies between 0 and 1. The interval is two-sided, clustered by prompt.
-    """
+    """Return what plain noise with a given within_r recovers; undefined, with the reason, outside of (0, 1)."""
     reason = no_curve(labels, confidence) or _off_curve(within_r)
     if reason is not None:
         return Estimate.undefined(reason, len(labels.gain))

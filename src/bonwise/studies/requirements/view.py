@@ -102,10 +102,7 @@ class NeededQuality:
 
 
 def needed_quality_figure(data: NeededQuality, key: str, title: str, says: str) -> list[Drawing[NeededQuality]]:
-    """Draw the curve with intervals at the wanted recoveries, and a diamond where the judge stands.
-
-    Without a curve the list is empty.
-    """
+    """Draw the curve, intervals at wanted recoveries, and a diamond for the judge; empty without a curve."""
     return [Drawing(_paint, data, key, title, says)] if data.curve else []
 
 
@@ -274,11 +271,7 @@ def _reached(judge: RequirementsJudge) -> StatedVerdict:
 
 
 def _why_not(own: OwnFigures, least: Target) -> str:
-    """Say whether within_r is what a judge lacks that is not shown to reach a wanted recovery, or how it errs.
-
-    The recovery decides; the within_r that is needed is that of a judge of plain noise, so a judge can have it and
-    recover less.
-    """
+    """Say whether a judge lacks within_r for a wanted recovery, or errs otherwise than plain noise would."""
     needed, has, wanted = least.within_r, own.within_r, percent(least.target)
     if needed.estimate is None or has.estimate is None:
         return f"The within_r that {wanted} takes is undefined here, or this judge's is."

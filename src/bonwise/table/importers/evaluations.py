@@ -1,7 +1,4 @@
-"""Results of evaluation tools.
-
-DeepEval, Inspect, lm-evaluation-harness, promptfoo, and records of an input, an output and named scores.
-"""
+"""Results of DeepEval, Inspect, lm-evaluation-harness, promptfoo, and of inputs, outputs and named scores."""
 
 from __future__ import annotations
 
@@ -68,10 +65,9 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def read_inspect(material: Material) -> Imported | None:
-    """Read a log of Inspect: a candidate is an epoch of a model, and each scorer is a judge.
+    """Read a log of Inspect: a candidate is an epoch of a model, each scorer, or ``scorer/value``, a judge.
 
-    A scorer whose name says that a person gave its values holds the labels. Of a scorer with several values each is a
-    judge of its own, ``scorer/value``.
+    A scorer whose name says that a person gave its values holds the labels.
     """
     found = _log(material)
     if found is None:
@@ -179,9 +175,8 @@ _TOTAL = "score"
 def read_promptfoo(material: Material) -> Imported | None:
     """Read results of promptfoo: a candidate is a provider with a prompt template, and a repeat of it another one.
 
-    The metrics of ``namedScores`` are the judges; one whose name says that a person gave it, and an assertion of type
-    ``human``, is the label. The total ``score`` averages all assertions, those of people too: it is used only where a
-    result has no metric.
+    The metrics of ``namedScores`` are the judges; one that by its name a person gave, and an assertion ``human``, is
+    the label. The total ``score`` averages people's assertions too: it is used only where a result has no metric.
     """
     results = _results(material)
     if results is None:

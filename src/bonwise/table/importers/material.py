@@ -180,11 +180,7 @@ class GatheredScores:
         return f"{noun} {at}"
 
     def rate(self, cell: GatheredCell, name: str, value: object, *, human: bool | None = None) -> None:
-        """Add one value under its name: to the labels where a person gave it, otherwise to the scores.
-
-        `name` is that of the metric, the judge or the question. Where `human` is None, it tells whether a person gave
-        the value.
-        """
+        """Add a value to the labels where a person gave it, else to the scores; `name` tells if `human` is None."""
         if name == self._material.chosen_label:
             human = True
         elif name in self._material.chosen_scores:

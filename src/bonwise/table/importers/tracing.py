@@ -60,8 +60,7 @@ def _subjects(score: Record) -> list[str]:
 def _candidates(rated: Sequence[Record], referenced: set[str]) -> Iterator[tuple[Record, list[str]]]:
     """Yield what is a candidate with the ids under which scores know it.
 
-    Scores of a trace and of its one rated observation are scores of one candidate; several rated observations of a
-    trace are a candidate each.
+    A trace and its one rated observation are one candidate; several rated observations are one each.
     """
     by_trace: dict[str, list[Record]] = {}
     for one in rated:
