@@ -22,7 +22,7 @@ from bonwise.auditing.judge_record import (
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
 from bonwise.auditing.partly_labelled import missing_bounds, said_of_missing, spanning, with_missing_labels
 from bonwise.auditing.result import CandidateEffects
-from bonwise.auditing.result_verdict import DECIDES
+from bonwise.auditing.result_verdict import DECIDES, Verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import (
     FEWEST_POOLS,
@@ -124,46 +124,20 @@ def audit_judge(
         return audit_drawn_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
-    metrics = figures.metrics
-    gaps, scope = labelling.method == "labelled_only", labelling.scope
-    missing: Missing = {}
-    if labelling.with_partly is not None:
-        missing = with_missing_labels(labelling.with_partly, settings)
-        scope = said_of_missing(labelling.with_partly, metrics["recovery"], missing["recovery"])
-    if picked is not None:
-        scope = " ".join(filter(None, (picked.scope, scope)))
-        metrics = {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
     lost = NOTHING_LOST if picked is not None else unscored_of(labelling, table, settings)
-    metrics, scope = {**metrics, **lost.metrics}, " ".join(filter(None, (lost.sentence, scope)))
+    metrics = {**(figures.metrics if picked is None else _of_picks(figures.metrics)), **lost.metrics}
+    missing, scope = _of_missing(labelling, metrics, settings)
+    scope = _joined(lost.sentence, "" if picked is None else picked.scope, scope)
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     logged = picked is not None
     suspected = _suspected(labelling, metrics, settings, without, table=table, cells=figures.cells, logged=logged)
-    if picked is not None:
-        validity = partial(pick_validity, thresholds=settings.thresholds)
-    else:
-        validity = partial(
-            judge_validity,
-            thresholds=settings.thresholds,
-            target=settings.target,
-            against=against,
-            label_width=table.label_width,
-        )
-    widened = {**metrics, **{name: spanning(metrics[name], ends) for name, ends in missing.items()}}
-    plain, allowing = (validity(one, scope=scope) for one in (metrics, widened))
-    # The verdict is in the figures of the table where these hold whatever the missing labels are.
-    alike = (plain.level, plain.checks) == (allowing.level, allowing.checks)
-    validity = partial(validity, metrics if alike else widened)
-    below_chance = any((metrics[name].high or 0) < 0 for name in ("recovery", "within_r"))
-    asides = [one for one, _ in off_scale_words(table, panel.judge)]
-    if picked is None and panel.judge not in table.turned and below_chance:
-        reverse = _figures(replace(panel, scores=-panel.scores), stated, table, settings)
-        asides += _if_reversed(table.named_scores(panel.judge), reverse, table.label_width, settings)
-    scope = " ".join(filter(None, (*asides, scope)))
+    validity = _validity(metrics, missing, scope, _reader(settings, against, table.label_width, logged=logged))
+    scope = _joined(*_asides(panel, metrics, stated, table, settings, logged=logged), scope)
     outstanding = outstanding_of(panel, settings.keep_easy, without)
     metric, gate = settings.deciding
     carrying = carried(metrics, outstanding, metric, gate) if validity(scope=scope).level == "useful" else ()
     if not carrying:
-        scope = " ".join(filter(None, (scope, *remarks(outstanding, metric, metrics[metric]))))
+        scope = _joined(scope, *remarks(outstanding, metric, metrics[metric]))
     suspected = (*carrying, *suspected)
     subsets = None
     if table.strata:
@@ -171,7 +145,7 @@ def audit_judge(
 
         subsets = subsets_of(labelling, table, settings)
         if validity(scope=scope, suspected=suspected).level == "useful":
-            scope = " ".join(filter(None, (weakness(subsets), scope)))
+            scope = _joined(weakness(subsets), scope)
     verdict = validity(scope=scope, suspected=suspected)
     with_control = None if others is None else others.with_control(panel.judge)
     record = judge_record(
@@ -183,7 +157,9 @@ def audit_judge(
         bounds=_bounds(labelling, figures, missing),
         suspected=suspected,
         sampling=figures.sampling(labelling),
-        balance=balance(labelling, settings.confidence, of_scores=picked is None) if gaps else None,
+        balance=balance(labelling, settings.confidence, of_scores=picked is None)
+        if labelling.method == "labelled_only"
+        else None,
         with_control=None
         if with_control is None
         else estimate_records(_metrics(_labelled(with_control, stated), table, settings).metrics) or None,
@@ -204,6 +180,62 @@ def audit_judge(
         influences=figures.influences,
         missing=missing,
     )
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _of_picks(metrics: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    return {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
+
+
+def _of_missing(labelling: Labelling, metrics: Mapping[str, Estimate], settings: Settings) -> tuple[Missing, str]:
+    """Return the ends of what a few missing labels could make of the figures, and what the figures describe."""
+    if labelling.with_partly is None:
+        return {}, labelling.scope
+    missing = with_missing_labels(labelling.with_partly, settings)
+    return missing, said_of_missing(labelling.with_partly, metrics["recovery"], missing["recovery"])
+
+
+def _reader(settings: Settings, against: str, label_width: float, *, logged: bool) -> Callable[..., Verdict]:
+    """Return what reads metrics as a verdict."""
+    if logged:
+        return partial(pick_validity, thresholds=settings.thresholds)
+    return partial(
+        judge_validity,
+        thresholds=settings.thresholds,
+        target=settings.target,
+        against=against,
+        label_width=label_width,
+    )
+
+
+def _validity(
+    metrics: Mapping[str, Estimate], missing: Missing, scope: str, read: Callable[..., Verdict]
+) -> Callable[..., Verdict]:
+    """Let the verdict be in the figures of the table where these hold whatever the missing labels are."""
+    widened = {**metrics, **{name: spanning(metrics[name], ends) for name, ends in missing.items()}}
+    plain, allowing = (read(one, scope=scope) for one in (metrics, widened))
+    alike = (plain.level, plain.checks) == (allowing.level, allowing.checks)
+    return partial(read, metrics if alike else widened)
+
+
+def _asides(
+    panel: Panel,
+    metrics: Mapping[str, Estimate],
+    stated: StatedDraw | None,
+    table: ScoreTable,
+    settings: Settings,
+    *,
+    logged: bool,
+) -> Iterator[str]:
+    """Yield what to ask of the scores: whether a value means that there is none, and which way is up."""
+    yield from (sentence for sentence, _ in off_scale_words(table, panel.judge))
+    below_chance = any((metrics[name].high or 0) < 0 for name in ("recovery", "within_r"))
+    if below_chance and not logged and panel.judge not in table.turned:
+        reverse = _figures(replace(panel, scores=-panel.scores), stated, table, settings)
+        yield from _if_reversed(table.named_scores(panel.judge), reverse, table.label_width, settings)
 
 
 def _effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> CandidateEffects | None:

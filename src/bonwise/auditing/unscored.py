@@ -22,7 +22,7 @@ from bonwise.table.cell_scores import NOT_SAID, unscored_reasons
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
-__all__ = ["NOTHING_LOST", "Unscored", "unscored_of"]
+__all__ = ["NOTHING_LOST", "LostScores", "unscored_of"]
 
 _MOVES = 0.02
 """Recovery that unscored candidates cost, from which the verdict says so, ..."""
@@ -34,7 +34,7 @@ _RECOVERY = next(one for one in VALUES if one.name == "recovery")
 
 
 @dataclass(frozen=True, eq=False)
-class Unscored:
+class LostScores:
     """What is known of the candidates without a score."""
 
     record: UnscoredCandidates | None = None
@@ -43,10 +43,10 @@ class Unscored:
     """For the verdict; empty where it does not matter."""
 
 
-NOTHING_LOST = Unscored()
+NOTHING_LOST = LostScores()
 
 
-def unscored_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> Unscored:
+def unscored_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> LostScores:
     """Return what the candidates without a score are, and what they cost; nothing where every one has one."""
     panel = labelling.panel
     lost = np.isnan(panel.scores)
@@ -62,7 +62,7 @@ def unscored_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> 
         **given(recovery_of_others=None if of_others is None else EstimateRecord.of(of_others)),
     )
     metrics = _metrics(labelling, settings)
-    return Unscored(record, metrics, _sentence(record, metrics["unscored_cost"], of_others, labelling))
+    return LostScores(record, metrics, _sentence(record, metrics["unscored_cost"], of_others, labelling))
 
 
 def _metrics(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
