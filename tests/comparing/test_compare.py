@@ -446,13 +446,13 @@ def test_prompts_and_pairs_left_out_are_told_apart():
 
 
 def test_calibration_counts_prompts():
-    """One prompt and two prompts are dropped, in the singular and in the plural."""
+    """One prompt is dropped, and two candidates have no score, in the singular and in the plural."""
     scores = SIMULATION.frame()
     scores.loc[0, "oracle_label"] = float("nan")
     scores.loc[[4, 8], "judge_score"] = float("nan")
     text = str(bw.study_calibration(scores))
     assert "dropped 1 prompt: partly labelled" in text
-    assert "dropped 2 prompts: no score for c0" in text
+    assert "2 candidates without a score: no reason given" in text
 
 
 def test_a_comparison_of_picks_counts_prompts(tmp_path):

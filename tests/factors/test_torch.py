@@ -7,7 +7,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.errors import MissingExtraError, UsageError
-from bonwise.factors import front as fitting
+from bonwise.factors import engine as fitting
 from bonwise.factors import stage_one
 from bonwise.factors.stage_one import CapabilityShape, StageOneLoss, backend_for, fit_capabilities
 from bonwise.testing import simulate_ratings

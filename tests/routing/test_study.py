@@ -222,7 +222,7 @@ def test_a_candidate_without_a_first_draw_cannot_be_picked():
     prompts, labels = prompts_of(route(frame)), frame.loc[:2, "oracle_label"].to_numpy()
     first[first.argmax()] = -1
     assert prompts.outcomes.value[0] == pytest.approx(labels[first == first.max()].mean())
-    assert (prompts.panel.dropped, prompts.unscored) == ((), {"not said": 1})
+    assert (prompts.panel.dropped, prompts.unscored) == ((), {"no reason given": 1})
 
 
 @given(st.data())

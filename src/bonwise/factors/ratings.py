@@ -145,7 +145,7 @@ class RatingTable:
             Numbers of a rater are its categories where there are at most so many distinct ones, and are binned
             otherwise; at least 2.
         binning : {"equal_count", "equal_width"}
-            Bins of about equal size, or intervals of equal width. Equal numbers are in one bin.
+            Into groups of about equal size, or into intervals of equal width. Equal numbers are in one group.
 
         Raises
         ------

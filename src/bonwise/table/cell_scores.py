@@ -62,7 +62,7 @@ def further_scores(table: ScoreTable, panel: Panel) -> dict[str, _Floats]:
     return {judge: scores_of(table, panel, judge) for judge in table.judges if judge != panel.judge}
 
 
-NOT_SAID = "not said"
+NOT_SAID = "no reason given"
 """The reason of a candidate without a score of which the table says none."""
 
 

@@ -73,7 +73,8 @@ class ScoreTable:
     annotators : AnnotatorLabels, optional
         The labels of several annotators, of which ``oracle_label`` holds one per candidate.
     unpicked : {"random", "first", "drop"}
-        What a prompt is worth of which a judge scored no candidate.
+        What a prompt is worth of which no candidate has a score: a random pick, its first candidate, or, with
+        ``drop``, nothing: it is left out, named and counted.
     unlabelled : UnlabelledCandidates, optional
         The candidates that have a label because it was stated which one unlabelled candidates have.
     lower_is_better, turned : tuple of str, frozenset of str

@@ -63,10 +63,10 @@ def spread_of(scores: Floats, sizes: _Ints) -> Floats:
     """Return each prompt's standard deviation of scores, plus half their mean, plus a thousandth.
 
     The added half keeps a prompt that happens to be scored alike from looking certain. Scores are (cells,), grouped
-    by prompt; a prompt that holds NaN counts as one of mean spread.
+    by prompt, NaN where there is none; a prompt with fewer than two counts as one of mean spread.
     """
     spread = top_of_scores(scores, sizes).spread
-    known = ~np.isnan(spread)
+    known = np.add.reduceat((~np.isnan(scores)).astype(np.int64), np.cumsum(sizes) - sizes) > 1
     mean = float(spread[known].mean()) if known.any() else 0.0
     raised: Floats = np.where(known, spread, mean) + 0.5 * mean + 1e-3
     return raised
