@@ -12,7 +12,7 @@ from browser.opened import contrasts
 from browser.samples import spoken, two_spoken
 from docs.stock import stock
 
-MOST = 700
+MOST = 800
 WIDTHS = (800, 1000)
 
 MAKERS = {
