@@ -292,7 +292,10 @@ def subsets_in_words(judge: JudgeFound) -> Iterator[Said]:
 
 
 def subsets(judge: JudgeFound, anchor: str) -> Iterator[Part]:
-    """Yield every subset of the prompts with its interval, the worst first, and the columns that form none."""
+    """Yield every subset of the prompts with its interval, the worst first, and the columns that form none.
+
+    A table that holds only what the sentence names would say it twice.
+    """
     found = judge.subsets
     if found is None:
         return
@@ -304,8 +307,10 @@ def subsets(judge: JudgeFound, anchor: str) -> Iterator[Part]:
         rows.append((row.column, row.value, count(row.prompts), *figures, row.reason or ""))
     table = Table.of((*columns, *further), rows, f"{found.metric} by subset, the worst first")
     notes = [Said("note", f"{printable(name)}: no subsets: {why}") for name, why in found.left_out.items()]
-    blocks = [*([replace(table, at_a_glance=_AT_A_GLANCE)] if rows else ()), *notes]
-    yield Part("Subsets of the prompts", blocks, anchor=anchor, folded=f"A table of {counted(len(rows), 'subset')}")
+    more = any(row not in (found.worst, found.best) for row in found.rows)
+    tables = [replace(table, at_a_glance=_AT_A_GLANCE)] if more else []
+    folded = f"A table of {counted(len(rows), 'subset')}" if tables else ""
+    yield Part("Subsets of the prompts", [*subsets_in_words(judge), *tables, *notes], anchor=anchor, folded=folded)
 
 
 ALONE = "* from the completely labelled prompts alone"

@@ -302,7 +302,7 @@ def _on_a_page(said: Iterable[Said]) -> Iterator[Part]:
 def verdict_in_short(judge: JudgeFound, settings: AuditSettings) -> Part:
     """Return the verdict on the only judge with the figures to read first."""
     found = judge.verdict
-    blocks = [*_answer(judge, settings, alone=True), *first_figures(judge, settings)]
+    blocks = [*_answer(judge, settings, alone=True), *subsets_in_words(judge), *first_figures(judge, settings)]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
 
 
@@ -311,7 +311,6 @@ def _answer(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Itera
     yield replace(answer, role="lead")
     yield from _against(settings) if alone else ()
     yield from scope
-    yield from subsets_in_words(judge)
 
 
 def _levels(found: Verdict) -> Iterator[Part]:
