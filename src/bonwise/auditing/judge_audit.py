@@ -22,7 +22,7 @@ from bonwise.auditing.judge_record import (
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
 from bonwise.auditing.partly_labelled import missing_bounds, said_of_missing, spanning, with_missing_labels
 from bonwise.auditing.result import CandidateEffects
-from bonwise.auditing.result_verdict import DECIDES, Verdict
+from bonwise.auditing.result_verdict import DECIDES, Subsets, Verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import (
     FEWEST_POOLS,
@@ -139,13 +139,9 @@ def audit_judge(
     if not carrying:
         scope = _joined(scope, *remarks(outstanding, metric, metrics[metric]))
     suspected = (*carrying, *suspected)
-    subsets = None
-    if table.strata:
-        from bonwise.auditing.subsets import subsets_of, weakness  # noqa: PLC0415 - many tables have no such column
-
-        subsets = subsets_of(labelling, table, settings)
-        if validity(scope=scope, suspected=suspected).level == "useful":
-            scope = _joined(weakness(subsets), scope)
+    subsets, weak = _subsets(labelling, table, settings)
+    if weak and validity(scope=scope, suspected=suspected).level == "useful":
+        scope = _joined(weak, scope)
     verdict = validity(scope=scope, suspected=suspected)
     with_control = None if others is None else others.with_control(panel.judge)
     record = judge_record(
@@ -180,6 +176,16 @@ def audit_judge(
         influences=figures.influences,
         missing=missing,
     )
+
+
+def _subsets(labelling: Labelling, table: ScoreTable, settings: Settings) -> tuple[Subsets | None, str]:
+    """Return the subsets of the prompts, and what to say of a useful judge that is weak in some."""
+    if not table.strata:
+        return None, ""
+    from bonwise.auditing.subsets import subsets_of, weakness  # noqa: PLC0415 - many tables have no such column
+
+    subsets = subsets_of(labelling, table, settings)
+    return subsets, weakness(subsets)
 
 
 def _joined(*sentences: str) -> str:

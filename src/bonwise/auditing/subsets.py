@@ -41,7 +41,7 @@ _MOST, _SIMULATED = 1000, 100
 _Ints = npt.NDArray[np.int64]
 
 
-class _Subset(NamedTuple):
+class _PromptSubset(NamedTuple):
     """The prompts of one subset."""
 
     column: str
@@ -53,7 +53,9 @@ class _Subset(NamedTuple):
     """The law with one more prompt, whose pick is a random one."""
 
     @classmethod
-    def of(cls, column: str, value: str, at: _Ints, sums: Floats, rule: IntervalRule, metric: Estimand) -> _Subset:
+    def of(
+        cls, column: str, value: str, at: _Ints, sums: Floats, rule: IntervalRule, metric: Estimand
+    ) -> _PromptSubset:
         if len(at) < _FEWEST:
             return cls(column, value, at, Estimate.undefined(f"fewer than {_FEWEST} prompts", len(at)))
         own, clusters = sums[:, at], at if rule.clusters is None else rule.clusters[at]
@@ -92,7 +94,7 @@ def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> S
     metric = next(e for e in ESTIMANDS if e.name == settings.deciding[0])
     sums, rule = panel.sums(), replace(settings.rule(panel.labels, panel.clusters), kind="default")
     cells, left_out = prompt_cells(table, panel), {}
-    parts: list[_Subset] = []
+    parts: list[_PromptSubset] = []
     for column in settings.stratum or table.strata:
         try:
             values = _by_value(values_of_prompts(table.frame[column].iloc[cells.rows], cells))
@@ -102,7 +104,7 @@ def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> S
             continue
         enough = sum(len(at) >= _FEWEST for at in values.values())
         if enough > 1 and len(values) <= _MOST:
-            parts += [_Subset.of(column, value, at, sums, rule, metric) for value, at in values.items()]
+            parts += [_PromptSubset.of(column, value, at, sums, rule, metric) for value, at in values.items()]
         else:
             left_out[column] = f"of its {counted(len(values), 'value')}, {enough:,} with {_FEWEST} prompts or more"
     return _subsets(settings, parts, left_out) if parts or left_out else None
@@ -166,7 +168,7 @@ def _by_value(values: pd.Series) -> dict[str, _Ints]:
     )
 
 
-def _subsets(settings: Settings, parts: Sequence[_Subset], left_out: dict[str, str]) -> Subsets:
+def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str]) -> Subsets:
     influences = [one.influences for one in parts if one.influences is not None]
     confidence = simultaneous_confidence(influences, settings.confidence, seed=settings.seed)
     (metric, gate), rows, between = settings.deciding, [], {}

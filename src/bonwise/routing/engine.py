@@ -28,8 +28,9 @@ from bonwise.stats.sums import Floats
 from bonwise.table.checks import check_confidence, check_seed, check_share
 from bonwise.table.facts import labels_left_out
 from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
-from bonwise.table.panel import lay_out
+from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading_options import ReadingOptions, values_read
+from bonwise.table.score_table import ScoreTable
 
 __all__ = ["RedrawPaths", "label_slope", "redraw_paths", "routed", "split_budget"]
 
@@ -303,15 +304,8 @@ def routed(  # noqa: PLR0913 - all but the source are named
             prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)
             split = None
             if mean_calls is not None and strong_cost is not None:
-                # Further draws follow a first one, also where the study rests on the mean of several.
-                single = (
-                    prompts
-                    if prompts.first == "draw_0"
-                    else judged_prompts(table, panel, first_pass_only=first_pass_only, one_draw=True)
-                )
-                split = split_budget(
-                    single.some(single.settled), mean_calls, strong_cost, confidence=confidence, seed=seed
-                )
+                single = _of_one_draw(prompts, table, panel, first_pass_only=first_pass_only)
+                split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
             scale = table.judge_scales.get(panel.judge, table.judge_scales.get(""))
             judges[panel.judge], studied[panel.judge] = study_judge(
                 prompts,
@@ -345,3 +339,11 @@ def routed(  # noqa: PLR0913 - all but the source are named
         **values_read(table),
     )
     return RouteStudy.of(judges, settings, refused).computed_from(studied)
+
+
+def _of_one_draw(prompts: JudgedPrompts, table: ScoreTable, panel: Panel, *, first_pass_only: bool) -> JudgedPrompts:
+    """Return settled prompts by their first draw: further ones follow it, also where a study is of the mean."""
+    single = prompts
+    if prompts.first != "draw_0":
+        single = judged_prompts(table, panel, first_pass_only=first_pass_only, one_draw=True)
+    return single.some(single.settled)
