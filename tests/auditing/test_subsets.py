@@ -229,6 +229,7 @@ def test_through_the_terminal_json_and_the_page(capsys, frame, tmp_path, monkeyp
     assert [one["value"] for one in document["subsets"]["rows"]] == ["math", "chat", "code", "law"]
     assert bw.load(tmp_path / "a.json").subsets == bw.audit("scores.csv", stratum="topic").subsets
     page = (tmp_path / "a.html").read_text("utf-8")
+    assert "Recovery by topic: worst where topic is math: " in page
     assert page.count("Subsets of the prompts") >= 1
     assert "fewer than 10 prompts" in page
     unknown = typed(capsys, "audit", "scores.csv", "--stratum", "subject")
