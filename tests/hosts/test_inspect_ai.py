@@ -411,10 +411,11 @@ def test_a_log_of_epochs_is_audited(ran):
     model = get_model("mockllm/model", custom_outputs=lambda *_: spoken(texts[next(number) % 5]), memoize=False)
     log = ran(model, plain_generate(), [judge_score(by_length), match()], samples=8, epochs=3)
     audit = bw.audit(log.location.removeprefix("file://"), columns={"oracle_label": "match"})
-    without = sum("what?" in [one.output.completion for one in log.samples if one.id == f"s{at}"] for at in range(8))
-    assert 0 < without < 8
+    unscored = sum(sample.output.completion == "what?" for sample in log.samples)
+    assert 0 < unscored < 8
     assert list(audit.judges) == ["judge_score"]
-    assert len(audit.to_dict()["data"]["dropped"]) == without
+    data = audit.to_dict()["data"]
+    assert (data["unscored"]["candidates"], data["prompts"], data["dropped"]) == (unscored, 8, [])
 
 
 def test_what_a_selector_does_not_know_is_an_error():
