@@ -238,7 +238,7 @@ def test_logged_picks_have_a_page_too(capsys):
     assert done.code == 0, done.err
     assert "recovery" in text_of("a.html")
     refused = typed(capsys, "audit", "picks.jsonl", "--labels", "labels.csv", "--html", "b.html", "--calibration")
-    assert (refused.code, "logged picks hold no scores" in refused.err) == (2, True)
+    assert (refused.code, "logged picks are no table of scores" in refused.err) == (2, True)
 
 
 def test_a_table_too_poor_for_a_study_still_has_its_page(capsys):

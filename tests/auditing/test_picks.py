@@ -143,8 +143,8 @@ def test_labels_may_be_on_any_scale(tmp_path):
 REFUSED = {
     "no labels": ({"labels": None}, InputError, "no oracle labels"),
     "exclude": ({"exclude": "base"}, UsageError, "made among all its candidates"),
-    "system": ({"target": "system"}, UsageError, "no scores to compare systems by"),
-    "oracle": ({"labels": None, "oracle": "judge:x"}, UsageError, "hold no scores"),
+    "system": ({"target": "system"}, UsageError, "no table of scores to compare systems by"),
+    "oracle": ({"labels": None, "oracle": "judge:x"}, UsageError, "no table of scores"),
     "column": ({"columns": {"judge_score": "score"}}, UsageError, "no column for judge_score"),
 }
 
@@ -421,7 +421,7 @@ def test_picks_are_audited_like_the_scores_behind_them(tmp_path, labels, capsys)
     scores = typed(capsys, "audit", written(tmp_path / "scores.csv", SCORES), "--json", "-")
     found, expected = strict(done.out)["metrics"], strict(scores.out)["metrics"]
     assert found["recovery"] == expected["recovery"]
-    assert found["within_r"]["reason"] == "a logged pick holds no scores"
+    assert found["within_r"]["reason"] == NO_SCORES
     assert "Audit of the picks of" in done.err
     gate = typed(capsys, "audit", tmp_path / "winners.jsonl", "--labels", labels, "--fail-under", "gain=0.9")
     assert gate.code == 1

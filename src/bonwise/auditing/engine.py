@@ -72,7 +72,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         picks = read_picks(source, as_picked=as_picked)
         if options.oracle is not None or options.judge_scale or judge_family:
             raise UsageError(
-                f"{picks.source}: logged picks hold no scores",
+                f"{picks.source}: logged picks are no table of scores",
                 hint="leave --oracle, --judge-scale and --judge-family out",
             )
         judge, table = logged_judge(picks, settings, options, design)
@@ -159,7 +159,6 @@ def _settings(parts: AuditParts) -> AuditSettings:
             judge_family=dict(asked.judge_family) or None,
             label_words=dict(table.label_words) or None,
             readings=dict(table.readings) or None,
-            unpicked=None if table.unpicked == "random" else table.unpicked,
         ),
     )
 

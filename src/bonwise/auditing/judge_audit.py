@@ -124,10 +124,13 @@ def audit_judge(
         return audit_drawn_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
-    lost = NOTHING_LOST if picked is not None else unscored_of(labelling, table, settings)
-    metrics = {**(figures.metrics if picked is None else _of_picks(figures.metrics)), **lost.metrics}
+    scored = panel if picked is None else picked.scores
+    behind = None if scored is None else labelling if scored is panel else _labelled(scored, stated)
+    lost = NOTHING_LOST if behind is None else unscored_of(behind, table, settings)
+    metrics = figures.metrics if picked is None else _of_picks(figures.metrics, behind, table, settings)
+    metrics = {**metrics, **lost.metrics}
     missing, scope = _of_missing(labelling, metrics, settings)
-    scope = _joined(lost.sentence, "" if picked is None else picked.scope, scope)
+    scope = _joined(lost.sentence if picked is None else picked.scope, scope)
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     logged = picked is not None
     suspected = _suspected(labelling, metrics, settings, without, table=table, cells=figures.cells, logged=logged)
@@ -149,7 +152,7 @@ def audit_judge(
         metrics,
         verdict,
         picked=picked,
-        unscored=lost.record,
+        unscored=lost.record if picked is None else None,
         bounds=_bounds(labelling, figures, missing),
         suspected=suspected,
         sampling=figures.sampling(labelling),
@@ -192,8 +195,15 @@ def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _of_picks(metrics: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    return {name: found if name in _WITHOUT_SCORES else _no_scores(found) for name, found in metrics.items()}
+def _of_picks(
+    metrics: Mapping[str, Estimate], scored: Labelling | None, table: ScoreTable, settings: Settings
+) -> dict[str, Estimate]:
+    """Return figures of picks, and beside them those of the scores, where the picks hold any."""
+    of_scores = {} if scored is None else _metrics(scored, table, settings).metrics
+    return {
+        name: estimate if name in _WITHOUT_SCORES else of_scores.get(name) or _no_scores(estimate)
+        for name, estimate in metrics.items()
+    }
 
 
 def _of_missing(labelling: Labelling, metrics: Mapping[str, Estimate], settings: Settings) -> tuple[Missing, str]:

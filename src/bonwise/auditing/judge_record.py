@@ -52,7 +52,7 @@ __all__ = [
 Missing = Mapping[str, tuple[Estimate, Estimate]]
 
 
-NO_SCORES = "a logged pick holds no scores"
+NO_SCORES = "a logged pick holds no scores of one judge"
 
 
 @dataclass(frozen=True, eq=False)

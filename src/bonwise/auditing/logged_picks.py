@@ -24,7 +24,7 @@ from bonwise.auditing.verdict import ORACLE
 from bonwise.errors import FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
-from bonwise.results import Count, Record, given
+from bonwise.results import Count, Number, Record, given
 from bonwise.strict_json import refusal
 from bonwise.table.checks import Unpicked
 from bonwise.table.facts import PicksMade
@@ -33,6 +33,7 @@ from bonwise.table.label_design import LabelDesign, refuse_other_draw
 from bonwise.table.opening import join_labels, with_unlabelled
 from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.table.picks import NOTHING, OWED, Pick, Picks
+from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import OF_LABELS
 from bonwise.table.score_table import ScoreTable
@@ -65,10 +66,11 @@ def logged_judge(
         )
     if settings.target != "best-of-n":
         raise UsageError(
-            f"{picks.source}: logged picks hold no scores to compare systems by", hint="audit the scores"
+            f"{picks.source}: logged picks are no table of scores to compare systems by", hint="audit the scores"
         )
     table = logged_table([(picks.name, picks)], reading)
-    (panel,) = logged_panels(table, [(picks.name, picks.reasons)], settings.shape)
+    named = [(picks.name, picks.reasons)]
+    (panel,) = logged_panels(table, named, settings.shape)
     refuse_other_draw(design, reading.labels, table)
     stated = stated_draw(design, table)
     if stated is not None and stated.design is not None and stated.design.by_candidate:
@@ -76,8 +78,19 @@ def logged_judge(
             f"{picks.source}: labels of single candidates were drawn, which audit the scores of a judge",
             hint="audit the table of scores that the design was drawn from",
         )
+    scored = None
+    rows, labels = picks.scored_rows(), reading.labels
+    if labels is not None and rows is not None and rows["judge_score"].notna().any():
+        (of_scores,) = logged_panels(_labelled_rows(rows, picks.source, labels, reading), named, settings.shape)
+        scored = of_scores.keep(np.asarray(of_scores.prompt_ids.isin(panel.prompt_ids)))
     judge = audit_judge(
-        panel, None, settings, table=table, against=ORACLE, stated=stated, picked=_picked(picks, table.unpicked)
+        panel,
+        None,
+        settings,
+        table=table,
+        against=ORACLE,
+        stated=stated,
+        picked=replace(_picked(picks, table.unpicked), scores=scored),
     )
     return judge, table
 
@@ -101,9 +114,13 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
             f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"
         )
     rows = pd.concat([picks.rows(name) for name, picks in named], ignore_index=True)
+    return _labelled_rows(rows, source, reading.labels, reading)
+
+
+def _labelled_rows(rows: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions) -> ScoreTable:
     # Picks have no columns of scores, so a column that is named can only be the label file's.
     table = replace(ScoreTable.from_frame(rows, source=source), columns={}, unpicked=reading.unpicked)
-    return with_unlabelled(join_labels(table, reading.labels, reading), reading)
+    return with_unlabelled(join_labels(table, labels, reading), reading)
 
 
 def logged_panels(
@@ -184,6 +201,10 @@ class PickLine(Record):
     """Tokens of the answers that were sent for."""
     reused_tokens: Count | None = None
     """Tokens of the answers that came from a ledger."""
+    scores: list[Number | None] | None = None
+    """Scores in the order of `ids`, null where a candidate has none; what they tell is audited beside the picks."""
+    routed: Any = None
+    """What a router made of the pool: the scores of one that went to the stronger judge are of two judges."""
     settings: PickSettings | None = None
     """The policy."""
 
@@ -205,6 +226,8 @@ class PickLine(Record):
             raise ValueError(f"has a best, {str(self.best)[:40]!r}, that is none of its ids")
         if not level <= ids:
             raise ValueError("has a level with a name that is none of its ids")
+        if self.scores is not None and len(self.scores) != len(self.ids):
+            raise ValueError("should have one score per candidate")
         if level and (self.best is None or str(self.best) not in level):
             raise ValueError("has a level that its best is not one of")
         if self.answers is not None and self.from_ledger is not None and self.from_ledger > self.answers:
@@ -312,7 +335,12 @@ def _pick(line: PickLine, prompt: str, *, as_picked: bool) -> Pick:
         line.decided_by or "",
         line.answers,
         _all_tokens(line),
+        None if line.scores is None or _of_two_judges(line.routed) else tuple(line.scores),
     )
+
+
+def _of_two_judges(routed: Any) -> bool:
+    return bool(routed.get("strong") if isinstance(routed, Mapping) else routed)
 
 
 def _texts(names: Sequence[str | int]) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from bonwise.auditing.result_verdict import DECIDES, AuditSuspicion, Gate, Subse
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
-from bonwise.table.checks import Unpicked
 from bonwise.table.facts import LabelsLeftOut, PicksMade, UnlabelledCandidates, UnusedLabels, ValuesRead
 
 if TYPE_CHECKING:
@@ -267,8 +266,6 @@ class AuditSettings(ValuesRead):
     """The family that was given for each judge; an empty name stands for every judge not named."""
     readings: dict[str, str] | None = None
     """By role: how numbers are read that are not written plainly, such as percent."""
-    unpicked: Unpicked | None = None
-    """What counts where no candidate of a prompt has a score, such as first; None for a random pick."""
     stratum: list[str] | None = None
     """The columns that were named to form subsets of the prompts."""
 

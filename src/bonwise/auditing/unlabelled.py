@@ -127,6 +127,8 @@ class Picked:
     """Those of them that are in no figure."""
     unpicked: Unpicked = "random"
     """What the others count as."""
+    scores: Panel | None = field(default=None, repr=False)
+    """What was picked by, of the same prompts; None where the log does not hold it."""
 
     @property
     def complete(self) -> bool:

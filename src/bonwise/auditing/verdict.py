@@ -348,7 +348,7 @@ def pick_validity(
     sentences = [
         said.for_best_of_n(level),
         *([scope] if scope else []),
-        "Correlation, level and directional validity need scores, and a logged pick holds none.",
+        "Correlation, level and directional validity are of scores; of picks only the decision is judged.",
         said.decision(),
     ]
     return _unsettled(_verdict("best-of-n", level, checks, sentences, len(sentences) - 1), said, suspected)

@@ -388,17 +388,23 @@ def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]
 def _gates(settings: AuditSettings) -> Mapping[str, str]:
     """Return what the checks of a verdict compare with, by metric; the verdict itself says it of the level bias."""
     limits = settings.thresholds
-    return {
-        "recovery": setting(limits.recovery_useful, "share"),
-        "within_r": setting(0.0),
-        "global_r": setting(limits.global_r),
-    }
+    decision = {"recovery": setting(limits.recovery_useful, "share")}
+    # Of picks only the decision is judged.
+    return (
+        decision
+        if settings.picks is not None
+        else {**decision, "within_r": setting(0.0), "global_r": setting(limits.global_r)}
+    )
 
 
 def _groups(judge: JudgeFound, settings: AuditSettings) -> Sequence[MetricGroup]:
     groups = groups_of(judge.metrics)
-    # Logged picks hold no scores, so what is made of scores would be a page of dashes.
-    return groups if settings.picks is None else [group for group in groups if group.title == "Picks"]
+    # Logged picks may hold no scores, so what is made of scores would be a page of dashes.
+    return groups if settings.picks is None else [group for group in groups if _is_known(judge, group)]
+
+
+def _is_known(judge: JudgeFound, group: MetricGroup) -> bool:
+    return group.title == "Picks" or any(judge.metrics[metric.name].estimate is not None for metric in group.metrics)
 
 
 def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Table:

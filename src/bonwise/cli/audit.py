@@ -36,7 +36,9 @@ def further_studies(audit: Audit, *, calibration: bool, verdicts: Path | None, p
     studies: list[Document] = []
     if settings.picks is not None:
         if calibration or verdicts is not None:
-            raise UsageError("logged picks hold no scores to study", hint="leave --calibration and --verdicts out")
+            raise UsageError(
+                "logged picks are no table of scores to study", hint="leave --calibration and --verdicts out"
+            )
         return studies
     if verdicts is not None:
         from bonwise.studies.label_strategy.front import study_label_strategy

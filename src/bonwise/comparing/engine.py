@@ -27,7 +27,7 @@ from bonwise.stats.sums import Floats, Sums
 from bonwise.table.facts import DroppedPrompt, labels_left_out, unused_labels
 from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.reading_options import ReadingOptions, values_read
 
 __all__ = ["SAME_POOLS", "compared"]
 
@@ -74,10 +74,8 @@ def compared(
             confidence=confidence,
             shape=common[0].shape,
             version=release(),
-            **given(
-                labels_left_out=labels_left_out(table.labels_left_out),
-                unpicked=None if table.unpicked == "random" else table.unpicked,
-            ),
+            **values_read(table),
+            **given(labels_left_out=labels_left_out(table.labels_left_out)),
         ),
         **given(
             unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS)),

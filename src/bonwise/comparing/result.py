@@ -11,8 +11,7 @@ from bonwise.auditing.result import ChoiceRecord
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import counted
 from bonwise.results import Confidence, Count, Document, FrameRow, Record
-from bonwise.table.checks import Unpicked
-from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, UnusedLabels
+from bonwise.table.facts import DroppedPrompt, LabelsLeftOut, PicksMade, Shape, UnusedLabels, ValuesRead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +43,7 @@ class PicksSide(Record):
     metrics: dict[str, EstimateRecord]
 
 
-class CompareSettings(Record):
+class CompareSettings(ValuesRead):
     """What was asked for, and what the picks were taken for."""
 
     confidence: Confidence
@@ -53,8 +52,6 @@ class CompareSettings(Record):
     version: str
     """Of bonwise."""
     labels_left_out: LabelsLeftOut | None = None
-    unpicked: Unpicked | None = None
-    """What counts where nothing was picked, such as first; None for a random pick."""
 
 
 class PickComparison(Document):

@@ -26,7 +26,7 @@ from bonwise.report.numbers import (
     unit_of_difference,
     with_any_interval,
 )
-from bonwise.report.table_facts import labels_left_out
+from bonwise.report.table_facts import labels_left_out, values_read_as
 
 __all__ = ["describe"]
 
@@ -114,6 +114,7 @@ def _left_out(document: PickComparison) -> Iterator[Said]:
     for reason, times in Counter(one.reason for one in document.dropped).most_common(_MOST_REASONS):
         yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
     yield from labels_left_out(document.settings.labels_left_out)
+    yield from values_read_as(document.settings)
     if document.unused_labels is not None:
         yield Said("caveat", document.unused_labels.sentence)
 

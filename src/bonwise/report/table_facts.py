@@ -63,11 +63,13 @@ def labels_left_out(found: LabelsLeftOut | None, unlabelled: UnlabelledCandidate
 
 
 def values_read_as(values: ValuesRead) -> Iterator[Said]:
-    """Yield what was said of directions and of values that are no scores."""
+    """Yield what was said of directions, and of what has no score."""
     if values.lower_is_better:
         yield Said("note", f"lower is better ({', '.join(map(printable, values.lower_is_better))}): reversed")
     if values.missing:
         yield Said("note", f"no score where {', '.join(map(printable, values.missing))}")
+    if values.unpicked is not None:
+        yield Said("note", f"where nothing has a score: {values.unpicked}")
 
 
 def off_scale_words(table: ScoreTable, judge: str) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,7 @@ from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.table.cell_scores import cell_repeats
 from bonwise.table.facts import DroppedPrompt
 from bonwise.table.panel import lay_out
+from bonwise.table.reading_options import values_read
 
 __all__ = [
     "BASELINES",
@@ -428,7 +429,7 @@ class StackMeasures:
             shape=laid.panel.shape,
             version=release(),
             **given(unlabelled=laid.table.unlabelled),
-            **given(lower_is_better=sorted(laid.table.turned) or None, missing=list(laid.table.missing) or None),
+            **{**values_read(laid.table), **given(lower_is_better=sorted(laid.table.turned) or None)},
         )
 
     def _utilities(self, stack: JudgeStack) -> Floats:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from bonwise.results import Confidence, Count, Number, Record
+from bonwise.table.checks import Unpicked
 
 __all__ = [
     "DroppedPrompt",
@@ -157,6 +158,8 @@ class ValuesRead(Record):
     """Judges, or columns of scores or labels, whose lower values are better: they were reversed."""
     missing: list[str] | None = None
     """Values of scores that were taken for no score."""
+    unpicked: Unpicked | None = None
+    """What counts where no candidate of a prompt has a score, such as first; None for a random pick."""
 
 
 class StudySettings(ValuesRead):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +36,8 @@ class Pick:
     """Answers of a model that were used, from a ledger or not; None where the line does not say."""
     tokens: int | None = None
     """What all of them took; None where the line does not say, also of those that came from a ledger."""
+    scores: tuple[float | None, ...] | None = None
+    """By candidate, None where one has no score; None where the line holds none, or those of two judges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,5 +94,20 @@ class Picks:
             for pick in self.picks
             for one in pick.ids
         ]
+        return self._frame(cells, judge)
+
+    def scored_rows(self, judge: str | None = None) -> pd.DataFrame | None:
+        """Return the scores that were picked by; None where a line with a pick holds none."""
+        if any(pick.scores is None for pick in self.picks if pick.kept):
+            return None
+        cells = [
+            (pick.prompt_id, candidate, score)
+            for pick in self.picks
+            for candidate, score in zip(pick.ids, pick.scores or (None,) * len(pick.ids), strict=True)
+        ]
+        return self._frame(cells, judge)
+
+    def _frame(self, cells: Sequence[tuple[str, str, float | None]], judge: str | None) -> pd.DataFrame:
         frame = pd.DataFrame(cells, columns=["prompt_id", "candidate", "judge_score"])
+        frame["judge_score"] = frame["judge_score"].astype(float)
         return frame.assign(judge=self.name if judge is None else judge)

@@ -79,8 +79,11 @@ class LabelKeywords(RowKeywords, total=False):
     annotator_rule: AnnotatorRule | None
 
 
-class _Values(TypedDict, total=False):
+class _Directions(TypedDict, total=False):
     lower_is_better: str | Sequence[str]
+
+
+class _Values(_Directions, total=False):
     missing: str | float | Sequence[str | float]
 
 
@@ -130,8 +133,8 @@ class LabelledInOrderKeywords(LabelKeywords, _ShapeKeyword, _Values, total=False
     """How labels are read in the order in which they came; of the scores, only the order within a prompt matters."""
 
 
-class PickKeywords(LabelKeywords, _Unpicked, total=False):
-    """How the labels of picks are read; picks hold no scores, and were made among all candidates."""
+class PickKeywords(LabelKeywords, _Directions, _Unpicked, total=False):
+    """How the labels of picks are read; picks were made among all candidates."""
 
     shape: Shape | None
 
@@ -363,8 +366,9 @@ NOT_OF_LABELS: Mapping[str, str] = MappingProxyType(
 
 
 def values_read(of: Any) -> dict[str, Any]:
-    """Return what options, or a table, hold of directions and of values that are no scores, as documents hold it."""
-    return {name: list(said) for name in ("lower_is_better", "missing") if (said := getattr(of, name))}
+    """Return what options, or a table, hold of directions, and of what has no score."""
+    values = {name: list(said) for name in ("lower_is_better", "missing") if (said := getattr(of, name))}
+    return values if of.unpicked == "random" else {**values, "unpicked": of.unpicked}
 
 
 def keywords_of(function: Callable[..., Any]) -> type:

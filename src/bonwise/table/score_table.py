@@ -199,15 +199,17 @@ class ScoreTable:
         if not reading.lower_is_better:
             return self
         column, labels = self.columns.get("judge_score"), ("oracle_label", label_column) if label_column else ()
+        # Picks have no column of scores, and nothing to reverse.
+        judges = self.judges if self.columns else ()
         meant: dict[str, set[str]] = {}
         for name in reading.lower_is_better:
             whose = (name, (score_of(name) or ("",))[0])
-            own = {judge for judge in self.judges if judge in whose or name in ("judge_score", column)}
+            own = {judge for judge in judges if judge in whose or name in ("judge_score", column)}
             meant[name] = own | ({"oracle_label"} if name in labels else set())
             if complete and not meant[name]:
                 raise UsageError(
                     f"{self.source}: {quoted(name)} is neither a judge nor a column of scores or labels",
-                    hint=f"lower may be better for {listed(filter(None, (*self.judges, column, label_column)))}",
+                    hint=f"lower may be better for {listed(filter(None, (*judges, column, label_column)))}",
                 )
         new = set[str]().union(*meant.values()) - self.turned
         found = replace(self, frame=self._reversed(new), turned=self.turned | new) if new else self

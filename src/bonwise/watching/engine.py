@@ -17,7 +17,7 @@ from bonwise.release import release
 from bonwise.results import given
 from bonwise.table.checks import check_confidence, check_seed, check_whole
 from bonwise.table.reading import name_of
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table.reading_options import ReadingOptions, values_read
 from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks, not_watched
 from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, read_log, way_of
 from bonwise.watching.result import SettingsChange, Watch, WatchData, WatchedSignal, WatchSettings
@@ -150,6 +150,7 @@ def watched(  # noqa: PLR0913 - all but the files are named
         year=int(year),
         seed=int(seed),
         version=release(),
+        **values_read(options),
         **given(
             time=way[1],
             first=None if earlier else int(first or FIRST),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, ValidationError, model_validator
+from pydantic import ConfigDict, ValidationError
 
 from bonwise.auditing.logged_picks import Name, PickLine
 from bonwise.errors import FileError, RowError, UsageError
@@ -49,8 +49,6 @@ class ComparedPair(Record):
 class WatchedLine(PickLine):
     """One line of a log of picks. Further keys are not read."""
 
-    scores: list[Number | None] | None = None
-    """In the order of `ids`, None where a candidate was not scored."""
     tied: list[Name] | None = None
     """Candidates that share the top score."""
     unscored: dict[str, str] | None = None
@@ -60,12 +58,6 @@ class WatchedLine(PickLine):
     """US dollars."""
     text: str | None = None
     """What was picked."""
-
-    @model_validator(mode="after")
-    def _check_scores(self) -> WatchedLine:
-        if self.scores is not None and len(self.scores) != len(self.ids):
-            raise ValueError("should have one score per candidate")
-        return self
 
 
 TIME_KEYS = ("timestamp", "created_at", "time")

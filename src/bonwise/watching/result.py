@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bonwise.results import Confidence, Count, Document, FrameRow, Number, Record
+from bonwise.table.facts import ValuesRead
 
 __all__ = [
     "Alarm",
@@ -131,7 +132,7 @@ class WatchData(Record):
     """Labelled pools without a pick: recovery counts a random pick there, or the first candidate."""
 
 
-class WatchSettings(Record):
+class WatchSettings(ValuesRead):
     """How it was watched."""
 
     confidence: Confidence

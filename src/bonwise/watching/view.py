@@ -12,6 +12,7 @@ from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Val
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
+from bonwise.report.table_facts import values_read_as
 from bonwise.watching.result import LevelRecord, Watch, WatchData, WatchedSignal
 from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
 
@@ -263,6 +264,7 @@ def _notes(document: Watch) -> Iterator[Said]:
     for source, titles in sources.items():
         yield Said("note", f"baseline of {', '.join(titles)}: {printable(source, longest=100)}")
     yield from _caveats(document.data)
+    yield from values_read_as(document.settings)
     yield Said("note", "evidence: the largest so far, as a part of what raises an alarm")
 
 
