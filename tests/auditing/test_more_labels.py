@@ -13,6 +13,7 @@ from scipy import stats
 import bonwise as bw
 from auditing.tables import parts
 from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift, projected
+from bonwise.stats import estimation
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.laws import (
     EffectiveShare,
@@ -111,7 +112,7 @@ def test_simulated_audits_settle_as_often_as_is_said(n, gate, tables):
 
 def under(law, *, estimate, se=0.1, n=100, confidence=0.95):
     """Return an estimate with a law."""
-    return Estimate.under(law, confidence, estimate=estimate, se=se, n=n)
+    return estimation.under(law, confidence, estimate=estimate, se=se, n=n)
 
 
 def test_four_times_the_prompts_halve_the_scatter():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bonwise as bw
 from auditing.tables import table
 from bonwise.auditing.gates import passes
-from bonwise.auditing.partly_labelled import missing_bounds, with_missing_labels
+from bonwise.auditing.partly_labelled import MissingLabels
 from bonwise.auditing.settings import Settings
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.estimation import estimate
@@ -125,7 +125,7 @@ GOOD, HARMFUL = ([0.9, 0.1, 0.5], [1.0, 0.0, 0.25]), ([0.1, 0.1, 0.1, 0.9], [1.0
 def test_bounds_are_those_of_all_labels_that_could_be(others, prompts):
     """The ends of each metric are the least and the greatest over every labelling, found by trying them all."""
     whole = [others] * 9
-    bounds = missing_bounds(with_missing_labels(panel_of(whole + prompts), Settings()))
+    bounds = MissingLabels(panel_of(whole + prompts), Settings()).bounds
     tried = [plainly([*whole, *filled]) for filled in product(*map(every_filling, prompts))]
     assert set(bounds) == set(tried[0])
     for metric, ends in bounds.items():
@@ -214,7 +214,7 @@ def test_a_verdict_that_missing_labels_could_change_is_open(noise):
     prompts = noisy(60, 4, noise)
     lacking = picks_lost(prompts, 3)
     plain = bw.audit(table([prompt for x, prompt in enumerate(prompts) if x not in lacking]))["recovery"]
-    missing = with_missing_labels(panel_of(without(prompts, lacking)), Settings())["recovery"]
+    missing = MissingLabels(panel_of(without(prompts, lacking)), Settings())["recovery"]
     ends = (missing[0].low, plain.low) if noise < 1 else (plain.high, missing[1].high)
     assert ends[0] < ends[1]
     gate = fmean(ends)
@@ -240,7 +240,7 @@ def test_no_gate_is_passed_by_labels_that_are_lost_where_the_judge_fails():
         panel = panel_of(without(prompts, lacking))
         whole = panel.keep(panel.labelled_cells == panel.sizes)
         plain = estimate(recovery, whole.sums(), Settings().rule(whole.labels))["recovery"]
-        low, high = with_missing_labels(panel, Settings())["recovery"]
+        low, high = MissingLabels(panel, Settings())["recovery"]
         assert low.estimate <= plainly(prompts)["recovery"] <= high.estimate
         there += passes(plain, every)
         worst += passes(low, every)

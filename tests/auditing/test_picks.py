@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -70,6 +71,79 @@ def test_a_cohort_of_greedy_picks_is_the_score_audit(tmp_path):
     path = logged(tmp_path / "picks.jsonl", greedy_lines(frame))
     for asked in ({}, {"interval": "bootstrap", "resamples": 50}, {"confidence": 0.9}):
         same(audit(path, labels=labels_of(frame), **asked), audit(frame, **asked))
+
+
+def scored_lines(frame):
+    """Pick as `greedy_lines` does, and log the scores."""
+    pools = frame.groupby("prompt_id", sort=False)["judge_score"]
+    return [
+        {**line, "scores": [None if math.isnan(score) else score for score in scores]}
+        for line, (_, scores) in zip(greedy_lines(frame), pools, strict=True)
+    ]
+
+
+def test_scores_of_the_lines_are_audited_beside_the_picks(tmp_path):
+    """Figures of scores are those of the audit of the scores; the verdict stays one on the decision alone."""
+    frame = cohort(60)
+    picks = audit(logged(tmp_path / "picks.jsonl", scored_lines(frame)), labels=labels_of(frame))
+    scores = audit(frame)
+    for name in scores.metrics:
+        assert picks[name] == scores[name], name
+    assert dict(picks.verdict.checks) == {
+        **dict.fromkeys(scores.verdict.checks, "undefined"),
+        "decision": scores.verdict.checks["decision"],
+    }
+    text = picks.to_text(full=True)
+    assert "within_r" in text
+    assert "of picks only the decision is judged" in text
+
+
+def test_equal_scores_do_not_make_picks_random(tmp_path):
+    """What decides among equal scores may be good: the word of the verdict follows from the picks."""
+    frame = cohort(200)
+    best = frame.loc[frame.groupby("prompt_id")["oracle_label"].idxmax()].set_index("prompt_id")["candidate"]
+    lines = [
+        {"prompt_id": prompt, "ids": pool.tolist(), "best": best[prompt], "scores": [1.0] * len(pool)}
+        for prompt, pool in frame.groupby("prompt_id", sort=False)["candidate"]
+    ]
+    found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels_of(frame))
+    assert (found["tie_rate"].estimate, found.verdict.level) == (1.0, "useful")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"scores": None}, {"routed": {"strong": "other", "signal": 0.1}}, {"routed": True}],
+    ids=["a line without", "a line of the stronger judge", "a line that says routed"],
+)
+def test_scores_of_some_lines_or_of_two_judges_are_not_audited(tmp_path, changed):
+    """One such line leaves every figure of scores null with a reason, and the picks as they were."""
+    frame = cohort(60)
+    first, *others = scored_lines(frame)
+    path = logged(tmp_path / "picks.jsonl", [{**first, **changed}, *others])
+    found = audit(path, labels=labels_of(frame))
+    assert (found["within_r"].estimate, found["within_r"].reason) == (None, NO_SCORES)
+    same(found, audit(frame))
+
+
+def test_a_line_with_too_few_scores_is_refused(tmp_path):
+    """The row is named."""
+    first, second, *others = scored_lines(cohort(20))
+    path = logged(tmp_path / "picks.jsonl", [first, {**second, "scores": second["scores"][1:]}, *others])
+    with pytest.raises(RowError, match=r"row 2: .*one score per candidate"):
+        read_picks(path)
+
+
+def test_labels_of_picks_may_be_lower_is_better(tmp_path):
+    """Their column is reversed; a name of the picks is none that could be."""
+    frame = cohort(60)
+    errors = labels_of(frame).assign(errors=-frame["oracle_label"]).drop(columns="oracle_label")
+    path = logged(tmp_path / "picks.jsonl", greedy_lines(frame))
+    asked = {"labels": errors, "columns": {"oracle_label": "errors"}}
+    found = audit(path, **asked, lower_is_better="errors")
+    assert found["recovery"].estimate == pytest.approx(audit(path, labels=labels_of(frame))["recovery"].estimate)
+    assert found.settings.lower_is_better == ["errors"]
+    with pytest.raises(UsageError, match="'picks' is neither a judge nor a column"):
+        audit(path, **asked, lower_is_better="picks")
 
 
 def test_metrics_of_scores_are_null_with_the_reason(tmp_path):

@@ -148,6 +148,19 @@ def test_other_picks_of_the_same_worth_keep_their_interval(tmp_path):
     assert e.low < 0 < e.high
 
 
+def test_labels_may_be_lower_is_better(tmp_path):
+    """Both sets are worth what they are by the labels turned round, and the settings and the text say so."""
+    paths, _, labels = judged(tmp_path)
+    errors = labels.assign(errors=1 - labels["oracle_label"]).drop(columns="oracle_label")
+    turned = compare(*paths, labels=errors, columns={"oracle_label": "errors"}, lower_is_better="errors")
+    plain = compare(*paths, labels=labels)
+    for name in ("recovery", "gain", "top1_accuracy"):
+        for one, other in ((turned.first, plain.first), (turned.second, plain.second)):
+            assert one.metrics[name].estimate == pytest.approx(other.metrics[name].estimate), name
+    assert turned.settings.lower_is_better == ["errors"]
+    assert "lower is better (errors): reversed" in str(turned)
+
+
 def test_one_prompt_is_in_the_singular(tmp_path):
     """The short form counts the prompts."""
     rows = [line("p", "a", 2)]

@@ -26,7 +26,7 @@ from bonwise.auditing.cell_table import CellTable, Ints, PoolBlock
 from bonwise.auditing.result_labels import CellCounts
 from bonwise.stats.catalog import ESTIMANDS, METRICS
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import IntervalRule, estimate
+from bonwise.stats.estimation import IntervalRule, estimate, under
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.level_bias import FOLDS, LargestOf, calibrated, recurring_names
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
@@ -61,7 +61,7 @@ def cell_level_bias(table: CellTable, rates: Floats | None, folds: Ints, confide
     if errors.max() <= 1e-12:
         return Estimate(size, None, None, 0.0, pools, None, reason="no interval: all prompts are off by the same")
     law = LargestOf(biases, errors, df)
-    return Estimate.under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
+    return under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
 
 
 def _mean(residuals: Floats, w: Floats, units: Ints) -> tuple[float, float, float] | None:

@@ -15,7 +15,7 @@ from bonwise.auditing.result_labels import CellCounts
 from bonwise.stats.catalog import ESTIMANDS
 from bonwise.stats.clusters import FEWEST
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate, Metric
-from bonwise.stats.estimation import IntervalRule, difference
+from bonwise.stats.estimation import IntervalRule, difference, under
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, RecoveryNearOne, Student
 from bonwise.stats.level_bias import level_bias_difference
@@ -279,11 +279,11 @@ class ContributedIntervals:
             if not alike:
                 reason = "no interval: leaving out any prompt changes nothing"
                 return Estimate(shown, None, None, None, n, None, reason=reason)
-            return Estimate.under(Exact(shown, n, limits), confidence, estimate=shown, se=se if at_end else 0.0, n=n)
+            return under(Exact(shown, n, limits), confidence, estimate=shown, se=se if at_end else 0.0, n=n)
         law: Law = Student(shown, se, df, limits)
         if bounded and finite:
             law = EffectiveShare(shown, se, df, limits)
-        return Estimate.under(law, confidence, estimate=shown, se=se, n=n)
+        return under(law, confidence, estimate=shown, se=se, n=n)
 
     def ratio(self, above: Floats, below: Floats, n: int, *, recovery: bool) -> Estimate:
         """Return the ratio of two means with Fieller's interval; a `recovery` is at most 1."""
@@ -297,7 +297,7 @@ class ContributedIntervals:
         if law.se <= _SAME * max(1.0, abs(value)):
             return Estimate(value, None, None, None, n, None, reason="no interval: all prompts are alike")
         shown = RecoveryNearOne.over(law, value, law.se, law.df) if recovery else law
-        return Estimate.under(shown, self.rule.confidence, estimate=value, se=law.se, n=n)
+        return under(shown, self.rule.confidence, estimate=value, se=law.se, n=n)
 
     def lost(self, above: Floats, below: Floats, n: int) -> Estimate:
         """Return 1 less the ratio of two means, with no value where nothing is lost or its interval is unbounded."""
@@ -310,7 +310,7 @@ class ContributedIntervals:
         reason = self._too_few(n)
         if reason:
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
-        return Estimate.under(OneLess(law), self.rule.confidence, estimate=value, se=law.se, n=n)
+        return under(OneLess(law), self.rule.confidence, estimate=value, se=law.se, n=n)
 
     def by_unit(self, contributions: Floats) -> Floats:
         """Return contributions of units, with the same mean: ``mean + (G / n) sum_{x in g} (psi_x - mean)``."""

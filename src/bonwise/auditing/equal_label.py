@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats.catalog import ratio
 from bonwise.stats.clusters import cluster_codes, cluster_sums
-from bonwise.stats.estimand import ratio
 from bonwise.stats.jackknife import Jackknife, from_left_out
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.stats.top_of_scores import at_top

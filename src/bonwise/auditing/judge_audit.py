@@ -12,7 +12,6 @@ from bonwise.auditing.judge_record import (
     NO_SCORES,
     JudgeAudit,
     JudgeMetrics,
-    Missing,
     judge_only,
     judge_record,
     panel_influences,
@@ -20,9 +19,9 @@ from bonwise.auditing.judge_record import (
     with_no_gain_tests,
 )
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
-from bonwise.auditing.partly_labelled import missing_bounds, said_of_missing, spanning, with_missing_labels
+from bonwise.auditing.partly_labelled import MissingLabels, said_of_missing
 from bonwise.auditing.result import CandidateEffects
-from bonwise.auditing.result_verdict import DECIDES, Subsets, Verdict
+from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, Subsets, Verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import (
     FEWEST_POOLS,
@@ -34,8 +33,8 @@ from bonwise.auditing.suspected import (
     remarks,
 )
 from bonwise.auditing.unlabelled import CellLabels, Picked, balance, worst_case
-from bonwise.auditing.unscored import NOTHING_LOST, unscored_of
-from bonwise.auditing.verdict import judge_validity, pick_validity
+from bonwise.auditing.unscored import NOTHING_LOST, LostScores, unscored_of
+from bonwise.auditing.verdict import judge_level, judge_validity, pick_level, pick_validity
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
 from bonwise.metric_groups import unit_of
@@ -124,35 +123,32 @@ def audit_judge(
         return audit_drawn_labels(panel, settings, table, stated.design)
     labelling = _labelled(panel, stated)
     figures = _metrics(labelling, table, settings)
-    scored = panel if picked is None else picked.scores
-    behind = None if scored is None else labelling if scored is panel else _labelled(scored, stated)
-    lost = NOTHING_LOST if behind is None else unscored_of(behind, table, settings)
-    metrics = figures.metrics if picked is None else _of_picks(figures.metrics, behind, table, settings)
-    metrics = {**metrics, **lost.metrics}
+    metrics, lost = _of_scores(figures.metrics, labelling, picked, stated, table, settings)
     missing, scope = _of_missing(labelling, metrics, settings)
-    scope = _joined(lost.sentence if picked is None else picked.scope, scope)
+    scope = _joined(lost.sentence, "" if picked is None else picked.scope, scope)
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     logged = picked is not None
     suspected = _suspected(labelling, metrics, settings, without, table=table, cells=figures.cells, logged=logged)
-    validity = _validity(metrics, missing, scope, _reader(settings, against, table.label_width, logged=logged))
+    reader = _Reader(settings, against, table.label_width, logged)
+    decisive = reader.decisive(metrics, missing)
+    useful = reader.level(decisive)[0] == "useful"
     scope = _joined(*_asides(panel, metrics, stated, table, settings, logged=logged), scope)
     outstanding = outstanding_of(panel, settings.keep_easy, without)
     metric, gate = settings.deciding
-    carrying = carried(metrics, outstanding, metric, gate) if validity(scope=scope).level == "useful" else ()
+    carrying = carried(metrics, outstanding, metric, gate) if useful else ()
     if not carrying:
         scope = _joined(scope, *remarks(outstanding, metric, metrics[metric]))
     suspected = (*carrying, *suspected)
     subsets, weak = _subsets(labelling, table, settings)
-    if weak and validity(scope=scope, suspected=suspected).level == "useful":
+    if weak and useful and not suspected:
         scope = _joined(weak, scope)
-    verdict = validity(scope=scope, suspected=suspected)
     with_control = None if others is None else others.with_control(panel.judge)
     record = judge_record(
         labelling,
         metrics,
-        verdict,
+        reader.verdict(decisive, scope, suspected),
         picked=picked,
-        unscored=lost.record if picked is None else None,
+        unscored=lost.record,
         bounds=_bounds(labelling, figures, missing),
         suspected=suspected,
         sampling=figures.sampling(labelling),
@@ -195,46 +191,74 @@ def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _of_picks(
-    metrics: Mapping[str, Estimate], scored: Labelling | None, table: ScoreTable, settings: Settings
-) -> dict[str, Estimate]:
-    """Return figures of picks, and beside them those of the scores, where the picks hold any."""
-    of_scores = {} if scored is None else _metrics(scored, table, settings).metrics
-    return {
+def _of_scores(
+    metrics: Mapping[str, Estimate],
+    labelling: Labelling,
+    picked: Picked | None,
+    stated: StatedDraw | None,
+    table: ScoreTable,
+    settings: Settings,
+) -> tuple[Mapping[str, Estimate], LostScores]:
+    """Return the metrics with those of what has no score; of picks, those of scores are of what they were made by."""
+    if picked is None:
+        lost = unscored_of(labelling, table, settings)
+        return {**metrics, **lost.metrics}, lost
+    behind = None if picked.scores is None else _labelled(picked.scores, stated)
+    lost = NOTHING_LOST if behind is None else replace(unscored_of(behind, table, settings), record=None, sentence="")
+    of_scores = {} if behind is None else _metrics(behind, table, settings).metrics
+    own = {
         name: estimate if name in _WITHOUT_SCORES else of_scores.get(name) or _no_scores(estimate)
         for name, estimate in metrics.items()
     }
+    return {**own, **lost.metrics}, lost
 
 
-def _of_missing(labelling: Labelling, metrics: Mapping[str, Estimate], settings: Settings) -> tuple[Missing, str]:
+def _of_missing(
+    labelling: Labelling, metrics: Mapping[str, Estimate], settings: Settings
+) -> tuple[MissingLabels | None, str]:
     """Return the ends of what a few missing labels could make of the figures, and what the figures describe."""
     if labelling.with_partly is None:
-        return {}, labelling.scope
-    missing = with_missing_labels(labelling.with_partly, settings)
-    return missing, said_of_missing(labelling.with_partly, metrics["recovery"], missing["recovery"])
+        return None, labelling.scope
+    missing = MissingLabels(labelling.with_partly, settings)
+    return missing, said_of_missing(labelling.with_partly, metrics["recovery"], missing)
 
 
-def _reader(settings: Settings, against: str, label_width: float, *, logged: bool) -> Callable[..., Verdict]:
-    """Return what reads metrics as a verdict."""
-    if logged:
-        return partial(pick_validity, thresholds=settings.thresholds)
-    return partial(
-        judge_validity,
-        thresholds=settings.thresholds,
-        target=settings.target,
-        against=against,
-        label_width=label_width,
-    )
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Reads metrics as a verdict."""
 
+    settings: Settings
+    against: str
+    label_width: float
+    logged: bool
 
-def _validity(
-    metrics: Mapping[str, Estimate], missing: Missing, scope: str, read: Callable[..., Verdict]
-) -> Callable[..., Verdict]:
-    """Let the verdict be in the figures of the table where these hold whatever the missing labels are."""
-    widened = {**metrics, **{name: spanning(metrics[name], ends) for name, ends in missing.items()}}
-    plain, allowing = (read(one, scope=scope) for one in (metrics, widened))
-    alike = (plain.level, plain.checks) == (allowing.level, allowing.checks)
-    return partial(read, metrics if alike else widened)
+    def level(self, metrics: Mapping[str, Estimate]) -> tuple[Level, Mapping[Check, CheckState]]:
+        """Return the level on which nothing is suspected, and the checks."""
+        if self.logged:
+            return pick_level(metrics, self.settings.thresholds)
+        return judge_level(metrics, self.settings.thresholds, self.settings.target, label_width=self.label_width)
+
+    def verdict(self, metrics: Mapping[str, Estimate], scope: str, suspected: Sequence[Suspected]) -> Verdict:
+        """Return the verdict."""
+        if self.logged:
+            return pick_validity(metrics, self.settings.thresholds, scope=scope, suspected=suspected)
+        return judge_validity(
+            metrics,
+            self.settings.thresholds,
+            self.settings.target,
+            against=self.against,
+            scope=scope,
+            suspected=suspected,
+            label_width=self.label_width,
+        )
+
+    def decisive(self, metrics: Mapping[str, Estimate], missing: MissingLabels | None) -> Mapping[str, Estimate]:
+        """Return the metrics to read: those of the table where these hold whatever the missing labels are."""
+        if missing is None:
+            return metrics
+        # Of the metrics of picks recovery alone decides.
+        alike = self.level(metrics) == self.level(missing.widened(metrics, ["recovery"]))
+        return metrics if alike else missing.widened(metrics)
 
 
 def _asides(
@@ -320,7 +344,7 @@ def _figures(
 def _if_reversed(name: str, reverse: Mapping[str, Estimate], width: float, settings: Settings) -> Iterator[str]:
     """Say that a judge would be useful if its lower scores were the better ones."""
     rule, target = settings.thresholds, settings.target
-    if reverse and judge_validity(reverse, rule, target, against="", scope="", label_width=width).level == "useful":
+    if reverse and judge_level(reverse, rule, target, label_width=width)[0] == "useful":
         figure = with_any_interval(reverse[DECIDES[target]], unit_of(DECIDES[target]))
         yield (
             f"With its scores reversed this judge would be useful ({DECIDES[target]} {figure}): if its lower scores "
@@ -358,10 +382,14 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
     return labelling
 
 
-def _bounds(labelling: Labelling, figures: JudgeMetrics, missing: Missing) -> Mapping[str, tuple[float, float]]:
+def _bounds(
+    labelling: Labelling, figures: JudgeMetrics, missing: MissingLabels | None
+) -> Mapping[str, tuple[float, float]]:
     if figures.cells is not None:
         return figures.cells.bounds
-    return worst_case(labelling.panel) if labelling.method == "labelled_only" else missing_bounds(missing)
+    if labelling.method == "labelled_only":
+        return worst_case(labelling.panel)
+    return {} if missing is None else missing.bounds
 
 
 def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> JudgeMetrics:

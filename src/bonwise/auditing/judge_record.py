@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,12 +34,14 @@ from bonwise.table.picks import Picks
 from bonwise.table.scales import mismatch
 from bonwise.table.score_table import ScoreTable
 
+if TYPE_CHECKING:
+    from bonwise.auditing.partly_labelled import MissingLabels
+
 __all__ = [
     "NO_SCORES",
     "AuditParts",
     "JudgeAudit",
     "JudgeMetrics",
-    "Missing",
     "by_unit",
     "judge_only",
     "judge_record",
@@ -48,9 +50,6 @@ __all__ = [
     "prompt_clusters",
     "with_no_gain_tests",
 ]
-
-Missing = Mapping[str, tuple[Estimate, Estimate]]
-
 
 NO_SCORES = "a logged pick holds no scores of one judge"
 
@@ -202,7 +201,7 @@ class JudgeAudit:
     """Where candidates are labelled one by one: their labels."""
     influences: UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
-    missing: Missing = field(default_factory=dict, repr=False)
+    missing: MissingLabels | None = field(default=None, repr=False)
     """Where a few prompts lack some labels: metrics of picks with these at their worst and at their best."""
 
     def suspected_at(self, metric: str, value: float) -> tuple[Suspected, ...]:
@@ -242,7 +241,7 @@ class JudgeAudit:
             unsettled=self.unsettled,
             suspected=self.suspected_for(metric, value),
         )
-        if metric not in self.missing:
+        if self.missing is None or metric not in self.missing:
             return check(self.metrics)
         low, high = ({**self.metrics, metric: end} for end in self.missing[metric])
         return whatever_is_missing(check(low), check(self.metrics), check(high))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimation import under
 from bonwise.stats.jackknife import FEWEST_DF
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, Percentile, RecoveryNearOne, Student
 from bonwise.stats.pilot_effect import Shift, small_sample_units, standardised
@@ -104,7 +105,7 @@ def projected(found: Estimate, ratio: float, confidence: float) -> Estimate | No
 
     Examples
     --------
-    >>> now = Estimate.under(Student(0.2, 0.05, 99, (-1, 1)), 0.95, estimate=0.2, se=0.05, n=100)
+    >>> now = under(Student(0.2, 0.05, 99, (-1, 1)), 0.95, estimate=0.2, se=0.05, n=100)
     >>> later = projected(now, 4, 0.95)
     >>> later.n, later.se, round(later.low, 3), round(later.high, 3)
     (400, 0.025, 0.151, 0.249)
@@ -118,7 +119,7 @@ def projected(found: Estimate, ratio: float, confidence: float) -> Estimate | No
     se = np.nan if found.se is None else found.se / np.sqrt(ratio)
     if law.at(confidence) is None:
         return Estimate.undefined(NOT_DISTINGUISHABLE, n).with_method(found.method)
-    made = Estimate.under(law, confidence, estimate=found.estimate, se=float(se), n=n)
+    made = under(law, confidence, estimate=found.estimate, se=float(se), n=n)
     return made.with_method(found.method)
 
 

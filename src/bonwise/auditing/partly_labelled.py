@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 
 from bonwise.auditing.bounds import extreme_corners
 from bonwise.auditing.cell_table import Ints
-from bonwise.auditing.judge_record import Missing, with_no_gain_tests
+from bonwise.auditing.judge_record import with_no_gain_tests
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.report.numbers import Ends, counted, interval, setting
 from bonwise.stats.catalog import ESTIMANDS
@@ -20,38 +21,63 @@ from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.stats.top_of_scores import at_top
 from bonwise.table.panel import Panel
 
-__all__ = ["corner_labels", "missing_bounds", "said_of_missing", "spanning", "with_missing_labels"]
+__all__ = ["MissingLabels", "corner_labels", "said_of_missing", "spanning"]
 
 _NAMES = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "hit_rate", "top1_accuracy")
 
-_OF_PICKS = [e for e in ESTIMANDS if e.name in _NAMES]
-_GAINS = [e for e in _OF_PICKS if e.name in ("gain", "recovery")]
+_OF_PICKS = {e.name: e for e in ESTIMANDS if e.name in _NAMES}
+_GAINS = ("gain", "recovery")
 
 
-def with_missing_labels(panel: Panel, settings: Settings) -> Missing:
-    """Estimate metrics of picks with the missing labels that make each of them smallest, and greatest."""
-    partly = panel.labelled_cells < panel.sizes
-    some, cells = panel.keep(partly), np.repeat(partly, panel.sizes)
-    rule, corners = settings.rule(panel.labels, panel.clusters), corner_labels(some, _range(panel))
-    sums_at = np.stack([prompt_sums(some.scores, one, some.sizes, some.ranked) for one in corners], axis=1)
-    known = panel.keep(~partly).sums()
+class MissingLabels:
+    """Metrics of picks with the missing labels that make each smallest, and greatest; estimated when asked for."""
 
-    def at(e: Estimand, sign: float) -> Estimate:
-        labels, corner = panel.labels.copy(), np.repeat(_extreme(e, known, sums_at, sign), some.sizes)
-        labels[cells] = corners[corner, np.arange(len(corner))]
-        filled = replace(panel, labels=labels)
+    def __init__(self, panel: Panel, settings: Settings) -> None:
+        partly = panel.labelled_cells < panel.sizes
+        self._panel, self._some, self._cells = panel, panel.keep(partly), np.repeat(partly, panel.sizes)
+        self._known, self._rule = panel.keep(~partly).sums(), settings.rule(panel.labels, panel.clusters)
+        self._corners = corner_labels(self._some, _range(panel))
+        some, count = self._some, len(self._corners)
+        scores, ranked = np.tile(some.scores, count), np.tile(some.ranked, count)
+        sums = prompt_sums(scores, self._corners.ravel(), np.tile(some.sizes, count), ranked)
+        self._at_corners = sums.reshape(len(sums), count, len(some.sizes))
+        self._estimates: dict[str, tuple[Estimate, Estimate]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in _OF_PICKS
+
+    def __getitem__(self, name: str) -> tuple[Estimate, Estimate]:
+        if name not in self._estimates:
+            low, high = (self._estimate(_OF_PICKS[name], sign) for sign in (-1.0, 1.0))
+            self._estimates[name] = low, high
+        return self._estimates[name]
+
+    def widened(self, metrics: Mapping[str, Estimate], names: Collection[str] = _NAMES) -> dict[str, Estimate]:
+        """Return the metrics with the intervals that span those at both ends."""
+        return {**metrics, **{name: spanning(metrics[name], self[name]) for name in names}}
+
+    @cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """The smallest and the greatest figure of each metric that is defined at both."""
+        ends = {name: (self._value(e, -1.0), self._value(e, 1.0)) for name, e in _OF_PICKS.items()}
+        known = all(estimate.estimate is not None for estimate in self["recovery"])
+        return {name: both for name, both in ends.items() if known or name != "recovery"}
+
+    def _value(self, e: Estimand, sign: float) -> float:
+        corner = _extreme(e, self._known, self._at_corners, sign)
+        filled = self._at_corners[:, corner, np.arange(len(corner))]
+        return float(e.of(Sums(*(self._known.sum(axis=1) + filled.sum(axis=1)))))
+
+    def _estimate(self, e: Estimand, sign: float) -> Estimate:
+        labels = self._panel.labels.copy()
+        corner = np.repeat(_extreme(e, self._known, self._at_corners, sign), self._some.sizes)
+        labels[self._cells] = self._corners[corner, np.arange(len(corner))]
+        filled = replace(self._panel, labels=labels)
         sums = filled.sums()
-        found = estimate(_GAINS if e in _GAINS else [e], sums, rule)
-        tested = with_no_gain_tests(found, filled, Sums(*sums), rule) if e in _GAINS else {}
-        return tested.get(e.name, found[e.name])
-
-    return {e.name: (at(e, -1.0), at(e, 1.0)) for e in _OF_PICKS}
-
-
-def missing_bounds(missing: Missing) -> dict[str, tuple[float, float]]:
-    """Return the smallest and the greatest figure of each metric that is defined at both."""
-    ends = {name: (low.estimate, high.estimate) for name, (low, high) in missing.items()}
-    return {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
+        if e.name not in _GAINS:
+            return estimate([e], sums, self._rule)[e.name]
+        gains = estimate([_OF_PICKS[name] for name in _GAINS], sums, self._rule)
+        return {**gains, **with_no_gain_tests(gains, filled, Sums(*sums), self._rule)}[e.name]
 
 
 def spanning(found: Estimate, missing: tuple[Estimate, Estimate]) -> Estimate:
@@ -62,12 +88,12 @@ def spanning(found: Estimate, missing: tuple[Estimate, Estimate]) -> Estimate:
     return replace(found, low=min(lows), high=max(highs))
 
 
-def said_of_missing(panel: Panel, recovery: Estimate, missing: tuple[Estimate, Estimate]) -> str:
+def said_of_missing(panel: Panel, recovery: Estimate, missing: MissingLabels) -> str:
     """Say how many prompts are left out because they lack some labels, and what these could change."""
-    prompts, span = int((panel.labelled_cells < panel.sizes).sum()), spanning(recovery, missing)
+    prompts, span = int((panel.labelled_cells < panel.sizes).sum()), spanning(recovery, missing["recovery"])
     lack = "lacks some labels and is" if prompts == 1 else "lack some labels and are"
     low, high = map(setting, _range(panel))
-    ends = missing_bounds({"recovery": missing}).get("recovery")
+    ends = missing.bounds.get("recovery")
     figure = "undefined" if ends is None else f"within {interval(Ends(None, *ends), 'share')}"
     its = "has none" if span.low is None else f"lies within {interval(span, 'share')}"
     return (

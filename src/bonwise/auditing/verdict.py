@@ -10,7 +10,7 @@ from bonwise.auditing.result import Thresholds
 from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, Target, Verdict
 from bonwise.auditing.suspected import Suspected
 from bonwise.metric_groups import unit_of
-from bonwise.report.numbers import Ends, estimate, interval, setting
+from bonwise.report.numbers import Ends, estimate, interval, setting, with_interval
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "VerdictSentences",
     "best_of_n_answer",
     "candidate_validity",
+    "judge_level",
     "judge_validity",
+    "pick_level",
     "pick_validity",
     "recovery_bounds",
 ]
@@ -179,8 +181,7 @@ class VerdictSentences:
         found, unit = self.metrics[name], unit_of(name)
         if found.estimate is None:
             return _undefined(found)
-        ends = f"({found.reason})" if found.low is None else interval(found, unit)
-        return f"{estimate(found, unit)} {ends}"
+        return f"{estimate(found, unit)} ({found.reason})" if found.low is None else with_interval(found, unit)
 
     def _recovery_undefined(self, found: Estimate) -> str:
         if NOT_DISTINGUISHABLE in (found.reason or ""):
@@ -311,21 +312,10 @@ def judge_validity(
     `against` is a noun: ``the oracle labels``, or another judge. `scope` is a sentence on what the figures describe,
     empty for all prompts. `label_width` is of the labels' scale, in which the threshold of the level bias is stated.
     """
-    checks: dict[Check, CheckState] = {
-        "correlation": _above(metrics["global_r"], thresholds.global_r),
-        "level": _below(metrics["level_bias"], thresholds.level_bias * label_width),
-        "directional": _above(metrics["within_r"], 0.0),
-        "decision": _above(metrics["recovery"], thresholds.recovery_useful),
-    }
+    level, checks = judge_level(metrics, thresholds, target, label_width=label_width)
     said = VerdictSentences(metrics, thresholds, against, label_width=label_width)
-    if target == "best-of-n":
-        rests_on: Check = "decision"
-        level = _best_of_n_level(metrics, thresholds)
-        answer = said.for_best_of_n(level)
-    else:
-        rests_on = _of_systems(checks)
-        level = _system_level(checks)
-        answer = said.for_systems(level, rests_on)
+    rests_on: Check = "decision" if target == "best-of-n" else _of_systems(checks)
+    answer = said.for_best_of_n(level) if target == "best-of-n" else said.for_systems(level, rests_on)
     opening = [answer, *([scope] if scope else [])]
     levels: dict[Check, str] = {
         "correlation": said.correlation(),
@@ -338,12 +328,29 @@ def judge_validity(
     return _unsettled(settled, said, suspected)
 
 
+def judge_level(
+    metrics: _Metrics, thresholds: Thresholds, target: Target, *, label_width: float = 1.0
+) -> tuple[Level, dict[Check, CheckState]]:
+    """Return the level of a verdict on which nothing is suspected, and its checks, without its sentences."""
+    checks: dict[Check, CheckState] = {
+        "correlation": _above(metrics["global_r"], thresholds.global_r),
+        "level": _below(metrics["level_bias"], thresholds.level_bias * label_width),
+        "directional": _above(metrics["within_r"], 0.0),
+        "decision": _above(metrics["recovery"], thresholds.recovery_useful),
+    }
+    return _best_of_n_level(metrics, thresholds) if target == "best-of-n" else _system_level(checks), checks
+
+
+def pick_level(metrics: _Metrics, thresholds: Thresholds) -> tuple[Level, dict[Check, CheckState]]:
+    """Return the same of logged picks."""
+    return _level_of_picks(metrics, thresholds), _decision_alone(metrics, thresholds)
+
+
 def pick_validity(
     metrics: _Metrics, thresholds: Thresholds, *, scope: str, suspected: Sequence[Suspected] = ()
 ) -> Verdict:
     """Read the metrics of logged picks as a verdict: of the four levels only the decision follows from picks."""
-    checks = _decision_alone(metrics, thresholds)
-    level = _best_of_n_level(metrics, thresholds)
+    level, checks = pick_level(metrics, thresholds)
     said = VerdictSentences(metrics, thresholds, who="what picked")
     sentences = [
         said.for_best_of_n(level),
@@ -437,10 +444,14 @@ def _below(found: Estimate, gate: float) -> CheckState:
 
 
 def _best_of_n_level(metrics: _Metrics, thresholds: Thresholds) -> Level:
-    recovery, ties = metrics["recovery"], metrics["tie_rate"]
     # Of equal scores a missing one still decides: it cannot be picked.
-    if ties.estimate == 1.0 and "unscored_rate" not in metrics:
+    if metrics["tie_rate"].estimate == 1.0 and "unscored_rate" not in metrics:
         return "random"
+    return _level_of_picks(metrics, thresholds)
+
+
+def _level_of_picks(metrics: _Metrics, thresholds: Thresholds) -> Level:
+    recovery = metrics["recovery"]
     if recovery.low is None or recovery.high is None:
         return "inconclusive"
     if recovery.high < 0:

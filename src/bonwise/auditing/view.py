@@ -28,6 +28,7 @@ from bonwise.auditing.view_labels import (
     counts_of,
     data,
     missing_labels,
+    no_worst_case,
     preferences_at_equal_label,
     who_was_labelled,
 )
@@ -232,8 +233,7 @@ def _one(name: str, judge: JudgeFound, settings: AuditSettings) -> Iterator[Said
         yield from _said(who_was_labelled(judge.labelled_cells, ""))
     if judge.candidate_effects is not None:
         yield from _said(preferences_at_equal_label(judge.candidate_effects, ""))
-    for part in missing_labels(judge, settings.reference, ""):
-        yield from (one for one in _said(part) if not one.text.endswith(":"))
+    yield from no_worst_case(judge)
 
 
 def _said(part: Part) -> list[Said]:

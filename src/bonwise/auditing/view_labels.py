@@ -43,6 +43,7 @@ __all__ = [
     "data",
     "dropped_of",
     "missing_labels",
+    "no_worst_case",
     "preferences_at_equal_label",
     "who_was_labelled",
 ]
@@ -387,13 +388,17 @@ def missing_labels(judge: JudgeFound, reference: str | None, anchor: str) -> Ite
     blocks: list[Block] = []
     if judge.balance is not None:
         blocks.append(_balance(judge.balance))
-    if judge.bounds is not None:
-        if judge.bounds:
-            blocks += [Said("caveat", f"{_WORST_CASE}, all prompts:"), _bounds(judge.bounds, reference)]
-        if "value_random" not in judge.bounds and judge.labelled_cells is None:
-            blocks.append(Said("caveat", f"{_WORST_CASE}, of values unknown: {_NO_VALUES}"))
+    if judge.bounds:
+        blocks += [Said("caveat", f"{_WORST_CASE}, all prompts:"), _bounds(judge.bounds, reference)]
+    blocks += no_worst_case(judge)
     if blocks:
         yield Part("Missing labels", blocks, anchor=anchor)
+
+
+def no_worst_case(judge: JudgeFound) -> Iterator[Said]:
+    """Yield that nothing bounds the values, where labels are missing and it does not."""
+    if judge.bounds is not None and "value_random" not in judge.bounds and judge.labelled_cells is None:
+        yield Said("caveat", f"{_WORST_CASE}, of values unknown: {_NO_VALUES}")
 
 
 def _balance(rows: Sequence[Balance]) -> Table:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from bonwise.stats import level_bias, unscored
-from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights, ratio
+from bonwise.stats.estimand import Estimand, Metric, OutcomeWeights
 from bonwise.stats.sums import Floats, Sums
 
-__all__ = ["ALL_METRICS", "ESTIMANDS", "LOSSES", "METRICS", "OF_PICKS", "VALUES", "between_r", "recovery"]
+__all__ = ["ALL_METRICS", "ESTIMANDS", "LOSSES", "METRICS", "OF_PICKS", "VALUES", "between_r", "ratio", "recovery"]
+
+
+def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
+    """Divide, NaN where the denominator is 0 or below 1e-12 of `scale`, the size of the terms it was summed from."""
+    usable = denominator > 1e-12 * scale
+    out = np.full(np.broadcast(numerator, usable).shape, np.nan)
+    quotient: Floats = np.divide(numerator, denominator, out=out, where=usable)
+    return quotient
 
 
 def global_r(t: Sums) -> Floats:

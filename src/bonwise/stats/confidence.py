@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import special
 
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.estimation import from_jackknife, under
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Ends, Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -255,4 +255,4 @@ def _of_bins(
     """Give a mean of absolute errors the interval that follows from those of its bins."""
     if np.isnan(value) or n < 2:
         return _estimate(value, left_out, n, confidence)
-    return Estimate.under(BinErrors(tuple(bins), weights), confidence, estimate=value, se=float(_se(left_out)), n=n)
+    return under(BinErrors(tuple(bins), weights), confidence, estimate=value, se=float(_se(left_out)), n=n)

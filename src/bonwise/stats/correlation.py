@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bonwise.stats.estimand import Estimate
+from bonwise.stats.estimation import under
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import Student
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -63,7 +64,7 @@ def from_influence(
             value, None, None, None, n, None, reason="no interval: leaving out any prompt changes nothing"
         )
     law = Student(value, se, kurtosis_df(influence), limits)
-    return Estimate.under(law, confidence, estimate=value, se=se, n=n)
+    return under(law, confidence, estimate=value, se=se, n=n)
 
 
 def without_interval(found: Estimate, reason: str) -> Estimate:

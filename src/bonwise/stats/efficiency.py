@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate, ratio
+from bonwise.stats.catalog import ratio
+from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
 from bonwise.stats.estimation import from_jackknife
 from bonwise.stats.jackknife import Scatter, kurtosis_df
 from bonwise.stats.laws import Exact, Fieller

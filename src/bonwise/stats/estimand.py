@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-import numpy as np
 
 from bonwise.stats.laws import Law
 from bonwise.stats.sums import Floats, Sums
@@ -25,7 +22,6 @@ __all__ = [
     "Metric",
     "OutcomeWeights",
     "Unit",
-    "ratio",
     "under_method",
 ]
 
@@ -88,25 +84,10 @@ class Estimate:
         """Return a metric that does not exist on these data."""
         return cls(None, None, None, None, n, None, reason=reason)
 
-    @classmethod
-    def under(cls, law: Law, confidence: float, *, estimate: float, se: float, n: int) -> Estimate:
-        """Return an estimate with the interval its law gives, or the reason why it gives none."""
-        se_or_none = se if math.isfinite(se) else None
-        ends = law.at(confidence)
-        if ends is None:
-            return cls(estimate, None, None, se_or_none, n, None, reason=_NO_INTERVAL[law.kind])
-        return cls(estimate, *ends, se_or_none, n, law.kind, law=law)
-
 
 def under_method(found: Mapping[str, Estimate], method: str) -> dict[str, Estimate]:
     """Return the same estimates under another method name."""
     return {name: one.with_method(method) for name, one in found.items()}
-
-
-_NO_INTERVAL = {
-    "bootstrap": "no interval: undefined in some of the resamples",
-    "exact": "no interval: all prompts are alike and the metric has no finite range",
-}
 
 
 Group = Literal["Picks", "Within prompts", "Over all cells"]
@@ -180,11 +161,3 @@ class Estimand(Metric):
     """
     outcomes_below: OutcomeWeights | None = None
     """Those of the denominator of a ratio of means."""
-
-
-def ratio(numerator: Floats, denominator: Floats, scale: Floats | float = 1.0) -> Floats:
-    """Divide, NaN where the denominator is 0 or below 1e-12 of `scale`, the size of the terms it was summed from."""
-    usable = denominator > 1e-12 * scale
-    out = np.full(np.broadcast(numerator, usable).shape, np.nan)
-    quotient: Floats = np.divide(numerator, denominator, out=out, where=usable)
-    return quotient

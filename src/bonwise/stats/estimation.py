@@ -30,6 +30,7 @@ __all__ = [
     "may_be_0",
     "minus",
     "one_estimate",
+    "under",
     "without_wild",
 ]
 
@@ -124,7 +125,7 @@ def _lost(e: Estimand, found: Estimate, sample: JudgeSums) -> Estimate:
         return Estimate.undefined(f"unbounded: {NOT_DISTINGUISHABLE}", found.n)
     if found.interval != "jackknife":
         return found
-    return Estimate.under(law, sample.rule.confidence, estimate=found.estimate, se=found.se or np.nan, n=found.n)
+    return under(law, sample.rule.confidence, estimate=found.estimate, se=found.se or np.nan, n=found.n)
 
 
 def _fieller_of_influence(of: Sequence[Callable[[Sums], Floats]], unit: Floats) -> Fieller:
@@ -367,10 +368,25 @@ def from_jackknife(
     if se <= _SAME * max(1.0, abs(value)):
         if exact is None:
             return _without_interval(value, n, "leaving out any prompt changes nothing")
-        return Estimate.under(exact(), confidence, estimate=value, se=0.0, n=n)
+        return under(exact(), confidence, estimate=value, se=0.0, n=n)
     if isinstance(law, Percentile):
         se = float(law.replicates.std(ddof=1))
-    return Estimate.under(law or Student(value, se, df, limits), confidence, estimate=value, se=se, n=n)
+    return under(law or Student(value, se, df, limits), confidence, estimate=value, se=se, n=n)
+
+
+_NO_INTERVAL = {
+    "bootstrap": "no interval: undefined in some of the resamples",
+    "exact": "no interval: all prompts are alike and the metric has no finite range",
+}
+
+
+def under(law: Law, confidence: float, *, estimate: float, se: float, n: int) -> Estimate:
+    """Return an estimate with the interval its law gives, or the reason why it gives none."""
+    se_or_none = se if math.isfinite(se) else None
+    ends = law.at(confidence)
+    if ends is None:
+        return Estimate(estimate, None, None, se_or_none, n, None, reason=_NO_INTERVAL[law.kind])
+    return Estimate(estimate, *ends, se_or_none, n, law.kind, law=law)
 
 
 def _count(e: Estimand, sums: Sums) -> int:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
 from bonwise.stats.estimand import Estimate, Metric
+from bonwise.stats.estimation import under
 from bonwise.stats.laws import Ends, Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
@@ -94,9 +95,9 @@ def largest_bias(
         # Every prompt is off by the same: at most a share of prompts can be off by more, up to the labels' span.
         span = float(labels.max() - labels.min())
         alike = Exact(size, int(units.min()), (0.0, max(span, size)))
-        return Estimate.under(alike, confidence, estimate=size, se=0.0, n=int(counts.min()))
+        return under(alike, confidence, estimate=size, se=0.0, n=int(counts.min()))
     law = LargestOf(biases, errors, (units - 1).astype(float))
-    return Estimate.under(law, confidence, estimate=size, se=float(errors[worst]), n=n)
+    return under(law, confidence, estimate=size, se=float(errors[worst]), n=n)
 
 
 def _weighted_means(
@@ -195,7 +196,7 @@ def level_bias_difference(first: Estimate, second: Estimate, confidence: float) 
     if first.law is None or second.law is None or first.estimate is None or second.estimate is None:
         return Estimate.undefined(first.reason or second.reason or "undefined", n)
     law = _BonferroniDifference(first.law, second.law)
-    return Estimate.under(law, confidence, estimate=first.estimate - second.estimate, se=np.nan, n=n)
+    return under(law, confidence, estimate=first.estimate - second.estimate, se=np.nan, n=n)
 
 
 def level_bias(  # noqa: PLR0913 - all but the cells are named

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from bonwise.stats.catalog import ratio
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimand import ratio
 from bonwise.stats.laws import student_quantile
 from bonwise.stats.sample_size import critical_value, mean_units
 from bonwise.stats.sums import Floats

@@ -13,6 +13,7 @@ from scipy import special
 
 from bonwise.stats.correlation import LEAST_CARRIERS, from_influence, without_interval
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
+from bonwise.stats.estimation import under
 from bonwise.stats.jackknife import kurtosis_df
 from bonwise.stats.laws import Fieller, RecoveryNearOne
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -267,7 +268,7 @@ def _captured(mine: Floats, best: Floats, share: float, confidence: float) -> Es
         return Estimate.undefined(NOT_DISTINGUISHABLE, n)
     moves = (mine - part * best) / bottom
     se = float(np.sqrt(np.sum(moves**2) / (n * (n - 1))))
-    return Estimate.under(law, confidence, estimate=part, se=se, n=n)
+    return under(law, confidence, estimate=part, se=se, n=n)
 
 
 SHARES = tuple(step / 20 for step in range(21))
@@ -322,6 +323,4 @@ def routed_recovery(
     value = min(a / b, 1.0)
     if law.se <= _SAME:
         return Estimate(value, None, None, None, n, None, reason="no interval: all prompts are alike")
-    return Estimate.under(
-        RecoveryNearOne.over(law, value, law.se, law.df), confidence, estimate=value, se=law.se, n=n
-    )
+    return under(RecoveryNearOne.over(law, value, law.se, law.df), confidence, estimate=value, se=law.se, n=n)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
 from bonwise.stats.estimand import Estimate, Metric
+from bonwise.stats.estimation import under
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Student
 from bonwise.stats.level_bias import isotonic
@@ -75,7 +76,7 @@ def unscored_cost(
     if not np.isfinite(scatter.se) or scatter.se == 0:
         return Estimate(cost, None, None, None, n, None, reason="no interval: leaving out prompts changes nothing")
     law = Student(cost, scatter.se, scatter.df, (-np.inf, np.inf))
-    return Estimate.under(law, confidence, estimate=cost, se=scatter.se, n=n)
+    return under(law, confidence, estimate=cost, se=scatter.se, n=n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -225,14 +225,14 @@ def by_key(columns: Iterable[object]) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def claims(role: str, columns: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
-    """Yield columns (given `by_key`) whose name fits a role, likeliest first: canonical, then plain `ALIASES`."""
-    for keys in _keys(role):
-        yield [column for key in keys for column in columns.get(key, ())]
+def claims(role: str, columns: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Return columns (given `by_key`) whose name fits a role, likeliest first: canonical, then plain `ALIASES`."""
+    groups = [[column for key in keys for column in columns.get(key, ())] for keys in _keys(role)]
     if role in ("judge_score", "oracle_label"):
         wanted = role == "oracle_label"
         every = [column for known in columns.values() for column in known]
-        yield [column for column in every if _is_score(column) and names_a_label(column) is wanted]
+        groups.append([column for column in every if _is_score(column) and names_a_label(column) is wanted])
+    return groups
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from bonwise.stats.estimand import Estimate
+from bonwise.stats.estimation import under
 from bonwise.stats.laws import Percentile
 from bonwise.stats.sums import Floats
 
@@ -242,7 +243,7 @@ class PairResamples:
     def around(self, value: float, replicates: Floats) -> Estimate:
         """Give a figure the interval of its replicates."""
         se = float(replicates.std(ddof=1)) if np.isfinite(replicates).all() else float("nan")
-        return Estimate.under(Percentile(replicates), self.confidence, estimate=value, se=se, n=self.pairs)
+        return under(Percentile(replicates), self.confidence, estimate=value, se=se, n=self.pairs)
 
     def _replicates(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Floats:
         drawn = self.drawn()

@@ -11,7 +11,7 @@ from scipy import special
 
 from bonwise.stats.catalog import within_r as correlation
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.estimation import from_jackknife
+from bonwise.stats.estimation import from_jackknife, under
 from bonwise.stats.jackknife import Scatter
 from bonwise.stats.laws import Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
@@ -267,7 +267,7 @@ def _beyond_chance(difference: Estimate, least: float, confidence: float) -> Est
     if value is None or law is None:
         return difference
     wide = BeyondChance(law, value, least, difference.n - 1)
-    return Estimate.under(wide, confidence, estimate=value, se=difference.se or math.nan, n=difference.n)
+    return under(wide, confidence, estimate=value, se=difference.se or math.nan, n=difference.n)
 
 
 def _difference(
@@ -292,7 +292,7 @@ def _difference(
     known = max(0.0, 1 - 1 / few.count) if isinstance(few, Few) and few.count else 0.0
     correlation = known * float(on_own @ on_expected) / reach if known else 0.0
     law = MoverDifference(few, expected.law, (own, own - value), correlation)
-    return Estimate.under(law, confidence, estimate=value, se=paired.se or math.nan, n=paired.n)
+    return under(law, confidence, estimate=value, se=paired.se or math.nan, n=paired.n)
 
 
 def _estimate(value: float, influence: Floats, limits: tuple[float, float], confidence: float) -> Estimate:
