@@ -248,7 +248,7 @@ def test_a_thread_ends_with_its_judge():
     for owner in owners:
         asyncio.run(run_in_thread(owner, "x", lambda owner=owner: owner))
     serving = {asyncio.run(_thread(owner)) for owner in owners}
-    seen, places = [weakref.ref(owner) for owner in owners], {(id(owner), 0) for owner in owners}
+    seen, places = [weakref.ref(owner) for owner in owners], {(id(owner), 0, 1) for owner in owners}
     assert len(serving) == 5
     assert places <= worker._WORKERS.keys()
     del owner, owners
