@@ -16,7 +16,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from bonwise.calls.ask import Answers, Ask
-from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
+from bonwise.errors import BonwiseError, CallError, JudgeError
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, is_asking
 from bonwise.printable import printable
 from bonwise.table.checks import check_whole
@@ -40,25 +40,16 @@ __all__ = [
 _LAYERS = 8
 """How deep judges are looked into; there is none of more layers, except one without end."""
 
-_WARNING = (
-    "judge {judge} returned {kind}, not a number: such candidates are unscored; return a number, "
-    "(score, reason), {{'score': ..., 'reason': ...}}, an object with .score, or None"
-)
-
-WORKERS = 8
-"""Threads of a function that blocks, where a user names no other number."""
-
-MOST_WORKERS = 32
-"""More would be left behind by one deadline than a process gives up."""
+WORKERS, MOST_WORKERS = 8, 32
+"""Threads of a function that blocks: usually, and at most, for one deadline may leave as many calls behind."""
 
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A function as a judge, with what can be said of it: how many threads may call it, or that it takes batches.
+    """A function as a judge, with how many threads may call it, or that it takes all texts at once.
 
-    A function given as ``judge=`` as it is needs nothing else: it is called by one thread at a time, so it need not
-    be thread-safe. To wrap one that blocks says that several threads may call it at once, such as one that waits for
-    a server. Scores, their order and ties are those of one thread.
+    A function given as ``judge=`` as it is is called by one thread at a time, so it need not be thread-safe. To wrap
+    it says that several threads may call it at once, which pays where it blocks. Scores, order and ties are the same.
 
     Parameters
     ----------
@@ -69,18 +60,11 @@ class FunctionJudge:
     version : str
         Changes whenever the same texts may get other scores.
     workers : int, optional
-        Threads that may call the function at once, 1 to 32. Unless given 8; 1 with `batch`, for models and tokenizers
-        are seldom thread-safe. An ``async`` function is awaited and takes none.
+        Threads, 1 to 32; else a `UsageError`. Unless given 8; 1 with `batch`, for models and tokenizers are seldom
+        thread-safe. An ``async`` function is awaited and takes none.
     batch : bool
-        Whether the function is ``(prompt, texts) -> scores``: one for each text, in order, each as above. It sees the
-        candidates of one prompt in one call, as a cross-encoder or a reward model wants them.
-
-    Raises
-    ------
-    bonwise.errors.UsageError
-        A number of workers that means nothing.
-    bonwise.errors.JudgeError
-        No function; when it judges, a batch without one score for each text.
+        Whether it is ``(prompt, texts) -> scores``, one for each text, in order, each as above; else a `JudgeError`
+        when it judges. So a cross-encoder or a reward model gets all candidates of a prompt in one call.
 
     Examples
     --------
@@ -97,18 +81,14 @@ class FunctionJudge:
     version: str = "1"
     workers: int | None = None
     batch: bool = False
-    _unsaid: list[str] = field(default_factory=lambda: [_WARNING], init=False, repr=False, compare=False)
-    """The warning of what cannot be read, until it is said. A thread that takes it out is the only one."""
+    _unsaid: list[str] = field(default_factory=lambda: ["unread"], init=False, repr=False, compare=False)
+    """Warnings still to be given; one thread alone takes one out."""
 
     def __post_init__(self) -> None:
-        if not callable(self.function) or isinstance(self.function, type):
-            raise JudgeError(f"{printable(repr(self.function), longest=80)} is no function", hint="pass a function")
         usual, most = (1, 1) if self.asynchronous else (1 if self.batch else WORKERS, MOST_WORKERS)
         workers = usual if self.workers is None else self.workers
-        check_whole("workers", workers, least=1)
-        if workers > most:
-            hint = f"at most {MOST_WORKERS} threads; an async function is awaited and takes none"
-            raise UsageError(f"workers is {workers}", hint=hint)
+        hint = "leave it out: an async function is awaited" if self.asynchronous else ""
+        check_whole("workers", workers, least=1, most=most, hint=hint)
         object.__setattr__(self, "workers", workers)
 
     @property
@@ -157,7 +137,12 @@ class FunctionJudge:
             return Score(number, raw=reason) if finite else Unscored(f"the function returned {number}", reason)
         kind = type(value).__name__ + ("" if score is value else f" with {type(score).__name__} as the score")
         with suppress(IndexError):
-            warnings.warn(self._unsaid.pop().format(judge=repr(self.name), kind=kind), stacklevel=2)
+            self._unsaid.pop()
+            warnings.warn(
+                f"judge {self.name!r} returned {kind}, not a number: such candidates are unscored; return a number, "
+                "(score, reason), {'score': ..., 'reason': ...}, an object with .score, or None",
+                stacklevel=2,
+            )
         return Unscored(f"the function returned {kind}, not a number", repr(value)[:200])
 
 
@@ -203,13 +188,7 @@ def _inside(called: object) -> object:
 
 
 def threads_of(judge: Judge) -> int:
-    """Return how many threads may call a judge at once: as many as a function that it wraps states, else one.
-
-    Examples
-    --------
-    >>> threads_of(as_judge(len)), threads_of(FunctionJudge(len, workers=4))
-    (1, 4)
-    """
+    """Return how many threads may call a judge at once: as many as a function that it wraps states, else one."""
     found: object = judge
     for _ in range(_LAYERS):
         if isinstance(found, FunctionJudge):

@@ -20,9 +20,7 @@ from bonwise.errors import JudgeError
 __all__ = ["MOST_ABANDONED", "MOST_ABANDONED_IN_ALL", "MOST_NESTED", "Outcome", "run_all_in_thread", "run_in_thread"]
 
 MOST_ABANDONED = 8
-"""Calls of one judge that nobody waits for any more, and that run on all the same; then it is not called again. Of a
-judge of several threads so many for each, and half of all at most.
-"""
+"""Calls for each thread of a judge that nobody waits for any more, and that run on; then it is not called again."""
 
 MOST_ABANDONED_IN_ALL = 64
 """The same for all judges of a process together; then no further thread is started."""
@@ -186,8 +184,7 @@ class _Worker:
             self._threads += 1
 
     def _occupied(self) -> str:
-        most = min(MOST_ABANDONED * self._most, MOST_ABANDONED_IN_ALL // 2)
-        if len(self._abandoned) >= most:
+        if len(self._abandoned) >= min(MOST_ABANDONED * self._most, MOST_ABANDONED_IN_ALL // 2):
             return f"is occupied: {len(self._abandoned)} calls of it that nobody waits for any more have not ended"
         if len(_ABANDONED) >= MOST_ABANDONED_IN_ALL:
             return f"is not called: {MOST_ABANDONED_IN_ALL} calls of judges that were given up have not ended"
