@@ -281,9 +281,9 @@ async def _awaited(values: Sequence[Any], verdict: Callable[[Any], Verdict]) -> 
 
 
 def _is_in_order(found: Any) -> bool:
-    if isinstance(found, str | bytes | Mapping | AbstractSet) or getattr(found, "shape", None) == ():
-        return False  # an array without dimensions is iterable by its type alone
-    return isinstance(found, Iterable)
+    # An array without dimensions is iterable by its type alone.
+    whole = isinstance(found, str | bytes | Mapping | AbstractSet) or getattr(found, "shape", None) == ()
+    return isinstance(found, Iterable) and not whole
 
 
 def _score_and_reason(value: Any) -> tuple[Any, str]:

@@ -251,10 +251,9 @@ def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:
 class Logprob(ComparingSettings):
     """The mean of a digit, or the probability of a preference, under the model's own probabilities.
 
-    Alone, a candidate scores the mean of the digits 0 to 9, divided by 9; `Score.low` and `Score.high` bound what the
-    probability that the server did not send could make of it. In pairs it earns the probability that it is called the
-    better one, a tie counted by half. Both need a server that reports the probabilities of tokens; where it reports
-    none, or such as add up to more than 1, every candidate is unscored.
+    Alone, a candidate scores the mean of the digits 0 to 9, divided by 9; `Score.low` and `Score.high` are what the
+    probability that was not sent leaves open. In pairs it earns the probability that it is called the better one, a
+    tie counted by half. A server that reports no probabilities, or more than 1 in all, leaves a candidate unscored.
 
     Parameters
     ----------
