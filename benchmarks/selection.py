@@ -1,4 +1,4 @@
-"""What a selection costs above the judge: greedy over 8 candidates, each row against a bare loop of the same run."""
+"""What a selection costs above the judge, and what threads and batches save of the time of a function that blocks."""
 
 from __future__ import annotations
 
@@ -145,6 +145,62 @@ CONTENDERS: dict[str, dict[str, Callable[[int], None]]] = {
 """By what is asked; the first of each is what the others are compared with."""
 
 
+POOLS_AT_ONCE, EACH, BLOCKS = 20, 4, 0.05
+QUICK_BLOCKS = 0.001
+
+
+def blocking(seconds: float) -> dict[str, Any]:
+    """Return judges that block for some seconds a call; the first is what the others are compared with."""
+
+    def one(_prompt: str, text: str) -> int:
+        time.sleep(seconds)
+        return len(text)
+
+    def several(_prompt: str, texts: Sequence[str]) -> list[int]:
+        time.sleep(seconds)
+        return [len(text) for text in texts]
+
+    return {
+        "function": one,
+        "FunctionJudge(function)": bw.FunctionJudge(one),
+        "FunctionJudge(function, workers=32)": bw.FunctionJudge(one, workers=32),
+        "FunctionJudge(function, batch=True)": bw.FunctionJudge(several, batch=True),
+        "FunctionJudge(function, batch=True, workers=8)": bw.FunctionJudge(several, batch=True, workers=8),
+    }
+
+
+def waited(judge: Any) -> float:
+    """Return the seconds until all of a crowd of pools have their picks."""
+
+    async def main() -> float:
+        async with Selector(judge) as selector:
+            begun = time.perf_counter()
+            await asyncio.gather(*(selector.aselect(f"p{at}", POOL[:EACH]) for at in range(POOLS_AT_ONCE)))
+            return time.perf_counter() - begun
+
+    return asyncio.run(main())
+
+
+def waits(seconds: float, rounds: int) -> dict[str, list[float]]:
+    """Let judges that block take turns."""
+    judges = blocking(seconds)
+    found: dict[str, list[float]] = {name: [] for name in judges}
+    for _ in range(rounds):
+        for name, judge in judges.items():
+            found[name].append(waited(judge))
+    return found
+
+
+def table_of_waits(found: dict[str, list[float]]) -> str:
+    """Lay them out as a Markdown table; ratios are medians of those within a round."""
+    first = next(iter(found.values()))
+    lines = [("what blocks", "s for all pools", "times as quick"), ("---",) * 3]
+    for name, seconds in found.items():
+        times = statistics.median(base / one for base, one in zip(first, seconds, strict=True))
+        lines.append((f"`{name}`", f"{statistics.median(seconds):.2f}", f"{times:.1f}"))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 @dataclass(frozen=True)
 class Row:
     """What was measured of one contender: seconds of CPU of a selection, one a round."""
@@ -218,9 +274,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         "selections": selections,
         "rounds": rounds,
     }
-    print(", ".join(f"{name} {value}" for name, value in machine.items()), table(rows), sep="\n\n")
+    blocked = waits(QUICK_BLOCKS if asked.quick else BLOCKS, rounds)
+    words = ", ".join(f"{name} {value}" for name, value in machine.items())
+    print(words, table(rows), table_of_waits(blocked), sep="\n\n")
     if asked.json is not None:
-        document = {"machine": machine, "rows": [vars(row) for row in rows]}
+        document = {"machine": machine, "rows": [vars(row) for row in rows], "waits": blocked}
         asked.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

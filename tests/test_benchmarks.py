@@ -182,9 +182,17 @@ def test_the_benchmark_of_selection_measures_every_contender(selection, tmp_path
     file = tmp_path / "selection.json"
     selection.main(["--quick", "--json", str(file)])
     expected = [[kind, name] for kind, names in selection.CONTENDERS.items() for name in names]
-    assert [row[:2] for row in body_of(capsys.readouterr().out)] == expected
-    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    assert all(len(row["cpu"]) == selection.QUICK_ROUNDS and min(row["cpu"]) >= 0 for row in rows)
+    _, costs, waits = capsys.readouterr().out.split("\n\n")
+    assert [row[:2] for row in body_of(costs)] == expected
+    document = json.loads(file.read_text(encoding="utf-8"))
+    assert all(len(row["cpu"]) == selection.QUICK_ROUNDS and min(row["cpu"]) >= 0 for row in document["rows"])
+    assert [row[0].strip("`") for row in body_of(waits)] == [*selection.blocking(0)] == [*document["waits"]]
+
+
+def test_the_time_of_functions_that_block_is_a_ratio_within_a_round(selection):
+    """By hand: 2, 4 and 8 times as quick as the bare function of the same round."""
+    table = selection.table_of_waits({"function": [1.0, 4.0, 2.0], "workers": [0.5, 1.0, 0.25]})
+    assert body_of(table) == [["`function`", "2.00", "1.0"], ["`workers`", "0.50", "4.0"]]
 
 
 def test_a_selection_is_held_against_the_loop_of_its_round(selection):

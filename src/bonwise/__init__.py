@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bonwise.factors.ratings import RatingTable as RatingTable
     from bonwise.factors.result import FactorFit as FactorFit
     from bonwise.factors.result import FactorStudy as FactorStudy
+    from bonwise.judges.calling import FunctionJudge as FunctionJudge
     from bonwise.judges.comparing import Logprob as Logprob
     from bonwise.judges.comparing import Pairwise as Pairwise
     from bonwise.judges.comparing import Probability as Probability

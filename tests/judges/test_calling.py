@@ -3,8 +3,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import threading
 import time
 import warnings
+from copy import deepcopy
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -15,7 +18,7 @@ import pytest
 
 import bonwise as bw
 from bonwise.calls.engine import Engine
-from bonwise.errors import JudgeError
+from bonwise.errors import JudgeError, UsageError
 from bonwise.judges.calling import FunctionJudge, as_judge, innermost
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.local import Length, from_name
@@ -308,6 +311,267 @@ def test_verdicts_may_come_one_by_one():
     """A judge may yield its verdicts."""
     found = verdicts(Scripted(lambda _, texts: (Score(float(len(t))) for t in texts)), "p", ["a", "bb"])
     assert found == (Score(1.0), Score(2.0))
+
+
+POOLS = [(f"p{at}", ["a", "bb", "cc", f"{at:05}", "bb", "dddd", "nothing", "nan"]) for at in range(12)]
+
+
+def by_length(_prompt, text):
+    """Score by length, with ties, and two kinds of nothing."""
+    return {"nothing": None, "nan": math.nan}.get(text, float(len(text)))
+
+
+def by_lengths(prompt, texts):
+    """Do the same for all texts of a prompt."""
+    return [by_length(prompt, text) for text in texts]
+
+
+async def awaited_lengths(prompt, texts):
+    """Do the same, asynchronously."""
+    await asyncio.sleep(0)
+    return by_lengths(prompt, texts)
+
+
+WAYS = {
+    "one worker": FunctionJudge(by_length, workers=1),
+    "two workers": FunctionJudge(by_length, workers=2),
+    "workers": FunctionJudge(by_length),
+    "most workers": FunctionJudge(by_length, workers=32),
+    "batch": FunctionJudge(by_lengths, batch=True),
+    "batch and workers": FunctionJudge(by_lengths, batch=True, workers=4),
+    "batch, async": FunctionJudge(awaited_lengths, batch=True),
+    "batch of an array": FunctionJudge(
+        lambda prompt, texts: np.array([math.nan if one is None else one for one in by_lengths(prompt, texts)]),
+        batch=True,
+    ),
+    "batch, one by one": FunctionJudge(lambda prompt, texts: (by_length(prompt, text) for text in texts), batch=True),
+    "wrapped": Quantized(FunctionJudge(lambda _, text: len(text) / 100), bins=101),
+}
+
+
+def picks_of(judge, **settings):
+    """Return what matters of the picks of all pools, through every door."""
+    found = {"select_many": list(bw.select_many(POOLS, judge=judge, **settings))}
+    found["select"] = [bw.select(*pool, judge=judge, **settings) for pool in POOLS]
+    with bw.Selector(judge, **settings) as selector:
+        found["Selector"] = [selector.select(*pool) for pool in POOLS]
+
+    async def main():
+        async with bw.Selector(judge, **settings) as selector:
+            return await asyncio.gather(*(selector.aselect(*pool) for pool in POOLS))
+
+    found["aselect"] = asyncio.run(main())
+    return {
+        door: [(one.best_id, one.scores, one.ranking, one.tied, one.decided_by, one.evaluations) for one in picks]
+        for door, picks in found.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"strategy": bw.Resample(3)}, {"deadline": 60.0}], ids=["", "again", "in time"]
+)
+@pytest.mark.parametrize("judge", [judge for way, judge in WAYS.items() if way != "wrapped"], ids=[*WAYS][:-1])
+def test_workers_and_batches_change_no_pick(judge, settings):
+    """Scores, their order, ties and what is counted are those of the bare function, through every door."""
+    expected = picks_of(by_length, **settings)
+    assert len({repr(one) for one in expected.values()}) == 1
+    assert repr(picks_of(judge, **settings)) == repr(expected)
+
+
+@pytest.mark.parametrize("judge", WAYS.values(), ids=WAYS)
+def test_workers_and_batches_change_no_table(judge):
+    """A table of scores is in the order of pools and candidates, whichever thread was quicker."""
+    bare = Quantized(lambda _, text: len(text) / 100, bins=101) if isinstance(judge, Quantized) else by_length
+    expected = [one.judgments[0].verdicts for one in bw.judge(POOLS, judge=bare).judged]
+    found = [one.judgments[0].verdicts for one in bw.judge(POOLS, judge=judge).judged]
+    assert [list(map(_value, verdicts)) for verdicts in found] == [list(map(_value, one)) for one in expected]
+
+
+def _value(verdict):
+    return verdict.value if isinstance(verdict, Score) else None
+
+
+def meeting_of(threads, batch=False):
+    """Return a function whose calls end when so many are under way at once."""
+    meeting = threading.Barrier(threads)
+
+    def judge(_prompt, text):
+        meeting.wait(20)
+        return [float(len(one)) for one in text] if batch else float(len(text))
+
+    return judge
+
+
+def aselected(judge, pools):
+    """Pick from all pools at once in one event loop."""
+
+    async def main():
+        async with bw.Selector(judge) as selector:
+            return await asyncio.gather(*(selector.aselect(*pool) for pool in pools))
+
+    return asyncio.run(main())
+
+
+ONE, EIGHT = [("p", [*"abcdefgh"])], [(f"p{at}", ["a", "b"]) for at in range(8)]
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda judge: bw.select(*ONE[0], judge=judge),
+        lambda judge: list(bw.select_many(ONE, judge=judge)),
+        lambda judge: bw.judge(ONE, judge=judge),
+        lambda judge: asyncio.run(bw.ajudge(ONE, judge=judge)),
+        lambda judge: aselected(judge, ONE),
+    ],
+    ids=["select", "select_many", "judge", "ajudge", "aselect"],
+)
+def test_the_candidates_of_a_pool_are_judged_at_once(door):
+    """Eight threads are usual for a function that is wrapped: eight calls meet, which one by one would hang."""
+    door(FunctionJudge(meeting_of(8)))
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda judge: list(bw.select_many(EIGHT, judge=judge)),
+        lambda judge: bw.judge(EIGHT, judge=judge),
+        lambda judge: aselected(judge, EIGHT),
+    ],
+    ids=["select_many", "judge", "aselect"],
+)
+def test_batches_of_several_pools_are_judged_at_once(door):
+    """Where several threads are allowed, batches of different prompts meet."""
+    door(FunctionJudge(meeting_of(8, batch=True), batch=True, workers=8))
+
+
+def test_a_batch_is_called_once_a_prompt_by_one_thread_at_a_time():
+    """All different texts of a prompt in one list, and never two prompts at once, unless workers are stated."""
+    seen, inside, most = [], [], []
+
+    def judge(prompt, texts):
+        inside.append(prompt)
+        most.append(len(inside))
+        seen.append((prompt, texts))
+        time.sleep(0.001)
+        inside.remove(prompt)
+        return [len(text) for text in texts]
+
+    pools = [(f"p{at}", ["a", "bb", "a", "ccc"]) for at in range(10)]
+    picks = aselected(FunctionJudge(judge, batch=True), pools)
+    assert [pick.best for pick in picks] == ["ccc"] * 10
+    assert sorted(seen) == [(f"p{at}", ["a", "bb", "ccc"]) for at in range(10)]
+    assert max(most) == 1
+
+
+def test_a_batch_that_is_asked_again_sees_only_what_is_drawn_again():
+    """A strategy that draws the leaders anew hands over their texts alone."""
+    seen = []
+
+    def judge(_prompt, texts):
+        seen.append(texts)
+        return [len(text) for text in texts]
+
+    bw.select("p", ["a", "bbb", "ccc"], judge=FunctionJudge(judge, batch=True), strategy=bw.Adaptive(margin=0.1))
+    assert seen[0] == ["a", "bbb", "ccc"]
+    assert len(seen) > 1
+    assert all(again == ["bbb", "ccc"] for again in seen[1:])
+
+
+FAULTY = [
+    (lambda _, texts: [1.0] * (len(texts) - 1), "returned 1 scores for 2 texts"),
+    (lambda *_: [1.0] * 3, "returned 3 scores for 2 texts"),
+    (lambda *_: [], "returned 0 scores for 2 texts"),
+    (lambda *_: 1.0, "returned float for 2 texts"),
+    (lambda *_: None, "returned NoneType for 2 texts"),
+    (lambda *_: "ab", "returned str for 2 texts"),
+    (lambda *_: {"a": 1, "b": 2}, "returned dict for 2 texts"),
+    (lambda *_: {1.0, 2.0}, "returned set for 2 texts"),
+    (lambda *_: np.array(1.0), "returned ndarray for 2 texts"),
+]
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["plain", "async"])
+@pytest.mark.parametrize(("function", "said"), FAULTY)
+def test_a_batch_returns_one_score_a_text(function, said, later):
+    """Anything else is the judge's error, in one line that says what is wanted; no candidate gets another's score."""
+
+    async def awaited(prompt, texts):
+        return function(prompt, texts)
+
+    judge = FunctionJudge(awaited if later else function, batch=True)
+    with pytest.raises(JudgeError, match=said) as caught:
+        verdicts(judge, "p", ["a", "b"])
+    assert caught.value.hint == "a batch function returns one score for each text, in order"
+    with pytest.raises(JudgeError, match=said):
+        bw.select("p", ["a", "b"], judge=judge)
+
+
+def test_a_batch_may_hold_reasons_and_what_cannot_be_read():
+    """Each element is read as what a function of one text returns, and one warning names what is no number."""
+    given = [(0.5, "clear"), {"score": 0.25}, None, np.array([1.0]), True, "9/10"]
+    judge = FunctionJudge(lambda *_: given, batch=True)
+    with pytest.warns(UserWarning, match="returned ndarray, not a number") as said:
+        found = verdicts(judge, "p", [*"abcdef"])
+    assert len(said) == 1
+    assert found[:3] == (Score(0.5), Score(0.25), Unscored("the function returned nothing"))
+    assert found[0].raw == "clear"
+    assert [one.reason for one in found[3:]] == [
+        f"the function returned {kind}, not a number" for kind in ("ndarray", "bool", "str")
+    ]
+
+
+def test_several_threads_say_once_what_cannot_be_read():
+    """One warning for a judge, whichever thread comes first."""
+    meeting = threading.Barrier(8)
+
+    def judge(_prompt, _text):
+        meeting.wait(20)
+        return "9/10"
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        bw.judge(ONE, judge=FunctionJudge(judge))
+    assert len([one for one in said if "not a number" in str(one.message)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "hint"),
+    [
+        *(({"workers": value}, "give a whole number of 1 to 32") for value in (0, -1, 33, 2.0, "8", True)),
+        ({"workers": 33, "batch": True}, "give a whole number of 1 to 32"),
+    ],
+    ids=repr,
+)
+def test_a_number_of_workers_that_means_nothing_is_refused(settings, hint):
+    """From 1 to 32, a whole number."""
+    with pytest.raises(UsageError, match=f"workers is {settings['workers']!r}") as caught:
+        FunctionJudge(by_lengths, **settings)
+    assert caught.value.hint == hint
+
+
+def test_an_async_function_takes_no_workers():
+    """It is awaited, so that threads would do nothing; a copy of such a judge is made without a word."""
+    with pytest.raises(UsageError, match="workers is 2") as caught:
+        FunctionJudge(awaited_lengths, batch=True, workers=2)
+    assert caught.value.hint == "leave it out: an async function is awaited"
+    assert replace(FunctionJudge(awaited_lengths, batch=True), version="2").workers == 1
+    assert deepcopy(FunctionJudge(by_lengths, batch=True)) == FunctionJudge(by_lengths, batch=True)
+
+
+def test_what_fails_in_one_of_several_threads_fails_as_in_one():
+    """The error names the judge; where a pick goes on without that candidate, it does with threads too."""
+
+    def judge(_prompt, text):
+        if text == "bb":
+            raise ValueError("no")
+        return len(text)
+
+    for given in (judge, FunctionJudge(judge)):
+        with pytest.raises(JudgeError, match="judge 'judge' failed: ValueError: no"):
+            bw.judge([("p", ["a", "bb", "ccc"])], judge=given)
+        pick = bw.select("p", ["a", "bb", "ccc"], judge=given, on_failure="first")
+        assert (pick.best, pick.decided_by, pick.scores) == ("ccc", "partial", (1.0, None, 3.0))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -11,7 +11,7 @@ from bonwise.calls.engine import Engine
 from bonwise.calls.portal import Portal
 from bonwise.calls.providers.protocol import Connection
 from bonwise.errors import CallError, JudgeError, UsageError
-from bonwise.judges.calling import FunctionJudge
+from bonwise.judges.calling import FunctionJudge, as_judge
 from bonwise.judges.comparing import Pairwise
 from bonwise.judges.judging import judge_now, judge_with
 from bonwise.judges.pointwise import Pointwise
@@ -138,7 +138,7 @@ def test_a_judge_that_blocks_runs_beside_the_loop_and_never_twice_at_once():
 
     async def main():
         async with over(Script()) as engine:
-            judges = [FunctionJudge(measured) for _ in range(8)]
+            judges = [as_judge(measured) for _ in range(8)]
             await asyncio.gather(*(judge_with(engine, judge, "Why?", ["a", "b"]) for judge in judges))
 
     asyncio.run(main())

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 
+import openai
 import pytest
 
 from bonwise.calls.ask import Answer, Answers, Model
+from bonwise.calls.engine import Engine
+from bonwise.calls.providers.protocol import Connection, http_library
 from bonwise.errors import FileError, UsageError
 from bonwise.judges.asking import most_common, owed_among
 from bonwise.judges.comparing import Logprob, Pairwise, Probability, pairs
+from bonwise.judges.judging import judge_with
 from bonwise.judges.parse.answer import VERSION
 from bonwise.judges.parse.readers import ReadChoice
 from bonwise.judges.pointwise import Interval, Pointwise
 from bonwise.judges.prompt_loading import load, prompts_folder
 from bonwise.judges.protocol import AskingJudge
+from bonwise.judges.registry import judge_from_spec
 from bonwise.judges.wrappers import Quantized, Resampled
 from bonwise.table.verdicts import Preference, Score, Unscored
 from judges.replies import answered, first_token, said
 
+HTTP = http_library(openai)
 MODEL = "openai/m"
 KINDS = [Pointwise, Pairwise, Probability, Interval, Logprob]
 
@@ -421,6 +429,82 @@ def test_alone_a_candidate_scores_the_mean_of_its_digit():
     found = answered(ALONE, "p", ["a", "b"], [[first_token(_9=0.75, _3=0.25)], [first_token(_0=1.0)]])
     assert [one.value for one in found.verdicts] == [pytest.approx(7.5 / 9), 0.0]
     assert found.preferences == ()
+    (part,) = answered(ALONE, "p", ["a"], [[first_token(_9=0.6, _3=0.2)]]).verdicts
+    assert [9 * value for value in (part.low, part.value, part.high)] == pytest.approx([6.0, 7.5, 7.8])
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("most", [1, 5, 20])
+def test_how_many_probabilities_are_asked_for_can_be_said(most, pairs):
+    """In the question, and in the name where it is not the usual number, from which the same judge is made."""
+    judge = Logprob("openai/m", pairs=pairs, top_logprobs=most)
+    assert {ask.top_logprobs for ask in judge.asks("p", ["a", "b"])} == {most}
+    assert judge_from_spec(judge.name) == judge
+    assert (f"top_logprobs={most}" in judge.name) == (most != 20)
+
+
+@pytest.mark.parametrize("most", [0, 21, 5.0, True, "5"])
+def test_a_number_of_probabilities_that_means_nothing_is_refused(most):
+    """From 1 to 20, a whole number."""
+    with pytest.raises(UsageError, match="top_logprobs is") as refused:
+        Logprob("openai/m", top_logprobs=most)
+    assert refused.value.hint == "give a whole number of 1 to 20"
+
+
+class FewLogprobs:
+    """A service that allows some log probabilities and complains of more, in its own words."""
+
+    def __init__(self, *allowed):
+        self.allowed, self.asked = list(allowed), []
+
+    async def __call__(self, request):
+        """Answer with as many as are asked for, or complain."""
+        most, asked = self.allowed[0], json.loads(request.content)["top_logprobs"]
+        self.asked.append(asked)
+        if asked > most:
+            self.allowed = self.allowed[1:] or self.allowed
+            said = {
+                "error": {
+                    "message": f"Requested sample logprobs of {asked}, which is greater than max allowed: {most}"
+                }
+            }
+            return HTTP.Response(400, json=said)
+        top = [{"token": str(9 - at), "logprob": math.log(0.9 if at == 0 else 0.01)} for at in range(min(asked, 9))]
+        choice = {"message": {"content": "9"}, "logprobs": {"content": [top[0] | {"top_logprobs": top}]}}
+        return HTTP.Response(200, json={"choices": [choice | {"finish_reason": "stop"}]})
+
+
+@pytest.mark.parametrize(
+    ("allowed", "asked"), [((20,), [20]), ((5,), [20, 5]), ((8, 5), [20, 8, 5]), ((1,), [20, 1])], ids=str
+)
+def test_a_service_that_allows_fewer_is_asked_for_fewer(tmp_path, allowed, asked):
+    """What it allows is learnt from its own words, said, kept in the ledger, and the second run asks nothing."""
+    judge, service = Logprob("openai/m", base_url="http://memory/v1"), FewLogprobs(*allowed)
+
+    def judged(texts):
+        async def main():
+            connection = Connection(transport=HTTP.MockTransport(service))
+            async with Engine(connection=connection, ledger=tmp_path) as engine:
+                return await judge_with(engine, judge, "Why?", texts), dict(engine.totals.notices)
+
+        return asyncio.run(main())
+
+    found, notices = judged(["a"])
+    (score,) = found.verdicts
+    seen = 0.9 + 0.01 * (min(asked[-1], 9) - 1)
+    assert score.high - score.low == pytest.approx(1 - seen)
+    assert found.effective == ({"max_tokens": 16, "schema": False, "temperature": 0.0, "top_logprobs": asked[-1]},)
+    learnt = [
+        f"openai/m takes top_logprobs up to {most} (the server takes top_logprobs up to {most} (HTTP 400))"
+        for most in asked[1:]
+    ]
+    assert list(notices) == learnt
+    again, notices = judged(["a", "b"])
+    assert again.verdicts[0] == score
+    assert service.asked == [*asked, asked[-1]]
+    assert list(notices) == [
+        f"openai/m takes top_logprobs up to {most}: fewer are asked for" for most in sorted(asked[1:])
+    ]
 
 
 def test_in_pairs_a_candidate_earns_its_probability():

@@ -144,8 +144,8 @@ MODES = {
             ("gamma",): [("7", {"7": 0.4, "I": 0.6})],
         },
         (
-            Score((9 * 0.75 + 3 * 0.25) / 9),
-            Score((5 * 0.5 + 4 * 0.3) / 0.8 / 9),
+            Score(7.5 / 9, 7.5 / 9, 7.5 / 9),
+            Score(3.7 / 7.2, 3.7 / 7.2, 3.7 / 7.2),
             Unscored("only 0.40 of the probability lies on scores"),
         ),
         max_tokens=16,

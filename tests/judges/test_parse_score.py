@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import LOOKED_AT
-from bonwise.judges.parse.readers import expected_digit, first_is_better, score
+from bonwise.judges.parse.readers import ReadInterval, expected_digit, first_is_better, score
 from bonwise.table.verdicts import LONGEST_RAW, Unscored
 from hanging import ended_if_hanging
 from judges.replies import first_token
@@ -311,24 +311,66 @@ def test_a_json_answer_is_found_whatever_its_reason_says(value, reason):
 
 def test_a_score_is_the_mean_of_the_digits():
     """By hand: 0.6 of 7, 0.3 of 8 and 0.1 of 2 have the mean 6.8 of 9."""
-    assert expected_digit(first_token(_7=0.6, _8=0.3, _2=0.1)) == pytest.approx(6.8 / 9, rel=1e-12)
+    assert expected_digit(first_token(_7=0.6, _8=0.3, _2=0.1)).score == pytest.approx(6.8 / 9, rel=1e-12)
 
 
 def test_spellings_of_one_digit_add_up():
     """White space before a digit makes no other digit: 0.3 + 0.2 of 7 and 0.5 of 3 have the mean 5."""
-    assert expected_digit(first_token(text="7", _7=0.3, space7=0.2, _3=0.5)) == pytest.approx(5 / 9, rel=1e-12)
+    assert expected_digit(first_token(text="7", _7=0.3, space7=0.2, _3=0.5)).score == pytest.approx(5 / 9, rel=1e-12)
 
 
 def test_other_words_do_not_count():
     """What is no digit is left out and the rest is renormalised: 0.4 of 9 and 0.2 of 3 have the mean 7."""
-    assert expected_digit(first_token(_9=0.4, _3=0.2, The=0.3, _10=0.1)) == pytest.approx(7 / 9, rel=1e-12)
+    assert expected_digit(first_token(_9=0.4, _3=0.2, The=0.3, _10=0.1)).score == pytest.approx(7 / 9, rel=1e-12)
+
+
+BOUNDS = [
+    # What was sent, and the ends: nothing is left out; 0.2 may be 0 or 9; other words are known to be no digit.
+    ({"_9": 0.75, "_3": 0.25}, (7.5, 7.5, 7.5)),
+    ({"_9": 0.6, "_3": 0.2}, (7.5, 6.0, 7.8)),
+    ({"_9": 0.4, "_3": 0.2, "The": 0.4}, (7.0, 7.0, 7.0)),
+    ({"_9": 0.4, "_3": 0.2, "The": 0.2}, (7.0, 4.2 / 0.8, 6.0 / 0.8)),
+    ({"_0": 0.9}, (0.0, 0.0, 0.9)),
+    ({"_9": 0.9}, (9.0, 8.1, 9.0)),
+    ({"_7": 0.5}, (7.0, 3.5, 8.0)),
+    ({"_7": 0.5, "_9": 0.5005}, (8.0005 / 1.0005, 8.0005 / 1.0005, 8.0005 / 1.0005)),
+]
+
+
+@pytest.mark.parametrize(("sent", "ends"), BOUNDS)
+def test_what_was_not_sent_bounds_the_score(sent, ends):
+    """By hand: the ends are the means if all of the probability that was not sent lay on 0, or on 9."""
+    found = expected_digit(first_token(**sent))
+    assert [value * 9 for value in found] == pytest.approx(ends, rel=1e-3)
+    assert 0 <= found.low <= found.score <= found.high <= 1
+
+
+FAULTS = [
+    # Who reports it: clients of servers that send the chosen token beside the likeliest ones, or a raw logit.
+    ({"7": math.log(0.9), " 7": math.log(0.9)}, "1.800"),
+    ({"7": math.log(0.6), "A": math.log(0.5)}, "1.100"),
+    ({"7": math.log(0.9), "8": math.log(0.1), "x": math.log(0.0015)}, "1.002"),
+    ({"7": 0.7}, "2.014"),
+    ({"7": math.inf}, "2.718"),
+    ({"7": 1e300, "8": -1.0}, "3.086"),
+]
+
+
+@pytest.mark.parametrize(("sent", "total"), FAULTS)
+def test_more_than_the_whole_is_a_fault_of_the_server(sent, total):
+    """Probabilities of different tokens that add up to more than 1.001 give no score, alone and in pairs."""
+    for read, said in ((expected_digit, "7"), (first_is_better, "A")):
+        found = read(Choice(said, logprobs=(TokenLogprobs(said, sent),)))
+        assert found == Unscored(
+            f"the probabilities that the server sent add up to {total}, a fault of the server", said
+        )
 
 
 def test_the_scale_must_have_half_of_the_probability():
     """With less than half of the probability on the scale there is no score, and the reason says how much."""
     found = expected_digit(first_token(text="7", _7=0.3, _8=0.15, The=0.5))
     assert found.reason == "only 0.45 of the probability lies on scores"
-    assert expected_digit(first_token(_7=0.5, The=0.4)) == pytest.approx(7 / 9)
+    assert expected_digit(first_token(_7=0.5, The=0.4)).score == pytest.approx(7 / 9)
 
 
 def test_a_preference_counts_a_tie_by_half():
@@ -348,7 +390,7 @@ def test_a_tie_may_be_split_into_tokens(prefix):
 @pytest.mark.parametrize("finish", ["stop", "length", "other"])
 def test_a_reply_may_be_cut_after_its_first_token(finish):
     """Only the first token is read, so a limit of one token does no harm."""
-    assert expected_digit(first_token(finish=finish, _7=1.0)) == pytest.approx(7 / 9)
+    assert expected_digit(first_token(finish=finish, _7=1.0)).score == pytest.approx(7 / 9)
 
 
 @pytest.mark.parametrize("later", [["5"], ["/", "10"], [".", "5"], [",5"], ["th"], ["-", "8"]], ids=repr)
@@ -360,7 +402,7 @@ def test_a_digit_that_begins_something_longer_is_none(later):
 @pytest.mark.parametrize("later", [["."], ["\n"], [" because"], [".", " Good"]], ids=repr)
 def test_a_digit_may_be_followed_by_other_words(later):
     """What comes after a digit that stands alone is not looked at."""
-    assert expected_digit(first_token(later=later, _7=1.0)) == pytest.approx(7 / 9)
+    assert expected_digit(first_token(later=later, _7=1.0)).score == pytest.approx(7 / 9)
 
 
 def test_the_first_token_is_the_answer_s_own():
@@ -369,7 +411,7 @@ def test_the_first_token_is_the_answer_s_own():
     tokens = [TokenLogprobs(one, {one: 0.0}) for one in ("<th", "ink>", "9", "</think", ">", "\n\n")]
     tokens.append(TokenLogprobs("3", table))
     text = "".join(one.token for one in tokens)
-    assert expected_digit(Choice(text, logprobs=tuple(tokens))) == pytest.approx(3 / 9)
+    assert expected_digit(Choice(text, logprobs=tuple(tokens))).score == pytest.approx(3 / 9)
     assert expected_digit(Choice("<think>9", logprobs=tuple(tokens[:3]))).reason == "only thinking, no answer"
 
 
@@ -419,4 +461,6 @@ def test_a_reading_is_on_the_scale(tokens, finish):
     choice = Choice("".join(token for token, _ in tokens), finish, logprobs=logprobs)
     for read in (expected_digit, first_is_better):
         found = read(choice)
-        assert isinstance(found, Unscored) or 0 <= found <= 1
+        read_score = found.score if isinstance(found, ReadInterval) else found
+        assert isinstance(found, Unscored) or 0 <= read_score <= 1
+        assert not isinstance(found, ReadInterval) or 0 <= found.low <= read_score <= found.high <= 1

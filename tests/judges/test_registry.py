@@ -17,6 +17,7 @@ from bonwise import plugins as plugin_loading
 from bonwise.calls.providers import protocol as providers
 from bonwise.errors import BonwiseError, UsageError
 from bonwise.judges import registry
+from bonwise.judges.calling import FunctionJudge
 from bonwise.judges.local import NAMES, Length
 from bonwise.judges.protocol import is_asking
 from bonwise.judges.registry import Spec, judge_from_spec, read_spec
@@ -52,11 +53,13 @@ def plugged(monkeypatch):
     """Install plug-ins beside the built-in judges: one sound, others broken in different ways."""
     module = types.ModuleType("bonwise_plugin_of_a_test")
     module.make, module.failing, module.nothing = Plugged, failing, lambda _: None
+    module.batches = lambda _: FunctionJudge(lambda _prompt, texts: map(len, texts), batch=True)
     broken = types.ModuleType("broken_plugin_of_a_test")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(sys.modules, broken.__name__, broken)
     targets = {
         "plugged": f"{module.__name__}:make",
+        "batches": f"{module.__name__}:batches",
         "nothing": f"{module.__name__}:nothing",
         "failing": f"{module.__name__}:failing",
         "absent": "no_such_module_of_a_test:make",
@@ -170,6 +173,17 @@ def test_a_plug_in_is_one_more_kind(plugged):
     """What a plug-in registers is made by its factory from the rest of the spec, colons and all."""
     assert judge_from_spec("plugged:a:b").name == "plugged:a:b"
     assert judge_from_spec("local:length").name == "local:length"
+
+
+def test_a_plug_in_may_be_a_function_in_batches(plugged, capsys, tmp_path):
+    """On the command line what its factory returns picks and fills tables."""
+    pools = pool_file(tmp_path / "p.jsonl", {"p": ["a", "bbb", "cc"]})
+    done = typed(capsys, "select", pools, "--judge", "batches:x")
+    assert json.loads(done.out)["scores"] == [1.0, 3.0, 2.0]
+    done = typed(capsys, "judge", pools, "--judge", "batches:x", "--out", tmp_path / "s.csv")
+    assert done.code == 0, done.err
+    scores = [row.split(",")[3] for row in (tmp_path / "s.csv").read_text("utf-8").splitlines()[1:]]
+    assert list(map(float, scores)) == [1.0, 3.0, 2.0]
 
 
 @pytest.mark.parametrize("kind", ["absent", "nameless", "nothing", "failing"])

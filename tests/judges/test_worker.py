@@ -11,6 +11,7 @@ import weakref
 from contextlib import suppress
 from contextvars import ContextVar
 
+import numpy as np
 import pytest
 
 from bonwise.errors import JudgeError
@@ -248,7 +249,7 @@ def test_a_thread_ends_with_its_judge():
     for owner in owners:
         asyncio.run(run_in_thread(owner, "x", lambda owner=owner: owner))
     serving = {asyncio.run(_thread(owner)) for owner in owners}
-    seen, places = [weakref.ref(owner) for owner in owners], {(id(owner), 0) for owner in owners}
+    seen, places = [weakref.ref(owner) for owner in owners], {(id(owner), 0, 1) for owner in owners}
     assert len(serving) == 5
     assert places <= worker._WORKERS.keys()
     del owner, owners
@@ -318,6 +319,146 @@ def test_a_loop_that_ended_is_told_nothing(hanging, caplog):
     del owner
     until(lambda: threads() <= before)
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("several", [2, 8, 32])
+def test_several_threads_make_as_many_calls_at_once_and_no_more(several):
+    """As many calls meet as there are threads, round after round; what each returns comes to who asked for it."""
+    owner, meeting, inside, most = Owner(), threading.Barrier(several), [], []
+
+    def call(at):
+        inside.append(at)
+        most.append(len(inside))
+        meeting.wait(PATIENCE)
+        inside.remove(at)
+        return at, threading.get_ident()
+
+    async def main():
+        calls = (run_in_thread(owner, "x", lambda at=at: call(at), several) for at in range(5 * several))
+        return [one.value for one in await asyncio.gather(*calls)]
+
+    found = asyncio.run(main())
+    assert [at for at, _ in found] == [*range(5 * several)]
+    assert max(most) == several == len({thread for _, thread in found})
+
+
+def test_calls_of_several_threads_begin_in_the_order_of_asking():
+    """A thread that is free takes the call that has waited longest."""
+    begun, meeting = [], threading.Barrier(3)
+
+    def call(at):
+        begun.append(at)
+        meeting.wait(PATIENCE)
+
+    async def main():
+        owner = Owner()
+        await asyncio.gather(*(run_in_thread(owner, "x", lambda at=at: call(at), 3) for at in range(60)))
+
+    asyncio.run(main())
+    assert [sorted(begun[at : at + 3]) for at in range(0, 60, 3)] == [[at, at + 1, at + 2] for at in range(0, 60, 3)]
+
+
+def test_threads_begin_only_where_calls_wait():
+    """Calls that come one after the other are made in one thread, however many there might be."""
+    owner = Owner()
+
+    async def main():
+        return {(await run_in_thread(owner, "x", threading.get_ident, 8)).value for _ in range(20)}
+
+    assert len(asyncio.run(main())) == 1
+
+
+def test_what_several_threads_leave_behind_is_replaced(hanging):
+    """Calls that are given up run on, others are made meanwhile; the judge is occupied after so many a thread."""
+    owner, before = Owner(), threads()
+
+    async def main():
+        for _ in range(MOST_ABANDONED_IN_ALL // 2 // 4):
+            tasks = [asyncio.create_task(run_in_thread(owner, "stuck", hanging, 4)) for _ in range(4)]
+            for _ in tasks:
+                await asyncio.to_thread(hanging.begun.acquire, timeout=PATIENCE)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            found = await asyncio.wait_for(run_in_thread(owner, "x", lambda: 7, 4), PATIENCE)
+            yield found
+        yield await run_in_thread(owner, "x", lambda: 7, 4)
+
+    async def every():
+        return [one async for one in main()]
+
+    *found, last = asyncio.run(every())
+    assert [one.value for one in found[:-1]] == [7] * 7
+    for one in (found[-1], last):
+        assert "'x' is occupied: 32 calls" in one.error.message
+    hanging.let_go.set()
+    until(lambda: not worker._ABANDONED)
+    until(lambda: len(threads() - before) <= 4)
+    assert asyncio.run(run_in_thread(owner, "x", lambda: 7, 4)).value == 7
+
+
+def test_a_thread_that_is_left_is_enough_where_a_judge_is_occupied(hanging):
+    """Nobody who waits is refused while a thread of the judge serves; with fewer calls left behind there are more."""
+    owner, several = Owner(), 4
+    busy = Hanging()
+
+    async def main():
+        serving = asyncio.create_task(run_in_thread(owner, "busy", busy, several))
+        await asyncio.to_thread(busy.begun.acquire, timeout=PATIENCE)
+        for _ in range(MOST_ABANDONED_IN_ALL // 2):
+            task = asyncio.create_task(run_in_thread(owner, "stuck", hanging, several))
+            await asyncio.to_thread(hanging.begun.acquire, timeout=PATIENCE)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        waiting = asyncio.create_task(run_in_thread(owner, "x", lambda: 7, several))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        busy.let_go.set()
+        return (await asyncio.wait_for(waiting, PATIENCE)).value, (await serving).value
+
+    assert asyncio.run(main()) == (7, "late")
+
+
+def test_several_threads_end_with_their_judge():
+    """When the owner is gone all of its threads end."""
+    meeting, before = threading.Barrier(6), threads()
+
+    async def main(owner):
+        await asyncio.gather(*(run_in_thread(owner, "x", lambda: meeting.wait(PATIENCE), 6) for _ in range(6)))
+
+    asyncio.run(main(Owner()))
+    until(lambda: not threads() - before)
+
+
+@pytest.mark.parametrize("several", [1, 2, 3, 8, 16])
+def test_whoever_is_not_cancelled_is_answered(several):
+    """With calls of all lengths, a third of them given up at any moment, all others are answered, by few threads."""
+    rng, owner = np.random.default_rng(several), Owner()
+
+    def call(at, seconds):
+        time.sleep(seconds)
+        return at
+
+    async def main():
+        tasks = {}
+        for at in range(150):
+            seconds = rng.choice([0.0, 0.0005, 0.002])
+            tasks[at] = asyncio.create_task(run_in_thread(owner, "x", lambda at=at, s=seconds: call(at, s), several))
+            if rng.random() < 0.3:
+                asyncio.get_running_loop().call_later(rng.random() * 0.01, tasks[at].cancel)
+            if rng.random() < 0.2:
+                await asyncio.sleep(rng.random() * 0.003)
+        return dict(zip(tasks, await asyncio.gather(*tasks.values(), return_exceptions=True), strict=True))
+
+    for at, found in asyncio.run(main()).items():
+        given_up = isinstance(found, asyncio.CancelledError)
+        assert given_up or (found.value == at if found.error is None else "occupied" in found.error.message)
+    until(lambda: not worker._ABANDONED)
+    assert asyncio.run(run_in_thread(owner, "x", lambda: 7, several)).value == 7
+    (mine,) = (one for place, one in worker._WORKERS.items() if place[0] == id(owner))
+    until(lambda: not mine._running)
+    assert (mine._waiting, mine._abandoned) == (0, set())
+    assert 1 <= mine._threads <= several
 
 
 PROGRAM = """

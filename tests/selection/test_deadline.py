@@ -177,6 +177,35 @@ def test_an_asynchronous_function_is_interrupted():
     assert cancelled == [POOL[2]]
 
 
+@pytest.mark.parametrize("workers", [2, 3, 8])
+def test_a_function_of_several_threads_is_left_alone(workers):
+    """What the others said in time counts, whichever call hangs, and the next pool is judged meanwhile."""
+    blocked, others, loops = threading.Event(), threading.Semaphore(0), []
+
+    def judge(_prompt, text):
+        if text == POOL[0] and loops:
+            for _ in POOL[1:]:
+                others.acquire(timeout=60)
+            time.sleep(0.05)  # what the others have returned is on its way
+            loops[0].let_go()
+            blocked.wait(60)
+        others.release()
+        return float(text.split()[1])
+
+    async def main():
+        loops.append(asyncio.get_running_loop())
+        async with Selector(bw.FunctionJudge(judge, workers=workers), deadline=1.0) as selector:
+            found = await selector.aselect("p", POOL)
+            loops.clear()
+            return found, await selector.aselect("q", POOL)
+
+    found, second = run_held(main())
+    blocked.set()
+    assert (found.best_id, found.decided_by) == ("c1", "deadline")
+    assert found.scores == (None, 90.0, 50.0)
+    assert (second.best_id, second.decided_by) == ("c1", "score")
+
+
 def test_an_ordinary_function_is_left_alone():
     """A function that blocks is not waited for: what it said before counts, the others run when it is done."""
     blocked, loops = threading.Event(), []

@@ -84,6 +84,9 @@ def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) ->
     for parameter in sorted(refused):
         if parameter == "n" and wanted["n"]:
             yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
+        elif parameter.startswith("top_logprobs up to "):
+            if ask.top_logprobs > int(parameter.rpartition(" ")[2]):
+                yield f"{ask.model} takes {parameter}: fewer are asked for"
         elif wanted.get(parameter, True):
             yield f"{ask.model} does not take {parameter}: left out"
 
@@ -316,7 +319,8 @@ class AskRun:
             return
         self._endpoint.written_down.add(parameter)
         self._endpoint.refused |= {parameter}
-        self._terms.totals.notices[f"{self._ask.model} does not take {parameter}: left out ({message})"] += 1
+        done = f"takes {parameter}" if " up to " in parameter else f"does not take {parameter}: left out"
+        self._terms.totals.notices[f"{self._ask.model} {done} ({message})"] += 1
         await self._terms.ledger.drop(self._endpoint.base_url, self._ask.model.name, parameter, message)
 
     def _take(self, missing: Open, outcomes: Mapping[bytes, Outcome], *, paid: bool, reused: float = 0.0) -> None:

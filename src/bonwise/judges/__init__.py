@@ -1,6 +1,7 @@
 """Judges: what they ask, and what they make of the answers."""
 
 PUBLIC = {
+    "calling": ("FunctionJudge",),
     "comparing": ("Logprob", "Pairwise", "Probability"),
     "pointwise": ("Interval", "Pointwise"),
     "protocol": ("Judge",),

@@ -6,8 +6,9 @@ import inspect
 import math
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from functools import partial
 from numbers import Real
@@ -18,6 +19,7 @@ from bonwise.calls.ask import Answers, Ask
 from bonwise.errors import BonwiseError, CallError, JudgeError
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, is_asking
 from bonwise.printable import printable
+from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
 __all__ = [
@@ -32,15 +34,37 @@ __all__ = [
     "fault",
     "innermost",
     "missing_key",
+    "threads_of",
 ]
 
 _LAYERS = 8
 """How deep judges are looked into; there is none of more layers, except one without end."""
 
+WORKERS, MOST_WORKERS = 8, 32
+"""Threads of a function that blocks: usually, and at most, for one deadline may leave as many calls behind."""
+
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A function ``(prompt, text) -> number`` as a judge.
+    """A function as a judge, with how many threads may call it, or that it takes all texts at once.
+
+    A function given as ``judge=`` as it is is called by one thread at a time, so it need not be thread-safe. To wrap
+    it says that several threads may call it at once, which pays where it blocks. Scores, order and ties are the same.
+
+    Parameters
+    ----------
+    function : callable
+        ``(prompt, text) -> number``, ``async`` or not. It returns a finite number, higher is better; or ``(score,
+        reason)``, ``{"score": ..., "reason": ...}``, or an object with ``score`` and perhaps ``reason``. None and NaN
+        are unscored; so are bool and what cannot be read, and one warning says so.
+    version : str
+        Changes whenever the same texts may get other scores.
+    workers : int, optional
+        Threads, 1 to 32; else a `UsageError`. Unless given 8; 1 with `batch`, for models and tokenizers are seldom
+        thread-safe. An ``async`` function is awaited and takes none.
+    batch : bool
+        Whether it is ``(prompt, texts) -> scores``, one for each text, in order, each as above; else a `JudgeError`
+        when it judges. So a cross-encoder or a reward model gets all candidates of a prompt in one call.
 
     Examples
     --------
@@ -48,16 +72,24 @@ class FunctionJudge:
     [Score(value=2.0), Score(value=5.0)]
     >>> FunctionJudge(lambda prompt, text: (len(text), "short")).judge("Say hi", ["hi"])[0].raw
     'short'
+    >>> FunctionJudge(lambda prompt, texts: map(len, texts), batch=True).judge("Say hi", ["hi", "hello"])
+    [Score(value=2.0), Score(value=5.0)]
     """
 
-    function: Callable[[str, str], Any]
-    """Returns a finite number, higher is better; or ``(score, reason)``, ``{"score": ..., "reason": ...}``, or an
-    object with ``score`` and perhaps ``reason``. None and NaN are unscored; so are bool and what cannot be read, and
-    one warning says so. It may be ``async``: then the candidates of a prompt are judged at once.
-    """
+    function: Callable[..., Any]
+    _: KW_ONLY
     version: str = "1"
-    _warned: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-    """What was returned that cannot be read, once it was said."""
+    workers: int | None = None
+    batch: bool = False
+    _unsaid: list[str] = field(default_factory=lambda: ["unread"], init=False, repr=False, compare=False)
+    """Warnings still to be given; one thread alone takes one out."""
+
+    def __post_init__(self) -> None:
+        usual, most = (1, 1) if self.asynchronous else (1 if self.batch else WORKERS, MOST_WORKERS)
+        workers = usual if self.workers is None else self.workers
+        hint = "leave it out: an async function is awaited" if self.asynchronous else ""
+        check_whole("workers", workers, least=1, most=most, hint=hint)
+        object.__setattr__(self, "workers", workers)
 
     @property
     def name(self) -> str:
@@ -71,11 +103,26 @@ class FunctionJudge:
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(call)
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> list[Verdict] | Awaitable[list[Verdict]]:
-        """Call the function once a candidate; of an asynchronous function return what is to be awaited."""
+        """Call the function once a candidate, or for all; of an asynchronous one return what is to be awaited."""
+        if self.batch:
+            found, texts = self.function(prompt, list(candidates)), len(candidates)
+            return self._later(found, texts) if inspect.isawaitable(found) else self._each(found, texts)
         values = [self.function(prompt, text) for text in candidates]
         if any(inspect.isawaitable(value) for value in values):
             return _awaited(values, self._verdict)
         return [self._verdict(value) for value in values]
+
+    async def _later(self, found: Awaitable[Any], texts: int) -> list[Verdict]:
+        return self._each(await found, texts)
+
+    def _each(self, found: Any, texts: int) -> list[Verdict]:
+        """Read the scores of a batch; a `JudgeError` where there is not one for each text."""
+        verdicts = [self._verdict(value) for value in found] if _is_in_order(found) else None
+        if verdicts is None or len(verdicts) != texts:
+            what = type(found).__name__ if verdicts is None else f"{len(verdicts)} scores"
+            hint = "a batch function returns one score for each text, in order"
+            raise JudgeError(f"judge {self.name!r} returned {what} for {texts} texts", hint=hint)
+        return verdicts
 
     def _verdict(self, value: Any) -> Verdict:
         score, reason = _score_and_reason(value)
@@ -89,8 +136,8 @@ class FunctionJudge:
             finite = math.isfinite(number)
             return Score(number, raw=reason) if finite else Unscored(f"the function returned {number}", reason)
         kind = type(value).__name__ + ("" if score is value else f" with {type(score).__name__} as the score")
-        if not self._warned:
-            self._warned.append(kind)
+        with suppress(IndexError):
+            self._unsaid.pop()
             warnings.warn(
                 f"judge {self.name!r} returned {kind}, not a number: such candidates are unscored; return a number, "
                 "(score, reason), {'score': ..., 'reason': ...}, an object with .score, or None",
@@ -106,7 +153,7 @@ def as_judge(judge: Judge | Callable[[str, str], Any]) -> Judge:
     if isinstance(judge, Judge):
         return judge
     if callable(judge):
-        return FunctionJudge(judge)
+        return FunctionJudge(judge, workers=1)
     raise JudgeError(
         f"{type(judge).__name__} is not a judge", hint="pass an object with name, version and judge(), or a function"
     )
@@ -138,6 +185,16 @@ def _inside(called: object) -> object:
     inner = getattr(called, "of", None)
     # By hand, at each call: a check against a protocol takes longer than many a judge.
     return inner if callable(getattr(inner, "judge", None)) else called
+
+
+def threads_of(judge: Judge) -> int:
+    """Return how many threads may call a judge at once: as many as a function that it wraps states, else one."""
+    found: object = judge
+    for _ in range(_LAYERS):
+        if isinstance(found, FunctionJudge):
+            return found.workers or 1
+        found = _inside(found)
+    return 1
 
 
 def checked(judge: Judge, answer: object, texts: Sequence[str]) -> tuple[Verdict, ...]:
@@ -221,6 +278,12 @@ async def _awaited(values: Sequence[Any], verdict: Callable[[Any], Verdict]) -> 
             if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
                 value.close()
         raise
+
+
+def _is_in_order(found: Any) -> bool:
+    # An array without dimensions is iterable by its type alone.
+    whole = isinstance(found, str | bytes | Mapping | AbstractSet) or getattr(found, "shape", None) == ()
+    return isinstance(found, Iterable) and not whole
 
 
 def _score_and_reason(value: Any) -> tuple[Any, str]:

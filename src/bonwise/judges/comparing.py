@@ -7,8 +7,8 @@ import itertools
 import json
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -251,9 +251,9 @@ def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:
 class Logprob(ComparingSettings):
     """The mean of a digit, or the probability of a preference, under the model's own probabilities.
 
-    Alone, a candidate scores the mean of the digits 0 to 9, divided by 9. In pairs it earns the probability that
-    it is called the better one, a tie counted by half. Both need a server that reports the probabilities of
-    tokens; where it reports none, every candidate is unscored.
+    Alone, a candidate scores the mean of the digits 0 to 9, divided by 9; `Score.low` and `Score.high` are what the
+    probability that was not sent leaves open. In pairs it earns the probability that it is called the better one, a
+    tie counted by half. A server that reports no probabilities, or more than 1 in all, leaves a candidate unscored.
 
     Parameters
     ----------
@@ -275,6 +275,8 @@ class Logprob(ComparingSettings):
         Characters of one text beyond which its middle is left out.
     pairs : bool
         Whether candidates are compared in pairs.
+    top_logprobs : int
+        Tokens whose probability is asked for, 1 to 20; fewer where the service says that it allows no more.
     orders : int
         In pairs: 2 asks in both orders, 1 in one of them, drawn for each pair.
     seed : int
@@ -292,6 +294,7 @@ class Logprob(ComparingSettings):
     _: KW_ONLY
     max_tokens: int = 16
     pairs: bool = False
+    top_logprobs: int = 20
 
     kind: ClassVar[str] = "logprob"
     needs_logprobs: ClassVar[bool] = True
@@ -301,6 +304,14 @@ class Logprob(ComparingSettings):
     def mode(self) -> str:
         """The mode that the prompt file must have."""
         return "logprob-pairwise" if self.pairs else "logprob"
+
+    def _check(self) -> None:
+        super()._check()
+        check_whole("top_logprobs", self.top_logprobs, least=1, most=20)
+
+    def ask(self, prompt: str, shown: Sequence[str], read: Callable[[Choice], Any]) -> Ask:
+        """Return the question, with how many probabilities are wanted."""
+        return replace(super().ask(prompt, shown, read), top_logprobs=self.top_logprobs)
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words, or for each pair and order."""
@@ -312,7 +323,7 @@ class Logprob(ComparingSettings):
         """Turn the answers into scores, in pairs by way of preferences."""
         if self.pairs:
             return super().conclude(prompt, candidates, answers)
-        return concluded_alone(candidates, answers, lambda said, raw: Score(said, raw=raw))
+        return concluded_alone(candidates, answers, lambda said, raw: Score(said.score, said.low, said.high, raw=raw))
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate, or one for each pair and order."""

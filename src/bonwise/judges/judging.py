@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce, wraps
+from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from bonwise.calls.bill import NOTHING_PAID, Bill
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
-from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost
+from bonwise.judges.calling import FunctionJudge, asked, checked, concluded, innermost, threads_of
 from bonwise.judges.protocol import AskingJudge, Judge, Judgment, is_asking
 from bonwise.judges.worker import Outcome, run_all_in_thread
 from bonwise.printable import printable
@@ -126,9 +127,9 @@ async def judge_with(
     """Judge the candidates of one prompt; the engine answers the questions of a judge that asks a model.
 
     A judge that is neither asking nor asynchronous runs in a thread of its own, one call at a time, so it need not be
-    thread-safe; functions of one definition, and a judge inside of several others, count as one. A call whose caller
-    is cancelled runs on beside the next one; with `bonwise.judges.worker.MOST_ABANDONED` of these it is not called
-    again.
+    thread-safe, unless it states `FunctionJudge.workers`; functions of one definition, and a judge inside of several
+    others, count as one. A call whose caller is cancelled runs on beside the next one; with
+    `bonwise.judges.worker.MOST_ABANDONED` of these it is not called again.
 
     Draws 1, 2 ... ask a model for further, independent answers to the same questions. A temperature takes the place
     of the judge's own. What did not arrive is an `Unscored` with ``owed`` set. A judge that does not keep its
@@ -308,14 +309,18 @@ def blocks(judge: Judge) -> bool:
 
 
 async def _called_in_thread(engine: Engine, judge: Judge, prompt: str, texts: Sequence[str]) -> Judgment:
-    (found,) = await CallsInThread(engine, judge, [(prompt, texts)]).run()
-    if isinstance(found, BonwiseError):
-        raise found
-    return found
+    alone = threads_of(judge) > 1 and isinstance(judge, FunctionJudge) and not judge.batch
+    about = [(prompt, (text,)) for text in texts] if alone else [(prompt, texts)]
+    found = []
+    for one in await CallsInThread(engine, judge, about).run():
+        if isinstance(one, BonwiseError):
+            raise one
+        found.append(one)
+    return Judgment(sum((one.verdicts for one in found), ()), bill=sum((one.bill for one in found), NOTHING_PAID))
 
 
 class CallsInThread:
-    """Calls of a judge that `blocks`, made in its thread, entered once for all; `about` is what each judges."""
+    """Calls of a judge that `blocks`, in one turn of its thread or over its threads; `about` is what each judges."""
 
     def __init__(self, engine: Engine, judge: Judge, about: Sequence[tuple[str, Sequence[str]]]) -> None:
         loop = asyncio.get_running_loop()
@@ -326,26 +331,34 @@ class CallsInThread:
 
     async def run(self) -> list[Judgment | BonwiseError]:
         """Make the calls, await what they return where that is to be awaited, and return what came of each."""
-        outcomes: list[Outcome] = []
         calls = [
             partial(_in_thread, running, self._judge, *about)
             for running, about in zip(self._running, self._about, strict=True)
         ]
+        threads, each = threads_of(self._judge), range(len(calls))
+        turns = [each] if threads == 1 else [each[at : at + 1] for at in each]
+        outcomes: list[list[Outcome]] = [[] for _ in turns]
+        made = [self._turn(calls[at.start : at.stop], its, threads) for at, its in zip(turns, outcomes, strict=True)]
         try:
-            await run_all_in_thread(innermost(self._judge), self._judge.name, calls, outcomes)
-        except JudgeError as error:
-            outcomes = [Outcome(error=error)] * len(calls)
+            await (made[0] if len(made) == 1 else asyncio.gather(*made))
         finally:
             # A copy: what cannot be interrupted, and ends when nobody waits for it any more, comes too late.
-            waiting = self._take(tuple(outcomes))
+            ended = [zip(at, tuple(its), strict=False) for at, its in zip(turns, outcomes, strict=True)]
+            waiting = self._take(dict(chain.from_iterable(ended)))
         if waiting:
             await self._awaited(waiting)
         return [one for one in self.found if one is not None]
 
-    def _take(self, outcomes: Sequence[Outcome]) -> dict[int, Any]:
-        """Take what came of calls; return what is still to be awaited, by the position of its call."""
+    async def _turn(self, calls: Sequence[Callable[[], Any]], outcomes: list[Outcome], threads: int) -> None:
+        try:
+            await run_all_in_thread(innermost(self._judge), self._judge.name, calls, outcomes, threads)
+        except JudgeError as error:
+            outcomes[:] = [Outcome(error=error)] * len(calls)
+
+    def _take(self, outcomes: Mapping[int, Outcome]) -> dict[int, Any]:
+        """Take what came of calls, by position; return what of it is still to be awaited."""
         waiting = {}
-        for at, outcome in enumerate(outcomes):
+        for at, outcome in outcomes.items():
             if outcome.error is None and inspect.isawaitable(outcome.value):
                 waiting[at] = outcome.value
                 continue

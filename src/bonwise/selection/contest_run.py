@@ -71,7 +71,7 @@ def _judges_alone(judge: Judge) -> bool:
     if is_asking(judge):
         return not is_listwise(judge) and judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
-    return isinstance(judge, FunctionJudge)
+    return isinstance(judge, FunctionJudge) and not judge.batch
 
 
 def _sees_the_pool(judge: Judge) -> bool:

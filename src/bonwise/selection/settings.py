@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, 
 from bonwise.calls.settings import EngineSettings, check_seconds
 from bonwise.errors import UsageError
 from bonwise.flags import Option, completed
-from bonwise.judges.calling import FunctionJudge, as_judge
+from bonwise.judges.calling import FunctionJudge, as_judge, threads_of
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import most_calls_of
@@ -99,8 +99,8 @@ class SelectionSettings:
 
     @property
     def needs_a_loop(self) -> bool:
-        """Whether there is something to wait for: a model, an asynchronous function, or a deadline."""
-        return self.deadline is not None or any(map(_is_asynchronous, self.judges)) or self.asks_models
+        """Whether there is something to wait for: a model, an asynchronous function, several threads, a deadline."""
+        return self.deadline is not None or any(map(_is_waited_for, self.judges)) or self.asks_models
 
     @property
     def judges(self) -> list[Judge]:
@@ -141,9 +141,9 @@ def default_strategy(judge: Judge) -> Strategy:
     return Greedy()
 
 
-def _is_asynchronous(judge: Judge) -> bool:
-    """Tell whether a judge is a function whose answers are awaited: then all candidates are judged at once."""
-    return isinstance(judge, FunctionJudge) and judge.asynchronous
+def _is_waited_for(judge: Judge) -> bool:
+    """Tell whether a judge is a function that is awaited or has several threads: it judges candidates at once."""
+    return threads_of(judge) > 1 or (isinstance(judge, FunctionJudge) and judge.asynchronous)
 
 
 def compares(judge: Judge) -> bool:

@@ -97,10 +97,13 @@ def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str =
         raise UsageError(f"{name} {said} {quoted(value)}", hint=f"{it or name} is {limit.words}")
 
 
-def check_whole(name: str, value: object, *, least: int, kind: Any = int, hint: str = "") -> None:
-    """Refuse what is no whole number of a kind, of at least `least`; `hint` stands in place of the usual one."""
-    if isinstance(value, bool) or not isinstance(value, kind) or value < least:
-        raise UsageError(f"{name} is {value!r}", hint=hint or f"give a whole number of at least {least}")
+def check_whole(
+    name: str, value: object, *, least: int, most: float = math.inf, kind: Any = int, hint: str = ""
+) -> None:
+    """Refuse what is no whole number of a kind, from `least` to `most`; `hint` stands in place of the usual one."""
+    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
+        usual = f"at least {least}" if most == math.inf else f"{least} to {most}"
+        raise UsageError(f"{name} is {value!r}", hint=hint or f"give a whole number of {usual}")
 
 
 def check_dollars(name: str, value: object) -> None:

@@ -65,7 +65,7 @@ class Score:
     value : float
         Finite; higher is better. The built-in judges score in [0, 1].
     low, high : float, optional
-        Ends of an interval that holds the value: elicited from the judge, or from repeated draws.
+        Ends of an interval that holds the value: elicited from the judge, of draws, or of unsent probabilities.
     draws : tuple of float or None
         The single draws behind a mean, in the order of their sample index; None where one is unscored.
     raw : str

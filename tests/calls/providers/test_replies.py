@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bonwise.calls.ask import Choice, Reply, TokenLogprobs
+from bonwise.calls.ask import Ask, Choice, Model, Reply, TokenLogprobs
 from bonwise.calls.bill import Usage
 from bonwise.calls.providers.anthropic import Anthropic
 from bonwise.calls.providers.openai import OpenAI
@@ -114,6 +114,28 @@ def test_log_probabilities_are_read_token_by_token():
         TokenLogprobs("!", {".": -0.2, "!": -3.0}),
         TokenLogprobs("?", {"?": -1.0}),
     )
+
+
+NAMED_TWICE = [
+    # The chosen token, those listed, and what is left; reported of gateways that strip or keep the space of a token.
+    ((" 7", -0.1), {"7": -0.1}, {"7": -0.1}),
+    (("7", -0.1), {" 7": -0.1, "8": -2.5}, {" 7": -0.1, "8": -2.5}),
+    (("7", -0.1), {"\n7": -0.1004, "8": -2.5}, {"\n7": -0.1004, "8": -2.5}),
+    (("7", -0.1), {"7": -0.1, " 7": -3.0}, {"7": -0.1, " 7": -3.0}),
+    # Not among the likeliest two: another token that reads the same.
+    ((" 7", -4.0), {"7": -0.1, "8": -2.5}, {"7": -0.1, "8": -2.5, " 7": -4.0}),
+    (("7", -0.1), {"8": -0.1}, {"8": -0.1, "7": -0.1}),
+    ((" 7", None), {"7": -0.1}, {"7": -0.1}),
+]
+
+
+@pytest.mark.parametrize(("chosen", "listed", "left"), NAMED_TWICE)
+def test_the_chosen_token_counts_once(chosen, listed, left):
+    """Listed with other white space it is the same token, unless it is too unlikely to be listed."""
+    top = [{"token": token, "logprob": value} for token, value in listed.items()]
+    token = {"token": chosen[0], "logprob": chosen[1], "top_logprobs": top}
+    (choice,) = chat(logprobs={"content": [token]}).choices
+    assert choice.logprobs == (TokenLogprobs(chosen[0], left),)
 
 
 @pytest.mark.parametrize("logprobs", [None, {}, {"content": None}, "no", {"tokens": ["7"]}])
@@ -384,7 +406,6 @@ OPENAI = [
     (422, {"detail": "Bad request", "error": {"message": "Bad request"}}, "rejected"),
     (400, {"error": {"message": "Bad request"}, "x": 1}, "rejected"),
     (404, error("no such page"), "denied"),
-    (400, error("Requested sample logprobs of 20, which is greater than max allowed: 5"), "rejected"),
     (500, error("Unsupported parameter: 'n'"), "overloaded"),
     (501, error("not today"), "overloaded"),
 ]
@@ -480,7 +501,50 @@ def test_a_refused_parameter_is_named_as_we_name_it(status, body, parameter):
     assert found.message == f"the server does not take {parameter} (HTTP {status})"
 
 
+FEWER = [
+    # vLLM, OpenAI, FastAPI, DeepSeek, Vertex AI, older services of OpenAI, TGI and gateways.
+    (error("Requested sample logprobs of 20, which is greater than max allowed: 5"), 5),
+    (error("Invalid 'top_logprobs': integer above maximum value. Expected a value <= 5, but got 20 instead."), 5),
+    (error("Expected a value <= 8, but got 20.", param="top_logprobs", code="integer_above_max_value"), 8),
+    (error("Expected a value <= 8, but got 20.", param="top_logprobs", code="unsupported_value"), 8),
+    ({"detail": [{"loc": ["body", "top_logprobs"], "msg": "Input should be less than or equal to 5"}]}, 5),
+    ({"detail": [{"loc": ["body", "top_logprobs"], "msg": "Input should be less than 6"}]}, 5),
+    (error("Invalid top_logprobs value, the valid range of top_logprobs is [0, 5]"), 5),
+    (
+        error(
+            "Unable to submit request because it has a logprobs value of 20 but the supported range is from 0 "
+            "(inclusive) to 6 (exclusive). Update the value and try again."
+        ),
+        5,
+    ),
+    (error("20 is greater than the maximum of 5 - 'top_logprobs'"), 5),
+    (error("logprobs: 20 is greater than the maximum of 5"), 5),
+    (error("ValueError: top_logprobs must be at most 5"), 5),
+    (error("Value error, top_logprobs should not be greater than 5 [type=value_error]"), 5),
+    (error("Input validation error: `top_logprobs` must be >= 0 and <= 5. Given: 20"), 5),
+    (error("top_logprobs must be between 0 and 5"), 5),
+    (error("You requested 20 logprobs but at most 5 are allowed"), 5),
+    (error("topLogprobs cannot exceed 5"), 5),
+    (error("`top_logprobs` must be \u2264 1"), 1),
+]
+
+
+@pytest.mark.parametrize(("body", "most"), FEWER)
+def test_how_many_log_probabilities_a_service_allows_is_learnt(body, most):
+    """However a server words it, the number is found, and the request goes on with it."""
+    found, allowed = problem(body, 400), f"top_logprobs up to {most}"
+    assert (found.kind, found.parameter) == ("unsupported", allowed)
+    assert found.message == f"the server takes {allowed} (HTTP 400)"
+    for stated, sent in ((20, most), (1, 1)):
+        asked = Ask(Model("openai", "m"), "", "Why?", read=str, top_logprobs=stated)
+        assert OpenAI().request(asked, 1, frozenset({allowed, "n"})).body["top_logprobs"] == sent
+    assert OpenAI().request(asked, 1, frozenset({allowed, "logprobs"})).parameters.keys() == {"max_tokens", "schema"}
+
+
 ECHOES = [
+    "Your prompt was flagged: top_logprobs must be at most 1",
+    "I say that top_logprobs must be at most 1",
+    "'top_logprobs must be at most 5' was refused",
     "Your prompt was flagged: 'EVIL: json_schema is not supported'",
     "Your prompt was flagged: EVIL: json_schema is not supported",
     "Bad input: \"Unsupported parameter: 'temperature'\"",

@@ -136,7 +136,8 @@ def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]
     if samples > 1:
         body["n"] = samples
     if ask.top_logprobs and "logprobs" not in dropped:
-        body |= {"logprobs": True, "top_logprobs": min(ask.top_logprobs, MOST_LOGPROBS)}
+        allowed = [int(one.rpartition(" ")[2]) for one in dropped if one.startswith("top_logprobs up to ")]
+        body |= {"logprobs": True, "top_logprobs": min(ask.top_logprobs, MOST_LOGPROBS, *allowed)}
     if ask.schema is not None:
         schema = {"name": "answer", "strict": True, "schema": dict(ask.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -226,9 +227,18 @@ def _token(token: object) -> TokenLogprobs:
     for other in top if isinstance(top, list) else ():
         if isinstance(other, dict):
             _add(alternatives, other)
-    if token["token"] not in alternatives:
+    if token["token"] not in alternatives and not _is_listed(token, alternatives):
         _add(alternatives, token)
     return TokenLogprobs(token["token"], alternatives)
+
+
+def _is_listed(token: Mapping[str, Any], alternatives: Mapping[str, float]) -> bool:
+    """Tell whether the chosen token stands among the likeliest with other white space, and is not one beside them."""
+    value, word = _logprob(token.get("logprob")), token["token"].strip()
+    if value is None or not any(other.strip() == word for other in alternatives):
+        return False
+    # A token beside the likeliest ones is not likelier than they are; servers round.
+    return value >= min(alternatives.values()) - 0.001
 
 
 def _add(alternatives: dict[str, float], item: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "Complaint",
     "count_of",
     "counts",
+    "fewer_logprobs",
     "loaded",
     "problem_of",
     "read_complaint",
@@ -244,6 +245,31 @@ def unsupported(complaint: Complaint, names: Mapping[str, str]) -> str:
     return _first(own_words, names) if has_code else ""
 
 
+_LOGPROBS = r"""['"`]?(?:top_?)?logprobs['"`]?"""
+_MOST_ALLOWED = re.compile(
+    r"(?:<=|\u2264|at most|up to|less than(?: or equal to|(?P<below>))|(?:no|not be) (?:more|greater) than|exceed"
+    r"|between \d+ and|max\w*(?: value| allowed| of| is)*|(?:from |[\[(])\d+(?: \(inclusive\))?(?: to|,)):? ?\(?"
+    r"(?P<most>\d{1,3})\b(?P<open> \(exclusive\))?",
+    re.IGNORECASE,
+)
+# Before the name, only words of such sentences: those of a prompt would teach us nonsense.
+_OF_LOGPROBS = re.compile(
+    rf"\d+ is greater than the maximum of \d+ - {_LOGPROBS}|{_BEFORE}"
+    r"(?:(?:invalid|the|your?|parameter|values?|for|of|max(?:imum)?|requested|request|sample|content|input|validation"
+    rf"|error|unable|to|submit|because|it|has|an?|should|\d+)[ :,]+){{0,9}}{_LOGPROBS}(?!\w).{{0,100}}",
+    re.IGNORECASE,
+)
+
+
+def fewer_logprobs(complaint: Complaint) -> str:
+    """Return what a server says that it takes of ``top_logprobs``, empty where it complains of something else."""
+    words = _QUOTED_TEXT.sub("''", complaint.message.lstrip())
+    said = re.search(".*", words) if re.search(_LOGPROBS + "$", complaint.parameter) else _OF_LOGPROBS.match(words)
+    found = _MOST_ALLOWED.search(said[0]) if said else None
+    most = 0 if found is None else int(found["most"]) - (found["below"] is not None or found["open"] is not None)
+    return f"top_logprobs up to {most}" if most > 0 else ""
+
+
 def _ours(named: str, names: Mapping[str, str]) -> str:
     field = re.split(r"[.\[]", named, maxsplit=1)[0]
     return next((name for name, pattern in names.items() if re.search(pattern, f"'{field}'", re.IGNORECASE)), "")
@@ -291,10 +317,11 @@ def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Prob
     ``x-should-retry: false`` changes nothing: it does not say that the request can never be answered.
     """
     complaint = read_complaint(response.content)
-    parameter = unsupported(complaint, names) if response.status in _NAMING_STATUS else ""
+    fewer = fewer_logprobs(complaint) if "top_logprobs" in names else ""
+    parameter = fewer or unsupported(complaint, names) if response.status in _NAMING_STATUS else ""
     kind = _kind(response.status, complaint, parameter)
     if kind == "unsupported":
-        message = f"the server does not take {parameter} (HTTP {response.status})"
+        message = f"the server {'takes' if fewer else 'does not take'} {parameter} (HTTP {response.status})"
     else:
         words = one_line(complaint.message)
         message = f"the server answered HTTP {response.status}" + (f": {words}" if words else "")

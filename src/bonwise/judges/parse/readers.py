@@ -64,7 +64,7 @@ class ReadChoice(NamedTuple):
 
 
 class ReadInterval(NamedTuple):
-    """A score from 0 to 100 and the ends of an interval around it."""
+    """A score and the ends of an interval around it, from 0 to 100 where a model states them."""
 
     score: float
     low: float
@@ -136,20 +136,25 @@ def interval(choice: Choice, *, whole: bool = True) -> ReadInterval | Unscored:
 LEAST_MASS = 0.5
 """The least probability that must lie on the tokens of the scale: with less the model was saying something else."""
 
+MOST_MASS = 1.001
+"""Beyond it the probabilities of different tokens, rounded as servers do, are none."""
+
 _DIGITS = {str(digit): digit / 9 for digit in range(10)}
 # A tokenizer may split the third word.
 _LABELS = {"A": 1.0, "B": 0.0, "T": 0.5, "TI": 0.5, "TIE": 0.5}
 _FIRST_WORD = re.compile(r"\s*(\w+)(?![./,-]\w)", re.ASCII)
 
 
-def expected_digit(choice: Choice) -> float | Unscored:
-    """Return the mean of the digits 0 to 9 under first-token probabilities, over 9; unreported ones are impossible.
+def expected_digit(choice: Choice) -> ReadInterval | Unscored:
+    """Return the mean of the digits 0 to 9 under first-token probabilities, over 9; other tokens play no part.
+
+    Its ends are what it would be if all of the probability that was not sent lay on 0, or on 9.
 
     Examples
     --------
-    >>> token = TokenLogprobs("9", {"9": math.log(0.75), " 3": math.log(0.25)})
-    >>> round(expected_digit(Choice("9", logprobs=(token,))) * 9, 6)
-    7.5
+    >>> token = TokenLogprobs("9", {"9": math.log(0.6), " 3": math.log(0.2)})
+    >>> [round(value * 9, 6) for value in expected_digit(Choice("9", logprobs=(token,)))]
+    [7.5, 6.0, 7.8]
     """
     return _expectation(choice, _DIGITS, _DIGITS, "scores")
 
@@ -163,10 +168,13 @@ def first_is_better(choice: Choice) -> float | Unscored:
     >>> round(first_is_better(Choice("A", logprobs=(token,))), 6)
     0.7
     """
-    return _expectation(choice, _LABELS, ("A", "B", "TIE"), "A, B and TIE")
+    found = _expectation(choice, _LABELS, ("A", "B", "TIE"), "A, B and TIE")
+    return found if isinstance(found, Unscored) else found.score
 
 
-def _expectation(choice: Choice, values: Mapping[str, float], words: Collection[str], scale: str) -> float | Unscored:
+def _expectation(
+    choice: Choice, values: Mapping[str, float], words: Collection[str], scale: str
+) -> ReadInterval | Unscored:
     # Only the first token is read, so it does not matter where the reply was cut.
     early = stopped_early(choice, cut_is_fine=True)
     if early:
@@ -180,12 +188,21 @@ def _expectation(choice: Choice, values: Mapping[str, float], words: Collection[
     word = _FIRST_WORD.match(text)
     if word is None or not _is_one_of(word, words, choice):
         return unread(f"the reply begins with none of the {scale}: {printable(text.strip(), longest=40)}", choice)
+    return _mean(token, values, scale, choice)
+
+
+def _mean(token: TokenLogprobs, values: Mapping[str, float], scale: str, choice: Choice) -> ReadInterval | Unscored:
     weights = _weights(token, values)
     mass = math.fsum(weights.values())
+    # A positive logarithm is no less a fault than a sum beyond 1.
+    sent = math.fsum(math.exp(min(one, 1.0)) for one in token.alternatives.values() if not math.isnan(one))
+    if sent > MOST_MASS:
+        return unread(f"the probabilities that the server sent add up to {sent:.3f}, a fault of the server", choice)
     if not mass >= LEAST_MASS:
         return unread(f"only {mass:.2f} of the probability lies on {scale}", choice)
-    mean = math.fsum(values[name] * weight for name, weight in weights.items()) / mass
-    return min(max(mean, 0.0), 1.0)
+    earned, unseen = math.fsum(values[name] * weight for name, weight in weights.items()), max(1 - sent, 0.0)
+    mean, whole = min(max(earned / mass, 0.0), 1.0), mass + unseen
+    return ReadInterval(mean, min(earned / whole, mean), min(max((earned + unseen) / whole, mean), 1.0))
 
 
 def _is_one_of(word: re.Match[str], words: Collection[str], choice: Choice) -> bool:
