@@ -400,11 +400,8 @@ def _gates(settings: AuditSettings) -> Mapping[str, str]:
 def _groups(judge: JudgeFound, settings: AuditSettings) -> Sequence[MetricGroup]:
     groups = groups_of(judge.metrics)
     # Logged picks may hold no scores, so what is made of scores would be a page of dashes.
-    return groups if settings.picks is None else [group for group in groups if _is_known(judge, group)]
-
-
-def _is_known(judge: JudgeFound, group: MetricGroup) -> bool:
-    return group.title == "Picks" or any(judge.metrics[metric.name].estimate is not None for metric in group.metrics)
+    scored = settings.picks is None or judge.metrics["tie_rate"].estimate is not None
+    return groups if scored else [group for group in groups if group.title == "Picks"]
 
 
 def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGroup]) -> Table:
