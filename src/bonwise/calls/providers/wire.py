@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bonwise.calls.ask import Kind, Problem
@@ -20,6 +20,7 @@ __all__ = [
     "count_of",
     "counts",
     "loaded",
+    "most_told",
     "problem_of",
     "read_complaint",
     "unsupported",
@@ -128,6 +129,17 @@ def loaded(content: bytes) -> dict[str, Any]:
     return body
 
 
+def most_told(fields: Mapping[str, Any], *names: str) -> int | None:
+    """Return the largest count among fields that mean the same, None where none of them can be read.
+
+    Examples
+    --------
+    >>> most_told({"prompt_tokens": 0, "input_tokens": 12}, "prompt_tokens", "input_tokens")
+    12
+    """
+    return max((read for name in names if (read := count_of(fields.get(name))) is not None), default=None)
+
+
 def counts(*values: object) -> tuple[int, ...]:
     """Return numbers of tokens; whatever is no such number counts as none.
 
@@ -157,14 +169,21 @@ def usages(
 ) -> tuple[Usage | None, PartialUsage | None]:
     """Return a usage that is complete, or else one that is told in part, or else neither.
 
+    The largest count that is told holds: reasoning beyond the output stands beside it, and what `total` has beyond
+    input and output is output.
+
     Examples
     --------
     >>> usages(Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
     12
+    >>> usages(Usage(uncached=32, output=9), input_told=True, output_told=True, total=135)[0].output
+    103
     """
-    if input_told and output_told:
-        return told, None
+    if told.reasoning > told.output:
+        told = replace(told, output=told.output + told.reasoning)
     whole = count_of(total) or None
+    if input_told and output_told:
+        return replace(told, output=max(told.output, (whole or 0) - told.input)), None
     if not told.total and whole is None:
         return None, None
     return None, PartialUsage(told, input_told, output_told, whole)
