@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bonwise.calls.bill import CallTotals, PartialUsage
     from bonwise.calls.endpoint import Endpoint
     from bonwise.calls.ledger.ledger import LedgerProtocol
+    from bonwise.calls.shared_money import SharedMoney
     from bonwise.calls.spending import Reservation, Spending
 
 __all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
@@ -146,6 +147,7 @@ class Terms:
 
     ledger: LedgerProtocol
     spending: Spending
+    money: SharedMoney
     totals: CallTotals
     attempts: int
     """The most attempts at one call."""
@@ -232,6 +234,8 @@ class CallAttempts:
         async with asyncio.timeout_at(self._until):
             reservation = await self._terms.spending.reserve(self._size.most, self._size.most_cost)
         try:
+            async with asyncio.timeout_at(self._until):
+                await self._terms.money.cover(reservation)
             lease = await self._endpoint.limiter.acquire(
                 self._size.expected, self._endpoint.latest_start(self._until)
             )

@@ -20,6 +20,7 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection, provider
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
 from bonwise.calls.settings import CallSettings
+from bonwise.calls.shared_money import SharedMoney
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
 from bonwise.flags import completed, shows
@@ -76,7 +77,8 @@ class Engine:
         self.deadline, self.reask = asked["deadline"], asked["reask"]
         self.ledger: LedgerProtocol = _opened_ledger(ledger)
         self._owns_ledger = not isinstance(ledger, Ledger)
-        self.terms = Terms(self.ledger, self.spending, self.totals, asked["attempts"], self.prices.version)
+        money = SharedMoney(self.ledger, self.spending.shared)
+        self.terms = Terms(self.ledger, self.spending, money, self.totals, asked["attempts"], self.prices.version)
         """What all calls under way share."""
         self._limiter = limiter or (lambda _model: EndpointLimiter(at_once))
         self._connection = asked["connection"] or Connection(connections=at_once)

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from bonwise.calls.bill import PICO, Amount
+from bonwise.calls.cost_limit import CostLimit, Window
 from bonwise.errors import UsageError
-from bonwise.table.checks import check_dollars, check_whole
+from bonwise.table.checks import check_whole
 
 __all__ = ["QueuedReservation", "Reservation", "ReservationQueue", "Spending", "SpendingLimitReached"]
 
@@ -142,7 +143,7 @@ class Spending:
     together never exceed a limit (one exactly reached is kept), so real spending cannot, as long as each call stays
     within its worst case. Any number of event loops and threads may share one account. Where somebody waits for room,
     a reservation whose event loop has stood still for `PATIENCE` seconds counts as possibly spent; should its loop go
-    on, it ends as any other. `max_cost` is in US dollars.
+    on, it ends as any other. `max_cost` is in US dollars; one with a window is `shared`.
 
     Examples
     --------
@@ -157,17 +158,22 @@ class Spending:
     """
 
     def __init__(
-        self, max_calls: int | None = None, max_tokens: int | None = None, max_cost: float | None = None
+        self,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        max_cost: float | tuple[float, Window] | str | None = None,
     ) -> None:
         for name, value in (("max_calls", max_calls), ("max_tokens", max_tokens)):
             if value is not None:
                 check_whole(name, value, least=0)
-        if max_cost is not None:
-            check_dollars("max_cost", max_cost)
+        limit = None if max_cost is None else CostLimit.of("max_cost", max_cost)
+        windowed = limit is not None and limit.window is not None
+        self.shared = limit if windowed else None
+        """The limit with a window, which is kept on the ledger and not here."""
         self.needs_prices = max_cost is not None
         """Whether a call without a known price cannot be allowed."""
-        self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
-        self._limits = (max_calls, max_tokens, None if max_cost is None else round(max_cost * PICO))
+        self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": limit if windowed else max_cost}
+        self._limits = (max_calls, max_tokens, None if limit is None or windowed else round(limit.dollars * PICO))
         self._bounded = any(limit is not None for limit in self._limits)
         self._known = Amount()
         self._possible = Amount()
@@ -378,11 +384,13 @@ class Spending:
 class Reservation:
     """The worst case of one call, from `Spending.reserve`: settled, cancelled or, if nothing is said, lost."""
 
-    __slots__ = ("_loop", "_need", "_open", "_priced", "_spending", "_still_since", "given_up")
+    __slots__ = ("_loop", "_need", "_open", "_priced", "_spending", "_still_since", "ended", "given_up")
 
     def __init__(self, spending: Spending, need: Amount, loop: asyncio.AbstractEventLoop, *, priced: bool) -> None:
         self.given_up = False
         """Whether it counts as spent already, because its loop stands still."""
+        self.ended: Callable[[int], None] | None = None
+        """Called with the pico-dollars that it is charged with when it ends."""
         self._spending = spending
         self._need = need
         self._loop = loop
@@ -445,3 +453,5 @@ class Reservation:
             raise RuntimeError("this reservation has ended already")
         self._open = False
         self._spending._end(ending)  # noqa: SLF001 - the two classes are one
+        if self.ended is not None:
+            self.ended(ending.known.cost + ending.possible.cost)

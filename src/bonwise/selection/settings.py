@@ -173,7 +173,10 @@ class Engines:
             return made
         from bonwise.calls.spending import Spending  # noqa: PLC0415 - most have no limit
 
-        return replace(made, spending=Spending(*limits))
+        spending = Spending(*limits)
+        if spending.shared is not None:
+            spending.shared.refuse_without(made.settings["ledger"])
+        return replace(made, spending=spending)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An account is pickled as its limits: in another process nobody can tell what was spent here.

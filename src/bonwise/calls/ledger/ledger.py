@@ -17,7 +17,7 @@ from bonwise.calls.ledger import transactions as pruning
 from bonwise.calls.ledger.damage import LedgerCheck, check_file, explain, integrity
 from bonwise.calls.ledger.place import as_ledger_errors, ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, read_rows, read_stats
-from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
+from bonwise.calls.ledger.records import Claim, HeldMoney, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.schema import DAMAGED
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
@@ -118,6 +118,20 @@ class Ledger:
         said = _as_text(message)
         await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
 
+    async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> HeldMoney:
+        """Set pico-dollars aside where no more than `most` is then spent in so many seconds; undone if cancelled."""
+        return await self._writer.do(
+            lambda ledger_file: ledger_file.hold_money(cost, most, seconds, wall), _give_back
+        )
+
+    def spend_money(self, row: int | None, cost: int, wall: float) -> None:
+        """Queue what a call has cost, in place of what was held for it at `row`, if something was."""
+        work = partial(LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
+        if row is not None:
+            self._writer.post(work)
+        elif cost:
+            self._writer.take_along(work)
+
     def close(self) -> None:
         """Commit what has queued and give back the leases; a call without an answer becomes unknown."""
         self._finalize()
@@ -156,6 +170,11 @@ class Ledger:
 def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
     if claim.call_id is not None:
         ledger_file.withdraw(claim.call_id)
+
+
+def _give_back(ledger_file: LedgerTransactions, held: HeldMoney) -> None:
+    if held.row is not None:
+        ledger_file.spend_money(held.row, 0, 0.0)
 
 
 def _close(writer: Writer, reader: Reader) -> None:
@@ -260,6 +279,13 @@ class NullLedger:
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:  # noqa: ARG002 - the same
         """Remember that a model does not take a parameter."""
         self._dropped.add((base_url, model, parameter))
+
+    async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> HeldMoney:  # noqa: ARG002 - as above
+        """Hold nothing: a limit with a window is refused without a ledger."""
+        return HeldMoney(None, may_fit=False)
+
+    def spend_money(self, row: int | None, cost: int, wall: float) -> None:
+        """Keep nothing."""
 
     def close(self) -> None:
         """Do nothing."""
