@@ -19,7 +19,9 @@ Window = Literal["hour", "day", "month"]
 _SECONDS = MappingProxyType({"hour": 3600.0, "day": 86_400.0, "month": 30 * 86_400.0})
 _TEXT = re.compile(r"(?P<dollars>\d*\.?\d*(?:e[+-]?\d+)?)(?:/(?P<window>\w+))?", re.ASCII)
 _WINDOWS = 'hour, day or month, which is 30 days: (5.0, "day"), as text 5/day'
-_REACHED = re.compile(r"\bmax_(?:calls|tokens|cost)=\S+ (?:is reached|leaves no room)")
+_REACHED = re.compile(
+    r"(?:^|was not answered: )max_(?:calls|tokens|cost)=[^ :]+ (?:is reached$|leaves no room for the )"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def names_a_limit(reason: str) -> bool:
 
     Examples
     --------
-    >>> names_a_limit("max_cost=5/day leaves no room for the worst case of another call")
+    >>> names_a_limit("judge 'x' was not answered: max_cost=5/day leaves no room for the worst case of another call")
     True
     """
     return _REACHED.search(reason) is not None

@@ -16,6 +16,7 @@ from bonwise.calls.bill import PICO, Amount
 from bonwise.calls.cost_limit import CostLimit, Window
 from bonwise.errors import UsageError
 from bonwise.table.checks import check_whole
+from bonwise.tracing import logger
 
 __all__ = ["QueuedReservation", "Reservation", "ReservationQueue", "Spending", "SpendingLimitReached"]
 
@@ -36,6 +37,8 @@ class _Need(Protocol):
         """Return what both need."""
         ...
 
+
+_LOG = logger("calls")
 
 N = TypeVar("N", bound=_Need)
 
@@ -224,6 +227,17 @@ class Spending:
     def overruns(self) -> int:
         """Calls that used more than their worst case: the server ignored a bound."""
         return self._overruns
+
+    @property
+    def exceeded(self) -> dict[str, float]:
+        """What is spent, by limit beyond which it goes: a call in flight used more than its worst case."""
+        spent = self._known.plus(self._possible)
+        beyond = zip(self._given, spent, self._limits, strict=True)
+        return {
+            f"{name}={self._given[name]}": gone / PICO if name == "max_cost" else gone
+            for name, gone, limit in beyond
+            if limit is not None and gone > limit
+        }
 
     @property
     def unpriced(self) -> int:
@@ -438,6 +452,8 @@ class Reservation:
         overrun = used.tokens + may.tokens > self._need.tokens or (
             self._priced and used.cost + may.cost > self._need.cost
         )
+        if overrun and not self._spending.overruns:
+            _LOG.warning("a call took more tokens than it may: the server ignores the limit on tokens")
         self._end(_Ending(self, used, possible, overrun, unpriced=cost is None and not self._priced))
 
     def cancel(self) -> None:

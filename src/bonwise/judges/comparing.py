@@ -267,6 +267,9 @@ class Logprob(ComparingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input and of output, such as ``(0.25, 2.0)``, where the price is not known or
+        is another one; what is read from a cache costs as much as other input.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
@@ -341,6 +344,9 @@ class Pairwise(ComparingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input and of output, such as ``(0.25, 2.0)``, where the price is not known or
+        is another one; what is read from a cache costs as much as other input.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
@@ -389,6 +395,9 @@ class Probability(ComparingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input and of output, such as ``(0.25, 2.0)``, where the price is not known or
+        is another one; what is read from a cache costs as much as other input.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int

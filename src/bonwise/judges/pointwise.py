@@ -35,6 +35,9 @@ class Pointwise(AskingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input and of output, such as ``(0.25, 2.0)``, where the price is not known or
+        is another one; what is read from a cache costs as much as other input.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
@@ -87,6 +90,9 @@ class Interval(AskingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input and of output, such as ``(0.25, 2.0)``, where the price is not known or
+        is another one; what is read from a cache costs as much as other input.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int

@@ -1,20 +1,23 @@
 """How pools are chosen from: who judges, by which strategy, what on failure, what may be used and spent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, Unpack, get_args
 
 from bonwise.calls.settings import EngineSettings, check_seconds
-from bonwise.errors import UsageError
+from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import Option, completed
-from bonwise.judges.calling import FunctionJudge, as_judge
+from bonwise.judges.calling import FunctionJudge, as_judge, asked
 from bonwise.judges.protocol import Judge, is_asking
+from bonwise.judges.settings_mapping import parts_of
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import most_calls_of
 from bonwise.selection.protocol import Strategy
 
 if TYPE_CHECKING:
+    from bonwise.calls.ask import Model
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
     from bonwise.calls.spending import Spending
@@ -199,6 +202,17 @@ class Engines:
         """Whether something is set that holds also for a model that a function asks in its turn."""
         return not self.stated.keys() <= _OF_A_POOL
 
+    def refuse_unpriced(self, made: SelectionSettings) -> None:
+        """Refuse a limit on money beside a model without a known price: it would fail at the first call."""
+        if self.settings["max_cost"] is None or self.settings["offline"]:
+            return
+        from bonwise.calls.prices import Prices, unpriced  # noqa: PLC0415 - few limit money
+
+        prices = Prices.load()
+        for model, base_url in _models_of([*made.judges, *parts_of(made.strategy)]):
+            if prices.of(model, base_url) is None:
+                raise unpriced(model, base_url)
+
     def make(self) -> "Engine":
         """Return an engine. No attempt takes longer than the deadline."""
         from bonwise.calls.engine import Engine  # noqa: PLC0415 - loads what talks to services, when first needed
@@ -207,6 +221,16 @@ class Engines:
         connection = self.settings["connection"] or Connection(connections=self.settings["max_concurrency"])
         settings = self.settings | {"connection": hurried(connection, self.settings["deadline"])}
         return Engine(spending=self.spending, **settings)
+
+
+def _models_of(judges: Iterable[Any]) -> Iterator[tuple["Model", str]]:
+    """Yield the models of those that ask some, with the servers to which their questions would go now."""
+    from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - as where it is used
+
+    for judge in judges:
+        with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
+            for ask in asked(judge, "?", ("a", "b")) if is_asking(judge) else ():
+                yield ask.model, provider(ask.model.provider).request(ask, 1, frozenset()).base_url
 
 
 def _made_again(settings: EngineSettings) -> Engines:
