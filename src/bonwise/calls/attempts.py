@@ -233,8 +233,6 @@ class CallAttempts:
         async with asyncio.timeout_at(self._until):
             reservation = await self._terms.spending.reserve(self._size.most, self._size.most_cost)
         try:
-            async with asyncio.timeout_at(self._until):
-                await self._terms.money.cover(reservation)
             lease = await self._endpoint.limiter.acquire(
                 self._size.expected, self._endpoint.latest_start(self._until)
             )
@@ -245,6 +243,9 @@ class CallAttempts:
         try:
             self._endpoint.open()  # it may have been closed while this one waited
             self._refuse_stale()
+            self._terms.spending.refuse_overrun(reservation)  # of those that were let in, some may have taken more
+            async with asyncio.timeout_at(self._until):
+                await self._terms.money.cover(reservation)
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True

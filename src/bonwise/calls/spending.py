@@ -282,6 +282,13 @@ class Spending:
             if reservation is not None:
                 return reservation
 
+    def refuse_overrun(self, reservation: Reservation) -> None:
+        """Raise `SpendingLimitReached` where calls took more than their worst case, and left no room for this one."""
+        if self._overruns:
+            with self._lock:
+                self._refuse(reservation.need)
+            self._charge()
+
     def _taken(self, waiter: QueuedReservation[Amount]) -> Reservation | None:
         """Return what a call waited for; None where others were quicker."""
         self._lock.acquire()
