@@ -316,7 +316,7 @@ def test_a_limit_holds_over_copies_threads_and_loops(given_to):
     unpaid = [pick for pick in picks if pick.failure]
     assert len(paid) * len(POOL) <= 40
     assert all("max_calls=40 is reached" in pick.failure for pick in unpaid)
-    assert {pick.decided_by for pick in unpaid} <= {"partial", "first"}
+    assert {pick.decided_by for pick in unpaid} <= {"limit", "first"}
     assert sum(pick.calls for pick in picks) == 40
     for one in used:
         one.close()

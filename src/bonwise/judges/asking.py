@@ -71,7 +71,7 @@ class AskingSettings(ABC):
     asked: Model = field(init=False, repr=False)
 
     kind: ClassVar[str]
-    not_in_texts: ClassVar[frozenset[str]] = frozenset({"client", "price"})
+    not_in_texts: ClassVar[frozenset[str]] = frozenset({"client"})
     """Settings that no text can state, so that a command line has none of them."""
     needs_logprobs: ClassVar[bool] = False
     """Whether the judge can say nothing where a server sends no log probabilities."""
