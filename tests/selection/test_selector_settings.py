@@ -175,7 +175,7 @@ def test_no_secret_is_written(place, secret, form):
 def test_keys_of_the_environment_are_not_written(monkeypatch):
     """Neither in the mapping nor in the pickle."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-indeed")
-    selector = Selector(bw.Pointwise("openai/m"), max_cost=1.0)
+    selector = Selector(bw.Pointwise("openai/m", price=(1.0, 1.0)), max_cost=1.0)
     assert "secret" not in json.dumps(selector.to_dict())
     assert b"secret" not in pickle.dumps(selector)
 
