@@ -6,42 +6,42 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from bonwise.errors import UsageError
 from bonwise.table.checks import check_dollars
 
-__all__ = ["CostLimit", "Window", "check_max_cost", "names_a_limit"]
+__all__ = ["LIMIT_REACHED", "SECONDS", "CostLimit", "MaxCost", "check_max_cost"]
 
-Window = Literal["hour", "day", "month"]
+MaxCost = float | tuple[float, Literal["hour", "day", "month"]] | str
+"""As a number, as in ``(5.0, "day")``, or as text, as in ``"5/day"``."""
 
-_SECONDS = MappingProxyType({"hour": 3600.0, "day": 86_400.0, "month": 30 * 86_400.0})
+LIMIT_REACHED = re.compile(
+    r"(?:^|was not answered: )max_(?:calls|tokens|cost)=[^ :]+ (?:is reached$|leaves no room for )"
+)
+"""Found in a reason, in words of bonwise's own, that says that a limit on spending is reached."""
+
+SECONDS = {"hour": 3600.0, "day": 86_400.0, "month": 30 * 86_400.0}
 _TEXT = re.compile(r"(?P<dollars>\d*\.?\d*(?:e[+-]?\d+)?)(?:/(?P<window>\w+))?", re.ASCII)
 _WINDOWS = 'hour, day or month, which is 30 days: (5.0, "day"), as text 5/day'
-_REACHED = re.compile(
-    r"(?:^|was not answered: )max_(?:calls|tokens|cost)=[^ :]+ (?:is reached$|leaves no room for the )"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """US dollars, and the window in which they may be spent; None for those of one run or selector.
-
-    Examples
-    --------
-    >>> CostLimit.of("max_cost", "5/day") == CostLimit.of("max_cost", (5.0, "day")), CostLimit(0.5).seconds
-    (True, 0.0)
-    >>> str(CostLimit(5.0, "month"))
-    '5/month'
-    """
+    """US dollars, and the window in which they may be spent; None for those of one run or selector."""
 
     dollars: float
     window: str | None = None
 
     @classmethod
     def of(cls, name: str, value: Any) -> Self:
-        """Read ``5.0``, ``(5.0, "day")`` or ``"5/day"``; a `UsageError` names the argument."""
+        """Read a `MaxCost`; a `UsageError` names the argument.
+
+        Examples
+        --------
+        >>> CostLimit.of("max_cost", "5/day") == CostLimit.of("max_cost", (5.0, "day")) == CostLimit(5.0, "day")
+        True
+        """
         dollars, window = value, None
         if isinstance(value, str) and (stated := _TEXT.fullmatch(value.strip())):
             with suppress(ValueError):
@@ -52,17 +52,12 @@ class CostLimit:
             check_dollars(name, dollars)
         except UsageError as error:
             raise UsageError(f"{name} is {value!r}", hint=f"{error.hint}, or with a window of {_WINDOWS}") from None
-        if window is not None and window not in _SECONDS:
+        if window is not None and window not in SECONDS:
             raise UsageError(f"{name} is {value!r}: there is no window {window!r}", hint=f"windows are {_WINDOWS}")
         return cls(float(dollars), window)
 
     def __str__(self) -> str:
         return f"{self.dollars:.15g}" + ("" if self.window is None else f"/{self.window}")
-
-    @property
-    def seconds(self) -> float:
-        """How long the window is; 0 without one."""
-        return 0.0 if self.window is None else _SECONDS[self.window]
 
     def refuse_without(self, ledger: object) -> None:
         """Refuse a window without a ledger (None): nothing else knows what other processes spend."""
@@ -77,14 +72,3 @@ def check_max_cost(name: str, value: Any) -> None:
     """Refuse what is no limit on money; None is no limit."""
     if value is not None:
         CostLimit.of(name, value)
-
-
-def names_a_limit(reason: str) -> bool:
-    """Tell whether a reason, in words of bonwise's own, says that a limit on spending is reached.
-
-    Examples
-    --------
-    >>> names_a_limit("judge 'x' was not answered: max_cost=5/day leaves no room for the worst case of another call")
-    True
-    """
-    return _REACHED.search(reason) is not None

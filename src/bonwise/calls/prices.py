@@ -140,7 +140,7 @@ class Prices:
         if model.price is None:
             return self.price(model.provider, model.name, base_url)
         into, out = model.price
-        return Price(Rates(into, into, into, into, out), source="price=")
+        return Price(Rates(into, into, into, into, out))
 
     @staticmethod
     def cost(price: Price, usage: Usage) -> float:

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from bonwise.calls.cost_limit import Window, check_max_cost
+from bonwise.calls.cost_limit import MaxCost, check_max_cost
 from bonwise.errors import UsageError
 from bonwise.flags import Flag, Option
 from bonwise.table.checks import check_whole
@@ -46,11 +46,8 @@ class CallSettings(TypedDict, total=False):
     ]
     """Timeouts, and the transport that carries the requests."""
     max_cost: Annotated[
-        float | tuple[float, Window] | str | None,
-        Option(
-            check=check_max_cost,
-            flag=Flag("Most US dollars this command may spend; 5/day: all commands on the run.", kind=str | None),
-        ),
+        MaxCost | None,
+        Option(None, check_max_cost, Flag("Most US dollars this command may spend, or 5/day.", kind=str | None)),
     ]
     """A hard limit on US dollars. Limits hold in all event loops and threads together. With a window, as in
     ``(5.0, "day")`` or ``"5/day"``, it is for all that any process spends on the ledger in any hour, day or month of

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from bonwise.calls.bill import PICO, Amount
-from bonwise.calls.cost_limit import CostLimit, Window
+from bonwise.calls.cost_limit import CostLimit, MaxCost
 from bonwise.errors import UsageError
 from bonwise.table.checks import check_whole
 from bonwise.tracing import logger
@@ -161,10 +161,7 @@ class Spending:
     """
 
     def __init__(
-        self,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        max_cost: float | tuple[float, Window] | str | None = None,
+        self, max_calls: int | None = None, max_tokens: int | None = None, max_cost: MaxCost | None = None
     ) -> None:
         for name, value in (("max_calls", max_calls), ("max_tokens", max_tokens)):
             if value is not None:
@@ -231,13 +228,9 @@ class Spending:
     @property
     def exceeded(self) -> dict[str, float]:
         """What is spent, by limit beyond which it goes: a call in flight used more than its worst case."""
-        spent = self._known.plus(self._possible)
-        beyond = zip(self._given, spent, self._limits, strict=True)
-        return {
-            f"{name}={self._given[name]}": gone / PICO if name == "max_cost" else gone
-            for name, gone, limit in beyond
-            if limit is not None and gone > limit
-        }
+        spent = zip(self._given.items(), self._known.plus(self._possible), self._limits, strict=True)
+        beyond = [(name, given, gone) for (name, given), gone, limit in spent if limit is not None and gone > limit]
+        return {f"{name}={given}": gone / PICO if name == "max_cost" else gone for name, given, gone in beyond}
 
     @property
     def unpriced(self) -> int:

@@ -28,9 +28,7 @@ def mcp(
         str | None, typer.Option(help="KIND[:option=value,...], such as adaptive:margin=0.1.")
     ] = None,
     run: Annotated[Path | None, typer.Option(help="Run folder: answers that are kept there are paid once.")] = None,
-    max_cost: Annotated[
-        str | None, typer.Option(help="Most US dollars this command may spend; 5/day: all commands on the run.")
-    ] = None,
+    max_cost: Annotated[str | None, typer.Option(help="Most US dollars this command may spend, or 5/day.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Most calls this command may send.")] = None,
 ) -> int:
     """Serve tools to an assistant (MCP).

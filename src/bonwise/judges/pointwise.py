@@ -36,8 +36,7 @@ class Pointwise(AskingSettings):
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
     price : tuple of float, optional
-        US dollars per million tokens of input and of output, such as ``(0.25, 2.0)``, where the price is not known or
-        is another one; what is read from a cache costs as much as other input.
+        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
@@ -91,8 +90,7 @@ class Interval(AskingSettings):
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
     price : tuple of float, optional
-        US dollars per million tokens of input and of output, such as ``(0.25, 2.0)``, where the price is not known or
-        is another one; what is read from a cache costs as much as other input.
+        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int

@@ -12,15 +12,7 @@ from bonwise.judges.calling import FunctionJudge
 from bonwise.judges.protocol import Judge
 from bonwise.judges.registry import judge_from_spec
 
-__all__ = [
-    "checked_mapping",
-    "judge_from_values",
-    "judge_values",
-    "parts_of",
-    "refuse",
-    "spec_arguments",
-    "spec_values",
-]
+__all__ = ["checked_mapping", "judge_from_values", "judge_values", "refuse", "spec_arguments", "spec_values"]
 
 
 def judge_values(field: str, judge: Judge) -> str | dict[str, Any]:
@@ -45,7 +37,7 @@ def judge_from_values(field: str, written: object) -> Judge:
 def spec_values(field: str, made: Any, make: Callable[..., object]) -> str | dict[str, Any]:
     """Return the text of a judge or strategy, or a mapping as of `judge_values`; `make` makes one of it."""
     beside: dict[str, Any] = {}
-    for part in parts_of(made):
+    for part in _parts(made):
         _check_part(field, part)
         address, seed = getattr(part, "base_url", None), getattr(part, "seed", None)
         beside |= {"base_url": address} if isinstance(address, str) and address else {}
@@ -109,16 +101,16 @@ def refuse(field: str, what: str, mend: str) -> NoReturn:
     raise UsageError(f"{field} {what}", hint=mend)
 
 
-def parts_of(made: Any) -> Iterator[Any]:
+def _parts(made: Any) -> Iterator[Any]:
     """Yield a judge or a strategy, and the judges it is made of."""
     yield made
     if is_dataclass(made):
         for one in fields(made):
             inner = getattr(made, one.name, None)
             if callable(getattr(inner, "judge", None)):
-                yield from parts_of(inner)
+                yield from _parts(inner)
     for part in getattr(made, "parts", ()):
-        yield from parts_of(part)
+        yield from _parts(part)
 
 
 def _check_part(field: str, part: object) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from bonwise.calls.cost_limit import names_a_limit
+from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
 from bonwise.printable import printable
@@ -52,7 +52,7 @@ async def _told(current: Untraced, settings: SelectionSettings, course: Coroutin
         pick = await course
         if pick.failure:
             current.fail("judge")
-            why = f" ({pick.stopped})" if names_a_limit(pick.stopped) else ""
+            why = f" ({pick.stopped})" if LIMIT_REACHED.search(pick.stopped) else ""
             name = printable(settings.judge.name)
             _LOG.warning("judge %s failed%s, and the pick was decided by %s", name, why, pick.decided_by)
         else:

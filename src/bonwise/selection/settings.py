@@ -1,8 +1,8 @@
 """How pools are chosen from: who judges, by which strategy, what on failure, what may be used and spent."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, Unpack, get_args
 
@@ -11,7 +11,6 @@ from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import Option, completed
 from bonwise.judges.calling import FunctionJudge, as_judge, asked
 from bonwise.judges.protocol import Judge, is_asking
-from bonwise.judges.settings_mapping import parts_of
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import most_calls_of
 from bonwise.selection.protocol import Strategy
@@ -207,11 +206,21 @@ class Engines:
         if self.settings["max_cost"] is None or self.settings["offline"]:
             return
         from bonwise.calls.prices import Prices, unpriced  # noqa: PLC0415 - few limit money
+        from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - as above
 
         prices = Prices.load()
-        for model, base_url in _models_of([*made.judges, *parts_of(made.strategy)]):
-            if prices.of(model, base_url) is None:
-                raise unpriced(model, base_url)
+        parts = made.strategy if is_dataclass(made.strategy) else None
+        inner = () if parts is None else (getattr(parts, one.name) for one in fields(parts))
+        for judge in filter(is_asking, [*made.judges, *inner]):
+            served: list[tuple[Model, str]] = []
+            with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
+                asks = asked(judge, "?", ("a", "b"))
+                served = [
+                    (one.model, provider(one.model.provider).request(one, 1, frozenset()).base_url) for one in asks
+                ]
+            for model, base_url in served:
+                if prices.of(model, base_url) is None:
+                    raise unpriced(model, base_url)
 
     def make(self) -> "Engine":
         """Return an engine. No attempt takes longer than the deadline."""
@@ -221,16 +230,6 @@ class Engines:
         connection = self.settings["connection"] or Connection(connections=self.settings["max_concurrency"])
         settings = self.settings | {"connection": hurried(connection, self.settings["deadline"])}
         return Engine(spending=self.spending, **settings)
-
-
-def _models_of(judges: Iterable[Any]) -> Iterator[tuple["Model", str]]:
-    """Yield the models of those that ask some, with the servers to which their questions would go now."""
-    from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - as where it is used
-
-    for judge in judges:
-        with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
-            for ask in asked(judge, "?", ("a", "b")) if is_asking(judge) else ():
-                yield ask.model, provider(ask.model.provider).request(ask, 1, frozenset()).base_url
 
 
 def _made_again(settings: EngineSettings) -> Engines:

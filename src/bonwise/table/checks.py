@@ -111,21 +111,14 @@ def check_dollars(name: str, value: object) -> None:
 
 
 def checked_price(name: str, value: Any) -> tuple[float, float] | None:
-    """Return US dollars per million tokens of input and of output, None for no price.
-
-    Examples
-    --------
-    >>> checked_price("price", [0.25, 2])
-    (0.25, 2.0)
-    """
+    """Return US dollars per million tokens of input and of output, None for no price."""
     if value is None:
         return None
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+    pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
+    if not pair or not all(_is_number(dollars, Real) and dollars >= 0 for dollars in value):
         raise UsageError(
             f"{name} is {value!r}", hint=f"US dollars per million tokens, in and out: {name}=(0.25, 2.0)"
         )
-    for which, dollars in zip(("input", "output"), value, strict=True):
-        check_dollars(f"{name} of the {which}", dollars)
     return float(value[0]), float(value[1])
 
 

@@ -17,7 +17,7 @@ from bonwise.calls.ledger import transactions as pruning
 from bonwise.calls.ledger.damage import LedgerCheck, check_file, explain, integrity
 from bonwise.calls.ledger.place import as_ledger_errors, ledger_file, prepare
 from bonwise.calls.ledger.reading import Reader, read_rows, read_stats
-from bonwise.calls.ledger.records import Claim, HeldMoney, LedgerRow, LedgerStats, Recorded, State, Stored
+from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
 from bonwise.calls.ledger.schema import DAMAGED
 from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
@@ -118,8 +118,11 @@ class Ledger:
         said = _as_text(message)
         await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
 
-    async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> HeldMoney:
-        """Set pico-dollars aside where no more than `most` is then spent in so many seconds; undone if cancelled."""
+    async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
+        """Set pico-dollars aside, with at most `most` in so many seconds; return their row, undone if cancelled.
+
+        0 where there may be room once calls in flight have ended, None where there cannot be any.
+        """
         return await self._writer.do(
             lambda ledger_file: ledger_file.hold_money(cost, most, seconds, wall), _give_back
         )
@@ -172,9 +175,9 @@ def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
         ledger_file.withdraw(claim.call_id)
 
 
-def _give_back(ledger_file: LedgerTransactions, held: HeldMoney) -> None:
-    if held.row is not None:
-        ledger_file.spend_money(held.row, 0, 0.0)
+def _give_back(ledger_file: LedgerTransactions, row: int | None) -> None:
+    if row:
+        ledger_file.spend_money(row, 0, 0.0)
 
 
 def _close(writer: Writer, reader: Reader) -> None:
@@ -279,13 +282,6 @@ class NullLedger:
     async def drop(self, base_url: str, model: str, parameter: str, message: str) -> None:  # noqa: ARG002 - the same
         """Remember that a model does not take a parameter."""
         self._dropped.add((base_url, model, parameter))
-
-    async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> HeldMoney:  # noqa: ARG002 - as above
-        """Hold nothing: a limit with a window is refused without a ledger."""
-        return HeldMoney(None, may_fit=False)
-
-    def spend_money(self, row: int | None, cost: int, wall: float) -> None:
-        """Keep nothing."""
 
     def close(self) -> None:
         """Do nothing."""

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from bonwise.calls.bill import Usage
 
-__all__ = [
-    "Claim",
-    "DroppedParameter",
-    "HeldMoney",
-    "LedgerRow",
-    "LedgerStats",
-    "ModelTally",
-    "Recorded",
-    "State",
-    "Stored",
-]
+__all__ = ["Claim", "DroppedParameter", "LedgerRow", "LedgerStats", "ModelTally", "Recorded", "State", "Stored"]
 
 State = Literal["sent", "answered", "rejected", "failed", "unknown"]
 """
@@ -77,15 +67,6 @@ class Claim:
     """Keys that a living process is asking for."""
     unknown: int = 0
     """Calls of dead processes that this claim took over; each may have been billed."""
-
-
-class HeldMoney(NamedTuple):
-    """Whether money was set aside."""
-
-    row: int | None
-    """Where it stands; None where there was no room."""
-    may_fit: bool = True
-    """Whether there may be room once the calls in flight have ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,13 +228,7 @@ FIRST_VERSION = 3
 # Pico-dollars, so that small costs do not drift; SQLite goes on with floating point where a sum has too many digits.
 _MONEY: tuple[Step, ...] = (
     "CREATE TABLE spent (minute INTEGER PRIMARY KEY, at REAL NOT NULL, cost INTEGER NOT NULL CHECK (cost >= 0))",
-    """
-    CREATE TABLE held (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        owner INTEGER NOT NULL,
-        cost INTEGER NOT NULL CHECK (cost >= 0)
-    )
-    """,
+    "CREATE TABLE held (id INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, cost INTEGER NOT NULL)",
     """
     INSERT INTO spent (minute, at, cost)
     SELECT CAST(answered_at / 60 AS INTEGER), max(answered_at), CAST(total(cost) * 1e12 AS INTEGER) FROM call

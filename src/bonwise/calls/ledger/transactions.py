@@ -22,7 +22,7 @@ from bonwise.calls.ledger.place import (
     this_process,
     unclean_owners,
 )
-from bonwise.calls.ledger.records import Claim, HeldMoney, State, Stored
+from bonwise.calls.ledger.records import Claim, State, Stored
 from bonwise.calls.ledger.schema import (
     STORED,
     STORED_KEYS,
@@ -192,7 +192,7 @@ class LedgerTransactions:
             (base_url, model, parameter, message, time.time()),
         )
 
-    def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> HeldMoney:
+    def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
         """Set pico-dollars aside for a call; see `Ledger.hold_money`."""
         now = self._spending_time(wall)
         owners = self._connection.execute(
@@ -205,13 +205,13 @@ class LedgerTransactions:
         since = now - seconds
         spent = self._sum("spent WHERE minute >= ? AND at > ?", math.floor(since / 60), since)
         if spent + cost > most:
-            return HeldMoney(None, may_fit=False)
+            return None
         if spent + self._sum("held") + cost > most:
-            return HeldMoney(None)
+            return 0
         held = self._connection.execute(
             "INSERT INTO held (owner, cost) VALUES (?, ?)", (self.owner, min(cost, MOST_AT_ONCE))
         )
-        return HeldMoney(held.lastrowid)
+        return held.lastrowid
 
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
         """Record what a call has cost in place of what was held for it; see `Ledger.spend_money`."""

@@ -145,9 +145,7 @@ def client_of(model: Model) -> SuppliedClient | None:
     return model.client if isinstance(model, SuppliedModel) else None
 
 
-def supplied_model(
-    spec: str, client: Any, base_url: str | None = None, price: tuple[float, float] | None = None
-) -> SuppliedModel:
+def supplied_model(spec: str, client: Any, base_url: str | None = None, price: Any = None) -> SuppliedModel:
     """Read ``provider/model`` for a client; a UsageError where it does not fit the provider, or with a base URL."""
     model = model_from_spec(spec, price=price)
     if base_url:

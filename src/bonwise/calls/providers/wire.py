@@ -130,13 +130,7 @@ def loaded(content: bytes) -> dict[str, Any]:
 
 
 def most_told(fields: Mapping[str, Any], *names: str) -> int | None:
-    """Return the largest count among fields that mean the same, None where none of them can be read.
-
-    Examples
-    --------
-    >>> most_told({"prompt_tokens": 0, "input_tokens": 12}, "prompt_tokens", "input_tokens")
-    12
-    """
+    """Return the largest count among fields that mean the same, None where none of them can be read."""
     return max((read for name in names if (read := count_of(fields.get(name))) is not None), default=None)
 
 
@@ -176,8 +170,6 @@ def usages(
     --------
     >>> usages(Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
     12
-    >>> usages(Usage(uncached=32, output=9), input_told=True, output_told=True, total=135)[0].output
-    103
     """
     if told.reasoning > told.output:
         told = replace(told, output=told.output + told.reasoning)
