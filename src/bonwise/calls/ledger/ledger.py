@@ -124,7 +124,8 @@ class Ledger:
         0 where there may be room once calls in flight have ended, None where there cannot be any.
         """
         return await self._writer.do(
-            lambda ledger_file: ledger_file.hold_money(cost, most, seconds, wall), _give_back
+            lambda ledger_file: ledger_file.hold_money(cost, most, seconds, wall),
+            lambda ledger_file, row: ledger_file.spend_money(row, 0, 0.0),
         )
 
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
@@ -173,11 +174,6 @@ class Ledger:
 def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
     if claim.call_id is not None:
         ledger_file.withdraw(claim.call_id)
-
-
-def _give_back(ledger_file: LedgerTransactions, row: int | None) -> None:
-    if row:
-        ledger_file.spend_money(row, 0, 0.0)
 
 
 def _close(writer: Writer, reader: Reader) -> None:

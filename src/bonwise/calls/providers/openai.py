@@ -187,8 +187,14 @@ def chat_usage(usage: object) -> Usage | None:
 _INPUT = ("prompt_tokens", "input_tokens", "inputTokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "outputTokens")
 _TOTAL = ("total_tokens", "totalTokens")
-_HIT, _MISS = "prompt_cache_hit_tokens", "prompt_cache_miss_tokens"
-_READ = (_HIT, "cached_tokens", "cache_read_input_tokens", "cacheReadInputTokens", "num_cached_tokens")
+_HIT_OR_MISSED = ("prompt_cache_hit_tokens", "prompt_cache_miss_tokens")
+_READ = (
+    "prompt_cache_hit_tokens",
+    "cached_tokens",
+    "cache_read_input_tokens",
+    "cacheReadInputTokens",
+    "num_cached_tokens",
+)
 _WRITTEN = ("cache_creation_input_tokens", "cacheWriteInputTokens")
 _INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "prompt_token_details")
 _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
@@ -269,8 +275,7 @@ def _usage(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | N
     if not isinstance(usage, dict):
         return None, None
     read, written = _cached(usage)
-    hit, missed = counts(usage.get(_HIT), usage.get(_MISS))
-    prompt = max(most_told(usage, *_INPUT) or 0, hit + missed)
+    prompt = max(most_told(usage, *_INPUT) or 0, sum(counts(*map(usage.get, _HIT_OR_MISSED))))
     done = most_told(usage, *_OUTPUT)
     reasoning = most_told(_part(usage, *_OUTPUT_DETAILS), "reasoning_tokens") or 0
     # The prompt's tokens include those read from the cache and those written to it, as long as they can hold them.
