@@ -35,13 +35,7 @@ class CostLimit:
 
     @classmethod
     def of(cls, name: str, value: Any) -> Self:
-        """Read a `MaxCost`; a `UsageError` names the argument.
-
-        Examples
-        --------
-        >>> CostLimit.of("max_cost", "5/day") == CostLimit.of("max_cost", (5.0, "day")) == CostLimit(5.0, "day")
-        True
-        """
+        """Read a `MaxCost`; a `UsageError` names the argument."""
         dollars, window = value, None
         if isinstance(value, str) and (stated := _TEXT.fullmatch(value.strip())):
             with suppress(ValueError):

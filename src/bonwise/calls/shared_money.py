@@ -39,10 +39,7 @@ class SharedMoney:
         self._turn, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def cover(self, reservation: Reservation) -> None:
-        """Set a worst case aside on the ledger too, waiting while calls in flight, of any process, may leave room.
-
-        Raises `SpendingLimitReached` where it cannot fit even if all of these cost nothing.
-        """
+        """Set a worst case aside on the ledger too, in line while calls in flight, of any process, may leave room."""
         if self._ledger is None:
             return
         if self._limit is None:
