@@ -65,7 +65,7 @@ def test_an_older_ledger_is_migrated(tmp_path):
         migrate(connection, steps)
         migrate(connection, steps)
         assert connection.execute("SELECT state, one, two FROM call").fetchall() == [("answered", None, 2)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 3,)
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path):
@@ -76,7 +76,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path):
     with connect(ledger.path) as connection:
         with pytest.raises(sqlite3.OperationalError):
             migrate(connection, steps)
-        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 1,)
         assert "one" not in [row[1] for row in connection.execute("PRAGMA table_info(call)")]
 
 
@@ -85,7 +85,7 @@ def test_a_newer_ledger_is_refused(tmp_path):
     with Ledger.open(tmp_path) as ledger:
         pass
     with connect(ledger.path) as connection:
-        connection.execute(f"PRAGMA user_version = {FIRST_VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {FIRST_VERSION + 2}")
     with pytest.raises(LedgerError, match="newer bonwise") as caught:
         Ledger.open(tmp_path)
     assert str(ledger.path) in caught.value.message

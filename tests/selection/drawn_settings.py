@@ -23,6 +23,7 @@ def asking(kind, **options):
     """Judges of a kind that ask a model."""
     shared = {
         "base_url": ADDRESSES,
+        "price": st.just((0.25, 2.0)),
         "temperature": TEMPERATURES,
         "max_tokens": st.integers(1, 10**5),
         "longest": st.integers(1, 10**6),

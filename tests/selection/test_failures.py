@@ -150,10 +150,10 @@ def test_a_random_pick_is_the_same_again_and_fair():
 
 @pytest.mark.parametrize("on_failure", ["first", "random"])
 def test_the_best_of_what_could_be_judged(on_failure):
-    """With two of three answers, the better of the two is picked as `partial`, and the third is listed as owed."""
+    """With two of three answers, the better of the two is picked as `limit`, and the third is listed as owed."""
     with asking(by_worth(), max_calls=2, on_failure=on_failure, max_concurrency=1) as selector:
         found = selector.select("p", POOL)
-    assert (found.best_id, found.decided_by, found.scores) == ("c1", "partial", (0.2, 0.9, None))
+    assert (found.best_id, found.decided_by, found.scores) == ("c1", "limit", (0.2, 0.9, None))
     assert (found.ranking, set(found.unscored)) == (("c1", "c0"), {"c2"})
     assert found.unscored["c2"] == "owed: max_calls=2 is reached"
     assert "max_calls=2 is reached" in found.failure
@@ -256,7 +256,7 @@ def test_redraws_that_fail_leave_what_is_known():
                     selector.select("p", POOL)
             else:
                 found = selector.select("p", POOL)
-                assert (found.best_id, found.decided_by) == ("c1", "partial")
+                assert (found.best_id, found.decided_by) == ("c1", "limit")
                 assert found.calls == 4
 
 

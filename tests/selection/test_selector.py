@@ -435,7 +435,7 @@ def test_a_function_that_asks_a_model_keeps_the_limits(tmp_path):
     script = by_worth()
     with asking(script, outer, ledger=tmp_path / "run", max_calls=2, on_failure="first") as selector:
         found = selector.select("p", POOL)
-    assert found.decided_by == "partial"
+    assert found.decided_by == "limit"
     assert (found.calls, script.counts.requests) == (2, 2)
     assert "max_calls=2" in found.failure
 

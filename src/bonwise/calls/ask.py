@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from bonwise.calls.bill import Bill, PartialUsage, Usage
 from bonwise.errors import UsageError
+from bonwise.table.checks import checked_price
 from bonwise.table.verdicts import Unscored
 
 __all__ = [
@@ -252,6 +253,8 @@ class Model:
     # It may hold a login.
     base_url: str | None = field(default=None, repr=False)
     """Another server that speaks the provider's language."""
+    price: tuple[float, float] | None = field(default=None, repr=False)
+    """US dollars per million tokens of input and of output, in place of what files state."""
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"
@@ -290,8 +293,10 @@ class Ask:
     """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
 
 
-def model_from_spec(spec: str, base_url: str | None = None) -> Model:
+def model_from_spec(spec: str, base_url: str | None = None, price: tuple[float, float] | None = None) -> Model:
     """Read ``provider/model``; `base_url` is another server that speaks the provider's language.
+
+    `price` is in US dollars per million tokens of input and of output; a `UsageError` refuses what is none.
 
     Examples
     --------
@@ -305,7 +310,7 @@ def model_from_spec(spec: str, base_url: str | None = None) -> Model:
         )
     if not provider or not name or spec != spec.strip():
         raise UsageError(f"{spec!r} names no model", hint="write provider/model, such as openai/gpt-5-mini")
-    return Model(provider, name, base_url)
+    return Model(provider, name, base_url, checked_price("price", price))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,12 @@ from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Prob
 from bonwise.calls.bill import Bill
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
-from bonwise.calls.prices import Prices
+from bonwise.calls.prices import Prices, unpriced
 from bonwise.calls.providers.protocol import Response
 from bonwise.calls.rate_limits import PATIENCE, RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
 from bonwise.calls.tokens import reckoned
-from bonwise.errors import UsageError
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored
 from bonwise.tracing import UNTRACED, Untraced, logger, span
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from bonwise.calls.bill import CallTotals, PartialUsage
     from bonwise.calls.endpoint import Endpoint
     from bonwise.calls.ledger.ledger import LedgerProtocol
+    from bonwise.calls.shared_money import SharedMoney
     from bonwise.calls.spending import Reservation, Spending
 
 __all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
@@ -146,6 +146,7 @@ class Terms:
 
     ledger: LedgerProtocol
     spending: Spending
+    money: SharedMoney
     totals: CallTotals
     attempts: int
     """The most attempts at one call."""
@@ -242,6 +243,9 @@ class CallAttempts:
         try:
             self._endpoint.open()  # it may have been closed while this one waited
             self._refuse_stale()
+            self._terms.spending.refuse_overrun(reservation)  # of those that were let in, some may have taken more
+            async with asyncio.timeout_at(self._until):
+                await self._terms.money.cover(reservation)
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True
@@ -272,11 +276,7 @@ class CallAttempts:
 
     def _refuse_unpriced(self) -> None:
         if self._size.most_cost is None and self._terms.spending.needs_prices:
-            asked = f"{self._endpoint.model} at {self._endpoint.base_url}"
-            raise UsageError(
-                f"max_cost cannot hold for {asked}: its price is not known",
-                hint="state it in a TOML file and name the file in BONWISE_PRICES, or limit calls or tokens instead",
-            )
+            raise unpriced(self._endpoint.model, self._endpoint.base_url)
 
     def _refuse_stale(self) -> None:
         if self._call is None and not self._endpoint.refused <= self._refused:
@@ -363,7 +363,7 @@ class CallAttempts:
     def _recorded(
         self, response: Response, reply: Reply | None, cost: float | None, choices: dict[bytes, int]
     ) -> Recorded:
-        headers = response.headers
+        headers, stated = response.headers, self._endpoint.model.price
         return Recorded(
             status=response.status,
             raw=response.content,
@@ -372,7 +372,7 @@ class CallAttempts:
             fingerprint="" if reply is None else reply.fingerprint,
             usage=None if reply is None else reply.usage,
             cost=cost,
-            price_version=self._terms.price_version,
+            price_version=self._terms.price_version if stated is None else "price={:g}/{:g}".format(*stated),
             attempts=self._attempts,
             lost_attempts=self._lost,
             effective=self._request.parameters,

@@ -20,6 +20,7 @@ from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Connection, provider
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
 from bonwise.calls.settings import CallSettings
+from bonwise.calls.shared_money import SharedMoney
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
 from bonwise.flags import completed, shows
@@ -35,7 +36,7 @@ GRACE = 5.0
 MOST_CLIENTS = 16
 """Endpoints of users' clients that are kept: an engine that all share outlives a client made for one request."""
 
-_Key = tuple[str, str, str, SuppliedClient | None]
+_Key = tuple[str, str, str, tuple[float, float] | None, SuppliedClient | None]
 
 
 @shows(CallSettings)
@@ -76,7 +77,8 @@ class Engine:
         self.deadline, self.reask = asked["deadline"], asked["reask"]
         self.ledger: LedgerProtocol = _opened_ledger(ledger)
         self._owns_ledger = not isinstance(ledger, Ledger)
-        self.terms = Terms(self.ledger, self.spending, self.totals, asked["attempts"], self.prices.version)
+        money = SharedMoney(self.ledger, self.spending.shared)
+        self.terms = Terms(self.ledger, self.spending, money, self.totals, asked["attempts"], self.prices.version)
         """What all calls under way share."""
         self._limiter = limiter or (lambda _model: EndpointLimiter(at_once))
         self._connection = asked["connection"] or Connection(connections=at_once)
@@ -110,7 +112,7 @@ class Engine:
 
         def make() -> Endpoint:
             refused = self.ledger.dropped(base_url, model.name)
-            price = self.prices.price(model.provider, model.name, base_url)
+            price = self.prices.of(model, base_url)
             return Endpoint(adapter, model, base_url, refused, price, self._limiter, self._connection)
 
         return self._endpoints.of(model, base_url, make)
@@ -180,7 +182,7 @@ class Endpoints:
     def of(self, model: Model, base_url: str, make: Callable[[], Endpoint]) -> Endpoint:
         """Return the endpoint of a model at a server, made when it is first asked for."""
         client = client_of(model)
-        key = (model.provider, base_url, model.name, client)
+        key = (model.provider, base_url, model.name, model.price, client)
         endpoint = self._endpoints.get(key)
         if endpoint is None:
             endpoint = self._endpoints[key] = make()

@@ -175,7 +175,7 @@ def estimate(
             name = str(ask.model)
             tally = tallies[ask.model] = _Tally(
                 ask.model,
-                prices.price(ask.model.provider, ask.model.name, address(ask.model)),
+                prices.of(ask.model, address(ask.model)),
                 samples_at_once(ask.model) if callable(samples_at_once) else samples_at_once,
                 (observed_output or {}).get(name),
                 (input_correction or {}).get(name, 1.0),

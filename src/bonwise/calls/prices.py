@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from datetime import date
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bonwise.calls.bill import Usage
-from bonwise.errors import FileError, InputError
+from bonwise.errors import FileError, InputError, UsageError
 
-__all__ = ["ENVIRONMENT_VARIABLE", "Price", "Prices", "Rates"]
+if TYPE_CHECKING:
+    from bonwise.calls.ask import Model
+
+__all__ = ["ENVIRONMENT_VARIABLE", "Price", "Prices", "Rates", "unpriced"]
 
 ENVIRONMENT_VARIABLE = "BONWISE_PRICES"
 
@@ -132,6 +135,13 @@ class Prices:
                 return found
         return None
 
+    def of(self, model: Model, base_url: str | None) -> Price | None:
+        """Return the price that was stated with a model, or else that of the files for the server at `base_url`."""
+        if model.price is None:
+            return self.price(model.provider, model.name, base_url)
+        into, out = model.price
+        return Price(Rates(into, into, into, into, out))
+
     @staticmethod
     def cost(price: Price, usage: Usage) -> float:
         """Return what a call cost, in US dollars; reasoning is part of the output and not charged twice."""
@@ -158,6 +168,14 @@ class Prices:
             inputs += [rates.cache_write_1h for rates in reachable]
         outputs = [rates.output for rates in reachable]
         return math.fsum((input_tokens * max(inputs), output_tokens * max(outputs))) / _PER_TOKENS
+
+
+def unpriced(model: Model, base_url: str) -> UsageError:
+    """Return why nothing is sent to a model whose price is not known, where money is limited."""
+    return UsageError(
+        f"max_cost cannot hold for {model} at {base_url}: its price is not known",
+        hint="state it: price=(input, output) of the judge or a file in BONWISE_PRICES; or limit calls or tokens",
+    )
 
 
 def _stem(model: str, excepted: bool) -> str:

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
+from bonwise.calls.cost_limit import MaxCost, check_max_cost
 from bonwise.errors import UsageError
 from bonwise.flags import Flag, Option
 from bonwise.table.checks import check_whole
@@ -44,8 +45,14 @@ class CallSettings(TypedDict, total=False):
         ),
     ]
     """Timeouts, and the transport that carries the requests."""
-    max_cost: Annotated[float | None, Option(flag=Flag("Most US dollars this command may spend."))]
-    """A hard limit on US dollars. Limits hold in all event loops and threads together."""
+    max_cost: Annotated[
+        MaxCost | None,
+        Option(None, check_max_cost, Flag("Most US dollars this command may spend, or 5/day.", kind=str | None)),
+    ]
+    """A hard limit on US dollars. Limits hold in all event loops and threads together. With a window, as in
+    ``(5.0, "day")`` or ``"5/day"``, it is for all that any process spends on the ledger in any hour, day or month of
+    30 days.
+    """
     max_calls: Annotated[int | None, Option(flag=Flag("Most calls this command may send."))]
     """A hard limit on calls."""
     max_tokens: Annotated[int | None, Option(flag=Flag("Most tokens this command may use."))]

@@ -13,8 +13,10 @@ from types import TracebackType
 from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from bonwise.calls.bill import PICO, Amount
+from bonwise.calls.cost_limit import CostLimit, MaxCost
 from bonwise.errors import UsageError
-from bonwise.table.checks import check_dollars, check_whole
+from bonwise.table.checks import check_whole
+from bonwise.tracing import logger
 
 __all__ = ["QueuedReservation", "Reservation", "ReservationQueue", "Spending", "SpendingLimitReached"]
 
@@ -35,6 +37,8 @@ class _Need(Protocol):
         """Return what both need."""
         ...
 
+
+_LOG = logger("calls")
 
 N = TypeVar("N", bound=_Need)
 
@@ -142,7 +146,7 @@ class Spending:
     together never exceed a limit (one exactly reached is kept), so real spending cannot, as long as each call stays
     within its worst case. Any number of event loops and threads may share one account. Where somebody waits for room,
     a reservation whose event loop has stood still for `PATIENCE` seconds counts as possibly spent; should its loop go
-    on, it ends as any other. `max_cost` is in US dollars.
+    on, it ends as any other. `max_cost` is in US dollars; one with a window is `shared`.
 
     Examples
     --------
@@ -157,17 +161,19 @@ class Spending:
     """
 
     def __init__(
-        self, max_calls: int | None = None, max_tokens: int | None = None, max_cost: float | None = None
+        self, max_calls: int | None = None, max_tokens: int | None = None, max_cost: MaxCost | None = None
     ) -> None:
         for name, value in (("max_calls", max_calls), ("max_tokens", max_tokens)):
             if value is not None:
                 check_whole(name, value, least=0)
-        if max_cost is not None:
-            check_dollars("max_cost", max_cost)
+        limit = None if max_cost is None else CostLimit.of("max_cost", max_cost)
+        windowed = limit is not None and limit.window is not None
+        self.shared = limit if windowed else None
+        """The limit with a window, which is kept on the ledger and not here."""
         self.needs_prices = max_cost is not None
         """Whether a call without a known price cannot be allowed."""
-        self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
-        self._limits = (max_calls, max_tokens, None if max_cost is None else round(max_cost * PICO))
+        self._given = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": limit if windowed else max_cost}
+        self._limits = (max_calls, max_tokens, None if limit is None or windowed else round(limit.dollars * PICO))
         self._bounded = any(limit is not None for limit in self._limits)
         self._known = Amount()
         self._possible = Amount()
@@ -220,6 +226,13 @@ class Spending:
         return self._overruns
 
     @property
+    def exceeded(self) -> dict[str, float]:
+        """What is spent, by limit beyond which it goes: a call in flight used more than its worst case."""
+        spent = zip(self._given.items(), self._known.plus(self._possible), self._limits, strict=True)
+        beyond = [(name, given, gone) for (name, given), gone, limit in spent if limit is not None and gone > limit]
+        return {f"{name}={given}": gone / PICO if name == "max_cost" else gone for name, given, gone in beyond}
+
+    @property
     def unpriced(self) -> int:
         """Calls that are in no cost, known or possible: their model has no price."""
         return self._unpriced
@@ -261,6 +274,13 @@ class Spending:
             reservation = self._taken(waiter)
             if reservation is not None:
                 return reservation
+
+    def refuse_overrun(self, reservation: Reservation) -> None:
+        """Raise `SpendingLimitReached` where calls took more than their worst case, and left no room for this one."""
+        if self._overruns:
+            with self._lock:
+                self._refuse(reservation.need)
+            self._charge()
 
     def _taken(self, waiter: QueuedReservation[Amount]) -> Reservation | None:
         """Return what a call waited for; None where others were quicker."""
@@ -378,11 +398,13 @@ class Spending:
 class Reservation:
     """The worst case of one call, from `Spending.reserve`: settled, cancelled or, if nothing is said, lost."""
 
-    __slots__ = ("_loop", "_need", "_open", "_priced", "_spending", "_still_since", "given_up")
+    __slots__ = ("_loop", "_need", "_open", "_priced", "_spending", "_still_since", "ended", "given_up")
 
     def __init__(self, spending: Spending, need: Amount, loop: asyncio.AbstractEventLoop, *, priced: bool) -> None:
         self.given_up = False
         """Whether it counts as spent already, because its loop stands still."""
+        self.ended: Callable[[int], None] | None = None
+        """Called with the pico-dollars that it is charged with when it ends."""
         self._spending = spending
         self._need = need
         self._loop = loop
@@ -430,6 +452,8 @@ class Reservation:
         overrun = used.tokens + may.tokens > self._need.tokens or (
             self._priced and used.cost + may.cost > self._need.cost
         )
+        if overrun and not self._spending.overruns:
+            _LOG.warning("a call took more tokens than it may: the server ignores the limit on tokens")
         self._end(_Ending(self, used, possible, overrun, unpriced=cost is None and not self._priced))
 
     def cancel(self) -> None:
@@ -445,3 +469,5 @@ class Reservation:
             raise RuntimeError("this reservation has ended already")
         self._open = False
         self._spending._end(ending)  # noqa: SLF001 - the two classes are one
+        if self.ended is not None:
+            self.ended(ending.known.cost + ending.possible.cost)

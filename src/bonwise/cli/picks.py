@@ -39,6 +39,7 @@ MAKESHIFT: Mapping[DecidedBy, str] = {
     "random": "picks rest on no judgment: a random candidate was kept, as --on-failure random says",
     "partial": "picks are the best of what could be judged: answers are missing, or lost comparisons could change "
     "them",
+    "limit": "picks are the best of what could be judged before a limit on spending was reached",
     "deadline": "picks are the best that was known when the time of --deadline was up",
 }
 """What is said of picks that rest on less than was asked for."""

@@ -227,6 +227,9 @@ def _risks(engine: Engine, totals: CallTotals) -> Iterator[str]:
         )
     if spending.overruns:
         yield f"{_were(spending.overruns, 'answer')} longer than allowed: the server ignores the limit on tokens"
+    for limit, spent in spending.exceeded.items():
+        gone = money(spent) if limit.startswith("max_cost") else f"{spent:,}"
+        yield f"WARNING: {limit} was exceeded by calls in flight: {gone} is spent"
 
 
 def _were(count: int, noun: str) -> str:

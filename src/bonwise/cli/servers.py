@@ -28,7 +28,7 @@ def mcp(
         str | None, typer.Option(help="KIND[:option=value,...], such as adaptive:margin=0.1.")
     ] = None,
     run: Annotated[Path | None, typer.Option(help="Run folder: answers that are kept there are paid once.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Most US dollars this command may spend.")] = None,
+    max_cost: Annotated[str | None, typer.Option(help="Most US dollars this command may spend, or 5/day.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Most calls this command may send.")] = None,
 ) -> int:
     """Serve tools to an assistant (MCP).
@@ -58,7 +58,7 @@ def _selector(
     base_url: str | None,
     strategy: str | None,
     run: Path | None,
-    max_cost: float | None,
+    max_cost: str | None,
     max_calls: int | None,
 ) -> Selector:
     from bonwise.judges.registry import judge_from_spec

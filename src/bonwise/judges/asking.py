@@ -59,6 +59,8 @@ class AskingSettings(ABC):
     """A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
     own: it sends the requests, and is neither changed nor closed.
     """
+    price: tuple[float, float] | None = field(default=None, repr=False)
+    """US dollars per million tokens of input and of output, in place of what bonwise and ``BONWISE_PRICES`` state."""
     temperature: float | None = 0.0
     """From 0 to 2; None leaves it to the server."""
     max_tokens: int = 1024
@@ -79,6 +81,7 @@ class AskingSettings(ABC):
         check_whole("max_tokens", self.max_tokens, least=1)
         check_whole("longest", self.longest, least=1)
         object.__setattr__(self, "asked", self._model())
+        object.__setattr__(self, "price", self.asked.price)
         object.__setattr__(self, "file", load(self.prompt or self.mode))
         if self.file.mode != self.mode:
             hint = f"{self.kind} needs a prompt of mode {self.mode}"
@@ -87,8 +90,8 @@ class AskingSettings(ABC):
 
     def _model(self) -> Model:
         if self.client is None:
-            return model_from_spec(self.model, self.base_url)
-        return supplied_model(self.model, self.client, self.base_url)
+            return model_from_spec(self.model, self.base_url, self.price)
+        return supplied_model(self.model, self.client, self.base_url, self.price)
 
     def __copy__(self) -> Self:
         copied = object.__new__(type(self))
@@ -117,9 +120,9 @@ class AskingSettings(ABC):
     def name(self) -> str:
         """What makes this judge on a command line; options that stand at their default are left out.
 
-        Address, client and seed are settings of a whole run, so they are left out too.
+        Address, client, price and seed are settings of a whole run, so they are left out too.
         """
-        never = ("model", "base_url", "client", "seed")
+        never = ("model", "base_url", "client", "price", "seed")
         return str(Spec(self.kind, options_text(self, never=never), rest=self.model))
 
     @cached_property

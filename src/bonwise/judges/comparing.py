@@ -267,6 +267,8 @@ class Logprob(ComparingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
@@ -352,6 +354,8 @@ class Pairwise(ComparingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
@@ -400,6 +404,8 @@ class Probability(ComparingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int

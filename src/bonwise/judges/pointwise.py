@@ -35,6 +35,8 @@ class Pointwise(AskingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int
@@ -87,6 +89,8 @@ class Interval(AskingSettings):
     client : object, optional
         A client of the provider's official SDK that you made, for Azure, Bedrock or Vertex or with a proxy of your
         own: it sends the requests, and is neither changed nor closed.
+    price : tuple of float, optional
+        US dollars per million tokens of input, cached or not, and of output: ``(0.25, 2.0)``.
     temperature : float, optional
         None leaves it to the server.
     max_tokens : int

@@ -71,11 +71,17 @@ def read_spec(text: str) -> Spec:
 
 GROUP = "bonwise.judges"
 
-_SHARED = ("base_url", "seed")
+_SHARED = ("base_url", "price", "seed")
 
 
 def judge_from_spec(
-    spec: str, *, model: str | None = None, base_url: str | None = None, seed: int = 0, **options: Any
+    spec: str,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    price: tuple[float, float] | None = None,
+    seed: int = 0,
+    **options: Any,
 ) -> Judge:
     """Make the judge that a text names, as ``--judge`` on a command line does.
 
@@ -87,7 +93,7 @@ def judge_from_spec(
         gets ``provider/model``, one named ``of`` gets the inner judge, any other gets the rest as it stands.
     model : str, optional
         ``provider/model`` for a judge that wants a model and names none. Also of one that is part of a stack.
-    base_url, seed : str and int, optional
+    base_url, price, seed : str, tuple of float and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
     **options
         Further options of the outermost judge, such as ``client=`` or ``temperature=0.7``.
@@ -110,7 +116,7 @@ def judge_from_spec(
         raise UsageError(
             f"the spec of a judge is {spec!r}", hint="write it as text, such as pointwise:openai/gpt-5-mini"
         )
-    return _from_spec(read_spec(spec), {"base_url": base_url, "seed": seed}, model, options)
+    return _from_spec(read_spec(spec), {"base_url": base_url, "price": price, "seed": seed}, model, options)
 
 
 def _from_spec(

@@ -16,7 +16,7 @@ __all__ = ["checked_mapping", "judge_from_values", "judge_values", "refuse", "sp
 
 
 def judge_values(field: str, judge: Judge) -> str | dict[str, Any]:
-    """Return the text that makes a judge, or a mapping of it with what no text states: ``base_url`` and ``seed``.
+    """Return the text that makes a judge, or a mapping with what no text states: ``base_url``, ``price``, ``seed``.
 
     A `UsageError` names `field` where the values would not make the same judge, or would hold a secret.
 
@@ -35,12 +35,13 @@ def judge_from_values(field: str, written: object) -> Judge:
 
 
 def spec_values(field: str, made: Any, make: Callable[..., object]) -> str | dict[str, Any]:
-    """Return the text of a judge or strategy, or a mapping with ``base_url`` and ``seed``; `make` makes one of it."""
+    """Return the text of a judge or strategy, or a mapping as of `judge_values`; `make` makes one of it."""
     beside: dict[str, Any] = {}
     for part in _parts(made):
         _check_part(field, part)
         address, seed = getattr(part, "base_url", None), getattr(part, "seed", None)
         beside |= {"base_url": address} if isinstance(address, str) and address else {}
+        beside |= {"price": list(part.price)} if isinstance(getattr(part, "price", None), tuple) else {}
         beside |= {"seed": seed} if isinstance(seed, int) and seed else {}
     if "base_url" in beside:
         _check_address(field, beside["base_url"])
@@ -67,7 +68,7 @@ def spec_arguments(field: str, written: object) -> Mapping[str, Any]:
     """Return keywords of `judge_from_spec` or `strategy_from_spec`; what is neither text nor mapping is refused."""
     if isinstance(written, str):
         return {"spec": written}
-    given = checked_mapping(field, written, ("spec", "base_url", "seed"), "spec")
+    given = checked_mapping(field, written, ("spec", "base_url", "price", "seed"), "spec")
     address, seed = given.get("base_url"), given.get("seed", 0)
     if not isinstance(address, str | None):
         refuse(field, f"has the base_url {address!r}", "write it like http://127.0.0.1:8000/v1")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
 from bonwise.printable import printable
@@ -51,9 +52,9 @@ async def _told(current: Untraced, settings: SelectionSettings, course: Coroutin
         pick = await course
         if pick.failure:
             current.fail("judge")
-            _LOG.warning(
-                "judge %s failed, and the pick was decided by %s", printable(settings.judge.name), pick.decided_by
-            )
+            why = f" ({pick.stopped})" if LIMIT_REACHED.search(pick.stopped) else ""
+            name = printable(settings.judge.name)
+            _LOG.warning("judge %s failed%s, and the pick was decided by %s", name, why, pick.decided_by)
         else:
             _LOG.debug("judge %s: the pick was decided by %s", printable(settings.judge.name), pick.decided_by)
         if current.recording:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from bonwise.calls.bill import Bill
+from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import BonwiseError, CallError, JudgeError, LedgerError
 from bonwise.judges.comparing import words_of_loss
 from bonwise.judges.protocol import EMPTY
@@ -203,7 +204,7 @@ def _decided(
         return (
             _failed(settings, distinct, error)
             if best is None or settings.on_failure == "owe"
-            else (best, "partial", str(error))
+            else (best, "limit" if LIMIT_REACHED.search(error.message) else "partial", str(error))
         )
     if best is None:
         lost = words_of_loss(evidence.preferences)

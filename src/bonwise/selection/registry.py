@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import unquote
@@ -80,6 +81,7 @@ def strategy_from_spec(
     judge: Judge | Callable[[str, str], Any] | None = None,
     model: str | None = None,
     base_url: str | None = None,
+    price: tuple[float, float] | None = None,
     seed: int = 0,
     **options: Any,
 ) -> Strategy:
@@ -95,7 +97,7 @@ def strategy_from_spec(
         For such a strategy, in place of ``of=``.
     model : str, optional
         ``provider/model`` for a judge that wants a model and names none.
-    base_url, seed : str and int, optional
+    base_url, price, seed : str, tuple of float and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
     **options
         Further options of the strategy, such as ``margin=0.2``.
@@ -123,7 +125,8 @@ def strategy_from_spec(
         values.setdefault("seed", seed)
     judges: list[Any] = []
     if _wants(factory, read, judge):
-        judges = [judge_from_spec(read.of, model=model, base_url=base_url, seed=seed) if judge is None else judge]
+        inner = partial(judge_from_spec, model=model, base_url=base_url, price=price, seed=seed)
+        judges = [inner(read.of) if judge is None else judge]
     made = factory.make(*judges, **values)
     with factory.guarded():
         if not isinstance(made, Strategy):

@@ -38,6 +38,7 @@ DecidedBy = Literal[
     "nothing scored",
     "owed",
     "deadline",
+    "limit",
     "partial",
     "first",
     "random",

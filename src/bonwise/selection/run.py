@@ -32,7 +32,7 @@ GUESSED = {"first", "random"}
 UNJUDGED = {"only candidate", "same text"}
 """What decides where no judge was needed."""
 
-CUT = {"deadline", "partial", *GUESSED}
+CUT = {"deadline", "limit", "partial", *GUESSED}
 """What decides where less is known than was asked for."""
 
 

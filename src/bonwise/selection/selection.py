@@ -85,9 +85,10 @@ class Selection(ShowsItself):
     decided_by: str
     """``score``; ``comparison``, where equal scores were compared; ``tie-break``, where the seed decided; ``only
     candidate``; ``same text``, where all candidates are one and the same text; ``nothing scored``; ``owed``, where an
-    answer has not arrived and a later run asks for it; ``deadline``, the best that was known by then; ``partial``,
-    the best of what could be judged, where a judge failed or comparisons that were lost could change the pick;
-    ``first`` and ``random``, where nothing could be judged and `on_failure` says so.
+    answer has not arrived and a later run asks for it; ``deadline``, the best that was known by then; ``limit``, the
+    best of what could be judged before a limit on spending was reached; ``partial``, the same where a judge failed or
+    comparisons that were lost could change the pick; ``first`` and ``random``, where nothing could be judged and
+    `on_failure` says so.
     """
     unscored: Mapping[str, str]
     """Id to reason."""

@@ -72,6 +72,7 @@ class Selector(RanksCandidates, CopiesSettings):
         given = completed(SelectorSettings, settings, "Selector.__init__")
         self._settings = settings_of(judge, given["deadline"], **part_of(given, ChoiceSettings))
         self._engines = Engines.of(**part_of(given, EngineSettings))
+        self._engines.refuse_unpriced(self._settings)
         self._text = given["text"]
         self._here = not (self._settings.needs_a_loop or self._engines.bind)
         self._thread_host: type[LoopHost] = OwnThreadHost

@@ -1,20 +1,22 @@
 """How pools are chosen from: who judges, by which strategy, what on failure, what may be used and spent."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, Unpack, get_args
 
 from bonwise.calls.settings import EngineSettings, check_seconds
-from bonwise.errors import UsageError
+from bonwise.errors import BonwiseError, UsageError
 from bonwise.flags import Option, completed
-from bonwise.judges.calling import FunctionJudge, as_judge, threads_of
+from bonwise.judges.calling import FunctionJudge, as_judge, asked, threads_of
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.checked_contest import most_calls_of
 from bonwise.selection.protocol import Strategy
 
 if TYPE_CHECKING:
+    from bonwise.calls.ask import Model
     from bonwise.calls.engine import Engine
     from bonwise.calls.providers.protocol import Connection
     from bonwise.calls.spending import Spending
@@ -173,7 +175,10 @@ class Engines:
             return made
         from bonwise.calls.spending import Spending  # noqa: PLC0415 - most have no limit
 
-        return replace(made, spending=Spending(*limits))
+        spending = Spending(*limits)
+        if spending.shared is not None:
+            spending.shared.refuse_without(made.settings["ledger"])
+        return replace(made, spending=spending)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An account is pickled as its limits: in another process nobody can tell what was spent here.
@@ -195,6 +200,27 @@ class Engines:
     def bind(self) -> bool:
         """Whether something is set that holds also for a model that a function asks in its turn."""
         return not self.stated.keys() <= _OF_A_POOL
+
+    def refuse_unpriced(self, made: SelectionSettings) -> None:
+        """Refuse a limit on money beside a model without a known price: it would fail at the first call."""
+        if self.settings["max_cost"] is None or self.settings["offline"]:
+            return
+        from bonwise.calls.prices import Prices, unpriced  # noqa: PLC0415 - few limit money
+        from bonwise.calls.providers.protocol import provider  # noqa: PLC0415 - as above
+
+        prices = Prices.load()
+        parts = made.strategy if is_dataclass(made.strategy) else None
+        inner = () if parts is None else (getattr(parts, one.name) for one in fields(parts))
+        for judge in filter(is_asking, [*made.judges, *inner]):
+            served: list[tuple[Model, str]] = []
+            with suppress(BonwiseError):  # what is wrong with a judge is said when it is asked
+                asks = asked(judge, "?", ("a", "b"))
+                served = [
+                    (one.model, provider(one.model.provider).request(one, 1, frozenset()).base_url) for one in asks
+                ]
+            for model, base_url in served:
+                if prices.of(model, base_url) is None:
+                    raise unpriced(model, base_url)
 
     def make(self) -> "Engine":
         """Return an engine. No attempt takes longer than the deadline."""

@@ -54,6 +54,7 @@ MEANINGS: dict[DecidedBy, str] = {
     "nothing scored": "no judge gave any candidate a score",
     "owed": "an answer has not arrived; the same command asks for it",
     "deadline": "the best that was known when the time was up",
+    "limit": "the best of what could be judged before a limit on spending was reached",
     "partial": "the best of what could be judged: what is missing or lost could change it",
     "first": "no judgment: the first candidate was kept",
     "random": "no judgment: a random candidate was kept",
@@ -223,7 +224,7 @@ _NEXT = "Whether the picks are good only labels show. Label some pools, then aud
 _LABELLED = 100
 """Pools to label where there are more."""
 
-_MAKESHIFT = ("deadline", "partial", "first", "random")
+_MAKESHIFT = ("deadline", "limit", "partial", "first", "random")
 
 _MOST_PARAMETERS = 4
 """Sets of parameters that the head names."""

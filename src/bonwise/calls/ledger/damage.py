@@ -249,6 +249,8 @@ TABLES = {
     "response": "call",
     "sample": "key",
     "dropped": "base_url, model, parameter",
+    "spent": "minute",
+    "held": "id",
 }
 """What is copied, by what each table is ordered."""
 
@@ -322,8 +324,9 @@ def _fill(connection: sqlite3.Connection, rows: dict[str, list[sqlite3.Row]]) ->
     for row in rows["request"]:
         if row["call"] in calls:
             _insert(connection, "request", row)
-    for row in rows["dropped"]:
-        _insert(connection, "dropped", row)
+    for table in ("dropped", "spent", "held"):
+        for row in rows[table]:
+            _insert(connection, table, row)
     answers = _fill_answers(connection, rows["response"], calls)
     keys = _fill_keys(connection, rows["sample"], calls, answers)
     found = DigestSum()

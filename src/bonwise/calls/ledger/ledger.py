@@ -118,6 +118,24 @@ class Ledger:
         said = _as_text(message)
         await self._writer.submit(lambda ledger_file: ledger_file.drop(base_url, model, parameter, said))
 
+    async def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
+        """Set pico-dollars aside, with at most `most` in so many seconds; return their row, undone if cancelled.
+
+        0 where there may be room once calls in flight have ended, None where there cannot be any.
+        """
+        return await self._writer.do(
+            lambda ledger_file: ledger_file.hold_money(cost, most, seconds, wall),
+            lambda ledger_file, row: ledger_file.spend_money(row, 0, 0.0),
+        )
+
+    def spend_money(self, row: int | None, cost: int, wall: float) -> None:
+        """Queue what a call has cost, in place of what was held for it at `row`, if something was."""
+        work = partial(LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
+        if row is not None:
+            self._writer.post(work)
+        elif cost:
+            self._writer.take_along(work)
+
     def close(self) -> None:
         """Commit what has queued and give back the leases; a call without an answer becomes unknown."""
         self._finalize()

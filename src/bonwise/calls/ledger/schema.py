@@ -225,7 +225,18 @@ _TABLES: tuple[Step, ...] = (
 FIRST_VERSION = 3
 """Files of lower versions lack digests, and are refused."""
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (_TABLES,)
+# Pico-dollars, so that small costs do not drift; SQLite goes on with floating point where a sum has too many digits.
+_MONEY: tuple[Step, ...] = (
+    "CREATE TABLE spent (minute INTEGER PRIMARY KEY, at REAL NOT NULL, cost INTEGER NOT NULL CHECK (cost >= 0))",
+    "CREATE TABLE held (id INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, cost INTEGER NOT NULL)",
+    """
+    INSERT INTO spent (minute, at, cost)
+    SELECT CAST(answered_at / 60 AS INTEGER), max(answered_at), CAST(total(cost) * 1e12 AS INTEGER) FROM call
+    WHERE cost > 0 AND answered_at >= 0 GROUP BY CAST(answered_at / 60 AS INTEGER)
+    """,
+)
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (_TABLES, _MONEY)
 """Steps to the first version, and from each version to the next."""
 
 
@@ -236,7 +247,7 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Sequence[Step]]
     --------
     >>> connection = sqlite3.connect(":memory:", isolation_level=None)
     >>> migrate(connection)
-    >>> connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION,)
+    >>> connection.execute("PRAGMA user_version").fetchone() == (FIRST_VERSION + 1,)
     True
     >>> connection.close()
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import time
@@ -58,6 +59,13 @@ _FILL = """
     ON CONFLICT (key) DO UPDATE SET choice = excluded.choice, digest = excluded.digest
     WHERE call = excluded.call AND digest IS NULL
 """
+_SPEND = """
+    INSERT INTO spent (minute, at, cost) VALUES (?, ?, ?)
+    ON CONFLICT (minute) DO UPDATE SET at = max(at, excluded.at), cost = cost + excluded.cost
+"""
+MOST_AT_ONCE = 10**18
+"""Pico-dollars of one call that SQLite still takes as a whole number."""
+
 _LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
 
 
@@ -183,6 +191,46 @@ class LedgerTransactions:
             "INSERT OR REPLACE INTO dropped (base_url, model, parameter, message, learnt_at) VALUES (?, ?, ?, ?, ?)",
             (base_url, model, parameter, message, time.time()),
         )
+
+    def hold_money(self, cost: int, most: int, seconds: float, wall: float) -> int | None:
+        """Set pico-dollars aside for a call; see `Ledger.hold_money`."""
+        now = self._spending_time(wall)
+        owners = self._connection.execute(
+            "SELECT DISTINCT owner FROM held WHERE owner != ?", (self.owner,)
+        ).fetchall()
+        for (owner,) in owners:
+            if not self._is_alive(owner):  # what it had in flight may be billed
+                self._add_spent(int(self._sum("held WHERE owner = ?", owner)), now)
+                self._connection.execute("DELETE FROM held WHERE owner = ?", (owner,))
+        since = now - seconds
+        spent = self._sum("spent WHERE minute >= ? AND at > ?", math.floor(since / 60), since)
+        if spent + cost > most:
+            return None
+        if spent + self._sum("held") + cost > most:
+            return 0
+        held = self._connection.execute(
+            "INSERT INTO held (owner, cost) VALUES (?, ?)", (self.owner, min(cost, MOST_AT_ONCE))
+        )
+        return held.lastrowid
+
+    def spend_money(self, row: int | None, cost: int, wall: float) -> None:
+        """Record what a call has cost in place of what was held for it; see `Ledger.spend_money`."""
+        if row is not None and not self._connection.execute("DELETE FROM held WHERE id = ?", (row,)).rowcount:
+            return  # another process took this one for dead, and has counted the whole
+        self._add_spent(cost, self._spending_time(wall))
+
+    def _spending_time(self, wall: float) -> float:
+        """Return the time at which money is spent: never before that of what was spent last."""
+        last = self._connection.execute("SELECT at FROM spent ORDER BY minute DESC LIMIT 1").fetchone()
+        return wall if last is None else max(wall, last[0])
+
+    def _add_spent(self, cost: int, now: float) -> None:
+        if cost:
+            self._connection.execute(_SPEND, (int(now // 60), now, min(cost, MOST_AT_ONCE)))
+
+    def _sum(self, rows: str, *values: Any) -> float:
+        statement = f"SELECT total(cost) FROM {rows}"  # noqa: S608 - the tables are named here
+        return float(self._connection.execute(statement, values).fetchone()[0])
 
     def _stored(self, key: bytes) -> Stored:
         row = self._row(STORED, key)

@@ -197,7 +197,7 @@ def _usage(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | N
     output, reasoning = counts(usage.get("output_tokens"), details.get("thinking_tokens"))
     # Five minutes is how long a cache lives unless more was asked for.
     minutes = max(written - hour, minutes)
-    told = Usage(uncached, read, minutes, hour, output, min(reasoning, output))
+    told = Usage(uncached, read, minutes, hour, output, reasoning)
     # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
     readable = count_of(inputs[0]) is not None and all(part is None or count_of(part) is not None for part in inputs)
     output_told = output > 0 or (not said and count_of(usage.get("output_tokens")) is not None)

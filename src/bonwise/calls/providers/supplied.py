@@ -145,9 +145,9 @@ def client_of(model: Model) -> SuppliedClient | None:
     return model.client if isinstance(model, SuppliedModel) else None
 
 
-def supplied_model(spec: str, client: Any, base_url: str | None = None) -> SuppliedModel:
+def supplied_model(spec: str, client: Any, base_url: str | None = None, price: Any = None) -> SuppliedModel:
     """Read ``provider/model`` for a client; a UsageError where it does not fit the provider, or with a base URL."""
-    model = model_from_spec(spec)
+    model = model_from_spec(spec, price=price)
     if base_url:
         raise UsageError(
             "base_url= and client= were both given", hint="a client has an address of its own: leave base_url= out"
@@ -158,4 +158,4 @@ def supplied_model(spec: str, client: Any, base_url: str | None = None) -> Suppl
             f"client= is {type(client).__name__} of the {supplied.sdk} SDK, and the model is {spec!r}",
             hint=f"write {supplied.sdk}/MODEL, or pass a client of the SDK that the model's provider names",
         )
-    return SuppliedModel(model.provider, model.name, client=supplied)
+    return SuppliedModel(model.provider, model.name, price=model.price, client=supplied)

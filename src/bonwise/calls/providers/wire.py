@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bonwise.calls.ask import Kind, Problem
@@ -21,6 +21,7 @@ __all__ = [
     "counts",
     "fewer_logprobs",
     "loaded",
+    "most_told",
     "problem_of",
     "read_complaint",
     "unsupported",
@@ -129,6 +130,11 @@ def loaded(content: bytes) -> dict[str, Any]:
     return body
 
 
+def most_told(fields: Mapping[str, Any], *names: str) -> int | None:
+    """Return the largest count among fields that mean the same, None where none of them can be read."""
+    return max((read for name in names if (read := count_of(fields.get(name))) is not None), default=None)
+
+
 def counts(*values: object) -> tuple[int, ...]:
     """Return numbers of tokens; whatever is no such number counts as none.
 
@@ -158,14 +164,19 @@ def usages(
 ) -> tuple[Usage | None, PartialUsage | None]:
     """Return a usage that is complete, or else one that is told in part, or else neither.
 
+    The largest count that is told holds: reasoning beyond the output stands beside it, and what `total` has beyond
+    input and output is output.
+
     Examples
     --------
     >>> usages(Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
     12
     """
-    if input_told and output_told:
-        return told, None
+    if told.reasoning > told.output:
+        told = replace(told, output=told.output + told.reasoning)
     whole = count_of(total) or None
+    if input_told and output_told:
+        return replace(told, output=max(told.output, (whole or 0) - told.input)), None
     if not told.total and whole is None:
         return None, None
     return None, PartialUsage(told, input_told, output_told, whole)

@@ -1,0 +1,70 @@
+"""What all processes spend on one ledger, and a limit on it for each hour, day or month."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from functools import partial
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+from bonwise.calls.ask_run import PAUSES
+from bonwise.calls.bill import PICO
+from bonwise.calls.cost_limit import SECONDS
+from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol
+from bonwise.calls.spending import SpendingLimitReached
+from bonwise.errors import LedgerError
+
+if TYPE_CHECKING:
+    from bonwise.calls.cost_limit import CostLimit
+    from bonwise.calls.spending import Reservation
+
+__all__ = ["SharedMoney"]
+
+
+class SharedMoney:
+    """The money of a ledger, as one engine spends it; `limit` has a window, or is None.
+
+    It is spent when a call ends, and counts until that moment has left the window. A call that is open counts with
+    its worst case; one whose process has ended is spent with it when another process finds it. The time is never
+    earlier than the latest at which money was spent there: a clock that goes back frees nothing.
+    """
+
+    def __init__(self, ledger: LedgerProtocol, limit: CostLimit | None) -> None:
+        if limit is not None:
+            limit.refuse_without(ledger.path)
+        self._ledger, self._limit = ledger if isinstance(ledger, Ledger) else None, limit
+        self._clock = time.time
+        self._turn, self._freed = asyncio.Lock(), asyncio.Event()
+
+    async def cover(self, reservation: Reservation) -> None:
+        """Set a worst case aside on the ledger too, in line while calls in flight, of any process, may leave room."""
+        if self._ledger is None:
+            return
+        if self._limit is None:
+            reservation.ended = partial(self._spend, self._ledger, None)
+        elif self._turn.locked() or not await self._is_held(reservation, self._ledger, self._limit):
+            async with self._turn:
+                for pause in chain(PAUSES, repeat(PAUSES[-1])):
+                    self._freed.clear()
+                    if await self._is_held(reservation, self._ledger, self._limit):
+                        return
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._freed.wait(), pause)
+
+    async def _is_held(self, reservation: Reservation, ledger: Ledger, limit: CostLimit) -> bool:
+        most, seconds = round(limit.dollars * PICO), SECONDS[str(limit.window)]
+        row = await ledger.hold_money(reservation.need.cost, most, seconds, self._clock())
+        if row is None:
+            reason = f"max_cost={limit} leaves no room for the worst case of another call"
+            raise SpendingLimitReached("max_cost", reason)
+        if row:
+            reservation.ended = partial(self._spend, ledger, row)
+        return row > 0
+
+    def _spend(self, ledger: Ledger, row: int | None, cost: int) -> None:
+        self._freed.set()
+        # Of a ledger that is closed, what is held counts as spent: its process has left it.
+        with suppress(LedgerError):
+            ledger.spend_money(row, cost, self._clock())
