@@ -75,7 +75,7 @@ def _filled(name: str, schema: Schema, root: Schema, source: Random) -> Any:
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
-        return source.choice(list(schema["enum"]))
+        return source.choice([one for one in schema["enum"] if one is not None])
     kind = _kind(schema)
     if kind == "object":
         return _in_order({key: _filled(key, one, root, source) for key, one in schema.get("properties", {}).items()})
@@ -112,9 +112,8 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
 
 def _kind(schema: Schema) -> str:
     stated = schema.get("type", "object" if "properties" in schema else "string")
-    if isinstance(stated, str):
-        return stated
-    return next((one for one in stated if one != "null"), "null")
+    # A type that names null first is usually null.
+    return stated if isinstance(stated, str) else stated[0]
 
 
 def _number(name: str, kind: str, schema: Schema, source: Random) -> float:
