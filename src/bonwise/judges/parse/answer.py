@@ -84,6 +84,7 @@ _JOINING = frozenset({"json", "or", "and"})
 _BULLET = re.compile(r"\A[-•+][ \t]+")
 _NO_BLANKS = {ord(sign): None for sign in " \t`*_#"}
 _OTHER_FIELD = re.compile(r"#|(?:[-•+][ \t]+)?[*_`]*[^\W\d_]+(?: [^\W\d_]+)?[*_`]*:[*_`]*[ \t]*\S")
+_TITLE = re.compile(r"[#*_` \t]*\w+(?: \w+)? ?:[*_` \t]*")
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]|\[RESULT\]:?([^\n]*)")
 _EMPTY = frozenset({"", "none", "null", "n/a"})
 
@@ -187,15 +188,19 @@ def _in_words(rest: str, form: Form) -> dict[str, Any] | Fault:
     blocks = list(_blocks(text, form, cut=cut))
     own = [block for block in blocks if not is_quoted(text, block[0].start, _full_stop(text, block[-1].end))]
     found = _last(own, form)
-    if isinstance(found, Fault):
-        if any(mark.name in form.needed for block in own for mark in block):
-            return found
-        if len(own) < len(blocks):
+    if not isinstance(found, Fault) or not any(mark.name in form.needed for block in own for mark in block):
+        if refuses(_apart_from(text, own)):
+            return Fault("refused in its own words")
+        if len(own) < len(blocks) and isinstance(found, Fault):
             return Fault(f"the {form.needed[0]} stands in a quotation")
-        slot = form.slots[form.bare] if form.bare else None
-        lone = slot and any(slot.alone(line.strip(_DECORATION)) for line in text.split("\n"))
-        return Fault(f"the {form.needed[0]} stands without its label beside other words") if lone else found
-    return Fault("refused in its own words") if refuses(_apart_from(text, blocks)) else found
+        if isinstance(found, Fault) and _has_bare(text, form):
+            return Fault(f"the {form.needed[0]} stands without its label beside other words")
+    return found
+
+
+def _has_bare(text: str, form: Form) -> bool:
+    slot = form.slots[form.bare] if form.bare else None
+    return slot is not None and any(slot.alone(line.strip(_DECORATION)) for line in text.split("\n"))
 
 
 def _full_stop(text: str, end: int) -> int:
@@ -354,7 +359,8 @@ def _apart(text: str, lines: Sequence[_TextLine], number: int, *, cut: bool) -> 
         first -= 1
     while last < len(lines) - 1 and not lines[last + 1].prose:
         last += 1
-    if last == len(lines) - 1 or (first == 0 and not cut):
+    titled = first == 1 and _TITLE.fullmatch(text[lines[0].start : lines[0].end]) is not None
+    if last == len(lines) - 1 or ((first == 0 or titled) and not cut):
         return True
     below = _is_apart(text, lines[last], lines[last + 1], lines[last + 1])
     return below and (first == 0 or _is_apart(text, lines[first - 1], lines[first], lines[first - 1]))
