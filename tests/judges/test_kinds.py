@@ -47,15 +47,40 @@ def test_a_score_becomes_a_share():
     assert found.preferences == ()
 
 
-def test_the_prompt_file_says_whether_scores_are_whole(tmp_path):
-    """A prompt file whose score is a number takes fractions; one whose score is an integer does not."""
-    fractional = tmp_path / "fractional.md"
-    text = (prompts_folder() / "pointwise.md").read_text()
-    fractional.write_text(text.replace('score = { type = "integer"', 'score = { type = "number"'))
-    (verdict,) = answered(Pointwise(MODEL, prompt=fractional), "p", ["a"], [['{"score": 85.5}']]).verdicts
-    assert verdict == Score(0.855)
+def test_a_fraction_is_a_score_whatever_the_prompt_asks_for():
+    """A model that says more than a whole number is not refused for it."""
     (verdict,) = answered(Pointwise(MODEL), "p", ["a"], [['{"score": 85.5}']]).verdicts
-    assert isinstance(verdict, Unscored)
+    assert verdict == Score(0.855)
+
+
+SCALED = """+++
+name = "published"
+version = 1
+mode = "pointwise"
+variables = ["prompt", "candidate"]
+form = "tag"
+scale = [1, 5]
++++
+
+[system]
+Write feedback, then [RESULT] and a number from 1 to 5.
+
+[user]
+{{prompt}}
+{{candidate}}
+"""
+
+
+def test_a_prompt_file_may_have_a_scale_of_its_own(tmp_path):
+    """A published prompt that rates from 1 to 5 in a tag is sent without a schema, and its ends are 0 and 1."""
+    path = tmp_path / "published.md"
+    path.write_text(SCALED, encoding="utf-8")
+    judge = Pointwise(MODEL, prompt=path)
+    assert [ask.schema for ask in judge.asks("p", ["a"])] == [None]
+    replies = [["Poor. [RESULT] 1"], ["Fine. [RESULT] 4"], ["Great. [RESULT] 5"], ["[RESULT] 6"]]
+    verdicts = answered(judge, "p", ["a", "b", "c", "d"], replies).verdicts
+    assert verdicts[:3] == (Score(0.0), Score(0.75), Score(1.0))
+    assert verdicts[3].reason == "off the scale 1 to 5: 6"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -229,12 +254,6 @@ def test_a_score_outside_its_interval_is_none():
     found = answered(Interval("openai/m"), "p", ["a", "b"], replies).verdicts
     assert all(isinstance(one, Unscored) for one in found)
     assert "outside its interval" in found[0].reason
-
-
-def test_the_prompt_asks_for_whole_numbers():
-    """The built-in prompt asks for whole numbers, and fractions are none."""
-    (found,) = answered(Interval("openai/m"), "p", ["a"], [['{"score": 70.5, "low": 60, "high": 80}']]).verdicts
-    assert found.reason == "score: no whole number: 70.5"
 
 
 JUDGE = Pairwise("openai/m")

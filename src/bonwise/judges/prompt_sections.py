@@ -236,14 +236,14 @@ def form_problems(front: Mapping[str, Any], mode: str, sections: Sections, sourc
     """Yield where what a file says of the form of the answer does not fit its mode."""
     unfit = {
         "form": front.get("form", "json") != "json" and (not MODES[mode].fields or mode == "interval"),
-        "field": "field" in front and not MODES[mode].fields,
+        "field": "field" in front and (front["field"] in [*MODES[mode].fields][1:] or not MODES[mode].fields),
         "scale": "scale" in front and mode not in ("pointwise", "interval"),
         "tie": "tie" in front and mode != "pairwise",
     }
     for key, wrong in unfit.items():
         if wrong:
             line = sections.front.line_of(key)
-            yield problem(source, line, f"mode {mode} has no {key}", f"leave {key} out")
+            yield problem(source, line, f"{key} does not fit mode {mode}", f"leave {key} out")
 
 
 def answer_problems(front: Mapping[str, Any], mode: str, sections: Sections, source: str) -> Iterator[RowError]:

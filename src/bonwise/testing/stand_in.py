@@ -76,6 +76,9 @@ def _filled(name: str, schema: Schema, root: Schema, source: Random) -> Any:
         return schema["const"]
     if "enum" in schema:
         return source.choice([one for one in schema["enum"] if one is not None])
+    if name == "why" and "null" in schema.get("type", ()):
+        # It says why nothing can be judged, and here everything is.
+        return None
     kind = _kind(schema)
     if kind == "object":
         return _in_order({key: _filled(key, one, root, source) for key, one in schema.get("properties", {}).items()})
@@ -112,8 +115,9 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
 
 def _kind(schema: Schema) -> str:
     stated = schema.get("type", "object" if "properties" in schema else "string")
-    # A type that names null first is usually null.
-    return stated if isinstance(stated, str) else stated[0]
+    if isinstance(stated, str):
+        return stated
+    return next((one for one in stated if one != "null"), "null")
 
 
 def _number(name: str, kind: str, schema: Schema, source: Random) -> float:

@@ -119,7 +119,10 @@ class Form:
         compiled = {name: re.compile(rf"{words}(?:[:=](.*))?", flags) for name, words in labels.items()}
         object.__setattr__(self, "patterns", compiled)
         object.__setattr__(self, "keys", {**{name: name for name in self.slots}, **self.keys})
-        tags = "|".join(rf"<(?P<{name}>{words})>([^<]{{1,60}})</(?P={name})>" for name, words in self.labels.items())
+        tags = "|".join(
+            rf"<(?P<tag_{name}>{words})>(?P<{name}>[^<]{{1,60}})</(?P=tag_{name})>"
+            for name, words in self.labels.items()
+        )
         object.__setattr__(self, "tags", re.compile(tags, flags))
 
 
@@ -186,7 +189,7 @@ def _in_words(rest: str, form: Form) -> dict[str, Any] | Fault:
     """Return the answer that stands between other words, in the reply's own words."""
     text, cut = _ending(rest)
     blocks = list(_blocks(text, form, cut=cut))
-    own = [block for block in blocks if not is_quoted(text, block[0].start, _full_stop(text, block[-1].end))]
+    own = [block for block in blocks if not is_quoted(text, block[0].start, _full_stop(text, _end(block)))]
     found = _last(own, form)
     if not isinstance(found, Fault) or not any(mark.name in form.needed for block in own for mark in block):
         if refuses(_apart_from(text, own)):
@@ -211,7 +214,7 @@ def _apart_from(text: str, blocks: Sequence[Sequence[_FoundField]]) -> str:
     parts, position = [], 0
     for block in blocks:
         parts.append(text[position : block[0].start])
-        position = block[-1].end
+        position = _end(block)
     return "\n".join([*parts, text[position:]])
 
 
@@ -253,12 +256,17 @@ def _blocks(text: str, form: Form, *, cut: bool) -> Iterator[list[_FoundField]]:
     marks = sorted(_marks(text, form, cut=cut), key=lambda mark: mark.start)
     block: list[_FoundField] = []
     for mark in marks:
-        if block and not _together(text[block[-1].end : mark.start]):
+        if block and not _together(text[_end(block) : mark.start]):
             yield block
             block = []
         block.append(mark)
     if block:
         yield block
+
+
+def _end(block: Sequence[_FoundField]) -> int:
+    # A tag may stand inside a line that states something too.
+    return max(mark.end for mark in block)
 
 
 def _together(gap: str) -> bool:
@@ -293,9 +301,8 @@ def _marks(text: str, form: Form, *, cut: bool) -> Iterator[_FoundField]:
 def _tagged(text: str, form: Form) -> Iterator[_FoundField]:
     """Yield what stands in ``<score>`` and the like, in double brackets, and behind ``[RESULT]``."""
     for found in form.tags.finditer(text):
-        name = found.lastgroup or form.needed[0]
-        value = next(part for part in found.groups()[found.re.groupindex[name] :] if part is not None)
-        yield _FoundField(*found.span(), name, form.slots[name].of_text(value.strip(_DECORATION)))
+        name = str(found.lastgroup)
+        yield _FoundField(*found.span(), name, form.slots[name].of_text(found[name].strip(_DECORATION + "\n")))
     if form.bare is None:
         return
     slot = form.slots[form.bare]
