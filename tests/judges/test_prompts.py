@@ -277,7 +277,7 @@ BAD = {
 
 
 def test_a_file_may_call_the_answer_something_else(file):
-    """A published prompt that asks for a rating from 1 to 10 keeps its key and its scale, in the schema and beyond."""
+    """A published prompt that asks for a rating from 1 to 10 keeps its key and its scale."""
     words = GOOD.replace("score", "rating").replace("version = 2", 'version = 2\nfield = "rating"\nscale = [1, 10]')
     prompt = load(file(words))
     assert prompt.schema["required"] == ["rating", "why"]

@@ -23,12 +23,14 @@ TAGS = re.compile(
     r"<((?:final |overall )?(?:score|rating)|final answer)>([^<]*)</\1>|\[\[([^\[\]\n]*)\]\]|\[RESULT\]:?([^\n]*)",
     re.IGNORECASE,
 )
-LONE = re.compile(r"(?:[0-9]+(?:\.[0-9]+)*(?:[eE][-+]?[0-9]+)?|[\s.,;/%|\-\u2212\u2013\u2014]|or|and|to|out of)+")
+LONE = re.compile(
+    r"(?:[0-9]+(?:\.[0-9]+)*(?:[eE][-+]?[0-9]+)?(?!\w)|[\s,;/%|\-\u2212\u2013\u2014]|or|and|to|out of)+"
+)
 BAD = "no plain score"
 
 
 OTHERS = re.compile(
-    r"\b(?:candidate|response|text|output|it) (?:ends|writes|prints|claims|says|contains|included)\b"
+    r"\b(?:ends with|writes|prints|claims|says|contains|included)\b"
     r"|kandydat|kandidaat|aday",
     re.IGNORECASE,
 )
@@ -41,14 +43,20 @@ def twin(text):
 
 
 def readings(text):
-    """Return what a reply may be read as: its last score, or the last one that is not in somebody's sentence."""
+    """Return what a reply may be read as: its last score, or the last one before those in somebody's sentence."""
     text, stated = _stated(text)
-    own = [
-        one
-        for one in stated
-        if not OTHERS.search(" ".join(text[: one[0]].split("\n")[-2:])) and not GOES_ON.match(text[one[1] :])
-    ]
-    return {_last(text, stated), _last(text, own)}
+    found = {_last(text, stated)}
+    while stated and (_is_quoted(text, *stated[-1][:2]) or (stated[1:] and _near(text, *stated[-2:]))):
+        stated.pop()
+        found.add(_last(text, stated))
+    return found
+
+
+def _is_quoted(text, start, end):
+    *_, above, line = ["", *text[:start].split("\n")]
+    before = line if above.rstrip().endswith((".", "!", "?")) else f"{above} {line}"
+    open_marks = text[:start].count('"') % 2 and '"' in text[end:]
+    return open_marks or OTHERS.search(before) or GOES_ON.match(text[end:])
 
 
 def _stated(text):
@@ -63,7 +71,7 @@ def _stated(text):
     tags = _tags(rest)
     for start, end, _ in tags:
         rest = rest[:start] + " " * (end - start) + rest[end:]
-    return text, sorted([*stated, *tags, *_lines(rest)], key=lambda one: one[:2])
+    return text, sorted([*stated, *tags, *_lines(rest, beside="{" in text)], key=lambda one: one[:2])
 
 
 def _last(text, stated):
@@ -133,11 +141,13 @@ def _tags(text):
         words = next(part for part in (found[2], found[3], found[4]) if part is not None)
         number = _number(words)
         if number != BAD or (found[3] is None and words.strip(MARKS)):
-            stated.append((*found.span(), number))
+            # What follows [RESULT] on its line and is no number is other words.
+            end = found.end() if number != BAD or found[4] is None else found.start() + len("[RESULT]")
+            stated.append((found.start(), end, number))
     return stated
 
 
-def _lines(text):
+def _lines(text, *, beside):
     """Return the scores of lines with a label; of lines without one too, where the text says nothing else."""
     labelled, lone, prose, announced, at = [], [], False, False, 0
     for line in text.split("\n"):
@@ -145,13 +155,20 @@ def _lines(text):
         at += len(line) + 1
         if not re.search(r"\w", line) or line.strip(MARKS).lower() in ("json", "or", "and"):
             continue
+        if beside and line.lstrip(MARKS)[:1] in ('"', "'"):
+            # It may be left of a broken object.
+            prose, announced = True, False
+            continue
         label = LABEL.fullmatch(line.rstrip(" ,;"))
         if HEADING.fullmatch(line):
             announced = True
             continue
         if label:
-            labelled.append((*span, _number(label[1])))
-        elif LONE.fullmatch(line.strip(MARKS)):
+            value = label[1].strip(MARKS + "\"'")
+            announced = not value
+            labelled += [(*span, _number(value))] * bool(value)
+            continue
+        if LONE.fullmatch(line.strip(MARKS).removesuffix(".")) and re.search("[0-9]", line):
             (labelled if announced else lone).append((*span, _number(line)))
         else:
             prose = True
@@ -160,7 +177,7 @@ def _lines(text):
 
 
 def _number(words):
-    words = words.strip(MARKS + "\"'\n").removesuffix(".").strip(MARKS)
+    words = words.strip(MARKS + "\n").removesuffix(".").strip(MARKS)
     words = re.sub(r" ?(?:/|\bout of\b) ?100$", "", words)
     if words.startswith("[") and words.endswith("]"):
         words = words.strip("[]")

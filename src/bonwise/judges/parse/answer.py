@@ -81,9 +81,10 @@ _LINE = re.compile(r"[^\r\n]+")
 _PARTS = re.compile(r"[,;|]")
 _WORDS = re.compile(r"\w+")
 _JOINING = frozenset({"json", "or", "and"})
-_BULLET = re.compile(r"\A[-•+][ \t]+")
+_BULLET = re.compile(r"\A[-•+][ \t]*")
 _NO_BLANKS = {ord(sign): None for sign in " \t`*_#"}
 _OTHER_FIELD = re.compile(r"#|(?:[-•+][ \t]+)?[*_`]*[^\W\d_]+(?: [^\W\d_]+)?[*_`]*:[*_`]*[ \t]*\S")
+_NOT_A_BREAK = re.compile(r"[^\n]")
 _TITLE = re.compile(r"[#*_` \t]*\w+(?: \w+)? ?:[*_` \t]*")
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]|\[RESULT\]:?([^\n]*)")
 _EMPTY = frozenset({"", "none", "null", "n/a"})
@@ -281,21 +282,22 @@ def _ending(text: str) -> tuple[str, bool]:
 
 def _marks(text: str, form: Form, *, cut: bool) -> Iterator[_FoundField]:
     rest: list[str] = []
-    position = 0
+    position, quoted = 0, "{" in text
     for piece in pieces(text, form.keys):
         if piece.pairs is None:
             yield _FoundField(piece.start, piece.end, form.needed[0], Fault("a broken JSON object"))
         else:
             yield from _marks_of(piece.pairs, piece.start, piece.end, form)
-        rest += text[position : piece.start], " " * (piece.end - piece.start)
+        rest += text[position : piece.start], _NOT_A_BREAK.sub(" ", text[piece.start : piece.end])
         position = piece.end
     # What is read already is blanked out, so that its words are no lines of their own.
     text = "".join([*rest, text[position:]])
     tags = tuple(_tagged(text, form))
     for tag in tags:
-        text = f"{text[: tag.start]}{' ' * (tag.end - tag.start)}{text[tag.end :]}"
+        text = f"{text[: tag.start]}{_NOT_A_BREAK.sub(' ', text[tag.start : tag.end])}{text[tag.end :]}"
     yield from tags
-    yield from _stated(text, form, cut=cut)
+    # Beside an object, and in what is left of a broken one, keys in quotes are no labels.
+    yield from _stated(text, form, cut=cut, quoted=quoted)
 
 
 def _tagged(text: str, form: Form) -> Iterator[_FoundField]:
@@ -341,13 +343,13 @@ def _withheld(pairs: Pairs, fields: Mapping[str, Sequence[Any]], form: Form) -> 
     return Fault("refused in its own words", "withheld") if refuses(words[-LOOKED_AT:]) else None
 
 
-def _stated(text: str, form: Form, *, cut: bool) -> Iterator[_FoundField]:
+def _stated(text: str, form: Form, *, cut: bool, quoted: bool) -> Iterator[_FoundField]:
     """Yield the fields that lines state.
 
     A line without a label counts where the reply says nothing else, or below a line that announces it. A line with
     one counts where it begins or ends the reply, or stands apart; elsewhere it is part of what is said around it.
     """
-    found = (_line(match, form) for match in _LINE.finditer(text) if not (cut and match.start() == 0))
+    found = (_line(match, form, quoted=quoted) for match in _LINE.finditer(text) if not (cut and match.start() == 0))
     lines = [line for line in found if line is not None]
     spoken = cut or any(line.prose for line in lines)
     for number, line in enumerate(lines):
@@ -382,7 +384,7 @@ def _amidst(mark: _FoundField) -> _FoundField:
     return mark if isinstance(mark.reading, Fault) else replace(mark, reading=Fault("it stands between other words"))
 
 
-def _line(match: re.Match[str], form: Form) -> _TextLine | None:
+def _line(match: re.Match[str], form: Form, *, quoted: bool) -> _TextLine | None:
     """Read one line; None where it has no words, as a code fence has none."""
     content = match[0].strip(_DECORATION)
     if all(word.lower() in _JOINING for word in _WORDS.findall(content)):
@@ -390,12 +392,14 @@ def _line(match: re.Match[str], form: Form) -> _TextLine | None:
     if len(content) > _LONGEST_LINE:
         # A long line is prose, unless it announces an answer: then the answer is not a plain one.
         content = content[:_LONGEST_LINE] + "..."
+    if quoted and content.startswith(('"', "'")):
+        return _TextLine(*match.span())
     name, value = _labelled(content, form)
     if name and not value:
         # A label with nothing behind it is a heading: what it announces stands on the next line.
         return _TextLine(*match.span(), heading=name)
     values: list[tuple[str | None, str]] = []
-    for part in (part.strip(_DECORATION) for part in _PARTS.split(content.rstrip(" ,;"))):
+    for part in (part.strip(_DECORATION) for part in _PARTS.split(content.rstrip(" ,;") if name else content)):
         label, value = _labelled(part, form)
         if (label is None or not value) and values:
             values[-1] = (values[-1][0], f"{values[-1][1]}, {part}")

@@ -75,8 +75,7 @@ def whole_object(text: str) -> Pairs | None:
     if not (body.startswith("{") and body.endswith("}")):
         return None
     try:
-        # Line breaks inside strings are a frequent slip and leave no doubt where the object ends.
-        return tuple(_decoder(strict=False).decode(body))
+        return tuple(_decoder().decode(body))
     except (ValueError, RecursionError):
         return None
 
@@ -89,7 +88,7 @@ def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
     >>> [piece.pairs for piece in pieces('First {"score": 70}, then {"score": oops}', ["score"])]
     [(('score', '70'),), None]
     """
-    decoder, wanted = _decoder(strict=True), tuple(f'"{key}"'.lower() for key in keys)
+    decoder, wanted = _decoder(), tuple(f'"{key}"'.lower() for key in keys)
     position, wasted = 0, 0
     while found := _START.search(text, position):
         start = found.start()
@@ -113,10 +112,11 @@ def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
             yield JsonSpan(start, position, pairs)
 
 
-def _decoder(*, strict: bool) -> json.JSONDecoder:
+def _decoder() -> json.JSONDecoder:
+    # Line breaks inside strings are a frequent slip and leave no doubt where the object ends.
     # Objects become tuples, so that doubled keys stay visible and no list is taken for an object.
     return json.JSONDecoder(
-        strict=strict, object_pairs_hook=tuple, parse_int=Lexeme, parse_float=Lexeme, parse_constant=Lexeme
+        strict=False, object_pairs_hook=tuple, parse_int=Lexeme, parse_float=Lexeme, parse_constant=Lexeme
     )
 
 
