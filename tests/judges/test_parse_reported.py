@@ -194,3 +194,13 @@ def test_a_prompt_file_may_declare_its_form(tmp_path, mode, keys, reply, meant):
     found = (score if mode == "pointwise" else pick)(Choice(reply), prompt.asked)
     value = None if isinstance(found, Unscored) else found if mode == "pointwise" else found.choice
     assert value == meant
+
+
+def test_the_docs_say_how_often_refusals_are_scored(measured):
+    """The page on judges states the rates as they are measured today."""
+    _, rates = measured
+    page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
+    stated = [int(line.split("|")[2].strip(" %")) for line in page.splitlines() if line.endswith(" % |")]
+    shares = {round(100 * share) for layouts in rates.values() for row in layouts.values() for share in row.values()}
+    assert len(stated) == 4
+    assert set(stated) == shares

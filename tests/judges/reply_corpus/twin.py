@@ -153,7 +153,7 @@ def _lines(text, *, beside):
     for line in text.split("\n"):
         span = (at, at + len(line))
         at += len(line) + 1
-        if not re.search(r"\w", line) or line.strip(MARKS).lower() in ("json", "or", "and"):
+        if all(word.lower() in ("json", "or", "and") for word in re.findall(r"\w+", line)):
             continue
         if beside and line.lstrip(MARKS)[:1] in ('"', "'"):
             # It may be left of a broken object.
