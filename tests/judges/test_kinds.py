@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bonwise.calls.ask import Answer, Answers, Model
+from bonwise.calls.ask import Answer, Answers, Choice, Model
+from bonwise.calls.tokens import expected_output_tokens
 from bonwise.errors import FileError, UsageError
 from bonwise.judges.asking import most_common, owed_among
 from bonwise.judges.comparing import Logprob, Pairwise, Probability, pairs
@@ -20,6 +22,8 @@ from bonwise.judges.prompt_loading import load, prompts_folder
 from bonwise.judges.protocol import AskingJudge
 from bonwise.judges.wrappers import Quantized, Resampled
 from bonwise.table.verdicts import Preference, Score, Unscored
+from bonwise.testing.stand_in import stand_in
+from bonwise.testing.wire import WireRequest, body_digest
 from judges.replies import answered, first_token, said
 
 MODEL = "openai/m"
@@ -51,6 +55,35 @@ def test_a_fraction_is_a_score_whatever_the_prompt_asks_for():
     """A model that says more than a whole number is not refused for it."""
     (verdict,) = answered(Pointwise(MODEL), "p", ["a"], [['{"score": 85.5}']]).verdicts
     assert verdict == Score(0.855)
+
+
+@pytest.mark.parametrize("kind", [Pointwise, Interval, Pairwise, Probability])
+def test_a_judge_may_say_that_it_cannot_judge(kind):
+    """The schema has room for it and the prompt names it; an answer beside a reason against it is none."""
+    judge = kind(MODEL)
+    first, *_ = judge.asks("p", ["a", "b"])
+    assert first.schema["required"][-1] == "why"
+    fields = [name for name in first.schema["required"] if name != "why"]
+    assert all("null" in first.schema["properties"][name]["type"] for name in (*fields, "why"))
+    assert f'"{fields[0]}": null' in first.system
+    nothing = json.dumps({**dict.fromkeys(fields), "why": "No text arrived."})
+    assert first.read(Choice(nothing)).reason == "cannot judge: No text arrived."
+    answer = json.dumps(
+        {**dict(zip(fields, ("A", 1) if kind is Pairwise else (1, 0, 1), strict=False)), "why": "No text arrived."}
+    )
+    assert first.read(Choice(answer)).reason == f"cannot judge, though it gives a {fields[0]}: No text arrived."
+    assert not isinstance(first.read(Choice(answer.replace('"No text arrived."', "null"))), Unscored)
+    assert expected_output_tokens(first) < 60
+
+
+@pytest.mark.parametrize("kind", [Pointwise, Interval, Pairwise, Probability])
+def test_the_stand_in_judges(kind):
+    """The double of a service fills the schema of every judge with an answer that is read."""
+    judge = kind(MODEL)
+    for ask in judge.asks("p", ["a", "b", "c"]):
+        body = {"response_format": {"json_schema": {"schema": ask.schema}}}
+        reply = stand_in(WireRequest("openai", body, body_digest(body)))
+        assert not isinstance(ask.read(Choice(reply.text)), Unscored)
 
 
 SCALED = """+++

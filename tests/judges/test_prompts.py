@@ -294,7 +294,7 @@ def test_a_reason_of_its_own_is_no_reason_against_a_score(file):
     assert own.schema["properties"]["why"] == {"type": "string"}
     reply = Choice('{"why": "It is right.", "score": 85}')
     assert score(reply, own.asked) == 85
-    assert score(reply).reason.startswith("cannot judge: ")
+    assert score(reply).reason.startswith("cannot judge, though it gives a score: ")
     assert (
         score(Choice('{"why": "It is missing.", "score": null}'), own.asked).reason == "cannot judge: It is missing."
     )

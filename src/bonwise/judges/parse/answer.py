@@ -9,7 +9,7 @@ from typing import Any
 
 from bonwise.calls.ask import Choice
 from bonwise.judges.parse.refusals import is_quoted, refuses
-from bonwise.judges.parse.slots import Fault, Lexeme, Pairs, Slot, pieces, plain, whole_object
+from bonwise.judges.parse.slots import Fault, Pairs, Slot, pieces, plain, whole_object
 from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored, kept
@@ -87,6 +87,7 @@ _OTHER_FIELD = re.compile(r"#|(?:[-•+][ \t]+)?[*_`]*[^\W\d_]+(?: [^\W\d_]+)?[*
 _NOT_A_BREAK = re.compile(r"[^\n]")
 _TITLE = re.compile(r"[#*_` \t]*\w+(?: \w+)? ?:[*_` \t]*")
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]|\[RESULT\]:?([^\n]*)")
+_REASONS = frozenset({"why", "reason", "reasoning", "explanation", "rationale", "feedback", "comment"})
 _EMPTY = frozenset({"", "none", "null", "n/a"})
 
 
@@ -333,14 +334,16 @@ def _withheld(pairs: Pairs, fields: Mapping[str, Sequence[Any]], form: Form) -> 
     """Return why an object gives no answer: it says that it has none, or its other words refuse one."""
     first = form.needed[0]
     others = [(key.lower(), value) for key, value in pairs if key.lower() not in form.keys]
-    texts = [(key, value) for key, value in others if isinstance(value, str) and not isinstance(value, Lexeme)]
-    why = next((value for key, value in texts if key == "why" and value.strip(" .-").lower() not in _EMPTY), "")
+    words = [
+        (key, value if isinstance(value, str) else "it does not say it in words") for key, value in others if value
+    ]
+    why = next((value for key, value in words if key == "why" and value.strip(" .-").lower() not in _EMPTY), "")
     if all(value is None for value in fields[first]):
         return Fault(f"cannot judge: {why or 'no reason given'}", "withheld")
     if why and form.why:
-        return Fault(f'cannot judge: a {first} beside the "why" of none: {why}', "withheld")
-    words = "\n".join(value[-LOOKED_AT:] for _, value in texts)
-    return Fault("refused in its own words", "withheld") if refuses(words[-LOOKED_AT:]) else None
+        return Fault(f"cannot judge, though it gives a {first}: {why}", "withheld")
+    reasons = "\n".join(value[-LOOKED_AT:] for key, value in words if key in _REASONS)
+    return Fault("refused in its own words", "withheld") if refuses(reasons[-LOOKED_AT:]) else None
 
 
 def _stated(text: str, form: Form, *, cut: bool, quoted: bool) -> Iterator[_FoundField]:
