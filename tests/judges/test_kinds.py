@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bonwise.calls.ask import Answer, Answers, Choice, Model
+from bonwise.calls.ask import Answer, Answers, Choice, Model, Request
+from bonwise.calls.ask_run import ignored
 from bonwise.calls.tokens import expected_output_tokens
 from bonwise.errors import FileError, UsageError
 from bonwise.judges.asking import most_common, owed_among
@@ -84,6 +85,17 @@ def test_the_stand_in_judges(kind):
         body = {"response_format": {"json_schema": {"schema": ask.schema}}}
         reply = stand_in(WireRequest("openai", body, body_digest(body)))
         assert not isinstance(ask.read(Choice(reply.text)), Unscored)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [('{"score": 85}', 0), ('{"score": 85, "why": null}', 0), ('{"why": null}', 1), ('{"rating": 85}', 1), ("85", 1)],
+)
+def test_a_reply_without_a_why_keeps_to_the_schema(reply, said):
+    """A model that leaves out what is null as a rule is not said to ignore its schema; any other key must be there."""
+    (ask,) = Pointwise(MODEL).asks("p", ["a"])
+    request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
+    assert len(list(ignored(ask, request, Choice(reply)))) == said
 
 
 SCALED = """+++
