@@ -92,7 +92,7 @@ def test_the_stand_in_judges(kind):
     [('{"score": 85}', 0), ('{"score": 85, "why": null}', 0), ('{"why": null}', 1), ('{"rating": 85}', 1), ("85", 1)],
 )
 def test_a_reply_without_a_why_keeps_to_the_schema(reply, said):
-    """A model that leaves out what is null as a rule is not said to ignore its schema; any other key must be there."""
+    """A model that leaves out what is null as a rule does not ignore its schema; any other key must be there."""
     (ask,) = Pointwise(MODEL).asks("p", ["a"])
     request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
     assert len(list(ignored(ask, request, Choice(reply)))) == said
