@@ -63,7 +63,8 @@ class Pointwise(AskingSettings):
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score of its candidate."""
-        return concluded_alone(candidates, answers, lambda said, raw: Score(self.file.share(said), raw=raw))
+        low, high = self.file.asked.scale
+        return concluded_alone(candidates, answers, lambda said, raw: Score((said - low) / (high - low), raw=raw))
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate."""
@@ -118,5 +119,6 @@ class Interval(AskingSettings):
         return candidates
 
     def _score(self, said: Stated, raw: str) -> Score:
-        value, low, high = map(self.file.share, said)
+        least, most = self.file.asked.scale
+        value, low, high = ((one - least) / (most - least) for one in said)
         return Score(value, raw=raw, low=low, high=high)

@@ -153,11 +153,6 @@ class PromptFile:
             return None
         return answer_schema(self.answer, fields_of(self.mode, self.asked.field))
 
-    def share(self, score: float) -> float:
-        """Return a score on the scale of the prompt as a number from 0 to 1."""
-        low, high = self.asked.scale
-        return (score - low) / (high - low)
-
     def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
         r"""Return what is sent to judge these candidates, one or two in the order to be shown, as the mode wants.
 

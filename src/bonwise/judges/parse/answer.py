@@ -172,18 +172,17 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
     early = stopped_early(choice)
     if early:
         return early
-    whole = plain(choice.text)
-    pairs = whole_object(whole)
+    pairs = whole_object(choice.text)
     if pairs is None and choice.finish == "other":
         # An 8 may be what was said of 85; an object that is closed was said to its end.
         return unread(f"the reply may be cut, it ended with: {choice.detail or 'no reason'}", choice)
     if pairs is None:
-        rest = after_thinking(whole)
+        rest = after_thinking(plain(choice.text))
         if rest is None:
             return unread("only thinking, no answer", choice)
         found = _in_words(rest, form)
     else:
-        found = _last([list(_marks_of(pairs, 0, len(whole), form))], form)
+        found = _last([list(_marks_of(pairs, 0, len(choice.text), form))], form)
     return unread(found.reason, choice) if isinstance(found, Fault) else found
 
 
@@ -343,7 +342,8 @@ def _withheld(pairs: Pairs, fields: Mapping[str, Sequence[Any]], form: Form) -> 
     if why and form.why:
         return Fault(f"cannot judge, though it gives a {first}: {why}", "withheld")
     reasons = "\n".join(value[-LOOKED_AT:] for key, value in words if key in _REASONS)
-    return Fault("refused in its own words", "withheld") if refuses(reasons[-LOOKED_AT:]) else None
+    refused = reasons and refuses(reasons[-LOOKED_AT:])
+    return Fault("refused in its own words", "withheld") if refused else None
 
 
 def _stated(text: str, form: Form, *, cut: bool, quoted: bool) -> Iterator[_FoundField]:

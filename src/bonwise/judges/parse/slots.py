@@ -69,7 +69,7 @@ def whole_object(text: str) -> Pairs | None:
     >>> whole_object('Score: {"score": 85}') is None
     True
     """
-    body = text.strip().lstrip("\ufeff")
+    body = plain(text).strip()
     if body.startswith("```") and (fenced := _FENCED.fullmatch(body)):
         body = fenced[1].strip()
     if not (body.startswith("{") and body.endswith("}")):
