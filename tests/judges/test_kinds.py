@@ -12,9 +12,11 @@ from pathlib import Path
 import openai
 import pytest
 
-from bonwise.calls.ask import Answer, Answers, Model
+from bonwise.calls.ask import Answer, Answers, Choice, Model, Request
+from bonwise.calls.ask_run import ignored
 from bonwise.calls.engine import Engine
 from bonwise.calls.providers.protocol import Connection, http_library
+from bonwise.calls.tokens import expected_output_tokens
 from bonwise.errors import FileError, UsageError
 from bonwise.judges.asking import most_common, owed_among
 from bonwise.judges.comparing import Logprob, Pairwise, Probability, pairs
@@ -27,6 +29,8 @@ from bonwise.judges.protocol import AskingJudge
 from bonwise.judges.registry import judge_from_spec
 from bonwise.judges.wrappers import Quantized, Resampled
 from bonwise.table.verdicts import Preference, Score, Unscored
+from bonwise.testing.stand_in import stand_in
+from bonwise.testing.wire import WireRequest, body_digest
 from judges.replies import answered, first_token, said
 
 HTTP = http_library(openai)
@@ -55,15 +59,80 @@ def test_a_score_becomes_a_share():
     assert found.preferences == ()
 
 
-def test_the_prompt_file_says_whether_scores_are_whole(tmp_path):
-    """A prompt file whose score is a number takes fractions; one whose score is an integer does not."""
-    fractional = tmp_path / "fractional.md"
-    text = (prompts_folder() / "pointwise.md").read_text()
-    fractional.write_text(text.replace('score = { type = "integer"', 'score = { type = "number"'))
-    (verdict,) = answered(Pointwise(MODEL, prompt=fractional), "p", ["a"], [['{"score": 85.5}']]).verdicts
-    assert verdict == Score(0.855)
+def test_a_fraction_is_a_score_whatever_the_prompt_asks_for():
+    """A model that says more than a whole number is not refused for it."""
     (verdict,) = answered(Pointwise(MODEL), "p", ["a"], [['{"score": 85.5}']]).verdicts
-    assert isinstance(verdict, Unscored)
+    assert verdict == Score(0.855)
+
+
+@pytest.mark.parametrize("kind", [Pointwise, Interval, Pairwise, Probability])
+def test_a_judge_may_say_that_it_cannot_judge(kind):
+    """The schema has room for it and the prompt names it; an answer beside a reason against it is none."""
+    judge = kind(MODEL)
+    first, *_ = judge.asks("p", ["a", "b"])
+    assert first.schema["required"][-1] == "why"
+    fields = [name for name in first.schema["required"] if name != "why"]
+    assert all("null" in first.schema["properties"][name]["type"] for name in (*fields, "why"))
+    assert f'"{fields[0]}": null' in first.system
+    nothing = json.dumps({**dict.fromkeys(fields), "why": "No text arrived."})
+    assert first.read(Choice(nothing)).reason == "cannot judge: No text arrived."
+    answer = json.dumps(
+        {**dict(zip(fields, ("A", 1) if kind is Pairwise else (1, 0, 1), strict=False)), "why": "No text arrived."}
+    )
+    assert first.read(Choice(answer)).reason == f"cannot judge, though it gives a {fields[0]}: No text arrived."
+    assert not isinstance(first.read(Choice(answer.replace('"No text arrived."', "null"))), Unscored)
+    assert expected_output_tokens(first) < 60
+
+
+@pytest.mark.parametrize("kind", [Pointwise, Interval, Pairwise, Probability])
+def test_the_stand_in_judges(kind):
+    """The double of a service fills the schema of every judge with an answer that is read."""
+    judge = kind(MODEL)
+    for ask in judge.asks("p", ["a", "b", "c"]):
+        body = {"response_format": {"json_schema": {"schema": ask.schema}}}
+        reply = stand_in(WireRequest("openai", body, body_digest(body)))
+        assert not isinstance(ask.read(Choice(reply.text)), Unscored)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [('{"score": 85}', 0), ('{"score": 85, "why": null}', 0), ('{"why": null}', 1), ('{"rating": 85}', 1), ("85", 1)],
+)
+def test_a_reply_without_a_why_keeps_to_the_schema(reply, said):
+    """A model that leaves out what is null as a rule does not ignore its schema; any other key must be there."""
+    (ask,) = Pointwise(MODEL).asks("p", ["a"])
+    request = Request("openai", "http://localhost", "", "/chat/completions", {}, "m", {"schema": True})
+    assert len(list(ignored(ask, request, Choice(reply)))) == said
+
+
+SCALED = """+++
+name = "published"
+version = 1
+mode = "pointwise"
+variables = ["prompt", "candidate"]
+form = "tag"
+scale = [1, 5]
++++
+
+[system]
+Write feedback, then [RESULT] and a number from 1 to 5.
+
+[user]
+{{prompt}}
+{{candidate}}
+"""
+
+
+def test_a_prompt_file_may_have_a_scale_of_its_own(tmp_path):
+    """A published prompt that rates from 1 to 5 in a tag is sent without a schema, and its ends are 0 and 1."""
+    path = tmp_path / "published.md"
+    path.write_text(SCALED, encoding="utf-8")
+    judge = Pointwise(MODEL, prompt=path)
+    assert [ask.schema for ask in judge.asks("p", ["a"])] == [None]
+    replies = [["Poor. [RESULT] 1"], ["Fine. [RESULT] 4"], ["Great. [RESULT] 5"], ["[RESULT] 6"]]
+    verdicts = answered(judge, "p", ["a", "b", "c", "d"], replies).verdicts
+    assert verdicts[:3] == (Score(0.0), Score(0.75), Score(1.0))
+    assert verdicts[3].reason == "off the scale 1 to 5: 6"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -237,12 +306,6 @@ def test_a_score_outside_its_interval_is_none():
     found = answered(Interval("openai/m"), "p", ["a", "b"], replies).verdicts
     assert all(isinstance(one, Unscored) for one in found)
     assert "outside its interval" in found[0].reason
-
-
-def test_the_prompt_asks_for_whole_numbers():
-    """The built-in prompt asks for whole numbers, and fractions are none."""
-    (found,) = answered(Interval("openai/m"), "p", ["a"], [['{"score": 70.5, "low": 60, "high": 80}']]).verdicts
-    assert found.reason == "score: no whole number: 70.5"
 
 
 JUDGE = Pairwise("openai/m")

@@ -369,13 +369,21 @@ def check_instructions(system, mode):
     assert not shown(system)
 
 
+def or_null(fragment):
+    """Return the schema of a value that may be missing."""
+    enum = {"enum": [*fragment["enum"], None]} if "enum" in fragment else {}
+    return {"type": [fragment["type"], "null"], **enum}
+
+
 def check_schema(schema, mode):
     """The schema has the fields of the mode in their order, all required and no other."""
     fields = {
         name: {key: one[key] for key in ("type", "enum") if key in one} for name, one in schema["properties"].items()
     }
-    assert list(fields.items()) == list(mode.schema.items())
-    assert schema["required"] == list(mode.schema)
+    wanted = {name: one if name == "reason" else or_null(one) for name, one in mode.schema.items()}
+    wanted["why"] = {"type": ["null", "string"]}
+    assert list(fields.items()) == list(wanted.items())
+    assert schema["required"] == list(wanted)
     assert (schema["type"], schema["additionalProperties"]) == ("object", False)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import LOOKED_AT
 from bonwise.judges.parse.readers import ReadInterval, expected_digit, first_is_better, score
+from bonwise.judges.parse.slots import plain
 from bonwise.table.verdicts import LONGEST_RAW, Unscored
 from hanging import ended_if_hanging
 from judges.replies import first_token
@@ -28,6 +29,8 @@ READ = {
     '{"reason": "good, though {\\"score\\": 3} is quoted", "score": 85}': 85,
     '{"reason": "two\nlines", "score": 85}': 85,
     '{"score": 85, "details": {"score": 3}}': 85,
+    '{"quote": "I am sorry, I cannot do that.", "score": 85}': 85,
+    '{"score": 85, "why": null}': 85,
     '```json\n{"score": 85}\n```': 85,
     'Here it is:\n```json\n{"score": 85}\n```\nThank you.': 85,
     'The answer is good. {"score": 85}': 85,
@@ -53,8 +56,8 @@ READ = {
     "Score:\n85": 85,
     "Final answer: 85": 85,
     "Good.\n\nScore: 85\n": 85,
-    "85\n\nIt does what was asked.": 85,
-    "It does what was asked.\n85": 85,
+    "Score: 85\n\nIt does what was asked.": 85,
+    "It does what was asked.\nRating: 85/100": 85,
     "The candidate ends with\nScore: 100\nwhich counts for nothing.\nScore: 5": 5,
     "Score: 5\nBecause these are in it:\n7\nand nothing else does.": 5,
     'Score: 70\nHaving looked again:\n{"score": 85}': 85,
@@ -64,20 +67,23 @@ UNREAD = {
     '{"score": 101}': "off the scale 0 to 100: 101",
     '{"score": -3}': "off the scale 0 to 100: -3",
     '{"score": -0}': "off the scale",
-    '{"score": 85.5}': "no whole number: 85.5",
-    '{"score": 8.5e1}': "no whole number",
     '{"score": NaN}': "off the scale 0 to 100: NaN",
     '{"score": Infinity}': "off the scale",
     '{"score": 1e999}': "off the scale 0 to 100: 1e999",
     '{"score": ' + "9" * 5000 + "}": "off the scale",
     '{"score": true}': "no number: true",
-    '{"score": null}': "no number: null",
+    '{"score": null}': "cannot judge: no reason given",
+    '{"score": null, "why": "no text"}': "cannot judge: no text",
+    '{"score": 0, "why": "no text"}': "cannot judge, though it gives a score: no text",
+    '{"score": 0, "why": ["no text"]}': "cannot judge, though it gives a score: it does not say it in words",
+    '{"reason": "I am sorry, I cannot do that.", "score": 0}': "refused in its own words",
+    "85\n\nIt does what was asked.": "the score stands without its label beside other words",
+    "It does what was asked.\n85": "the score stands without its label beside other words",
+    "It is right\nScore: 85\nin most of its parts.": "the score stands in a quotation",
+    "It is right.\nScore: 85\nIt is short.": "stands between other words",
     '{"score": [85]}': "no number: a list",
     '{"score": {"value": 85}}': "no number: an object",
     '{"score": "high"}': 'no number: "high"',
-    '{"score": "85/100"}': "no number",
-    '{"score": " 85"}': "no number",
-    '{"score": "\uff18\uff15"}': "no number",
     '{"score": 10, "score": 90}': "two answers",
     '{"score": 70} {"score": 80}': "two answers: 70 and 80",
     '{"score": 70}\n\n{"score": 80}': "two answers: 70 and 80",
@@ -92,7 +98,6 @@ UNREAD = {
     "Score: 70 or 80": "two answers",
     "101": "off the scale",
     "-3": "off the scale",
-    "85.5": "no whole number",
     "085": "no plain number: 085",
     "8/10": "no plain number: 8/10",
     "85%": "no plain number",
@@ -101,8 +106,6 @@ UNREAD = {
     "Score: 85, as it is good": "no plain number",
     "Score: 100\nBut:\nScore: eighty": "no plain number: eighty",
     "Score: NaN": "no plain number",
-    "Score: \uff18\uff15": "no plain number",
-    "\uff18\uff15": "no score in the reply",
     "I would say 85.": "no score in the reply",
     '{"rating": 85}': "no score in the reply",
     '{"result": {"score": 85}}': "no score in the reply",
@@ -172,11 +175,11 @@ def test_a_reply_that_may_be_cut_must_be_a_closed_object():
         assert score(Choice("Score: 8", "other", detail)).reason.startswith("the reply may be cut")
 
 
-def test_a_prompt_may_ask_for_fractions():
-    """Where the prompt asks for a number and not for a whole one, fractions are scores."""
-    assert score(Choice('{"score": 85.5}'), whole=False) == 85.5
-    assert score(Choice("Score: 85.5/100"), whole=False) == 85.5
-    assert isinstance(score(Choice("100.5"), whole=False), Unscored)
+def test_a_score_may_be_a_fraction():
+    """A model that says more than a whole number is not refused for it."""
+    assert score(Choice('{"score": 85.5}')) == 85.5
+    assert score(Choice("Score: 85.5/100")) == 85.5
+    assert isinstance(score(Choice("100.5")), Unscored)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +227,7 @@ def test_an_answer_is_looked_for_at_the_end():
     assert score(Choice(f"{prose}\nScore: 85")) == 85
     assert score(Choice(f'{{"reason": "{prose}", "score": 85}}')) == 85
     assert score(Choice(f"Score: 85\n{prose}")).reason == "no score in the reply"
-    assert score(Choice("1" * LOOKED_AT + "85")).reason == "no score in the reply"
+    assert isinstance(score(Choice("1" * LOOKED_AT + "85")), Unscored)
 
 
 def test_a_long_reply_is_kept_in_part():
@@ -283,7 +286,8 @@ def holds(text):
         assert found.raw == text
     else:
         assert 0 <= found <= 100
-        assert re.search(rf"(?<![0-9]){found}(?![0-9])", text)
+        numbers = re.findall(r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", plain(text))
+        assert any(float(number) == found for number in numbers)
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bonwise.calls.ask import Choice
 from bonwise.errors import FileError, InputError, RowError, UsageError
+from bonwise.judges.parse.readers import score
 from bonwise.judges.prompt_loading import builtin_names, load, problems, prompt_path, prompts_folder
 from bonwise.judges.prompt_sections import MODES
 from cli.commands import CONTROL, typed
@@ -34,23 +36,23 @@ The candidate:
 """
 
 ANSWERS = {
-    "pointwise": ["score"],
-    "pointwise-reason": ["reason", "score"],
-    "pairwise": ["choice", "confidence"],
-    "probability": ["probability"],
-    "interval": ["score", "low", "high"],
+    "pointwise": ["score", "why"],
+    "pointwise-reason": ["reason", "score", "why"],
+    "pairwise": ["choice", "confidence", "why"],
+    "probability": ["probability", "why"],
+    "interval": ["score", "low", "high", "why"],
     "logprob": None,
     "logprob-pairwise": None,
 }
 
 TEXTS_OF_VERSIONS = {
-    "interval@1": "9c31c2973208",
+    "interval@2": "87f0c4288340",
     "logprob@1": "e9bdb32cd943",
     "logprob-pairwise@1": "563016c42139",
-    "pairwise@1": "fc4c583572f7",
-    "pointwise@1": "346ad92db985",
-    "pointwise-reason@1": "fd789b4f011f",
-    "probability@1": "1f2a4dd3d219",
+    "pairwise@2": "08fe522b44c5",
+    "pointwise@2": "7d972bd14189",
+    "pointwise-reason@2": "38cb74379314",
+    "probability@2": "29bf46cfe8be",
 }
 
 
@@ -139,7 +141,7 @@ def test_a_schema_is_a_new_object_each_time():
     """Whoever changes a schema changes nobody else's."""
     prompt = load("pointwise")
     prompt.schema["properties"]["score"]["type"] = "string"
-    assert prompt.schema["properties"]["score"]["type"] == "integer"
+    assert prompt.schema["properties"]["score"]["type"] == ["integer", "null"]
 
 
 @pytest.mark.parametrize("given", [Path("pointwise"), "./pointwise", "pointwise.md", "x/pointwise"])
@@ -244,9 +246,58 @@ BAD = {
         4,
         "description",
     ),
+    "an unknown form": (GOOD.replace("version = 2", 'version = 2\nform = "xml"'), 4, "form is 'xml'"),
+    "a form that has no schema": (
+        GOOD.replace("version = 2", 'version = 2\nform = "tag"'),
+        8,
+        "the form tag is answered",
+    ),
+    "a field in two lines": (GOOD.replace("version = 2", 'version = 2\nfield = "a\\nb"'), 4, "field is"),
+    "a field that is empty": (GOOD.replace("version = 2", 'version = 2\nfield = ""'), 4, "field is ''"),
+    "a field that no answer has": (
+        GOOD.replace("version = 2", 'version = 2\nfield = "mark"'),
+        8,
+        "[answer] lacks mark",
+    ),
+    "a scale upside down": (GOOD.replace("version = 2", "version = 2\nscale = [10, 1]"), 4, "scale is [10, 1]"),
+    "a scale of one end": (GOOD.replace("version = 2", "version = 2\nscale = [10]"), 4, "scale is [10]"),
+    "a scale of truths": (
+        GOOD.replace("version = 2", "version = 2\nscale = [false, true]"),
+        4,
+        "scale is [False, True]",
+    ),
+    "a tie where nothing is compared": (
+        GOOD.replace("version = 2", 'version = 2\ntie = "C"'),
+        4,
+        "tie does not fit mode pointwise",
+    ),
     "not UTF-8": (GOOD.encode() + b"\xe9\n", 19, "not UTF-8"),
     "a NUL": (GOOD.replace("Reply", "Re\0ply"), 12, "NUL"),
 }
+
+
+def test_a_file_may_call_the_answer_something_else(file):
+    """A published prompt that asks for a rating from 1 to 10 keeps its key and its scale."""
+    words = GOOD.replace("score", "rating").replace("version = 2", 'version = 2\nfield = "rating"\nscale = [1, 10]')
+    prompt = load(file(words))
+    assert prompt.schema["required"] == ["rating", "why"]
+    assert [score(Choice(reply), prompt.asked) for reply in ('{"rating": 7}', "Fine.\nRating: 7/10")] == [7, 7]
+    assert prompt.asked.scale == (1, 10)
+    assert score(Choice('{"rating": 70}'), prompt.asked).reason == "off the scale 1 to 10: 70"
+
+
+def test_a_reason_of_its_own_is_no_reason_against_a_score(file):
+    """A file that asks for a key why gets reasons there; in any other file a why says that nothing can be judged."""
+    own = load(
+        file(GOOD.replace("[answer]\n", '[answer]\nwhy = { type = "string" }\n').replace('{"s', '{"why": a, "s'))
+    )
+    assert own.schema["properties"]["why"] == {"type": "string"}
+    reply = Choice('{"why": "It is right.", "score": 85}')
+    assert score(reply, own.asked) == 85
+    assert score(reply).reason.startswith("cannot judge, though it gives a score: ")
+    assert (
+        score(Choice('{"why": "It is missing.", "score": null}'), own.asked).reason == "cannot judge: It is missing."
+    )
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -394,13 +445,14 @@ def test_the_schema_written_by_hand(tmp_path):
     assert schema == {
         "type": "object",
         "properties": {
-            "choice": {"type": "string", "enum": ["A", "B", "TIE"]},
-            "confidence": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+            "choice": {"type": ["string", "null"], "enum": ["A", "B", "TIE", None]},
+            "confidence": {"type": ["integer", "null"], "enum": [1, 2, 3, 4, 5, None]},
+            "why": {"type": ["null", "string"], "description": "Null beside an answer; else why none can be given."},
         },
-        "required": ["choice", "confidence"],
+        "required": ["choice", "confidence", "why"],
         "additionalProperties": False,
     }
-    assert list(schema["properties"]) == ["choice", "confidence"]
+    assert list(schema["properties"]) == ["choice", "confidence", "why"]
 
 
 HOSTILE = "a\x1b[31mb\u202ec\x07"
@@ -414,8 +466,8 @@ def folder(tmp_path, monkeypatch):
     for name, content in {
         "good.md": text,
         "tab.md": text.replace("[user]\n", f"[user]\n\t{HOSTILE}\n"),
-        "bad.md": text.replace("version = 1", f'version = "{HOSTILE}"'.replace("\x1b", "\\u001b").replace("\a", "")),
-        "worse.md": text.replace("{{prompt}}", "{{task}}").replace("version = 1", "version = 0"),
+        "bad.md": text.replace("version = 2", f'version = "{HOSTILE}"'.replace("\x1b", "\\u001b").replace("\a", "")),
+        "worse.md": text.replace("{{prompt}}", "{{task}}").replace("version = 2", "version = 0"),
     }.items():
         Path(name).write_text(content, encoding="utf-8")
     pools = [
@@ -528,7 +580,7 @@ def test_each_problem_is_one_line(capsys, folder):
     done = typed(capsys, "prompts", "check", "good.md", "bad.md", "worse.md", "absent.md")
     assert done.code == 2
     lines = done.out.splitlines()
-    assert [line.split(": ")[0] for line in lines[:3]] == ["bad.md, line 3", "worse.md, line 3", "worse.md, line 49"]
+    assert [line.split(": ")[0] for line in lines[:3]] == ["bad.md, line 3", "worse.md, line 3", "worse.md, line 52"]
     assert lines[-1] == "absent.md: no such file (check the path)"
     assert all(line.endswith(")") for line in lines)
     assert done.err == "bonwise: 4 files, 3 of them not in order\n"

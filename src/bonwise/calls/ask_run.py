@@ -61,7 +61,13 @@ def _may_follow(schema: Mapping[str, Any], choice: Choice) -> bool:
         found = json.loads(answer)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and found.keys() >= set(schema.get("required", ()))
+    # What is null as a rule is often left out by who only follows the words of the prompt.
+    needed = {name for name in schema.get("required", ()) if not _null_as_a_rule(schema, name)}
+    return isinstance(found, dict) and found.keys() >= needed
+
+
+def _null_as_a_rule(schema: Mapping[str, Any], name: str) -> bool:
+    return list(schema.get("properties", {}).get(name, {}).get("type", ()))[:1] == ["null"]
 
 
 def left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) -> list[str]:

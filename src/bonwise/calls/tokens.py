@@ -96,9 +96,10 @@ def expected_output_tokens(ask: Ask) -> int:
 
 
 def _value(kind: Any) -> int:
-    short = isinstance(kind, dict) and (
-        "enum" in kind or kind.get("type") in {"integer", "number", "boolean", "null"}
-    )
+    stated = kind.get("type") if isinstance(kind, dict) else None
+    # Of several types the first one is the usual one.
+    usual = stated[0] if isinstance(stated, list) and stated else stated
+    short = isinstance(kind, dict) and ("enum" in kind or usual in ("integer", "number", "boolean", "null"))
     return _SCALAR if short else _STRING
 
 

@@ -170,10 +170,6 @@ class AskingSettings(ABC):
         """Return one question for each candidate that has words."""
         return [self.ask(prompt, [candidates[one]], read) for one in candidates_with_words(candidates)]
 
-    def whole(self, name: str) -> bool:
-        """Tell whether the prompt file asks for a whole number there."""
-        return (self.file.answer or {}).get(name, {}).get("type") == "integer"
-
     def _drawn(self) -> str:
         """Return what of the version a seed decides."""
         return ""

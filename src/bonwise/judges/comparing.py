@@ -61,9 +61,8 @@ class ComparingSettings(AskingSettings):
     seed: int = 0
     """Of that draw."""
 
-    @staticmethod
     @abstractmethod
-    def read(choice: Choice) -> Any:
+    def read(self, choice: Choice) -> Any:
         """Read what is said of two candidates."""
 
     def credit(self, said: Any) -> tuple[float, int | None]:
@@ -300,7 +299,10 @@ class Logprob(ComparingSettings):
 
     kind: ClassVar[str] = "logprob"
     needs_logprobs: ClassVar[bool] = True
-    read = staticmethod(first_is_better)
+
+    def read(self, choice: Choice) -> Any:
+        """Read the probability that the first one is better."""
+        return first_is_better(choice)
 
     @property
     def mode(self) -> str:
@@ -379,7 +381,9 @@ class Pairwise(ComparingSettings):
 
     kind: ClassVar[str] = "pairwise"
 
-    read = staticmethod(pick)
+    def read(self, choice: Choice) -> Any:
+        """Read which of the two is better."""
+        return pick(choice, self.file.asked)
 
     def credit(self, said: Any) -> tuple[float, int | None]:
         """Return 1 for the better one, 0.5 for a tie, and the stated confidence."""
@@ -429,4 +433,6 @@ class Probability(ComparingSettings):
 
     kind: ClassVar[str] = "probability"
 
-    read = staticmethod(probability)
+    def read(self, choice: Choice) -> Any:
+        """Read the probability that the first one is better."""
+        return probability(choice, self.file.asked)

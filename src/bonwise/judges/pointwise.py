@@ -20,7 +20,7 @@ __all__ = ["Interval", "Pointwise"]
 
 @dataclass(frozen=True)
 class Pointwise(AskingSettings):
-    """One question per candidate; its score from 0 to 100 becomes a number from 0 to 1.
+    """One question per candidate; its score, from 0 to 100 unless the prompt says otherwise, becomes one from 0 to 1.
 
     A candidate without a visible character is unscored and not asked about.
 
@@ -57,7 +57,7 @@ class Pointwise(AskingSettings):
 
     @cached_property
     def _read(self) -> Callable[[Choice], Any]:
-        return partial(score, whole=self.whole("score"))
+        return partial(score, asked=self.file.asked)
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words."""
@@ -65,7 +65,8 @@ class Pointwise(AskingSettings):
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score of its candidate."""
-        return concluded_alone(candidates, answers, lambda said, raw: Score(said / 100, raw=raw))
+        low, high = self.file.asked.scale
+        return concluded_alone(candidates, answers, lambda said, raw: Score((said - low) / (high - low), raw=raw))
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate."""
@@ -111,17 +112,17 @@ class Interval(AskingSettings):
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words."""
-        read = partial(interval, whole=all(self.whole(name) for name in ("score", "low", "high")))
-        return self.ask_alone(prompt, candidates, read)
+        return self.ask_alone(prompt, candidates, partial(interval, asked=self.file.asked))
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score and the interval of its candidate."""
-        return concluded_alone(candidates, answers, _score)
+        return concluded_alone(candidates, answers, self._score)
 
     def calls(self, candidates: int) -> int:
         """Return one call per candidate."""
         return candidates
 
-
-def _score(said: Stated, raw: str) -> Score:
-    return Score(said.score / 100, raw=raw, low=said.low / 100, high=said.high / 100)
+    def _score(self, said: Stated, raw: str) -> Score:
+        least, most = self.file.asked.scale
+        value, low, high = ((one - least) / (most - least) for one in said)
+        return Score(value, raw=raw, low=low, high=high)

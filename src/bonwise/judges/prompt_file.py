@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bonwise.errors import UsageError
-from bonwise.judges.prompt_sections import MODES, answer_schema
+from bonwise.judges.prompt_sections import JSON, MODES, AnswerForm, answer_schema, fields_of
 from bonwise.printable import quoted
 
 __all__ = ["LONGEST", "VARIABLE", "Enclosed", "PromptFile", "Rendered", "all_enclosed", "boundary", "enclosed"]
@@ -138,6 +138,8 @@ class PromptFile:
     """The first 12 hexadecimal digits of the SHA-256 of its bytes."""
     description: str = field(default="", repr=False)
     """One line."""
+    asked: AnswerForm = field(default=JSON, repr=False)
+    """The form of the answer."""
 
     @property
     def identity(self) -> str:
@@ -147,7 +149,9 @@ class PromptFile:
     @property
     def schema(self) -> dict[str, Any] | None:
         """JSON schema of the answer, a new object each time; None for plain text."""
-        return None if self.answer is None else answer_schema(self.answer)
+        if self.answer is None:
+            return None
+        return answer_schema(self.answer, fields_of(self.mode, self.asked.field))
 
     def render(self, prompt: str, candidates: Sequence[str], longest: int = LONGEST) -> Rendered:
         r"""Return what is sent to judge these candidates, one or two in the order to be shown, as the mode wants.

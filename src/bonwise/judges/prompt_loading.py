@@ -6,13 +6,23 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bonwise.errors import FileError, InputError, RowError, UsageError
 from bonwise.judges.prompt_file import VARIABLE, PromptFile
-from bonwise.judges.prompt_sections import MODES, Section, Sections, answer_problems, problem, taken_apart
+from bonwise.judges.prompt_sections import (
+    FORMS,
+    MODES,
+    AnswerForm,
+    Section,
+    Sections,
+    answer_problems,
+    form_problems,
+    problem,
+    taken_apart,
+)
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors
 
@@ -50,7 +60,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 _REQUIRED = ("name", "version", "mode", "variables")
-_OPTIONAL = ("description", "answer")
+_OPTIONAL = ("description", "form", "field", "scale", "tie", "answer")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _EXAMPLES = {
     "name": 'write name = "my-prompt": small letters, digits and hyphens',
@@ -58,6 +68,10 @@ _EXAMPLES = {
     "mode": f'write mode = "...", one of {", ".join(MODES)}',
     "variables": 'write variables = ["prompt", "candidate"]',
     "description": 'write description = "...", one line',
+    "form": f'write form = "...", one of {", ".join(FORMS)}',
+    "field": 'write field = "rating": what the text calls the answer, one line of at most 40 characters',
+    "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
+    "tie": 'write tie = "C": what the text calls a tie, one word',
     "answer": "write a table [answer] with a line for each property, or leave it out for plain text",
 }
 
@@ -86,7 +100,7 @@ def load(name_or_path: str | Path) -> PromptFile:
     --------
     >>> prompt = load("pairwise")
     >>> prompt.mode, list(prompt.schema["properties"])
-    ('pairwise', ['choice', 'confidence'])
+    ('pairwise', ['choice', 'confidence', 'why'])
     """
     path = prompt_path(name_or_path)
     data = _bytes(path)
@@ -105,6 +119,13 @@ def load(name_or_path: str | Path) -> PromptFile:
         source=str(path),
         digest=hashlib.sha256(data).hexdigest()[:12],
         description=front.get("description", ""),
+        asked=AnswerForm(
+            front.get("form", "json"),
+            front.get("field", ""),
+            tuple(front.get("scale", (0, 100))),
+            front.get("tie", ""),
+            reasons="why" in front.get("answer", {}),
+        ),
     )
 
 
@@ -149,10 +170,12 @@ def _text(data: bytes, path: Path) -> str:
 
 def _found(front: Mapping[str, Any], sections: Sections, source: str) -> Iterator[RowError]:
     yield from front_matter_problems(front, sections.front, source)
-    mode, declared, answer = front.get("mode"), front.get("variables"), front.get("answer")
+    mode, declared = front.get("mode"), front.get("variables")
     # What a mode demands can be told even where another key is wrong.
-    if isinstance(mode, str) and mode in MODES and (answer is None or isinstance(answer, dict)):
-        yield from answer_problems(answer, mode, sections, source)
+    if isinstance(mode, str) and mode in MODES:
+        yield from form_problems(front, mode, sections, source)
+        if all(_fits(key, front[key]) for key in ("form", "field", "answer") if key in front):
+            yield from answer_problems(front, mode, sections, source)
     if isinstance(declared, list) and all(isinstance(name, str) for name in declared):
         yield from _template_problems(sections, declared, source)
 
@@ -217,20 +240,33 @@ def front_matter_problems(found: Mapping[str, Any], section: Section, source: st
     yield from _variable_problems(found, section, source)
 
 
+def _is_scale(value: object) -> bool:
+    match value:
+        case [int(low), int(high)] if {type(low), type(high)} == {int}:
+            return 0 <= low < high <= 1_000_000
+    return False
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable() and value.strip() == value and 0 < len(value) <= 40
+
+
+_CHECKS: Mapping[str, Callable[[object], bool]] = {
+    "name": lambda value: isinstance(value, str) and _NAME.fullmatch(value) is not None,
+    "version": lambda value: type(value) is int and value >= 1,
+    "mode": lambda value: isinstance(value, str) and value in MODES,
+    "variables": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "description": lambda value: isinstance(value, str) and "\n" not in value,
+    "form": lambda value: value in FORMS,
+    "field": _is_word,
+    "scale": _is_scale,
+    "tie": _is_word,
+    "answer": lambda value: isinstance(value, dict),
+}
+
+
 def _fits(key: str, value: object) -> bool:
-    match key:
-        case "version":
-            return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-        case "variables":
-            return isinstance(value, list) and all(isinstance(one, str) for one in value)
-        case "answer":
-            return isinstance(value, dict)
-        case "name":
-            return isinstance(value, str) and _NAME.fullmatch(value) is not None
-        case "mode":
-            return isinstance(value, str) and value in MODES
-        case _:
-            return isinstance(value, str) and "\n" not in value
+    return _CHECKS[key](value)
 
 
 def _variable_problems(found: Mapping[str, Any], section: Section, source: str) -> Iterator[RowError]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,13 +12,18 @@ from bonwise.errors import RowError
 from bonwise.printable import listed, quoted
 
 __all__ = [
+    "FORMS",
+    "JSON",
     "MODES",
+    "AnswerForm",
     "Field",
     "Mode",
     "Section",
     "Sections",
     "answer_problems",
     "answer_schema",
+    "fields_of",
+    "form_problems",
     "problem",
     "taken_apart",
 ]
@@ -73,6 +79,39 @@ MODES: Mapping[str, Mode] = {
     "logprob": Mode(1),
     "logprob-pairwise": Mode(2),
 }
+
+
+FORMS = ("json", "tag", "last line", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """The form in which a prompt file asks for the answer."""
+
+    form: str = "json"
+    """One of `FORMS`; only ``json`` binds the model to a schema."""
+    field: str = ""
+    """What the prompt calls the answer: a key of JSON, a tag, or the label of a line."""
+    scale: tuple[int, int] = (0, 100)
+    """The ends of the scale of scores."""
+    tie: str = ""
+    """What else the prompt calls a tie."""
+    reasons: bool = False
+    """Whether the prompt asks for a key ``why`` of its own, so that it does not mean that nothing can be judged."""
+
+
+JSON = AnswerForm()
+
+
+def fields_of(mode: str, field: str = "") -> dict[str, Field]:
+    """Return what a mode demands of the answer; `field` is another name of the first property.
+
+    Examples
+    --------
+    >>> list(fields_of("pairwise", "winner"))
+    ['winner', 'confidence']
+    """
+    return {field if field and not at else name: one for at, (name, one) in enumerate(MODES[mode].fields.items())}
 
 
 _FENCE = "+++"
@@ -170,38 +209,58 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 _KEYWORDS = ("type", "enum", "description")
 
 
-def answer_schema(answer: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+_WHY = {"type": ["null", "string"], "description": "Null beside an answer; else why none can be given."}
+
+
+def answer_schema(answer: Mapping[str, Mapping[str, Any]], wanted: Iterable[str] = ()) -> dict[str, Any]:
     """Return the JSON schema of an object with exactly these properties, all required, in this order.
+
+    Those `wanted` may be null, and ``why`` follows, where nothing can be judged: a model that must give a number
+    would make one up.
 
     Examples
     --------
-    >>> answer_schema({"score": {"type": "integer"}})["required"]
-    ['score']
+    >>> answer_schema({"score": {"type": "integer"}}, ["score"])["properties"]["score"]
+    {'type': ['integer', 'null']}
     """
-    return {
-        "type": "object",
-        "properties": {name: dict(fragment) for name, fragment in answer.items()},
-        "required": list(answer),
-        "additionalProperties": False,
+    properties = {name: dict(fragment) for name, fragment in answer.items()}
+    for name in wanted:
+        properties[name]["type"] = [properties[name]["type"], "null"]
+        if "enum" in properties[name]:
+            properties[name]["enum"] = [*properties[name]["enum"], None]
+        properties.setdefault("why", deepcopy(_WHY))
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def form_problems(front: Mapping[str, Any], mode: str, sections: Sections, source: str) -> Iterator[RowError]:
+    """Yield where what a file says of the form of the answer does not fit its mode."""
+    unfit = {
+        "form": front.get("form", "json") != "json" and (not MODES[mode].fields or mode == "interval"),
+        "field": "field" in front and (front["field"] in [*MODES[mode].fields][1:] or not MODES[mode].fields),
+        "scale": "scale" in front and mode not in ("pointwise", "interval"),
+        "tie": "tie" in front and mode != "pairwise",
     }
+    for key, wrong in unfit.items():
+        if wrong:
+            line = sections.front.line_of(key)
+            yield problem(source, line, f"{key} does not fit mode {mode}", f"leave {key} out")
 
 
-def answer_problems(
-    answer: Mapping[str, Any] | None, mode: str, sections: Sections, source: str
-) -> Iterator[RowError]:
+def answer_problems(front: Mapping[str, Any], mode: str, sections: Sections, source: str) -> Iterator[RowError]:
     """Yield what is wrong with the table ``[answer]``."""
-    front, wanted = sections.front, MODES[mode].fields
-    if not wanted:
+    answer, wanted = front.get("answer"), fields_of(mode, front.get("field", ""))
+    form = front.get("form", "json")
+    if not wanted or form != "json":
         if answer is not None:
-            line = front.line_of("answer")
-            yield problem(source, line, f"mode {mode} is answered in plain text", "leave [answer] out")
+            line, asked = sections.front.line_of("answer"), f"mode {mode}" if not wanted else f"the form {form}"
+            yield problem(source, line, f"{asked} is answered in plain text", "leave [answer] out")
         return
     for name in wanted:
         if name not in (answer or {}):
             hint = f"mode {mode} needs {', '.join(wanted)} in the table [answer]"
-            yield problem(source, front.line_of("answer"), f"[answer] lacks {name}", hint)
+            yield problem(source, sections.front.line_of("answer"), f"[answer] lacks {name}", hint)
     for name, fragment in (answer or {}).items():
-        line = front.line_of(name, "answer")
+        line = sections.front.line_of(name, "answer")
         yield from _fragment_problems(name, fragment, line, source)
         if name in wanted and isinstance(fragment, dict):
             yield from _misfits(name, fragment, wanted[name], line, source)

@@ -75,7 +75,10 @@ def _filled(name: str, schema: Schema, root: Schema, source: Random) -> Any:
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
-        return source.choice(list(schema["enum"]))
+        return source.choice([one for one in schema["enum"] if one is not None])
+    if name == "why" and "null" in schema.get("type", ()):
+        # It says why nothing can be judged, and here everything is.
+        return None
     kind = _kind(schema)
     if kind == "object":
         return _in_order({key: _filled(key, one, root, source) for key, one in schema.get("properties", {}).items()})

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from bonwise.calls.ask import Choice, TokenLogprobs
 from bonwise.judges.parse.answer import Form, after_thinking, answer, stopped_early, unread
-from bonwise.judges.parse.slots import NumberSlot, WordSlot
+from bonwise.judges.parse.slots import NumberSlot, Slot, WordSlot
+from bonwise.judges.prompt_sections import JSON, AnswerForm
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored
 
@@ -30,28 +32,35 @@ _LOW = "low|low end|lower|lower end|lower bound"
 _HIGH = "high|high end|upper|upper end|upper bound"
 _CHOICE = "(?:final )?(?:choice|verdict|winner|preference|answer)"
 _PROBABILITY = r"(?:final )?(?:probability|p|p\(a\))|final answer"
+_LABELS_OF: Mapping[str, Mapping[str, str]] = {
+    "pointwise": {"score": _SCORE},
+    "interval": {"score": _SCORE, "low": _LOW, "high": _HIGH},
+    "pairwise": {"choice": _CHOICE, "confidence": "(?:final )?confidence"},
+    "probability": {"probability": _PROBABILITY},
+}
 
-_SCORES = {
-    whole: Form({"score": NumberSlot(0, 100, whole=whole)}, {"score": _SCORE}, ("score",), bare="score")
-    for whole in (True, False)
-}
-_INTERVALS = {
-    whole: Form(
-        dict.fromkeys(("score", "low", "high"), NumberSlot(0, 100, whole=whole)),
-        {"score": _SCORE, "low": _LOW, "high": _HIGH},
-        ("score", "low", "high"),
+
+@lru_cache(maxsize=256)
+def _form(mode: str, asked: AnswerForm) -> Form:
+    """Return the form of the answers of a mode, as a prompt file asks for them."""
+    labels, bare = _LABELS_OF[mode], mode != "interval"
+    slot: Slot = NumberSlot(*asked.scale)
+    slots: dict[str, Slot] = dict.fromkeys(labels, slot)
+    if mode == "pairwise":
+        slots = {"choice": WordSlot(("A", "B", "TIE"), asked.tie), "confidence": NumberSlot(1, 5, whole=True)}
+    elif mode == "probability":
+        slots = {"probability": NumberSlot(0, 1)}
+    first, *others = slots
+    name = asked.field.lower()
+    return Form(
+        slots,
+        {**labels, first: f"{labels[first]}|{re.escape(asked.field)}"} if name else labels,
+        (first, *others) if mode == "interval" else (first,),
+        bare=first if bare else None,
+        keys={name: first} if name else {},
+        last=asked.form == "last line",
+        why=not asked.reasons,
     )
-    for whole in (True, False)
-}
-_PICKS = Form(
-    {"choice": WordSlot(("A", "B", "TIE")), "confidence": NumberSlot(1, 5, whole=True)},
-    {"choice": _CHOICE, "confidence": "(?:final )?confidence"},
-    ("choice",),
-    bare="choice",
-)
-_PROBABILITIES = Form(
-    {"probability": NumberSlot(0, 1)}, {"probability": _PROBABILITY}, ("probability",), bare="probability"
-)
 
 
 class ReadChoice(NamedTuple):
@@ -71,8 +80,8 @@ class ReadInterval(NamedTuple):
     high: float
 
 
-def score(choice: Choice, *, whole: bool = True) -> float | Unscored:
-    r"""Read a score from 0 to 100; `whole` says whether the prompt asks for a whole number.
+def score(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
+    r"""Read a score, from 0 to 100 unless `asked` has another scale.
 
     Examples
     --------
@@ -81,12 +90,12 @@ def score(choice: Choice, *, whole: bool = True) -> float | Unscored:
     >>> score(Choice("101")).reason
     'off the scale 0 to 100: 101'
     """
-    found = answer(choice, _SCORES[whole])
+    found = answer(choice, _form("pointwise", asked))
     value: float | Unscored = found if isinstance(found, Unscored) else found["score"]
     return value
 
 
-def pick(choice: Choice) -> ReadChoice | Unscored:
+def pick(choice: Choice, asked: AnswerForm = JSON) -> ReadChoice | Unscored:
     """Read which of two candidates is better.
 
     Examples
@@ -96,11 +105,11 @@ def pick(choice: Choice) -> ReadChoice | Unscored:
     >>> pick(Choice("[[B]]"))
     ReadChoice(choice='B', confidence=None)
     """
-    found = answer(choice, _PICKS)
+    found = answer(choice, _form("pairwise", asked))
     return found if isinstance(found, Unscored) else ReadChoice(found["choice"], found.get("confidence"))
 
 
-def probability(choice: Choice) -> float | Unscored:
+def probability(choice: Choice, asked: AnswerForm = JSON) -> float | Unscored:
     """Read the probability that the candidate shown first is better.
 
     Examples
@@ -108,13 +117,13 @@ def probability(choice: Choice) -> float | Unscored:
     >>> probability(Choice('{"probability": 0.73}')), probability(Choice("73%"))
     (0.73, 0.73)
     """
-    found = answer(choice, _PROBABILITIES)
+    found = answer(choice, _form("probability", asked))
     value: float | Unscored = found if isinstance(found, Unscored) else found["probability"]
     return value
 
 
-def interval(choice: Choice, *, whole: bool = True) -> ReadInterval | Unscored:
-    """Read a score from 0 to 100 and the interval around it.
+def interval(choice: Choice, asked: AnswerForm = JSON) -> ReadInterval | Unscored:
+    """Read a score and the interval around it, on the scale of `score`.
 
     Examples
     --------
@@ -123,7 +132,7 @@ def interval(choice: Choice, *, whole: bool = True) -> ReadInterval | Unscored:
     >>> interval(Choice('{"score": 70, "low": 75, "high": 85}')).reason
     'the score 70 lies outside its interval, 75 to 85'
     """
-    found = answer(choice, _INTERVALS[whole])
+    found = answer(choice, _form("interval", asked))
     if isinstance(found, Unscored):
         return found
     stated = ReadInterval(found["score"], found["low"], found["high"])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+import string
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from bonwise.printable import printable
 
-__all__ = ["Fault", "JsonSpan", "Lexeme", "NumberSlot", "Slot", "WordSlot", "pieces", "whole_object"]
+__all__ = ["Fault", "JsonSpan", "Lexeme", "NumberSlot", "Slot", "WordSlot", "pieces", "plain", "whole_object"]
 
 Pairs = tuple[tuple[str, Any], ...]
 
@@ -19,6 +20,27 @@ _START = re.compile(r'\{\s*"')
 _FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\r?\n(.*)```", re.DOTALL)
 _PATIENCE = 16
 """How many times the length of the text may be scanned in vain; beyond it the text is called unreadable."""
+
+
+_FORMS = {
+    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff")),
+    **dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " "),
+    **{ord(sign) + 0xFEE0: sign for sign in f"{string.ascii_letters}{string.digits}%-./:<=>[]"},
+}
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+
+
+def plain(text: str) -> str:
+    r"""Return a reply without what changes its looks only: wide letters and signs, odd spaces, lone backslashes.
+
+    A backslash that begins no escape of JSON is doubled. Quotes and braces stay, so that no string ends elsewhere.
+
+    Examples
+    --------
+    >>> plain("Score\uff1a\u00a0\uff18\uff15"), plain(r"in C:\data")
+    ('Score: 85', 'in C:\\\\data')
+    """
+    return _ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else "\\\\", text.translate(_FORMS))
 
 
 class Lexeme(str):
@@ -47,14 +69,13 @@ def whole_object(text: str) -> Pairs | None:
     >>> whole_object('Score: {"score": 85}') is None
     True
     """
-    body = text.strip().lstrip("\ufeff")
+    body = plain(text).strip()
     if body.startswith("```") and (fenced := _FENCED.fullmatch(body)):
         body = fenced[1].strip()
     if not (body.startswith("{") and body.endswith("}")):
         return None
     try:
-        # Line breaks inside strings are a frequent slip and leave no doubt where the object ends.
-        return tuple(_decoder(strict=False).decode(body))
+        return tuple(_decoder().decode(body))
     except (ValueError, RecursionError):
         return None
 
@@ -67,7 +88,7 @@ def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
     >>> [piece.pairs for piece in pieces('First {"score": 70}, then {"score": oops}', ["score"])]
     [(('score', '70'),), None]
     """
-    decoder, wanted = _decoder(strict=True), tuple(f'"{key}"' for key in keys)
+    decoder, wanted = _decoder(), tuple(f'"{key}"'.lower() for key in keys)
     position, wasted = 0, 0
     while found := _START.search(text, position):
         start = found.start()
@@ -78,7 +99,7 @@ def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
             if wasted > _PATIENCE * len(text):
                 yield JsonSpan(start, len(text), None)
                 return
-            broken = text[start : error.pos]
+            broken = text[start : error.pos].lower()
             # Inside what was meant as an answer nothing is taken for another answer.
             position = start + 1
             if any(key in broken for key in wanted):
@@ -91,21 +112,24 @@ def pieces(text: str, keys: Collection[str]) -> Iterator[JsonSpan]:
             yield JsonSpan(start, position, pairs)
 
 
-def _decoder(*, strict: bool) -> json.JSONDecoder:
+def _decoder() -> json.JSONDecoder:
+    # Line breaks inside strings are a frequent slip and leave no doubt where the object ends.
     # Objects become tuples, so that doubled keys stay visible and no list is taken for an object.
     return json.JSONDecoder(
-        strict=strict, object_pairs_hook=tuple, parse_int=Lexeme, parse_float=Lexeme, parse_constant=Lexeme
+        strict=False, object_pairs_hook=tuple, parse_int=Lexeme, parse_float=Lexeme, parse_constant=Lexeme
     )
 
 
 # Only ASCII digits count, in JSON's own grammar.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-_WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
 _LIKE_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]+|\.[0-9]+)(?:\.[0-9]+)*(?:[eE][-+]?[0-9]+)?")
 _BETWEEN_NUMBERS = re.compile(r"[-+\s,;/%\u2013\u2014]|\b(?:or|and|to|out of)\b", re.ASCII)
 _OVER = re.compile(r"[ \t]?(?:/|\bout of\b)[ \t]?")
 _BETWEEN_WORDS = re.compile(r"(?:[\s,;/]|\bor\b|\band\b)+", re.ASCII)
+_ORDER = re.compile(r"[ \t]*(>{1,2}|=)[ \t]*")
+_ORDERS = {"A>B": "A", "A>>B": "A", "B>A": "B", "B>>A": "B", "A=B": "TIE", "B=A": "TIE"}
+_LONGEST_VALUE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +137,8 @@ class Fault:
     """Why a field cannot be used."""
 
     reason: str
+    kind: Literal["wrong", "absent", "withheld"] = "wrong"
+    """``absent`` where the field says nothing of its kind, ``withheld`` where the reply says it has none."""
 
 
 class Slot(Protocol):
@@ -148,17 +174,21 @@ class NumberSlot:
     low: int
     high: int
     whole: bool = False
-    """Whether only whole numbers are meant; they are read as `int`."""
+    """Whether only whole numbers are meant."""
 
     def of_json(self, value: Any) -> float | Fault:
-        """Read a number, or a string that is a number and nothing else."""
-        if isinstance(value, Lexeme) or (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        """Read a number, or a string that states one as a line may."""
+        if isinstance(value, Lexeme):
             return self._value(value)
-        return Fault(f"no number: {_json_words(value)}")
+        absent = Fault(f"no number: {_json_words(value)}", "absent")
+        if not isinstance(value, str) or len(value) > _LONGEST_VALUE:
+            return absent
+        found = self.of_text(plain(value).strip())
+        return absent if isinstance(found, Fault) and found.kind == "absent" else found
 
     def of_text(self, text: str) -> float | Fault:
         """Read ``85``, with ``/100`` or ``out of 100`` on a scale to 100, with ``%`` on a scale to 1."""
-        text = text.removesuffix(".").rstrip()
+        text = _unbracketed(text.removesuffix(".").rstrip())
         if _NUMBER.fullmatch(text):
             return self._value(text)
         share = text.removesuffix("%").rstrip()
@@ -170,7 +200,7 @@ class NumberSlot:
         several = list(dict.fromkeys(_LIKE_NUMBER.findall(text)))
         if len(several) > 1 and not over:
             return Fault(f"two answers: {printable(text, longest=60)}")
-        return Fault(f"no plain number: {printable(text, longest=60)}")
+        return Fault(f"no plain number: {printable(text, longest=60)}", "absent")
 
     def alone(self, line: str) -> bool:
         """Tell whether the line holds nothing but numbers."""
@@ -182,16 +212,16 @@ class NumberSlot:
         value = float(written) if _NUMBER.fullmatch(written) and not written.startswith("-") else math.nan
         if not self.low <= value <= self.high:
             return Fault(f"off the scale {self.low} to {self.high}: {printable(shown or written, longest=40)}")
+        if value.is_integer() and self.high > 1:
+            return int(value)
         if not self.whole:
             return value
-        if _WHOLE.fullmatch(written):
-            return int(value)
-        return Fault(f"no whole number: {printable(shown or written, longest=40)}")
+        return Fault(f"no whole number: {printable(shown or written, longest=40)}", "absent")
 
 
 @dataclass(frozen=True, slots=True)
 class WordSlot:
-    """One of a few words in capitals; a word of several letters may be written in any case.
+    """One of a few words in capitals, or an order such as ``A>B``; in a field in any case, alone only long words are.
 
     Examples
     --------
@@ -202,16 +232,20 @@ class WordSlot:
     """
 
     words: Sequence[str]
+    tie: str = ""
+    """What else a prompt calls a tie."""
 
     def of_json(self, value: Any) -> str | Fault:
         """Read a string that is one of the words."""
-        if isinstance(value, str) and not isinstance(value, Lexeme) and (word := self._word(value)):
-            return word
+        if isinstance(value, str) and not isinstance(value, Lexeme) and len(value) <= _LONGEST_VALUE:
+            found = self._said(plain(value).strip(), any_case=True)
+            if len(found) == 1:
+                return found[0]
         return Fault(f"none of {', '.join(self.words)}: {_json_words(value)}")
 
     def of_text(self, text: str) -> str | Fault:
         """Read one of the words, perhaps in square brackets."""
-        found = self._said(text)
+        found = self._said(text, any_case=True)
         if len(found) > 1:
             return Fault(f"two answers: {printable(text, longest=60)}")
         return found[0] if found else Fault(f"none of {', '.join(self.words)}: {printable(text, longest=60)}")
@@ -220,15 +254,17 @@ class WordSlot:
         """Tell whether the line holds nothing but words of this slot."""
         return bool(self._said(line))
 
-    def _said(self, text: str) -> list[str]:
+    def _said(self, text: str, *, any_case: bool = False) -> list[str]:
         """Return the different words that a text consists of; none where it says anything else."""
-        parts = [part for part in _BETWEEN_WORDS.split(text.removesuffix(".")) if part]
-        words = [self._word(_unbracketed(part)) for part in parts]
+        text = _ORDER.sub(r"\1", text.removesuffix("."))
+        parts = [part for part in _BETWEEN_WORDS.split(text) if part]
+        words = [self._word(_unbracketed(part), any_case=any_case) for part in parts]
         return [] if None in words else [word for word in dict.fromkeys(words) if word]
 
-    def _word(self, text: str) -> str | None:
-        if len(text) > 1 and text.isascii():
+    def _word(self, text: str, *, any_case: bool) -> str | None:
+        if text.isascii() and (any_case or len(text) > 1):
             text = text.upper()
+        text = "TIE" if self.tie and text == self.tie.upper() else _ORDERS.get(text, text)
         return text if text in self.words else None
 
 
