@@ -32,6 +32,7 @@ __all__ = [
     "TokenLogprobs",
     "encoded",
     "model_from_spec",
+    "unreadable",
 ]
 
 
@@ -141,6 +142,23 @@ class Choice:
     """The server's own word for `finish`, and its reason for a refusal."""
     logprobs: tuple[TokenLogprobs, ...] | None = None
     """None where the server sent none, whether or not they were asked for."""
+    failed: str = field(default="", repr=False)
+    """Why it is no answer of the model: the server's error, in one line."""
+    elsewhere: str = field(default="", repr=False)
+    """Where the model's words stand instead, and what to set, if they are not in `text`."""
+
+    @property
+    def fault(self) -> str:
+        """Why asking again may bring an answer where this is none; empty where the model gave one.
+
+        Examples
+        --------
+        >>> Choice("").fault, Choice("", "refusal", "policy").fault
+        ('the reply is empty', '')
+        """
+        ended = self.finish == "stop" or (self.finish == "other" and not self.detail)
+        is_empty = ended and not (self.text.strip() or self.logprobs or self.elsewhere)
+        return self.failed or ("the reply is empty" if is_empty else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +195,8 @@ class CallOutcome:
     bill: Bill = field(default_factory=Bill)
     asked: int = 0
     """Answers that the request asked for."""
+    faulty: int = 0
+    """Answers of the reply that are none of the model's: their keys are absent too."""
     busy: bool = False
     """Whether another process was asking for some of the keys at that moment."""
 
@@ -192,8 +212,8 @@ Kind = Literal[
 ]
 """
 throttled    429: asked again, when the server says where it does
-overloaded   408, 409, 5xx, 529: asked again
-broken       no connection, or a body that was cut or is not JSON: asked again
+overloaded   408, 409, 5xx, 529, or the server says so under another status: asked again
+broken       no connection, a body that was cut or is not JSON, or a reply without an answer: asked again
 timeout      no answer in time: asked again
 unsupported  a parameter the model does not take: asked again without it
 rejected     400, 422 in the service's own words, 413: this request will never be answered; final
@@ -257,6 +277,23 @@ class Model:
         return f"{self.provider}/{self.name}"
 
 
+_SETTLED = ("refused", "cannot judge", "the reader failed")
+"""How the reasons of readings begin that another answer is not wanted for."""
+
+
+def unreadable(choice: Choice, reading: Unscored) -> bool:
+    """Tell whether an answer failed in its form alone: no refusal, filter or cut, and no "cannot judge".
+
+    Examples
+    --------
+    >>> unreadable(Choice("Fine."), Unscored("no score in the reply"))
+    True
+    >>> unreadable(Choice("No.", "refusal"), Unscored("no score in the reply"))
+    False
+    """
+    return choice.finish == "stop" and not reading.owed and not reading.reason.startswith(_SETTLED)
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One question, its settings, and how an answer to it is read."""
@@ -286,6 +323,8 @@ class Ask:
     """
     shortened: int = field(default=0, compare=False)
     """Texts in it that were too long and are shown without their middle."""
+    second: Callable[[Choice, Unscored], bool] = field(default=unreadable, compare=False, repr=False)
+    """Whether an answer that was not read is asked for a second time unless ``reask`` says otherwise."""
     replaced: int = field(default=0, compare=False)
     """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
 

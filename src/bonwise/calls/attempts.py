@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply
@@ -192,7 +192,7 @@ class CallAttempts:
         self._outcomes: dict[bytes, Outcome] = {}
         self.bill = Bill()
         """What it has cost so far."""
-        self._attempts = self._lost = 0
+        self._attempts = self._lost = self._faulty = 0
         self._busy = self._waiting = False
         self.on_the_wire = False
         """Whether an attempt is being made now, which the server may bill."""
@@ -222,7 +222,7 @@ class CallAttempts:
             raise
         finally:
             self._wait(for_another_attempt=False)
-        return CallOutcome(self._outcomes, self.bill, len(self._keys), self._busy)
+        return CallOutcome(self._outcomes, self.bill, len(self._keys), self._faulty, self._busy)
 
     async def _attempt(self, number: int) -> None:
         self._endpoint.open()
@@ -325,8 +325,19 @@ class CallAttempts:
             message = f"no answer in the response: {error}"
             raise AttemptError(Problem("broken", message, response.status, sent=True)) from error
         exchange.cost = self._cost(exchange.reply)
-        await self._record(response, exchange.reply, exchange.cost)
+        answered = [at for at, choice in enumerate(exchange.reply.choices[: len(self._keys)]) if not choice.fault]
+        if not answered:
+            self._refuse_faulty(exchange.reply, exchange.cost, response.status)
+        await self._record(response, exchange.reply, exchange.cost, answered)
         self._terms.totals.trouble = ""
+
+    def _refuse_faulty(self, reply: Reply, cost: float | None, status: int) -> NoReturn:
+        """Count what a reply without any answer of the model has cost, and have it asked for again."""
+        self._lost += 1
+        self.bill = self.bill.with_answer(reply.told, cost)
+        raise AttemptError(
+            Problem("broken", f"no answer in the response: {reply.choices[0].fault}", status, sent=True)
+        )
 
     async def _receive(self) -> Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""
@@ -343,8 +354,9 @@ class CallAttempts:
             problem.kind == "unsupported" and (not problem.parameter or problem.parameter in self._refused)
         )
 
-    async def _record(self, response: Response, reply: Reply, cost: float | None) -> None:
-        choices = {key: at for at, key in enumerate(self._keys[: len(reply.choices)])}
+    async def _record(self, response: Response, reply: Reply, cost: float | None, answered: Sequence[int]) -> None:
+        choices = dict(zip(self._keys, answered, strict=False))
+        self._faulty = min(len(reply.choices), len(self._keys)) - len(answered)
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
         self._endpoint.answered, self._endpoint.denied = True, None

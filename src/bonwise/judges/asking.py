@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -12,10 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from bonwise.calls.ask import Answers, Ask, Choice, Model, model_from_spec
+from bonwise.calls.ask import Answers, Ask, Choice, Model, model_from_spec, unreadable
 from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
 from bonwise.errors import UsageError
 from bonwise.judges.parse.answer import VERSION
+from bonwise.judges.parse.refusals import refuses
 from bonwise.judges.prompt_file import PromptFile
 from bonwise.judges.prompt_loading import load
 from bonwise.judges.protocol import EMPTY, Conclusion, Judge, candidates_with_words
@@ -159,6 +161,7 @@ class AskingSettings(ABC):
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             top_logprobs=20 if self.needs_logprobs else 0,
+            second=worth_second_ask,
             shortened=words.shortened,
             replaced=words.replaced,
         )
@@ -177,6 +180,23 @@ class AskingSettings(ABC):
 
     def _check(self) -> None:  # noqa: B027 - most kinds have no settings of their own
         """Look at the settings that only one kind of judge has."""
+
+
+def worth_second_ask(choice: Choice, reading: Unscored) -> bool:
+    """Tell whether a reply failed in its form alone, as `bonwise.calls.ask.unreadable` does, by its words too.
+
+    Examples
+    --------
+    >>> worth_second_ask(Choice("Fine."), Unscored("no score in the reply"))
+    True
+    >>> worth_second_ask(Choice("I am sorry, I cannot do that."), Unscored("no score in the reply"))
+    False
+    """
+    return unreadable(choice, reading) and not (_SAYS_NOTHING.search(choice.text) or refuses(choice.text))
+
+
+_SAYS_NOTHING = re.compile(r'"\s*:\s*null\b')
+"""A field of the answer that is left open: the model cannot judge."""
 
 
 def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:

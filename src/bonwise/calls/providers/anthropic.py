@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
+from bonwise.calls.providers.elsewhere import answer_elsewhere
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service, custom_headers
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
@@ -165,7 +166,11 @@ def messages_reply(content: bytes) -> Reply:
     if not isinstance(blocks, list):
         raise ValueError("an answer without content")  # noqa: TRY004 - the contract of readers is ValueError
     word = _text(body.get("stop_reason"))
-    choice = Choice(_said(blocks), _FINISH.get(word, "other"), _detail(word, body.get("stop_details")))
+    finish, text, elsewhere = _FINISH.get(word, "other"), _said(blocks), ""
+    if not text.strip() and (finish == "stop" or word in {"", "tool_use"}):
+        text, elsewhere = _elsewhere(blocks)
+        finish = "stop" if text else finish
+    choice = Choice(text, finish, _detail(word, body.get("stop_details")), elsewhere=elsewhere)
     usage, partial_usage = _usage(body.get("usage"), said=bool(choice.text))
     return Reply((choice,), usage, model=_text(body.get("model")), partial_usage=partial_usage)
 
@@ -173,6 +178,14 @@ def messages_reply(content: bytes) -> Reply:
 def _said(blocks: list[Any]) -> str:
     texts = (block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text")
     return "".join(_text(text) for text in texts)
+
+
+def _elsewhere(blocks: list[Any]) -> tuple[str, str]:
+    """Return the answer of blocks without words; or else where the words stand and what to set."""
+    named = [block for block in blocks if isinstance(block, dict)]
+    calls = [block.get("input") for block in named if block.get("type") == "tool_use"]
+    thinking = "".join(_text(block.get("thinking")) for block in named if block.get("type") == "thinking")
+    return answer_elsewhere(calls, thinking, "thinking")
 
 
 def _detail(word: str, details: object) -> str:

@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs
+from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs, encoded
 from bonwise.calls.bill import PartialUsage, Usage
+from bonwise.calls.providers.elsewhere import answer_elsewhere
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
+from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.supplied import client_of
 from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
@@ -52,8 +54,18 @@ _FINISH: Mapping[str, Finish] = {
     "model_length": "length",
     "content_filter": "filter",
     "safety": "filter",
+    "recitation": "filter",
+    "prohibited_content": "filter",
+    "blocklist": "filter",
+    "spii": "filter",
     "refusal": "refusal",
 }
+
+_FAILED = frozenset({"error", "network_error", "insufficient_system_resource", "abort", "aborted"})
+"""Words for an end that is the server's failure."""
+
+_THINKING = ("reasoning_content", "reasoning", "thinking")
+"""What servers call the field of the thinking."""
 
 
 class OpenAI:
@@ -190,23 +202,55 @@ def _limit(dropped: frozenset[str]) -> str:
 
 
 def _choice(choice: object) -> Choice:
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    if not isinstance(choice, dict):
         raise ValueError("a choice without a message")  # noqa: TRY004 - the contract of readers is ValueError
     word = _text(choice.get("finish_reason"))
-    finish = _FINISH.get(word.lower(), "other")
+    finish = _FINISH.get(word.lower().partition(":")[0], "other")
+    failed = _failure(word, choice.get("error"))
+    message = choice.get("message", {"content": choice.get("text")} if "text" in choice or failed else None)
+    if not isinstance(message, dict):
+        raise ValueError("a choice without a message")  # noqa: TRY004 - the contract of readers is ValueError
     text, refusal = _content(message.get("content"))
     refusal = _text(message.get("refusal")) or refusal
     if refusal:
         return Choice(text or refusal, "refusal", refusal, _logprobs(choice.get("logprobs")))
-    return Choice(text, finish, word, _logprobs(choice.get("logprobs")))
+    elsewhere = ""
+    if not (text.strip() or failed) and (finish == "stop" or word in {"", "tool_calls", "function_call"}):
+        text, elsewhere = _elsewhere(message)
+        finish = "stop" if text else finish
+    return Choice(text, finish, word, _logprobs(choice.get("logprobs")), failed, elsewhere)
+
+
+def _failure(word: str, error: object) -> str:
+    """Return why a choice is no answer, in one line; empty where the server names no failure."""
+    if not error and word.lower() not in _FAILED:
+        return ""
+    words = error.get("message") if isinstance(error, dict) else error
+    return (
+        f"the choice ended in an error: {one_line(words) if isinstance(words, str) and words else word or 'unnamed'}"
+    )
+
+
+def _elsewhere(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the answer of a message without words; or else where its words stand and what to set."""
+    calls, single = message.get("tool_calls"), message.get("function_call")
+    functions = [one.get("function") for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
+    functions += [single] if isinstance(single, dict) else []
+    arguments = [one.get("arguments") if isinstance(one, dict) else None for one in functions]
+    field = next((name for name in _THINKING if _text(message.get(name)).strip()), "")
+    return answer_elsewhere(arguments, _text(message.get(field)), field)
 
 
 def _content(content: object) -> tuple[str, str]:
     """Return what was said and what was refused; parts of other kinds, such as reasoning, are neither."""
-    if not isinstance(content, list):
+    if isinstance(content, dict) and "type" not in content:
+        return encoded(content).decode() if content else "", ""  # a gateway has parsed the object of the schema
+    if not isinstance(content, list | dict):
         return _text(content), ""
-    parts = [part for part in content if isinstance(part, dict)]
+    listed = content if isinstance(content, list) else [content]
+    if listed and all(isinstance(part, str) for part in listed):
+        return "".join(listed), ""
+    parts = [part for part in listed if isinstance(part, dict)]
     said = "".join(_text(part.get("text")) for part in parts if part.get("type") in {"text", "output_text"})
     return said, "".join(_text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
 

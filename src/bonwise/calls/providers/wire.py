@@ -272,6 +272,7 @@ _QUOTA_WORDS = re.compile(
     r"|reached your specified (?:\w+ )?usage limits|billing hard limit",
     re.IGNORECASE,
 )
+_OVERLOADED_CODES = frozenset({"overloaded_error", "engine_overloaded", "engine_overloaded_error"})
 _DENIED_CODES = frozenset(
     {"invalid_api_key", "authentication_error", "permission_error", "model_not_found", "not_found_error"}
 )
@@ -314,6 +315,8 @@ def _kind(status: int, complaint: Complaint, parameter: str) -> Kind:
         return "quota"
     if status == 429:
         return "throttled"
+    if complaint.codes & _OVERLOADED_CODES:
+        return "overloaded"
     if parameter:
         return "unsupported"
     if status in _OVERLOADED_STATUS or status >= 500:
