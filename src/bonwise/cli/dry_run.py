@@ -91,7 +91,7 @@ def show_plan(
 
 
 def _undecided(
-    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int
+    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int | None
 ) -> Callable[[], Iterator[Pool]]:
     """Return what yields the pools that stored answers leave undecided: what is asked later depends on these."""
     from bonwise.calls.ledger.place import ledger_file
@@ -103,7 +103,7 @@ def _undecided(
 
 
 def refuse_plan_without_key(
-    source: Callable[[], Iterator[Pool]] | None, plan: SelectionSettings, run: Path, reask: int
+    source: Callable[[], Iterator[Pool]] | None, plan: SelectionSettings, run: Path, reask: int | None
 ) -> None:
     """Do what `bonwise.selection.many_pools.refuse_without_key` does; None for pools that come only once."""
     from bonwise.calls.ledger.place import ledger_file
