@@ -342,7 +342,7 @@ def test_the_same_question_twice_at_once_gets_one_second_ask(tmp_path):
     assert script.counts.requests == 2
 
 
-@pytest.mark.parametrize(("limit", "times", "calls"), [("calls", 1, 1), ("calls", 2, 2), ("tokens", 1.05, 1)])
+@pytest.mark.parametrize(("limit", "times", "calls"), [("calls", 1, 1), ("calls", 2, 2), ("tokens", 1.6, 1)])
 def test_a_limit_that_does_not_cover_it_stops_the_second_ask(limit, times, calls):
     """The first answer stands, and nothing is pending."""
     once = estimate_asks(Engine(reask=0), JUDGE.asks("Why?", ["an answer"]))

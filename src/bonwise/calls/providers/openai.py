@@ -34,7 +34,8 @@ NOT_IN_KEY = frozenset({"n", "metadata", "user", "safety_identifier"})
 
 NAMES: Mapping[str, str] = {
     "temperature": r"(?<!\w)temperature(?!\w)",
-    "response_format": r"(?<!\w)response_format(?!\w)|json_schema|[Ss]tructured [Oo]utputs?",
+    "response_format": r"(?<!\w)response[_ ]format(?!\w)|(?:json|JSON)[_ ](?:schema|mode)|guided decoding"
+    r"|[Ss]tructured [Oo]utputs?",
     "logprobs": r"(?<!\w)logprobs(?!\w)",
     "top_logprobs": r"(?<!\w)top_logprobs(?!\w)",
     "n": r"""['"`]n['"`]|\bn (?:must|=|>)|\bn:""",

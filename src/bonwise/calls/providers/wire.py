@@ -191,12 +191,16 @@ _QUOTED_TEXT = re.compile(
     r"""(?<!\w)(?P<mark>['"`])(?![\w.\[\]-]{0,40}(?P=mark)).*?(?:(?P=mark)(?!\w)|$)""", re.DOTALL
 )
 
-_X = r"""[\[{(]?['"`]?(?P<x>structured outputs?|output format|[\w.\[\]]{1,40})['"`]?"""
+_JSON_MODES = r"(?:json[ _]schema )?response format|json[ _](?:schema|mode)(?: mode)?|guided decoding"
+_X = rf"""[\[{{(]?['"`]?(?P<x>structured outputs?|output format|{_JSON_MODES}|[\w.\[\]]{{1,40}})['"`]?"""
 _MODEL = r"""(?:this model|(?:the |your )?(?:model )?['"`]?[\w.:/-]{1,80}['"`]?)"""
 _THING = r"(?:(?:parameter|argument|field|key|name|option|value|feature|setting)(?:s|\(s\))?|property)"
 _TAKEN = r"(?:supported|permitted|allowed|available|accepted|implemented|recogni[sz]ed)"
 _UNKNOWN = r"(?:unsupported|unrecogni[sz]ed|unknown|unexpected)"
 _NOT = rf"(?:is|are) (?:currently )?(?:(?:not|no longer) {_TAKEN}|deprecated|unavailable|{_UNKNOWN})\b"
+# What stands between a name and what is said of it: its value, mostly.
+_VALUE = r"(?:[:,]? (?:provided|of|type|value|as|is|are|may|['\"`]?json_schema['\"`]?))*"
+_ONLY = rf"(?:not (?:{_TAKEN}|enabled)|{_UNKNOWN}|(?:enabled )?only\b|must be (?:one of|['\"`]))"
 _TAKES_NOT = r"(?:does not|do not|doesn't|don't) (?:support|accept|allow)"
 # The name of an exception or a word about the payload may stand before the sentence.
 _BEFORE = r"(?:[\w.]{1,80}(?:Error|Exception)(?:: | - )){0,3}(?:invalid json payload received\. )?"
@@ -208,6 +212,8 @@ _FORMS = tuple(
         rf"invalid {_THING}:? {_X} (?:of type ['\"`]?\w{{1,40}}['\"`]? )?{_NOT}",
         rf"(?:the |this )?(?:{_THING} )?{_X}:? (?:{_THING} |type )?{_NOT}",
         rf"(?:the |this )?(?:{_THING} )?{_X} {_TAKES_NOT}\b",
+        rf"(?:invalid (?:value for )?)?{_X}{_VALUE}:? {_ONLY}",
+        rf"{_UNKNOWN} {_X}(?: type| value)?\b",
         rf"(?:[\w.]{{1,80}}: )?{_MODEL} {_TAKES_NOT} (?:the |this )?(?:{_THING}:? )?{_X}",
         rf"{_X}: extra (?:inputs|fields) (?:are )?not permitted",
         rf"extra (?:inputs|fields) (?:are )?not permitted, field: {_X}",
