@@ -82,6 +82,8 @@ class Request:
     """Fields of the body that do not change what an answer says. Everything else enters the key: a field that is
     forgotten here costs a call, one that is forgotten in a list of what counts would serve wrong answers.
     """
+    extra: frozenset[str] = frozenset()
+    """Fields of the body that the user named: a request can do without those that the service does not know."""
     content: bytes = field(init=False, repr=False, compare=False)
     """The body in the bytes that are sent, hashed and kept."""
 
@@ -149,13 +151,7 @@ class Choice:
 
     @property
     def fault(self) -> str:
-        """Why asking again may bring an answer where this is none; empty where the model gave one.
-
-        Examples
-        --------
-        >>> Choice("").fault, Choice("", "refusal", "policy").fault
-        ('the reply is empty', '')
-        """
+        """Why asking again may bring an answer where this is none; empty where the model gave one."""
         ended = self.finish == "stop" or (self.finish == "other" and not self.detail)
         is_empty = ended and not (self.text.strip() or self.logprobs or self.elsewhere)
         return self.failed or ("the reply is empty" if is_empty else "")
@@ -286,10 +282,8 @@ def unreadable(choice: Choice, reading: Unscored) -> bool:
 
     Examples
     --------
-    >>> unreadable(Choice("Fine."), Unscored("no score in the reply"))
-    True
-    >>> unreadable(Choice("No.", "refusal"), Unscored("no score in the reply"))
-    False
+    >>> [unreadable(Choice("Fine.", end), Unscored("no score in the reply")) for end in ("stop", "refusal")]
+    [True, False]
     """
     return choice.finish == "stop" and not reading.owed and not reading.reason.startswith(_SETTLED)
 
@@ -315,6 +309,8 @@ class Ask:
     """None leaves it to the server."""
     top_logprobs: int = 0
     """How many alternatives to report for each token of the answer; 0 asks for none."""
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Further fields of the body, as `bonwise.calls.providers.parameters.checked_params` returns them."""
     samples: int = 1
     """Independent answers wanted."""
     first_sample: int = 0

@@ -85,7 +85,7 @@ def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) ->
     for parameter in sorted(refused):
         if parameter == "n" and wanted["n"]:
             yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
-        elif wanted.get(parameter, True):
+        elif wanted.get(parameter, parameter.startswith("max_") or parameter in ask.params):
             yield f"{ask.model} does not take {parameter}: left out"
 
 
@@ -223,7 +223,9 @@ class AskRun:
         missing = self._look_up(keys)
         under_way = self._calls.tasks_by_key
         wanted = [sample for key, sample in missing.items() if sample in self._arrived or key in under_way]
-        if not wanted or self._calls.stopped or not self._has_time(took) or not self._affords(len(wanted)):
+        size = self._size(len(wanted))
+        has_room = self._terms.spending.has_room(size.most, size.most_cost)
+        if not wanted or self._calls.stopped or not has_room or not self._has_time(took):
             return
         self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += len(
             wanted
@@ -238,11 +240,6 @@ class AskRun:
         median = self._endpoint.latencies.median
         needed = took if median is None else median
         return self._until is None or asyncio.get_running_loop().time() + needed <= self._until
-
-    def _affords(self, samples: int) -> bool:
-        """Tell whether the limits leave room for a call at this moment."""
-        size = self._size(samples)
-        return self._terms.spending.has_room(size.most, size.most_cost)
 
     def _build(self, samples: int) -> Request:
         return self._endpoint.provider.request(self._ask, samples, self._refused)

@@ -17,6 +17,7 @@ from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
+from bonwise.calls.providers.wire import refused_extra
 from bonwise.calls.rate_limits import PATIENCE, RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
@@ -314,6 +315,8 @@ class CallAttempts:
         exchange.limits = self._endpoint.provider.rate_limits(response.headers, now)
         if not 200 <= response.status < 300:
             problem = self._endpoint.provider.problem(response, now)
+            if problem.kind == "rejected" and self._request.extra:
+                problem = refused_extra(response, now, self._request.extra) or problem
             if not self._is_final(problem):
                 raise AttemptError(problem)
             exchange.problem = problem

@@ -59,13 +59,9 @@ class ModelEstimate:
 
     def asked_times(self, times: int) -> ModelEstimate:
         """Return the row with bounds for asking that often for each answer."""
-        return replace(
-            self,
-            calls_most=times * self.calls_most,
-            input_tokens_most=times * self.input_tokens_most,
-            output_tokens_most=times * self.output_tokens_most,
-            cost_most=None if self.cost_most is None else times * self.cost_most,
-        )
+        bounds = ("calls_most", "input_tokens_most", "output_tokens_most")
+        cost = None if self.cost_most is None else times * self.cost_most
+        return replace(self, cost_most=cost, **{name: times * getattr(self, name) for name in bounds})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""

@@ -71,11 +71,17 @@ def read_spec(text: str) -> Spec:
 
 GROUP = "bonwise.judges"
 
-_SHARED = ("base_url", "seed")
+_SHARED = ("base_url", "seed", "params")
 
 
 def judge_from_spec(
-    spec: str, *, model: str | None = None, base_url: str | None = None, seed: int = 0, **options: Any
+    spec: str,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    seed: int = 0,
+    params: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Judge:
     """Make the judge that a text names, as ``--judge`` on a command line does.
 
@@ -89,6 +95,8 @@ def judge_from_spec(
         ``provider/model`` for a judge that wants a model and names none. Also of one that is part of a stack.
     base_url, seed : str and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
+    params : mapping, optional
+        Fields of the body of every request, such as ``{"reasoning_effort": "low"}``; handed on likewise.
     **options
         Further options of the outermost judge, such as ``client=`` or ``temperature=0.7``.
 
@@ -110,7 +118,7 @@ def judge_from_spec(
         raise UsageError(
             f"the spec of a judge is {spec!r}", hint="write it as text, such as pointwise:openai/gpt-5-mini"
         )
-    return _from_spec(read_spec(spec), {"base_url": base_url, "seed": seed}, model, options)
+    return _from_spec(read_spec(spec), {"base_url": base_url, "seed": seed, "params": params}, model, options)
 
 
 def _from_spec(
@@ -154,12 +162,17 @@ def _first(first: str, spec: Spec, shared: Mapping[str, object], model: str | No
 
 
 def judges_from_specs(
-    specs: Iterable[str], *, model: str | None = None, base_url: str | None = None, seed: int = 0
+    specs: Iterable[str],
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    seed: int = 0,
+    params: Mapping[str, Any] | None = None,
 ) -> list[Judge]:
     """Make several judges as `judge_from_spec` does; two of one name raise `UsageError`."""
     judges: dict[str, Judge] = {}
     for spec in specs:
-        judge = judge_from_spec(spec, model=model, base_url=base_url, seed=seed)
+        judge = judge_from_spec(spec, model=model, base_url=base_url, seed=seed, params=params)
         if judge.name in judges:
             raise UsageError(f"--judge names {judge.name!r} twice", hint="name each judge once")
         judges[judge.name] = judge

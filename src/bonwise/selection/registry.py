@@ -81,6 +81,7 @@ def strategy_from_spec(
     model: str | None = None,
     base_url: str | None = None,
     seed: int = 0,
+    params: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Strategy:
     """Make the strategy that a text names, as ``--strategy`` on a command line does.
@@ -97,6 +98,8 @@ def strategy_from_spec(
         ``provider/model`` for a judge that wants a model and names none.
     base_url, seed : str and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
+    params : mapping, optional
+        Fields of the body of every request of the judge behind ``of=``.
     **options
         Further options of the strategy, such as ``margin=0.2``.
 
@@ -123,7 +126,9 @@ def strategy_from_spec(
         values.setdefault("seed", seed)
     judges: list[Any] = []
     if _wants(factory, read, judge):
-        judges = [judge_from_spec(read.of, model=model, base_url=base_url, seed=seed) if judge is None else judge]
+        if judge is None:
+            judge = judge_from_spec(read.of, model=model, base_url=base_url, seed=seed, params=params)
+        judges = [judge]
     made = factory.make(*judges, **values)
     with factory.guarded():
         if not isinstance(made, Strategy):

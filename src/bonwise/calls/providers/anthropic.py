@@ -35,6 +35,9 @@ API_VERSION = "2026-10-21"
 NOT_IN_KEY = frozenset({"metadata"})
 """Fields that change nothing in what an answer says."""
 
+SETS = frozenset({"model", "messages", "system", "max_tokens", "output_config.format", "stream"})
+"""Fields that no parameter of the user's may set."""
+
 NAMES: Mapping[str, str] = {
     "output_config": r"(?<!\w)output_(?:config|format)(?!\w)|json_schema|[Ss]tructured [Oo]utputs?|output format"
 }
@@ -71,6 +74,7 @@ class Anthropic:
         draws_differ_by="the provider's own noise only: its requests carry no temperature",
     )
 
+    sets: ClassVar[frozenset[str]] = SETS
     rate_limits = staticmethod(anthropic_limits)
 
     def account(self, model: Model) -> str:
@@ -83,7 +87,9 @@ class Anthropic:
         body = messages_body(ask, dropped)
         address, version = _server(ask.model)
         model = ask.model.name
-        return Request(self.name, address.url, version, ENDPOINT, body, model, messages_parameters(body), NOT_IN_KEY)
+        parameters = messages_parameters(body) | {name: body[name] for name in ask.params if name in body}
+        extra = frozenset(ask.params)
+        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -143,8 +149,10 @@ def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
     }
     if ask.system:
         body["system"] = ask.system
+    body |= {name: value for name, value in ask.params.items() if name not in dropped}
     if ask.schema is not None and "output_config" not in dropped:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": dict(ask.schema)}}
+        form = {"type": "json_schema", "schema": dict(ask.schema)}
+        body["output_config"] = {**ask.params.get("output_config", {}), "format": form}
     return body
 
 

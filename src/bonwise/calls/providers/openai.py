@@ -44,6 +44,9 @@ NAMES: Mapping[str, str] = {
 }
 """What a request can do without, and how servers call it."""
 
+SETS = frozenset({"model", "messages", "stream", *NAMES})
+"""Fields that no parameter of the user's may set."""
+
 _FINISH: Mapping[str, Finish] = {
     "stop": "stop",
     "eos": "stop",
@@ -91,6 +94,7 @@ class OpenAI:
         draws_differ_by="sampling at the temperature that was sent",
     )
 
+    sets: ClassVar[frozenset[str]] = SETS
     rate_limits = staticmethod(openai_limits)
 
     def account(self, model: Model) -> str:
@@ -103,7 +107,9 @@ class OpenAI:
         body = chat_body(ask, samples, dropped)
         address, version = _server(ask.model)
         model = ask.model.name
-        return Request(self.name, address.url, version, ENDPOINT, body, model, chat_parameters(body), NOT_IN_KEY)
+        parameters = chat_parameters(body) | {name: body[name] for name in ask.params if name in body}
+        extra = frozenset(ask.params)
+        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -153,6 +159,7 @@ def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]
     if ask.schema is not None:
         schema = {"name": "answer", "strict": True, "schema": dict(ask.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    body |= ask.params
     return {name: value for name, value in body.items() if name not in dropped or name == _limit(dropped)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = [
     "loaded",
     "problem_of",
     "read_complaint",
+    "refused_extra",
     "unsupported",
     "usages",
 ]
@@ -314,6 +315,14 @@ def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Prob
         # Behind a gateway that gave up waiting the answer may have been made, and billed.
         sent=kind == "broken" or response.status in _LOST_BEHIND_A_GATEWAY,
     )
+
+
+def refused_extra(response: Response, now: float, extra: Collection[str]) -> Problem | None:
+    """Say which field of those that a user named a service does not know; None where it is none, or a value."""
+    if "unsupported_value" in read_complaint(response.content).codes:
+        return None
+    problem = problem_of(response, now, {name: rf"(?<!\w){re.escape(name)}(?!\w)" for name in extra})
+    return problem if problem.kind == "unsupported" else None
 
 
 def _kind(status: int, complaint: Complaint, parameter: str) -> Kind:
