@@ -163,10 +163,7 @@ class CallsUnderWay:
 
 
 class AskRun:
-    """One ask: no attempt begins after `deadline` seconds; what is unscored is asked for again `reask` times.
-
-    With None what could not be read is asked for once more.
-    """
+    """One ask: no attempt begins after `deadline` seconds; what is unscored is asked for again `reask` times."""
 
     def __init__(
         self,
@@ -189,13 +186,11 @@ class AskRun:
         self._bill = Bill()
         self._reused_tokens = 0.0
         self._until: float | None = None
-        self._unread: set[int] = set()
-        """Samples whose latest answer is worth a second ask."""
-        self._arrived: set[int] = set()
-        """Samples that were answered at this run, not before."""
+        self._unread: set[int] = set()  # samples whose latest answer is worth a second ask
+        self._arrived: set[int] = set()  # samples that were answered in this run, not before
 
     async def run(self) -> Answers:
-        """Return one answer per sample."""
+        """Return one answer per sample; where `reask` is None, what could not be read is asked for once more."""
         self._until = OCCASION.get().until
         if self._until is None and self._deadline is not None:
             self._until = asyncio.get_running_loop().time() + self._deadline
@@ -219,8 +214,7 @@ class AskRun:
         `took` is how many seconds the first ones took. What brings no answer changes nothing.
         """
         unread, first = sorted(self._unread), dict(self._answers)
-        keys = dict(zip(self._request.keys(unread, 1), unread, strict=True))
-        missing = self._look_up(keys)
+        missing = self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
         under_way = self._calls.tasks_by_key
         wanted = [sample for key, sample in missing.items() if sample in self._arrived or key in under_way]
         size = self._size(len(wanted))

@@ -338,9 +338,8 @@ class CallAttempts:
         """Count what a reply without any answer of the model has cost, and have it asked for again."""
         self._lost += 1
         self.bill = self.bill.with_answer(reply.told, cost)
-        raise AttemptError(
-            Problem("broken", f"no answer in the response: {reply.choices[0].fault}", status, sent=True)
-        )
+        fault = reply.choices[0].fault
+        raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
     async def _receive(self) -> Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""

@@ -209,8 +209,7 @@ def worth_second_ask(choice: Choice, reading: Unscored) -> bool:
     return unreadable(choice, reading) and not (_SAYS_NOTHING.search(choice.text) or refuses(choice.text))
 
 
-_SAYS_NOTHING = re.compile(r'"\s*:\s*null\b')
-"""A field of the answer that is left open: the model cannot judge."""
+_SAYS_NOTHING = re.compile(r'"\s*:\s*null\b')  # a field is left open: the model cannot judge
 
 
 def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:

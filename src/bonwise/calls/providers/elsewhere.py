@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 __all__ = ["answer_elsewhere"]
 
-_CLOSING = "</think>"
-
 
 def answer_elsewhere(calls: Sequence[object], thinking: str, field: str) -> tuple[str, str]:
     """Return the answer of a reply without words, or else in which `field` words stand and what to set.
@@ -31,7 +29,7 @@ def answer_elsewhere(calls: Sequence[object], thinking: str, field: str) -> tupl
         return (answer, "") if answer else ("", f"it is {what}; serve the model without tools")
     if not thinking.strip():
         return "", ""
-    after = thinking.rpartition(_CLOSING)[2] if _CLOSING in thinking else ""
+    after = thinking.rpartition("</think>")[2] if "</think>" in thinking else ""
     if answer := after.strip() or _object(thinking):
         return answer, ""
     return "", f"its words stand in {field}; turn thinking off for this model, or raise max_tokens"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["checked_params"]
 
-_EXTRA = "extra_body"  # what the SDKs call further fields: they stand beside the others in the body
+_EXTRA = "extra_body"  # what the SDKs call further fields
 _KEYS = frozenset({"api_key", "apikey", "api-key", "authorization"})
 
 

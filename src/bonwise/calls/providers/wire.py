@@ -199,7 +199,6 @@ _THING = r"(?:(?:parameter|argument|field|key|name|option|value|feature|setting)
 _TAKEN = r"(?:supported|permitted|allowed|available|accepted|implemented|recogni[sz]ed)"
 _UNKNOWN = r"(?:unsupported|unrecogni[sz]ed|unknown|unexpected)"
 _NOT = rf"(?:is|are) (?:currently )?(?:(?:not|no longer) {_TAKEN}|deprecated|unavailable|{_UNKNOWN})\b"
-# What stands between a name and what is said of it: its value, mostly.
 _VALUE = r"(?:[:,]? (?:provided|of|type|value|as|is|are|may|['\"`]?json_schema['\"`]?))*"
 _ONLY = rf"(?:not (?:{_TAKEN}|enabled)|{_UNKNOWN}|(?:enabled )?only\b|must be (?:one of|['\"`]))"
 _TAKES_NOT = r"(?:does not|do not|doesn't|don't) (?:support|accept|allow)"
