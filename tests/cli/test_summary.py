@@ -199,7 +199,7 @@ def test_a_dry_run_counts_what_is_asked_again(capsys, folder, monkeypatch):
         return Choice("no idea") if "one" in request.user or "two" in request.user else Choice('{"score": 7}')
 
     with served(monkeypatch, folder, answer=answer) as script:
-        judged(capsys)
+        judged(capsys, "--reask", "0")
         paid = script.counts.paid.total()
         assert "0 calls" in judged(capsys, "--dry-run").out
         assert "2 calls (4 of 6" in judged(capsys, "--reask", "1", "--dry-run").out

@@ -89,16 +89,17 @@ def test_what_was_refused_is_replayed_as_refused(tmp_path, recorded):
 
 
 def test_a_run_that_asked_again_is_replayed_with_what_it_got(tmp_path, recorded):
-    """With the same reask as the run, the second answer counts; without it the first, and nothing is owed."""
+    """The second answer counts, with the same reask as the run and without one; with 0 the first."""
 
     def answer(request):
         return Choice("no idea") if "two" in request.user and not request.attempt else stand_in(request)
 
     first = recorded(SPECS[0], Script(answer), reask=1)
     assert isinstance(first.verdicts[1], Score)
-    with ReplayJudge(judge_from_spec(SPECS[0]), tmp_path, reask=1) as judge:
-        assert judge.judge("Why?", TEXTS) == first.verdicts
-    with ReplayJudge(judge_from_spec(SPECS[0]), tmp_path) as judge:
+    for reask in (1, None):
+        with ReplayJudge(judge_from_spec(SPECS[0]), tmp_path, reask=reask) as judge:
+            assert judge.judge("Why?", TEXTS) == first.verdicts
+    with ReplayJudge(judge_from_spec(SPECS[0]), tmp_path, reask=0) as judge:
         plain = judge.judge("Why?", TEXTS)
     assert isinstance(plain[1], Unscored)
     assert not plain[1].owed

@@ -33,6 +33,7 @@ __all__ = [
     "TokenLogprobs",
     "encoded",
     "model_from_spec",
+    "unreadable",
 ]
 
 
@@ -82,6 +83,8 @@ class Request:
     """Fields of the body that do not change what an answer says. Everything else enters the key: a field that is
     forgotten here costs a call, one that is forgotten in a list of what counts would serve wrong answers.
     """
+    extra: frozenset[str] = frozenset()
+    """Fields of the body that the user named: a request can do without those that the service does not know."""
     content: bytes = field(init=False, repr=False, compare=False)
     """The body in the bytes that are sent, hashed and kept."""
 
@@ -142,6 +145,17 @@ class Choice:
     """The server's own word for `finish`, and its reason for a refusal."""
     logprobs: tuple[TokenLogprobs, ...] | None = None
     """None where the server sent none, whether or not they were asked for."""
+    failed: str = field(default="", repr=False)
+    """Why it is no answer of the model: the server's error, in one line."""
+    elsewhere: str = field(default="", repr=False)
+    """Where the model's words stand instead, and what to set, if they are not in `text`."""
+
+    @property
+    def fault(self) -> str:
+        """Why asking again may bring an answer where this is none; empty where the model gave one."""
+        ended = self.finish == "stop" or (self.finish == "other" and not self.detail)
+        is_empty = ended and not (self.text.strip() or self.logprobs or self.elsewhere)
+        return self.failed or ("the reply is empty" if is_empty else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +192,8 @@ class CallOutcome:
     bill: Bill = field(default_factory=Bill)
     asked: int = 0
     """Answers that the request asked for."""
+    faulty: int = 0
+    """Answers of the reply that are none of the model's: their keys are absent too."""
     busy: bool = False
     """Whether another process was asking for some of the keys at that moment."""
 
@@ -193,8 +209,8 @@ Kind = Literal[
 ]
 """
 throttled    429: asked again, when the server says where it does
-overloaded   408, 409, 5xx, 529: asked again
-broken       no connection, or a body that was cut or is not JSON: asked again
+overloaded   408, 409, 5xx, 529, or the server says so under another status: asked again
+broken       no connection, a body that was cut or is not JSON, or a reply without an answer: asked again
 timeout      no answer in time: asked again
 unsupported  a parameter the model does not take: asked again without it
 rejected     400, 422 in the service's own words, 413: this request will never be answered; final
@@ -260,6 +276,21 @@ class Model:
         return f"{self.provider}/{self.name}"
 
 
+_SETTLED = ("refused", "cannot judge", "the reader failed")
+"""How the reasons of readings begin that another answer is not wanted for."""
+
+
+def unreadable(choice: Choice, reading: Unscored) -> bool:
+    """Tell whether an answer failed in its form alone: no refusal, filter or cut, and no "cannot judge".
+
+    Examples
+    --------
+    >>> [unreadable(Choice("Fine.", end), Unscored("no score in the reply")) for end in ("stop", "refusal")]
+    [True, False]
+    """
+    return choice.finish == "stop" and not reading.owed and not reading.reason.startswith(_SETTLED)
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One question, its settings, and how an answer to it is read."""
@@ -281,6 +312,8 @@ class Ask:
     """None leaves it to the server."""
     top_logprobs: int = 0
     """How many alternatives to report for each token of the answer; 0 asks for none."""
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Further fields of the body, as `bonwise.calls.providers.parameters.checked_params` returns them."""
     samples: int = 1
     """Independent answers wanted."""
     first_sample: int = 0
@@ -289,6 +322,8 @@ class Ask:
     """
     shortened: int = field(default=0, compare=False)
     """Texts in it that were too long and are shown without their middle."""
+    second: Callable[[Choice, Unscored], bool] = field(default=unreadable, compare=False, repr=False)
+    """Whether an answer that was not read is asked for a second time unless ``reask`` says otherwise."""
     replaced: int = field(default=0, compare=False)
     """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
 

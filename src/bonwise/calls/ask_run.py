@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) ->
         elif parameter.startswith("top_logprobs up to "):
             if ask.top_logprobs > int(parameter.rpartition(" ")[2]):
                 yield f"{ask.model} takes {parameter}: fewer are asked for"
-        elif wanted.get(parameter, True):
+        elif wanted.get(parameter, parameter.startswith("max_") or parameter in ask.params):
             yield f"{ask.model} does not take {parameter}: left out"
 
 
@@ -181,7 +182,7 @@ class AskRun:
         calls: CallsUnderWay,
         *,
         deadline: float | None,
-        reask: int,
+        reask: int | None,
     ) -> None:
         self._ask, self._endpoint, self._calls = ask, endpoint, calls
         self._deadline, self._reask = deadline, reask
@@ -194,22 +195,54 @@ class AskRun:
         self._bill = Bill()
         self._reused_tokens = 0.0
         self._until: float | None = None
+        self._unread: set[int] = set()  # samples whose latest answer is worth a second ask
+        self._arrived: set[int] = set()  # samples that were answered in this run, not before
 
     async def run(self) -> Answers:
-        """Return one answer per sample."""
+        """Return one answer per sample; where `reask` is None, what could not be read is asked for once more."""
         self._until = OCCASION.get().until
         if self._until is None and self._deadline is not None:
             self._until = asyncio.get_running_loop().time() + self._deadline
         first = self._ask.first_sample
         samples: Iterable[int] = range(first, first + self._ask.samples)
-        for generation in range(self._reask + 1):
+        begun = asyncio.get_running_loop().time()
+        for generation in range((self._reask or 0) + 1):
             await self._obtain(samples, generation)
             samples = self._unusable()
             if not samples:
                 break
+        if self._unread and self._reask is None:
+            await self._ask_second(asyncio.get_running_loop().time() - begun)
         answers = tuple(answer for _, answer in sorted(self._answers.items()))
         self._count(answers)
         return Answers(answers, self._bill, self._request.parameters)
+
+    async def _ask_second(self, took: float) -> None:
+        """Take second answers in place of those that could not be read; only new ones are asked for again.
+
+        `took` is how many seconds the first ones took. What brings no answer changes nothing.
+        """
+        unread, first = sorted(self._unread), dict(self._answers)
+        missing = self._look_up(dict(zip(self._request.keys(unread, 1), unread, strict=True)))
+        under_way = self._calls.tasks_by_key
+        wanted = [sample for key, sample in missing.items() if sample in self._arrived or key in under_way]
+        size = self._size(len(wanted))
+        has_room = self._terms.spending.has_room(size.most, size.most_cost)
+        if not wanted or self._calls.stopped or not has_room or not self._has_time(took):
+            return
+        self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += len(
+            wanted
+        )
+        await self._obtain(wanted, 1)
+        for sample in wanted:
+            reading = self._answers[sample].reading
+            if isinstance(reading, Unscored) and reading.owed:
+                self._answers[sample] = first[sample]
+
+    def _has_time(self, took: float) -> bool:
+        median = self._endpoint.latencies.median
+        needed = took if median is None else median
+        return self._until is None or asyncio.get_running_loop().time() + needed <= self._until
 
     def _build(self, samples: int) -> Request:
         return self._endpoint.provider.request(self._ask, samples, self._refused)
@@ -256,7 +289,9 @@ class AskRun:
                 missing[key] = sample
             else:
                 self._endpoint.answered = True
-                self._answers[sample] = self._read(self._outcome(stored), from_ledger=True)
+                if key in self._calls.tasks_by_key:  # written down a moment ago, by a call of this very run
+                    self._arrived.add(sample)
+                self._answers[sample] = self._read(self._outcome(stored), sample, from_ledger=True)
         return missing
 
     async def _send_for(self, missing: Open) -> bool:
@@ -278,8 +313,8 @@ class AskRun:
             if task in paid:
                 self._bill += outcome.bill
                 got = len(outcome.outcomes)
-                if 0 < got < outcome.asked:
-                    await self._leave_out("n", f"sent {got} of {outcome.asked} answers")
+                if 0 < got < outcome.asked - outcome.faulty:
+                    await self._leave_out("n", f"sent {got + outcome.faulty} of {outcome.asked} answers")
             outcomes = outcome.outcomes if task in paid else self._shared(outcome.outcomes)
             self._take(missing, outcomes, paid=task in paid, reused=0.0 if task in paid else outcome.tokens_each)
             busy = busy or outcome.busy
@@ -334,12 +369,14 @@ class AskRun:
             sample = missing.pop(key, None)
             if sample is None:
                 continue
-            answer = self._answers[sample] = self._read(outcome, from_ledger=not paid)
+            self._arrived.add(sample)
+            answer = self._answers[sample] = self._read(outcome, sample, from_ledger=not paid)
             if not isinstance(outcome, Unscored):
                 self._terms.ledger.note_reading(key, _as_json(answer.reading))
                 self._reused_tokens += reused
 
-    def _read(self, outcome: Outcome, *, from_ledger: bool) -> Answer:
+    def _read(self, outcome: Outcome, sample: int, *, from_ledger: bool) -> Answer:
+        self._unread.discard(sample)
         if isinstance(outcome, Unscored):
             return Answer(outcome, "", from_ledger and not outcome.owed)
         for notice in ignored(self._ask, self._request, outcome):
@@ -348,6 +385,11 @@ class AskRun:
             reading = self._ask.read(outcome)
         except Exception as error:  # noqa: BLE001 - a reader may be anybody's; what it was given is paid and kept
             reading = Unscored(f"the reader failed: {type(error).__name__}", kept(outcome.text))
+        if isinstance(reading, Unscored):
+            if self._ask.second(outcome, reading):
+                self._unread.add(sample)
+            if outcome.elsewhere:
+                reading = replace(reading, reason=f"{reading.reason}: {outcome.elsewhere}")
         return Answer(reading, outcome.text, from_ledger)
 
     def _outcome(self, stored: Stored) -> Outcome:

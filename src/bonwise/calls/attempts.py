@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply
@@ -17,6 +17,7 @@ from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.limiter import DeadlineError
 from bonwise.calls.prices import Prices, unpriced
 from bonwise.calls.providers.protocol import Response
+from bonwise.calls.providers.wire import refused_extra
 from bonwise.calls.rate_limits import PATIENCE, RateLimits
 from bonwise.calls.retry import until_answered
 from bonwise.calls.spending import SpendingLimitReached
@@ -193,7 +194,7 @@ class CallAttempts:
         self._outcomes: dict[bytes, Outcome] = {}
         self.bill = Bill()
         """What it has cost so far."""
-        self._attempts = self._lost = 0
+        self._attempts = self._lost = self._faulty = 0
         self._busy = self._waiting = False
         self.on_the_wire = False
         """Whether an attempt is being made now, which the server may bill."""
@@ -223,7 +224,7 @@ class CallAttempts:
             raise
         finally:
             self._wait(for_another_attempt=False)
-        return CallOutcome(self._outcomes, self.bill, len(self._keys), self._busy)
+        return CallOutcome(self._outcomes, self.bill, len(self._keys), self._faulty, self._busy)
 
     async def _attempt(self, number: int) -> None:
         self._endpoint.open()
@@ -314,6 +315,8 @@ class CallAttempts:
         exchange.limits = self._endpoint.provider.rate_limits(response.headers, now)
         if not 200 <= response.status < 300:
             problem = self._endpoint.provider.problem(response, now)
+            if problem.kind == "rejected" and self._request.extra:
+                problem = refused_extra(response, now, self._request.extra) or problem
             if not self._is_final(problem):
                 raise AttemptError(problem)
             exchange.problem = problem
@@ -325,8 +328,18 @@ class CallAttempts:
             message = f"no answer in the response: {error}"
             raise AttemptError(Problem("broken", message, response.status, sent=True)) from error
         exchange.cost = self._cost(exchange.reply)
-        await self._record(response, exchange.reply, exchange.cost)
+        answered = [at for at, choice in enumerate(exchange.reply.choices[: len(self._keys)]) if not choice.fault]
+        if not answered:
+            self._refuse_faulty(exchange.reply, exchange.cost, response.status)
+        await self._record(response, exchange.reply, exchange.cost, answered)
         self._terms.totals.trouble = ""
+
+    def _refuse_faulty(self, reply: Reply, cost: float | None, status: int) -> NoReturn:
+        """Count what a reply without any answer of the model has cost, and have it asked for again."""
+        self._lost += 1
+        self.bill = self.bill.with_answer(reply.told, cost)
+        fault = reply.choices[0].fault
+        raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
     async def _receive(self) -> Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""
@@ -343,8 +356,9 @@ class CallAttempts:
             problem.kind == "unsupported" and (not problem.parameter or problem.parameter in self._refused)
         )
 
-    async def _record(self, response: Response, reply: Reply, cost: float | None) -> None:
-        choices = {key: at for at, key in enumerate(self._keys[: len(reply.choices)])}
+    async def _record(self, response: Response, reply: Reply, cost: float | None, answered: Sequence[int]) -> None:
+        choices = dict(zip(self._keys, answered, strict=False))
+        self._faulty = min(len(reply.choices), len(self._keys)) - len(answered)
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
         self._endpoint.answered, self._endpoint.denied = True, None

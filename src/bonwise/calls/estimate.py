@@ -38,6 +38,8 @@ class ModelEstimate:
     """Samples that are there already and cost nothing."""
     calls: int = 0
     """Calls that will be sent if all goes well: no retries, and no asking again for answers still to come."""
+    calls_most: int = 0
+    """Bounds, with a second ask wherever a reply may be asked for again."""
     input_tokens: int = 0
     """About how many tokens."""
     input_tokens_most: int = 0
@@ -54,6 +56,12 @@ class ModelEstimate:
     """US dollars, expected (no input cached) and at most; None where the price is not known."""
     cost_most: float | None = 0.0
     """US dollars, expected (no input cached) and at most; None where the price is not known."""
+
+    def asked_times(self, times: int) -> ModelEstimate:
+        """Return the row with bounds for asking that often for each answer."""
+        bounds = ("calls_most", "input_tokens_most", "output_tokens_most")
+        cost = None if self.cost_most is None else times * self.cost_most
+        return replace(self, cost_most=cost, **{name: times * getattr(self, name) for name in bounds})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
@@ -90,6 +98,11 @@ class CostEstimate:
     def calls(self) -> int:
         """Calls that will be sent if all goes well."""
         return sum(row.calls for row in self.by_model)
+
+    @property
+    def calls_most(self) -> int:
+        """Calls if every reply that may be asked for again is; retries are not counted."""
+        return sum(row.calls_most for row in self.by_model)
 
     @property
     def input_tokens(self) -> int:
@@ -131,6 +144,10 @@ class CostEstimate:
         """Models that will be called and whose answers have an assumed length, without reasoning."""
         rows = (row for row in self.by_model if row.calls and row.output_basis == "assumed")
         return tuple(dict.fromkeys(str(row.model) for row in rows))
+
+    def asked_times(self, times: int) -> CostEstimate:
+        """Return the estimate with bounds for asking that often for each answer."""
+        return replace(self, by_model=tuple(row.asked_times(times) for row in self.by_model))
 
     def to_dict(self) -> dict[str, Any]:
         """Return totals and rows as plain values."""
@@ -231,6 +248,7 @@ class _Tally:
             self._samples,
             self._stored,
             self._calls,
+            self._calls,
             self._input,
             self._input_most,
             round(self._output),
@@ -250,7 +268,7 @@ def _cost(price: Price, input_tokens: int, output_tokens: float) -> float:
 
 def _counts(found: CostEstimate | ModelEstimate) -> dict[str, Any]:
     names = (
-        *("asks", "samples", "stored", "calls", "input_tokens", "input_tokens_most"),
+        *("asks", "samples", "stored", "calls", "calls_most", "input_tokens", "input_tokens_most"),
         *("output_tokens_expected", "output_tokens_most", "cost", "cost_most"),
     )
     return {name: getattr(found, name) for name in names}
@@ -269,11 +287,11 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
     """Estimate calls, tokens and cost of questions. Nothing is sent, and no key is needed.
 
     The ledger tells what is stored and how long answers are; a question that stands among `asks` twice is asked once.
-    With ``reask``, stored unscored answers are asked for again; that new ones are unscored is not estimated. Raises
-    `bonwise.errors.UsageError` for a question that a provider cannot answer.
+    With ``reask``, stored unscored answers are asked for again; only the bounds reckon with second asks for answers
+    still to come. Raises `bonwise.errors.UsageError` for a question that a provider cannot answer.
     """
     view = _View(engine)
-    return estimate(
+    found = estimate(
         view.parts(asks),
         lambda _part: view.stored,
         engine.prices,
@@ -281,6 +299,7 @@ def estimate_asks(engine: Engine, asks: Iterable[Ask]) -> CostEstimate:
         observed_output=_observed(engine),
         address=lambda model: view.endpoints[model].base_url,
     )
+    return found.asked_times(1 + (1 if engine.reask is None else engine.reask))
 
 
 class _View:
@@ -315,14 +334,15 @@ class _View:
         """Return how many samples are to be asked for in each generation that needs any."""
         request = endpoint.provider.request(ask, 1, endpoint.refused)
         samples, found = list(range(ask.first_sample, ask.first_sample + ask.samples)), []
-        for generation in range(self._engine.reask + 1):
+        again = self._engine.reask or 0
+        for generation in range(again + 1):
             missing, unusable = 0, []
             for sample, key in zip(samples, request.keys(samples, generation), strict=True):
                 stored = None if key in self._met else self._engine.ledger.stored(key)
                 missing += stored is None and key not in self._met
                 if stored is None:
                     self._met.add(key)
-                elif generation < self._engine.reask and not _usable(stored, ask, endpoint):
+                elif generation < again and not _usable(stored, ask, endpoint):
                     unusable.append(sample)
             found += [missing] if missing else []
             samples = unusable

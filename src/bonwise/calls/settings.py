@@ -29,6 +29,11 @@ def _at_least(least: int) -> Callable[[str, Any], None]:
     return partial(check_whole, least=least, kind=Integral, hint=f"give {least} or more")
 
 
+def _check_reask(name: str, value: Any) -> None:
+    if value is not None:
+        _at_least(0)(name, value)
+
+
 class CallSettings(TypedDict, total=False):
     """How models are asked, and what may be spent."""
 
@@ -72,8 +77,16 @@ class CallSettings(TypedDict, total=False):
         int, Option(12, _at_least(1), Flag("Most attempts at one call, where waiting may help.", least=1))
     ]
     """The most attempts at one call; only transport failures are tried again."""
-    reask: Annotated[int, Option(0, _at_least(0), Flag("1 asks again where the stored answer is unscored.", least=0))]
-    """1 asks again, once, where the stored answer is unscored; 0 keeps every answer that was received."""
+    reask: Annotated[
+        int | None,
+        Option(
+            check=_check_reask,
+            flag=Flag("1 asks again where the stored answer is unscored; 0 asks nothing a second time.", least=0),
+        ),
+    ]
+    """1 asks again, once, where the stored answer is unscored; 0 asks nothing a second time. Unless
+    given, a reply that is empty or cannot be read is asked for once more when it comes, if time and limits allow.
+    """
     offline: Annotated[bool, Option(default=False)]
     """Whether to take answers from the ledger only. Selections of an earlier run come out again."""
 

@@ -282,6 +282,11 @@ class Spending:
                 self._refuse(reservation.need)
             self._charge()
 
+    def has_room(self, tokens: int, cost: float | None) -> bool:
+        """Tell whether a call would fit at this moment, before anybody who waits."""
+        with self._lock:
+            return not self._line.waiters and self._fits(Amount.of_call(tokens, cost))
+
     def _taken(self, waiter: QueuedReservation[Amount]) -> Reservation | None:
         """Return what a call waited for; None where others were quicker."""
         self._lock.acquire()

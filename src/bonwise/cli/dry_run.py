@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int) -> int:
+def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, reask: int | None) -> int:
     """Print what judging would use, given what the ledger of the run folder holds already."""
     from bonwise.calls.estimate import estimate_asks
 
@@ -61,7 +61,7 @@ def show_estimate(pools: Sequence[Pool], judges: Sequence[Judge], run: Path, rea
 
 
 def show_plan(
-    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int, *, share: float
+    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int | None, *, share: float
 ) -> int:
     """Print what selecting would use: the first pass, then bounds; `share` may go to the stronger judge."""
     from bonwise.calls.estimate import estimate_asks
@@ -91,7 +91,7 @@ def show_plan(
 
 
 def _undecided(
-    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int
+    source: Callable[[], Iterator[Pool]], plan: SelectionSettings, run: Path, reask: int | None
 ) -> Callable[[], Iterator[Pool]]:
     """Return what yields the pools that stored answers leave undecided: what is asked later depends on these."""
     from bonwise.calls.ledger.place import ledger_file
@@ -103,7 +103,7 @@ def _undecided(
 
 
 def refuse_plan_without_key(
-    source: Callable[[], Iterator[Pool]] | None, plan: SelectionSettings, run: Path, reask: int
+    source: Callable[[], Iterator[Pool]] | None, plan: SelectionSettings, run: Path, reask: int | None
 ) -> None:
     """Do what `bonwise.selection.many_pools.refuse_without_key` does; None for pools that come only once."""
     from bonwise.calls.ledger.place import ledger_file
@@ -121,7 +121,7 @@ def refuse_plan_without_key(
             raise error
 
 
-def _decided(pools: Iterator[Pool], plan: SelectionSettings, run: Path | None, reask: int) -> Iterator[bool]:
+def _decided(pools: Iterator[Pool], plan: SelectionSettings, run: Path | None, reask: int | None) -> Iterator[bool]:
     from bonwise.selection.selector import Selector
 
     stored = Selector(
@@ -145,7 +145,7 @@ def _is_decided(pick: Selection) -> bool:
 
 
 @contextmanager
-def _engine(run: Path, reask: int) -> Iterator[Engine]:
+def _engine(run: Path, reask: int | None) -> Iterator[Engine]:
     from bonwise.calls.engine import Engine
     from bonwise.calls.ledger.place import ledger_file
 
@@ -217,7 +217,13 @@ def _bound(found: CostEstimate, scale: float) -> str:
     """Return the calls of some asks, and the most that they can take, times a factor."""
     tokens = math.ceil((found.input_tokens_most + found.output_tokens_most) * scale)
     cost = "cost unknown" if found.cost_most is None else money(found.cost_most * scale)
-    return f"{counted(math.ceil(found.calls * scale), 'more call')}, at most {tokens:,} tokens and {cost}"
+    calls = counted(math.ceil(found.calls * scale), "more call")
+    return f"{calls}; at most {_calls_most(found, scale)}, {tokens:,} tokens and {cost}"
+
+
+def _calls_most(found: CostEstimate | ModelEstimate, scale: float = 1.0) -> str:
+    most = counted(math.ceil(found.calls_most * scale), "call")
+    return f"{most} with second asks" if found.calls_most > found.calls else most
 
 
 def _line(row: ModelEstimate) -> str:
@@ -231,7 +237,8 @@ def _figures(row: ModelEstimate | CostEstimate) -> str:
         cost, most = f"about {money(row.cost)}", f"{most} and {money(row.cost_most)}"
     return (
         f"{counted(row.calls, 'call')} ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
-        f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most {most}"
+        f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most "
+        f"{_calls_most(row)}, {most}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +12,7 @@ import typer
 
 from bonwise.calls.settings import CallSettings, EngineSettings
 from bonwise.cli.arguments import Seed
-from bonwise.flags import completed
+from bonwise.flags import completed, texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +27,12 @@ RUN = Path("bonwise-run")
 
 _MODEL = Annotated[str | None, typer.Option("--model", help="provider/model for judges that name none.")]
 _BASE_URL = Annotated[str | None, typer.Option("--base-url", help="Another server that speaks the same language.")]
+_PARAM = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param", help="KEY=VALUE, a field of each request's body, such as reasoning_effort=low (repeatable)."
+    ),
+]
 _RUN = Annotated[Path, typer.Option("--run", help="Run folder: the ledger of paid answers.")]
 _DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")]
 _OF_A_QUESTION = MappingProxyType(
@@ -42,6 +49,8 @@ class ModelFlags:
     """For judges that name none."""
     base_url: str | None = field(default=None, metadata={"flag": _BASE_URL})
     """For judges that name none."""
+    param: list[str] | None = field(default=None, metadata={"flag": _PARAM})
+    """Fields of the body of every request of a judge."""
     run: Path = field(default=RUN, metadata={"flag": _RUN})
     """The run folder."""
     engine: Mapping[str, Any] = field(
@@ -56,19 +65,23 @@ class ModelFlags:
         """Make the judges that texts name."""
         from bonwise.judges.registry import judges_from_specs
 
-        return tuple(judges_from_specs(specs, model=self.model, base_url=self.base_url, seed=self.seed))
+        return tuple(judges_from_specs(specs, **self._shared()))
 
     def judge(self, spec: str) -> Judge:
         """Make the judge that a text names."""
         from bonwise.judges.registry import judge_from_spec
 
-        return judge_from_spec(spec, model=self.model, base_url=self.base_url, seed=self.seed)
+        return judge_from_spec(spec, **self._shared())
 
     def strategy(self, spec: str) -> Strategy:
         """Make the strategy that a text names."""
         from bonwise.selection.registry import strategy_from_spec
 
-        return strategy_from_spec(spec, model=self.model, base_url=self.base_url, seed=self.seed)
+        return strategy_from_spec(spec, **self._shared())
+
+    def _shared(self) -> dict[str, Any]:
+        params = {name: _value(text) for name, text in texts(self.param, "--param").items()}
+        return {"model": self.model, "base_url": self.base_url, "seed": self.seed, "params": params or None}
 
     def engine_settings(self, *, asks: bool) -> EngineSettings:
         """Return what an engine may use; where no model is asked (`asks`) there is no run folder."""
@@ -79,6 +92,14 @@ class ModelFlags:
 
             given["connection"] = Connection(connections=given["max_concurrency"], transport=transport)
         return given
+
+
+def _value(text: str) -> Any:
+    """Return what JSON makes of a text; any other is a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @dataclass(frozen=True, kw_only=True)

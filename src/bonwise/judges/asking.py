@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from bonwise.calls.ask import Answers, Ask, Choice, Model, model_from_spec
+from bonwise.calls.ask import Answers, Ask, Choice, Model, encoded, model_from_spec, unreadable
 from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
 from bonwise.errors import UsageError
 from bonwise.judges.parse.answer import VERSION
+from bonwise.judges.parse.refusals import refuses
 from bonwise.judges.prompt_file import PromptFile
 from bonwise.judges.prompt_loading import load
 from bonwise.judges.protocol import EMPTY, Conclusion, Judge, candidates_with_words
@@ -65,6 +67,10 @@ class AskingSettings(ABC):
     """From 0 to 2; None leaves it to the server."""
     max_tokens: int = 1024
     """The most an answer may have, reasoning included."""
+    params: Mapping[str, Any] | str | None = field(default=None, hash=False)
+    """Further fields of the request's body, such as ``{"reasoning_effort": "low"}``, or JSON of them. They enter the
+    ledger's key. A field that bonwise sets itself is refused.
+    """
     longest: int = 60_000
     """Characters of one text beyond which its middle is left out."""
     file: PromptFile = field(init=False, repr=False)
@@ -82,6 +88,7 @@ class AskingSettings(ABC):
         check_whole("longest", self.longest, least=1)
         object.__setattr__(self, "asked", self._model())
         object.__setattr__(self, "price", self.asked.price)
+        object.__setattr__(self, "params", self._fields())
         object.__setattr__(self, "file", load(self.prompt or self.mode))
         if self.file.mode != self.mode:
             hint = f"{self.kind} needs a prompt of mode {self.mode}"
@@ -92,6 +99,15 @@ class AskingSettings(ABC):
         if self.client is None:
             return model_from_spec(self.model, self.base_url, self.price)
         return supplied_model(self.model, self.client, self.base_url, self.price)
+
+    def _fields(self) -> dict[str, Any] | None:
+        if self.params is None:
+            return None
+        # Providers are looked up only where a setting depends on them.
+        from bonwise.calls.providers.parameters import checked_params  # noqa: PLC0415
+        from bonwise.calls.providers.protocol import provider  # noqa: PLC0415
+
+        return checked_params(self.params, provider(self.asked.provider)) or None
 
     def __copy__(self) -> Self:
         copied = object.__new__(type(self))
@@ -162,6 +178,8 @@ class AskingSettings(ABC):
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             top_logprobs=20 if self.needs_logprobs else 0,
+            params=self.params if isinstance(self.params, dict) else {},
+            second=worth_second_ask,
             shortened=words.shortened,
             replaced=words.replaced,
         )
@@ -176,6 +194,21 @@ class AskingSettings(ABC):
 
     def _check(self) -> None:  # noqa: B027 - most kinds have no settings of their own
         """Look at the settings that only one kind of judge has."""
+
+
+def worth_second_ask(choice: Choice, reading: Unscored) -> bool:
+    """Tell whether a reply failed in its form alone, as `bonwise.calls.ask.unreadable` does, by its words too.
+
+    Examples
+    --------
+    >>> said = ("Fine.", "I am sorry, I cannot do that.")
+    >>> [worth_second_ask(Choice(words), Unscored("no score in the reply")) for words in said]
+    [True, False]
+    """
+    return unreadable(choice, reading) and not (_SAYS_NOTHING.search(choice.text) or refuses(choice.text))
+
+
+_SAYS_NOTHING = re.compile(r'"\s*:\s*null\b')  # a field is left open: the model cannot judge
 
 
 def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
@@ -278,6 +311,8 @@ def _option(value: object) -> str:
     if isinstance(value, Path):
         # A plain word would name a built-in prompt.
         return f"./{value}" if len(value.parts) == 1 else str(value)
+    if isinstance(value, Mapping):
+        return encoded(value).decode()
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and math.isfinite(value) and value == int(value):

@@ -272,6 +272,8 @@ class Logprob(ComparingSettings):
         None leaves it to the server.
     max_tokens : int
         The most an answer may have, reasoning included. A model that reasons first needs more.
+    params : mapping or str, optional
+        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
     longest : int
         Characters of one text beyond which its middle is left out.
     pairs : bool
@@ -362,6 +364,8 @@ class Pairwise(ComparingSettings):
         None leaves it to the server.
     max_tokens : int
         The most an answer may have, reasoning included.
+    params : mapping or str, optional
+        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
     longest : int
         Characters of one text beyond which its middle is left out.
     orders : int
@@ -414,6 +418,8 @@ class Probability(ComparingSettings):
         None leaves it to the server.
     max_tokens : int
         The most an answer may have, reasoning included.
+    params : mapping or str, optional
+        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
     longest : int
         Characters of one text beyond which its middle is left out.
     orders : int

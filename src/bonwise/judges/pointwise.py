@@ -41,6 +41,8 @@ class Pointwise(AskingSettings):
         None leaves it to the server.
     max_tokens : int
         The most an answer may have, reasoning included.
+    params : mapping or str, optional
+        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
     longest : int
         Characters of one text beyond which its middle is left out.
 
@@ -96,6 +98,8 @@ class Interval(AskingSettings):
         None leaves it to the server.
     max_tokens : int
         The most an answer may have, reasoning included.
+    params : mapping or str, optional
+        Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
     longest : int
         Characters of one text beyond which its middle is left out.
 

@@ -71,7 +71,7 @@ def read_spec(text: str) -> Spec:
 
 GROUP = "bonwise.judges"
 
-_SHARED = ("base_url", "price", "seed")
+_SHARED = ("base_url", "price", "seed", "params")
 
 
 def judge_from_spec(
@@ -81,6 +81,7 @@ def judge_from_spec(
     base_url: str | None = None,
     price: tuple[float, float] | None = None,
     seed: int = 0,
+    params: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Judge:
     """Make the judge that a text names, as ``--judge`` on a command line does.
@@ -95,6 +96,8 @@ def judge_from_spec(
         ``provider/model`` for a judge that wants a model and names none. Also of one that is part of a stack.
     base_url, price, seed : str, tuple of float and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
+    params : mapping, optional
+        Fields of the body of every request, such as ``{"reasoning_effort": "low"}``; handed on likewise.
     **options
         Further options of the outermost judge, such as ``client=`` or ``temperature=0.7``.
 
@@ -116,7 +119,8 @@ def judge_from_spec(
         raise UsageError(
             f"the spec of a judge is {spec!r}", hint="write it as text, such as pointwise:openai/gpt-5-mini"
         )
-    return _from_spec(read_spec(spec), {"base_url": base_url, "price": price, "seed": seed}, model, options)
+    shared = {"base_url": base_url, "price": price, "seed": seed, "params": params}
+    return _from_spec(read_spec(spec), shared, model, options)
 
 
 def _from_spec(
@@ -160,12 +164,17 @@ def _first(first: str, spec: Spec, shared: Mapping[str, object], model: str | No
 
 
 def judges_from_specs(
-    specs: Iterable[str], *, model: str | None = None, base_url: str | None = None, seed: int = 0
+    specs: Iterable[str],
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    seed: int = 0,
+    params: Mapping[str, Any] | None = None,
 ) -> list[Judge]:
     """Make several judges as `judge_from_spec` does; two of one name raise `UsageError`."""
     judges: dict[str, Judge] = {}
     for spec in specs:
-        judge = judge_from_spec(spec, model=model, base_url=base_url, seed=seed)
+        judge = judge_from_spec(spec, model=model, base_url=base_url, seed=seed, params=params)
         if judge.name in judges:
             raise UsageError(f"--judge names {judge.name!r} twice", hint="name each judge once")
         judges[judge.name] = judge

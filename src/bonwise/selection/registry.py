@@ -83,6 +83,7 @@ def strategy_from_spec(
     base_url: str | None = None,
     price: tuple[float, float] | None = None,
     seed: int = 0,
+    params: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Strategy:
     """Make the strategy that a text names, as ``--strategy`` on a command line does.
@@ -99,6 +100,8 @@ def strategy_from_spec(
         ``provider/model`` for a judge that wants a model and names none.
     base_url, price, seed : str, tuple of float and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
+    params : mapping, optional
+        Fields of the body of every request of the judge behind ``of=``.
     **options
         Further options of the strategy, such as ``margin=0.2``.
 
@@ -125,7 +128,7 @@ def strategy_from_spec(
         values.setdefault("seed", seed)
     judges: list[Any] = []
     if _wants(factory, read, judge):
-        inner = partial(judge_from_spec, model=model, base_url=base_url, price=price, seed=seed)
+        inner = partial(judge_from_spec, model=model, base_url=base_url, price=price, seed=seed, params=params)
         judges = [inner(read.of) if judge is None else judge]
     made = factory.make(*judges, **values)
     with factory.guarded():

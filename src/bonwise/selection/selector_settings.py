@@ -190,7 +190,8 @@ def _check_values(given: Mapping[str, Any]) -> None:
     for name, option in options_of(SelectorSettings).items():
         if isinstance(option.default, bool) and not isinstance(given.get(name, False), bool):
             refuse(name, f"is {given[name]!r}", "give true or false")
-    check_whole("reask", given.get("reask", 0), least=0)
+    if given.get("reask") is not None:
+        check_whole("reask", given["reask"], least=0)
     if isinstance(given.get("seed", 0), bool) or not isinstance(given.get("seed", 0), int):
         refuse("seed", f"is {given['seed']!r}", "give a whole number")
 

@@ -28,7 +28,7 @@ class ReplayJudge:
         The judge of that run, with the same settings: another prompt or temperature is another question.
     ledger : str or pathlib.Path
         The run folder, or its ``.sqlite`` file.
-    reask : int
+    reask : int, optional
         As in the run: 1 where it asked again for what was unscored. More than the run had is owed.
 
     Examples
@@ -40,7 +40,7 @@ class ReplayJudge:
     (Unscored(reason='owed: not in the ledger', raw=''),)
     """
 
-    def __init__(self, of: AskingJudge, ledger: str | Path, reask: int = 0) -> None:
+    def __init__(self, of: AskingJudge, ledger: str | Path, reask: int | None = None) -> None:
         self.of = of
 
         self._portal = Portal(partial(Engine, ledger, reask=reask, offline=True))

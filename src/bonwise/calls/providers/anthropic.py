@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
+from bonwise.calls.providers.elsewhere import answer_elsewhere
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service, custom_headers
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
@@ -33,6 +34,9 @@ API_VERSION = "2026-10-21"
 
 NOT_IN_KEY = frozenset({"metadata"})
 """Fields that change nothing in what an answer says."""
+
+SETS = frozenset({"model", "messages", "system", "max_tokens", "output_config.format", "stream"})
+"""Fields that no parameter of the user's may set."""
 
 NAMES: Mapping[str, str] = {
     "output_config": r"(?<!\w)output_(?:config|format)(?!\w)|json_schema|[Ss]tructured [Oo]utputs?|output format"
@@ -70,6 +74,7 @@ class Anthropic:
         draws_differ_by="the provider's own noise only: its requests carry no temperature",
     )
 
+    sets: ClassVar[frozenset[str]] = SETS
     rate_limits = staticmethod(anthropic_limits)
 
     def account(self, model: Model) -> str:
@@ -82,7 +87,9 @@ class Anthropic:
         body = messages_body(ask, dropped)
         address, version = _server(ask.model)
         model = ask.model.name
-        return Request(self.name, address.url, version, ENDPOINT, body, model, messages_parameters(body), NOT_IN_KEY)
+        parameters = messages_parameters(body) | {name: body[name] for name in ask.params if name in body}
+        extra = frozenset(ask.params)
+        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -142,8 +149,10 @@ def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
     }
     if ask.system:
         body["system"] = ask.system
+    body |= {name: value for name, value in ask.params.items() if name not in dropped}
     if ask.schema is not None and "output_config" not in dropped:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": dict(ask.schema)}}
+        form = {"type": "json_schema", "schema": dict(ask.schema)}
+        body["output_config"] = {**ask.params.get("output_config", {}), "format": form}
     return body
 
 
@@ -165,7 +174,11 @@ def messages_reply(content: bytes) -> Reply:
     if not isinstance(blocks, list):
         raise ValueError("an answer without content")  # noqa: TRY004 - the contract of readers is ValueError
     word = _text(body.get("stop_reason"))
-    choice = Choice(_said(blocks), _FINISH.get(word, "other"), _detail(word, body.get("stop_details")))
+    finish, text, elsewhere = _FINISH.get(word, "other"), _said(blocks), ""
+    if not text.strip() and (finish == "stop" or word in {"", "tool_use"}):
+        text, elsewhere = _elsewhere(blocks)
+        finish = "stop" if text else finish
+    choice = Choice(text, finish, _detail(word, body.get("stop_details")), elsewhere=elsewhere)
     usage, partial_usage = _usage(body.get("usage"), said=bool(choice.text))
     return Reply((choice,), usage, model=_text(body.get("model")), partial_usage=partial_usage)
 
@@ -173,6 +186,14 @@ def messages_reply(content: bytes) -> Reply:
 def _said(blocks: list[Any]) -> str:
     texts = (block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text")
     return "".join(_text(text) for text in texts)
+
+
+def _elsewhere(blocks: list[Any]) -> tuple[str, str]:
+    """Return the answer of blocks without words; or else where the words stand and what to set."""
+    named = [block for block in blocks if isinstance(block, dict)]
+    calls = [block.get("input") for block in named if block.get("type") == "tool_use"]
+    thinking = "".join(_text(block.get("thinking")) for block in named if block.get("type") == "thinking")
+    return answer_elsewhere(calls, thinking, "thinking")
 
 
 def _detail(word: str, details: object) -> str:

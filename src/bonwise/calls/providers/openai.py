@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs
+from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs, encoded
 from bonwise.calls.bill import PartialUsage, Usage
+from bonwise.calls.providers.elsewhere import answer_elsewhere
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
+from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.supplied import client_of
 from bonwise.calls.providers.wire import counts, loaded, most_told, problem_of, usages
@@ -32,7 +34,8 @@ NOT_IN_KEY = frozenset({"n", "metadata", "user", "safety_identifier"})
 
 NAMES: Mapping[str, str] = {
     "temperature": r"(?<!\w)temperature(?!\w)",
-    "response_format": r"(?<!\w)response_format(?!\w)|json_schema|[Ss]tructured [Oo]utputs?",
+    "response_format": r"(?<!\w)response[_ ]format(?!\w)|(?:json|JSON)[_ ](?:schema|mode)|guided decoding"
+    r"|[Ss]tructured [Oo]utputs?",
     "logprobs": r"(?<!\w)logprobs(?!\w)",
     "top_logprobs": r"(?<!\w)top_logprobs(?!\w)",
     "n": r"""['"`]n['"`]|\bn (?:must|=|>)|\bn:""",
@@ -40,6 +43,9 @@ NAMES: Mapping[str, str] = {
     "max_tokens": r"(?<!\w)max_tokens(?!\w)",
 }
 """What a request can do without, and how servers call it."""
+
+SETS = frozenset({"model", "messages", "stream", *NAMES})
+"""Fields that no parameter of the user's may set."""
 
 _FINISH: Mapping[str, Finish] = {
     "stop": "stop",
@@ -52,8 +58,18 @@ _FINISH: Mapping[str, Finish] = {
     "model_length": "length",
     "content_filter": "filter",
     "safety": "filter",
+    "recitation": "filter",
+    "prohibited_content": "filter",
+    "blocklist": "filter",
+    "spii": "filter",
     "refusal": "refusal",
 }
+
+_FAILED = frozenset({"error", "network_error", "insufficient_system_resource", "abort", "aborted"})
+"""Words for an end that is the server's failure."""
+
+_THINKING = ("reasoning_content", "reasoning", "thinking")
+"""What servers call the field of the thinking."""
 
 
 class OpenAI:
@@ -78,6 +94,7 @@ class OpenAI:
         draws_differ_by="sampling at the temperature that was sent",
     )
 
+    sets: ClassVar[frozenset[str]] = SETS
     rate_limits = staticmethod(openai_limits)
 
     def account(self, model: Model) -> str:
@@ -90,7 +107,9 @@ class OpenAI:
         body = chat_body(ask, samples, dropped)
         address, version = _server(ask.model)
         model = ask.model.name
-        return Request(self.name, address.url, version, ENDPOINT, body, model, chat_parameters(body), NOT_IN_KEY)
+        parameters = chat_parameters(body) | {name: body[name] for name in ask.params if name in body}
+        extra = frozenset(ask.params)
+        return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
 
     def client(self, model: Model, connection: Connection) -> Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
@@ -141,6 +160,7 @@ def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]
     if ask.schema is not None:
         schema = {"name": "answer", "strict": True, "schema": dict(ask.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    body |= ask.params
     return {name: value for name, value in body.items() if name not in dropped or name == _limit(dropped)}
 
 
@@ -208,23 +228,55 @@ def _limit(dropped: frozenset[str]) -> str:
 
 
 def _choice(choice: object) -> Choice:
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    if not isinstance(choice, dict):
         raise ValueError("a choice without a message")  # noqa: TRY004 - the contract of readers is ValueError
     word = _text(choice.get("finish_reason"))
-    finish = _FINISH.get(word.lower(), "other")
+    finish = _FINISH.get(word.lower().partition(":")[0], "other")
+    failed = _failure(word, choice.get("error"))
+    message = choice.get("message", {"content": choice.get("text")} if "text" in choice or failed else None)
+    if not isinstance(message, dict):
+        raise ValueError("a choice without a message")  # noqa: TRY004 - the contract of readers is ValueError
     text, refusal = _content(message.get("content"))
     refusal = _text(message.get("refusal")) or refusal
     if refusal:
         return Choice(text or refusal, "refusal", refusal, _logprobs(choice.get("logprobs")))
-    return Choice(text, finish, word, _logprobs(choice.get("logprobs")))
+    elsewhere = ""
+    if not (text.strip() or failed) and (finish == "stop" or word in {"", "tool_calls", "function_call"}):
+        text, elsewhere = _elsewhere(message)
+        finish = "stop" if text else finish
+    return Choice(text, finish, word, _logprobs(choice.get("logprobs")), failed, elsewhere)
+
+
+def _failure(word: str, error: object) -> str:
+    """Return why a choice is no answer, in one line; empty where the server names no failure."""
+    if not error and word.lower() not in _FAILED:
+        return ""
+    words = error.get("message") if isinstance(error, dict) else error
+    return (
+        f"the choice ended in an error: {one_line(words) if isinstance(words, str) and words else word or 'unnamed'}"
+    )
+
+
+def _elsewhere(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the answer of a message without words; or else where its words stand and what to set."""
+    calls, single = message.get("tool_calls"), message.get("function_call")
+    functions = [one.get("function") for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
+    functions += [single] if isinstance(single, dict) else []
+    arguments = [one.get("arguments") if isinstance(one, dict) else None for one in functions]
+    field = next((name for name in _THINKING if _text(message.get(name)).strip()), "")
+    return answer_elsewhere(arguments, _text(message.get(field)), field)
 
 
 def _content(content: object) -> tuple[str, str]:
     """Return what was said and what was refused; parts of other kinds, such as reasoning, are neither."""
-    if not isinstance(content, list):
+    if isinstance(content, dict) and "type" not in content:
+        return encoded(content).decode() if content else "", ""  # a gateway has parsed the object of the schema
+    if not isinstance(content, list | dict):
         return _text(content), ""
-    parts = [part for part in content if isinstance(part, dict)]
+    listed = content if isinstance(content, list) else [content]
+    if texts := "".join(part for part in listed if isinstance(part, str)):
+        return texts, ""
+    parts = [part for part in listed if isinstance(part, dict)]
     said = "".join(_text(part.get("text")) for part in parts if part.get("type") in {"text", "output_text"})
     return said, "".join(_text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
 

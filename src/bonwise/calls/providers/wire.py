@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "most_told",
     "problem_of",
     "read_complaint",
+    "refused_extra",
     "unsupported",
     "usages",
 ]
@@ -203,12 +204,15 @@ _QUOTED_TEXT = re.compile(
     r"""(?<!\w)(?P<mark>['"`])(?![\w.\[\]-]{0,40}(?P=mark)).*?(?:(?P=mark)(?!\w)|$)""", re.DOTALL
 )
 
-_X = r"""[\[{(]?['"`]?(?P<x>structured outputs?|output format|[\w.\[\]]{1,40})['"`]?"""
+_JSON_MODES = r"(?:json[ _]schema )?response format|json[ _](?:schema|mode)(?: mode)?|guided decoding"
+_X = rf"""[\[{{(]?['"`]?(?P<x>structured outputs?|output format|{_JSON_MODES}|[\w.\[\]]{{1,40}})['"`]?"""
 _MODEL = r"""(?:this model|(?:the |your )?(?:model )?['"`]?[\w.:/-]{1,80}['"`]?)"""
 _THING = r"(?:(?:parameter|argument|field|key|name|option|value|feature|setting)(?:s|\(s\))?|property)"
 _TAKEN = r"(?:supported|permitted|allowed|available|accepted|implemented|recogni[sz]ed)"
 _UNKNOWN = r"(?:unsupported|unrecogni[sz]ed|unknown|unexpected)"
 _NOT = rf"(?:is|are) (?:currently )?(?:(?:not|no longer) {_TAKEN}|deprecated|unavailable|{_UNKNOWN})\b"
+_VALUE = r"(?:[:,]? (?:provided|of|type|value|as|is|are|may|['\"`]?json_schema['\"`]?))*"
+_ONLY = rf"(?:not (?:{_TAKEN}|enabled)|{_UNKNOWN}|(?:enabled )?only\b|must be (?:one of|['\"`]))"
 _TAKES_NOT = r"(?:does not|do not|doesn't|don't) (?:support|accept|allow)"
 # The name of an exception or a word about the payload may stand before the sentence.
 _BEFORE = r"(?:[\w.]{1,80}(?:Error|Exception)(?:: | - )){0,3}(?:invalid json payload received\. )?"
@@ -220,6 +224,8 @@ _FORMS = tuple(
         rf"invalid {_THING}:? {_X} (?:of type ['\"`]?\w{{1,40}}['\"`]? )?{_NOT}",
         rf"(?:the |this )?(?:{_THING} )?{_X}:? (?:{_THING} |type )?{_NOT}",
         rf"(?:the |this )?(?:{_THING} )?{_X} {_TAKES_NOT}\b",
+        rf"(?:invalid (?:value for )?)?{_X}{_VALUE}:? {_ONLY}",
+        rf"{_UNKNOWN} {_X}(?: type| value)?\b",
         rf"(?:[\w.]{{1,80}}: )?{_MODEL} {_TAKES_NOT} (?:the |this )?(?:{_THING}:? )?{_X}",
         rf"{_X}: extra (?:inputs|fields) (?:are )?not permitted",
         rf"extra (?:inputs|fields) (?:are )?not permitted, field: {_X}",
@@ -309,6 +315,7 @@ _QUOTA_WORDS = re.compile(
     r"|reached your specified (?:\w+ )?usage limits|billing hard limit",
     re.IGNORECASE,
 )
+_OVERLOADED_CODES = frozenset({"overloaded_error", "engine_overloaded", "engine_overloaded_error"})
 _DENIED_CODES = frozenset(
     {"invalid_api_key", "authentication_error", "permission_error", "model_not_found", "not_found_error"}
 )
@@ -347,11 +354,21 @@ def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Prob
     )
 
 
+def refused_extra(response: Response, now: float, extra: Collection[str]) -> Problem | None:
+    """Say which field of those that a user named a service does not know; None where it is none, or a value."""
+    if "unsupported_value" in read_complaint(response.content).codes:
+        return None
+    problem = problem_of(response, now, {name: rf"(?<!\w){re.escape(name)}(?!\w)" for name in extra})
+    return problem if problem.kind == "unsupported" else None
+
+
 def _kind(status: int, complaint: Complaint, parameter: str) -> Kind:
     if _is_quota(status, complaint):
         return "quota"
     if status == 429:
         return "throttled"
+    if complaint.codes & _OVERLOADED_CODES:
+        return "overloaded"
     if parameter:
         return "unsupported"
     if status in _OVERLOADED_STATUS or status >= 500:
