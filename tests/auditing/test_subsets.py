@@ -58,6 +58,12 @@ def test_shrinkage_by_hand():
     assert (round(between, 4), kept.round(4).tolist()) == (0.2577, [0.296, 0.5038, 0.7655])
 
 
+def test_subsets_without_any_spread_stay_as_they_are():
+    """Errors of 0 and equal estimates divide by nothing and overflow nowhere."""
+    kept, between = shrunk(np.full(4, 0.25), np.zeros(4), np.full(4, 3))
+    assert (kept.tolist(), between) == ([0.25] * 4, 0.0)
+
+
 def test_estimates_that_differ_by_chance_become_their_mean():
     """Where the variance between is 0 nothing of the distance from the mean is kept."""
     kept, between = shrunk(np.array([0.45, 0.55]), np.array([0.2, 0.2]), np.array([10, 10]))

@@ -142,9 +142,11 @@ def shrunk(estimates: Floats, errors: Floats, prompts: _Ints) -> tuple[Floats, f
     within = np.maximum(pooled / n, np.finfo(float).tiny)
     around = share @ (estimates - share @ estimates) ** 2
     between = max(0.0, float((around - (len(n) - 1) * pooled / n.sum()) / (1 - share @ share)))
-    weights = 1 / (between + within)
+    variance = between + within
+    # Relative to the smallest: where nothing varies, its inverse is near the largest number there is.
+    weights = variance.min() / variance
     mean = weights @ estimates / weights.sum()
-    return mean + between * weights * (estimates - mean), float(np.sqrt(between))
+    return mean + between / variance * (estimates - mean), float(np.sqrt(between))
 
 
 def weakness(found: Subsets | None) -> str:
