@@ -98,15 +98,17 @@ def numbers(pairs: Iterable[str] | None, flag: str) -> dict[str, float]:
     return _by_name(pairs, flag, str.rpartition, _finite, "NUMBER", "recovery=0.2")
 
 
-def texts(pairs: Iterable[str] | None, flag: str) -> dict[str, str]:
-    """Read ``NAME=TEXT`` pairs.
+def texts(
+    pairs: Iterable[str] | None, flag: str, such: str = "gpt=pointwise:openai/m", *, hide: bool = False
+) -> dict[str, str]:
+    """Read ``NAME=TEXT`` pairs, with an example; what may be a key is not repeated where it is none (`hide`).
 
     Examples
     --------
     >>> texts(["gpt=pairwise,orders=1:openai/m"], "--spec")
     {'gpt': 'pairwise,orders=1:openai/m'}
     """
-    return _by_name(pairs, flag, str.partition, lambda text: text or None, "TEXT", "gpt=pointwise:openai/m")
+    return _by_name(pairs, flag, str.partition, lambda text: text or None, "TEXT", such, hide=hide)
 
 
 def _by_name(
@@ -116,6 +118,8 @@ def _by_name(
     read: Callable[[str], Value | None],
     what: str,
     such: str,
+    *,
+    hide: bool = False,
 ) -> dict[str, Value]:
     """Read pairs that a sign of equality splits; `read` returns None for what is no value."""
     values: dict[str, Value] = {}
@@ -123,7 +127,8 @@ def _by_name(
         name, _, text = split(pair, "=")
         value = read(text)
         if not name or value is None:
-            raise UsageError(f"{flag} takes NAME={what}, not {pair!r}", hint=f"such as {flag} {such}")
+            given = "a value without its name" if hide else repr(pair)
+            raise UsageError(f"{flag} takes NAME={what}, not {given}", hint=f"such as {flag} {such}")
         if name in values:
             raise UsageError(f"{flag} names {name!r} twice", hint="give each name once")
         values[name] = value

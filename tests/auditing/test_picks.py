@@ -132,6 +132,26 @@ def test_a_line_with_too_few_scores_is_refused(tmp_path):
         read_picks(path)
 
 
+@pytest.mark.parametrize("score", [10**400, 1e200])
+def test_a_score_that_is_too_large_is_refused(tmp_path, score):
+    """The row is that of the file."""
+    first, second, *others = scored_lines(cohort(20))
+    path = logged(tmp_path / "picks.jsonl", [first, {**second, "scores": [score, *second["scores"][1:]]}, *others])
+    with pytest.raises(RowError, match=r"row 2: .*score beyond 1e\+100"):
+        read_picks(path)
+
+
+def test_what_has_no_score_is_named_of_picks_too(tmp_path):
+    """The sentence and the counts are those of the audit of the scores."""
+    frame = cohort(60)
+    frame.loc[frame.index % 7 == 0, "judge_score"] = math.nan
+    lines = scored_lines(frame)
+    found = audit(logged(tmp_path / "picks.jsonl", lines), labels=labels_of(frame))
+    scores = audit(frame)
+    assert found.to_dict()["data"]["unscored"] == scores.to_dict()["data"]["unscored"]
+    assert next(one for one in found.verdict.sentences if "cannot be picked" in one)
+
+
 def test_labels_of_picks_may_be_lower_is_better(tmp_path):
     """Their column is reversed; a name of the picks is none that could be."""
     frame = cohort(60)

@@ -114,6 +114,8 @@ def test_a_part_of_a_field_may_be_set_beside_the_form():
 MEANINGLESS = {
     "a list": [1],
     "no JSON": "{bad",
+    "no JSON, with a key": '{"api_key": "hush"',
+    "a field twice, with a key": {"user": "1", "extra_body": {"user": "hush"}},
     "a word": "low",
     "a number without end": {"a": float("inf")},
     "an object": {"a": object()},
@@ -122,6 +124,9 @@ MEANINGLESS = {
     "no mapping inside": {"extra_body": 3},
     "a field twice": {"seed": 1, "extra_body": {"seed": 2}},
     "a key by name": {"api_key": "hush"},
+    "a key within a field": {"provider": {"api-key": "hush"}},
+    "a password in a list": {"servers": [{"password": "hush"}]},
+    "a token by name": {"metadata": {"token": "hush"}},
     "a key by its looks": {"metadata": {"who": "sk-abcdefghijkl"}},
 }
 

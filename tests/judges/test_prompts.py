@@ -266,6 +266,7 @@ BAD = {
         4,
         "scale is [False, True]",
     ),
+    "a tie that is a candidate": (GOOD.replace("version = 2", 'version = 2\ntie = "a"'), 4, "tie is 'a'"),
     "a tie where nothing is compared": (
         GOOD.replace("version = 2", 'version = 2\ntie = "C"'),
         4,

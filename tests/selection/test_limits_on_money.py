@@ -57,13 +57,18 @@ def test_each_judge_takes_a_price(kind):
 
 @pytest.mark.parametrize(
     "price",
-    [*(1, 0.5, "0.5/4", "54", (), (1,), (1, 2, 3), (1, -2), (-1, 2), (1, math.nan), (math.inf, 1), (1, None)), {}],
+    [*(1, 0.5, "0.5/4/1", "54", "a/b", (1e300, 1e300), (), (1,), (1, 2, 3), (1, -2), (-1, 2), (1, math.nan), (math.inf, 1), (1, None)), {}],
 )
 @pytest.mark.parametrize("client", [None, openai.OpenAI(api_key="none", base_url="http://localhost:1/v1")])
 def test_what_is_no_price_is_refused_with_the_judge(price, client):
     """Before anything else is made of it."""
     with pytest.raises(UsageError, match=r"^price.* is .*US dollars"):
         bw.Pointwise(UNKNOWN, price=price, client=client)
+
+
+def test_a_price_may_be_written_in_a_spec():
+    """As the two numbers of a pair."""
+    assert bw.judge_from_spec(f"pointwise,price=0.5/4:{UNKNOWN}").price == PRICE
 
 
 def test_a_price_in_python_is_what_is_charged(tmp_path):

@@ -204,7 +204,7 @@ def _of_scores(
         lost = unscored_of(labelling, table, settings)
         return {**metrics, **lost.metrics}, lost
     behind = None if picked.scores is None else _labelled(picked.scores, stated)
-    lost = NOTHING_LOST if behind is None else replace(unscored_of(behind, table, settings), record=None, sentence="")
+    lost = NOTHING_LOST if behind is None else unscored_of(behind, table, settings)
     of_scores = {} if behind is None else _metrics(behind, table, settings).metrics
     own = {
         name: estimate if name in _WITHOUT_SCORES else of_scores.get(name) or _no_scores(estimate)

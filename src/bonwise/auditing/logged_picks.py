@@ -30,6 +30,7 @@ from bonwise.table.checks import Unpicked
 from bonwise.table.facts import PicksMade
 from bonwise.table.identifiers import as_categories
 from bonwise.table.label_design import LabelDesign, refuse_other_draw
+from bonwise.table.numbers import LARGEST
 from bonwise.table.opening import join_labels, with_unlabelled
 from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.table.picks import NOTHING, OWED, Pick, Picks
@@ -228,6 +229,8 @@ class PickLine(Record):
             raise ValueError("has a level with a name that is none of its ids")
         if self.scores is not None and len(self.scores) != len(self.ids):
             raise ValueError("should have one score per candidate")
+        if any(abs(score) > LARGEST for score in self.scores or () if score is not None):
+            raise ValueError(f"has a score beyond {LARGEST:g}")
         if level and (self.best is None or str(self.best) not in level):
             raise ValueError("has a level that its best is not one of")
         if self.answers is not None and self.from_ledger is not None and self.from_ledger > self.answers:

@@ -230,9 +230,8 @@ class AskRun:
         has_room = self._terms.spending.has_room(size.most, size.most_cost)
         if not wanted or self._calls.stopped or not has_room or not self._has_time(took):
             return
-        self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += len(
-            wanted
-        )
+        own = sum(key not in under_way for key in missing)
+        self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += own
         await self._obtain(wanted, 1)
         for sample in wanted:
             reading = self._answers[sample].reading

@@ -80,7 +80,10 @@ class ModelFlags:
         return strategy_from_spec(spec, **self._shared())
 
     def _shared(self) -> dict[str, Any]:
-        params = {name: _value(text) for name, text in texts(self.param, "--param").items()}
+        params = {
+            name: _value(text)
+            for name, text in texts(self.param, "--param", "reasoning_effort=low", hide=True).items()
+        }
         return {"model": self.model, "base_url": self.base_url, "seed": self.seed, "params": params or None}
 
     def engine_settings(self, *, asks: bool) -> EngineSettings:

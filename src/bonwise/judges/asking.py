@@ -179,7 +179,8 @@ class AskingSettings(ABC):
             temperature=self.temperature,
             top_logprobs=20 if self.needs_logprobs else 0,
             params=self.params if isinstance(self.params, dict) else {},
-            second=worth_second_ask,
+            # What a server sends of probabilities is no matter of the reply's form.
+            second=never if self.needs_logprobs else worth_second_ask,
             shortened=words.shortened,
             replaced=words.replaced,
         )
@@ -194,6 +195,11 @@ class AskingSettings(ABC):
 
     def _check(self) -> None:  # noqa: B027 - most kinds have no settings of their own
         """Look at the settings that only one kind of judge has."""
+
+
+def never(_choice: Choice, _reading: Unscored) -> bool:
+    """Tell that no reply is worth a second ask."""
+    return False
 
 
 def worth_second_ask(choice: Choice, reading: Unscored) -> bool:

@@ -260,7 +260,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "form": lambda value: value in FORMS,
     "field": _is_word,
     "scale": _is_scale,
-    "tie": _is_word,
+    "tie": lambda value: _is_word(value) and str(value).casefold() not in {"a", "b"},
     "answer": lambda value: isinstance(value, dict),
 }
 

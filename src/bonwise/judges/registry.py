@@ -97,7 +97,7 @@ def judge_from_spec(
     base_url, price, seed : str, tuple of float and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
     params : mapping, optional
-        Fields of the body of every request, such as ``{"reasoning_effort": "low"}``; handed on likewise.
+        Fields of the body of every request, such as ``{"reasoning_effort": "low"}``. Handed on likewise.
     **options
         Further options of the outermost judge, such as ``client=`` or ``temperature=0.7``.
 

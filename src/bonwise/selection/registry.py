@@ -101,7 +101,7 @@ def strategy_from_spec(
     base_url, price, seed : str, tuple of float and int, optional
         Handed to every factory that has a parameter of this name, also to that of an inner judge.
     params : mapping, optional
-        Fields of the body of every request of the judge behind ``of=``.
+        Fields of the body of every request, such as ``{"reasoning_effort": "low"}``. Of the judge behind ``of=``.
     **options
         Further options of the strategy, such as ``margin=0.2``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -113,14 +114,28 @@ def check_dollars(name: str, value: object) -> None:
         raise UsageError(f"{name} is {value!r}", hint="give US dollars, a finite number of 0 or more")
 
 
+_HIGHEST_PRICE = 1e9
+"""US dollars per million tokens: a thousand a token."""
+
+
 def checked_price(name: str, value: Any) -> tuple[float, float] | None:
-    """Return US dollars per million tokens of input and of output, None for no price."""
+    """Return US dollars per million tokens of input and of output, None for no price; as text such as 0.25/2.
+
+    Examples
+    --------
+    >>> checked_price("price", "0.25/2")
+    (0.25, 2.0)
+    """
     if value is None:
         return None
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = [float(part) for part in value.split("/")]
     pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
-    if not pair or not all(_is_number(dollars, Real) and dollars >= 0 for dollars in value):
+    if not pair or not all(_is_number(dollars, Real) and 0 <= dollars <= _HIGHEST_PRICE for dollars in value):
         raise UsageError(
-            f"{name} is {value!r}", hint=f"US dollars per million tokens, in and out: {name}=(0.25, 2.0)"
+            f"{name} is {value!r}",
+            hint=f"US dollars per million tokens, in and out: {name}=(0.25, 2.0), as text 0.25/2",
         )
     return float(value[0]), float(value[1])
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DECIMAL_COMMA",
+    "LARGEST",
     "StructuredText",
     "Styled",
     "check_propensities",
@@ -162,7 +163,7 @@ DECIMAL_COMMA = "decimal comma"
 """Key of a frame's ``attrs`` that says that its file separates cells by semicolons."""
 
 # Squares and their sums must stay finite in double precision.
-_LARGEST = 1e100
+LARGEST = 1e100
 
 
 def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[np.float64]:
@@ -184,7 +185,7 @@ def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[npt.NDAr
             hint="write a number, or leave the cell blank for none",
         )
     with np.errstate(invalid="ignore"):
-        wild = np.abs(values) > _LARGEST
+        wild = np.abs(values) > LARGEST
     if wild.any():
         at = int(np.flatnonzero(wild)[0])
         kind = "infinite" if np.isinf(values[at]) else "too large to square"

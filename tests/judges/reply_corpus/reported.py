@@ -244,6 +244,10 @@ SCORES = {
     },
     "users of swarms, whose prompt's own range was read as the score": {
         "Score (0-100): 85": 85,
+        "Score (0\u2013100): 85": 85,
+        "Score (out of 10): 8": None,
+        "Score (1-5): 5": None,
+        "Score (withdrawn): 85": None,
         "Score (0 to 100): 85": 85,
         "**Score (out of 100):** 85": 85,
         "Score: 0-100": None,

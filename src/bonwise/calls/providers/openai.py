@@ -274,8 +274,8 @@ def _content(content: object) -> tuple[str, str]:
     if not isinstance(content, list | dict):
         return _text(content), ""
     listed = content if isinstance(content, list) else [content]
-    if texts := "".join(part for part in listed if isinstance(part, str)):
-        return texts, ""
+    if all(isinstance(part, str) for part in listed):
+        return "".join(map(_text, listed)), ""
     parts = [part for part in listed if isinstance(part, dict)]
     said = "".join(_text(part.get("text")) for part in parts if part.get("type") in {"text", "output_text"})
     return said, "".join(_text(part.get("refusal")) for part in parts if part.get("type") == "refusal")

@@ -87,7 +87,10 @@ _OTHER_FIELD = re.compile(r"#|(?:[-•+][ \t]+)?[*_`]*[^\W\d_]+(?: [^\W\d_]+)?[*
 _NOT_A_BREAK = re.compile(r"[^\n]")
 _TITLE = re.compile(r"[#*_` \t]*\w+(?: \w+)? ?:[*_` \t]*")
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]|\[RESULT\]:?([^\n]*)")
-_REASONS = frozenset({"why", "reason", "reasoning", "explanation", "rationale", "feedback", "comment"})
+_REASONS = frozenset(
+    {"why", "reason", "reasoning", "explanation", "rationale", "feedback", "comment"}
+    | {"refusal", "error", "note", "notes", "analysis", "justification", "critique"}
+)
 _EMPTY = frozenset({"", "none", "null", "n/a"})
 
 
@@ -115,7 +118,7 @@ class Form:
     def __post_init__(self) -> None:
         flags = re.IGNORECASE | re.ASCII | re.DOTALL
         labels = {
-            name: rf"[\"']?(?:{words})[\"']?(?:[ \t]*\([^()\n]{{1,20}}\))?[ \t]*[*_`]*[ \t]*"
+            name: rf"[\"']?(?:{words})[\"']?(?:[ \t]*\((?:{self.slots[name].scale})\))?[ \t]*[*_`]*[ \t]*"
             for name, words in self.labels.items()
         }
         compiled = {name: re.compile(rf"{words}(?:[:=](.*))?", flags) for name, words in labels.items()}

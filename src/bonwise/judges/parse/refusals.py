@@ -206,6 +206,8 @@ _ENGLISH = _Refusal(
     either_order=False,
     alone=r"\bpass on this\b|\binappropriate for me to\b|\bI (?:must |have to )?(?:refuse"
     r"|decline)(?=\s*(?:[.!,;]|$))|\bI must (?:decline|refuse)\b"
+    r"|\bI(?:['’]m| am)? ?(?:can ?not|can['’]t|won['’]t|unable to|decline to)"
+    r"(?: (?:judge|evaluate|assess|rate|score|answer))?\s*[.!]?$|^\W*cannot judge\b"
     r"|\bagainst (?:my|our) (?:\w+ )?(?:guidelines|polic(?:y|ies)|principles|rules|programming)\b",
 )
 _GERMAN = _Refusal(

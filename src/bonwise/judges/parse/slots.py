@@ -144,6 +144,11 @@ class Fault:
 class Slot(Protocol):
     """What a field may hold."""
 
+    @property
+    def scale(self) -> str:
+        """A regular expression of what a label may say of it in brackets, as in ``Score (0-100): 85``."""
+        ...
+
     def of_json(self, value: Any) -> Any:
         """Read a decoded value; `Fault` where it is none of this slot's."""
         ...
@@ -175,6 +180,11 @@ class NumberSlot:
     high: int
     whole: bool = False
     """Whether only whole numbers are meant."""
+
+    @property
+    def scale(self) -> str:
+        """Its ends, or the upper one."""
+        return rf"(?:from )?{self.low} ?(?:-|\u2013|to) ?{self.high}(?: scale)?|(?:out of|/) ?{self.high}"
 
     def of_json(self, value: Any) -> float | Fault:
         """Read a number, or a string that states one as a line may."""
@@ -234,6 +244,11 @@ class WordSlot:
     words: Sequence[str]
     tie: str = ""
     """What else a prompt calls a tie."""
+
+    @property
+    def scale(self) -> str:
+        """Its words."""
+        return rf"(?:{'|'.join(self.words)}|or|[ ,/])+"
 
     def of_json(self, value: Any) -> str | Fault:
         """Read a string that is one of the words."""
