@@ -14,7 +14,7 @@ import bonwise
 HOME = Path(bonwise.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
 
-CEILINGS = {"files": 489, "lines": 111_950, "files of table": 43, "files of calls": 40, "files of tests": 264}
+CEILINGS = {"files": 488, "lines": 112_000, "files of table": 43, "files of calls": 40, "files of tests": 264}
 MOST_IMPORTS = 0.1
 """Lines of imports among the lines of code."""
 

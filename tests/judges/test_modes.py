@@ -420,7 +420,7 @@ CHECKS = {"openai": check_openai, "anthropic": check_anthropic}
 
 
 async def judged(spec, *, base_url=None, **settings):
-    """Judge the three texts and a blank one with an engine of its own, each asked once; return judgment and engine."""
+    """Judge the three texts and a blank one, each asked once; return judgment and engine."""
     judge = judge_from_spec(spec, base_url=base_url)
     async with Engine(**settings, reask=0) as engine:
         return await judge_with(engine, judge, PROMPT, [*TEXTS, " \n"]), engine

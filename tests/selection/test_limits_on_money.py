@@ -57,7 +57,25 @@ def test_each_judge_takes_a_price(kind):
 
 @pytest.mark.parametrize(
     "price",
-    [*(1, 0.5, "0.5/4/1", "54", "a/b", (1e300, 1e300), (), (1,), (1, 2, 3), (1, -2), (-1, 2), (1, math.nan), (math.inf, 1), (1, None)), {}],
+    [
+        *(
+            1,
+            0.5,
+            "0.5/4/1",
+            "54",
+            "a/b",
+            (1e300, 1e300),
+            (),
+            (1,),
+            (1, 2, 3),
+            (1, -2),
+            (-1, 2),
+            (1, math.nan),
+            (math.inf, 1),
+            (1, None),
+        ),
+        {},
+    ],
 )
 @pytest.mark.parametrize("client", [None, openai.OpenAI(api_key="none", base_url="http://localhost:1/v1")])
 def test_what_is_no_price_is_refused_with_the_judge(price, client):

@@ -129,7 +129,7 @@ def audit_judge(
     without = partial(_without, panel.judge, others=others, stated=stated, table=table, settings=settings)
     logged = picked is not None
     suspected = _suspected(labelling, metrics, settings, without, table=table, cells=figures.cells, logged=logged)
-    reader = _Reader(settings, against, table.label_width, logged)
+    reader = _VerdictReader(settings, against, table.label_width, logged)
     decisive = reader.decisive(metrics, missing)
     useful = reader.level(decisive)[0] == "useful"
     scope = _joined(*_asides(panel, metrics, stated, table, settings, logged=logged), scope)
@@ -224,7 +224,7 @@ def _of_missing(
 
 
 @dataclass(frozen=True, eq=False)
-class _Reader:
+class _VerdictReader:
     """Reads metrics as a verdict."""
 
     settings: Settings

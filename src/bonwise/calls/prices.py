@@ -174,7 +174,7 @@ def unpriced(model: Model, base_url: str) -> UsageError:
     """Return why nothing is sent to a model whose price is not known, where money is limited."""
     return UsageError(
         f"max_cost cannot hold for {model} at {base_url}: its price is not known",
-        hint="state it: price=0.25/2 (input/output) of the judge or a file in BONWISE_PRICES; or limit calls or tokens",
+        hint="state it: price=INPUT/OUTPUT of the judge or a file in BONWISE_PRICES; or limit calls or tokens",
     )
 
 

@@ -13,7 +13,7 @@ NOT_SHOWN = "\u200b\u200c\u200d\u2060\ufeff"
 MARKS = " \t*_`#"
 LABEL = re.compile(
     r"[-•+ *_`#\"']*(?:(?:final |overall )?(?:score|rating)|final answer)"
-    r"[\"']?(?: *\([^()]*\))?[ *_`]*[:=](.*)",
+    r"[\"']?(?: *\((?:(?:from )?0 ?(?:-|\u2013|to) ?100(?: scale)?|(?:out of|/) ?100)\))?[ *_`]*[:=](.*)",
     re.IGNORECASE,
 )
 HEADING = re.compile(

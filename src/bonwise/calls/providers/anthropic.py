@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.providers.elsewhere import answer_elsewhere
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.service import Address, Service, custom_headers
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
-from bonwise.calls.providers.wire import count_of, counts, loaded, problem_of, usages
+from bonwise.calls.providers.wire import answer_elsewhere, count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import anthropic_limits
 
 __all__ = ["Anthropic"]

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs, encoded
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.providers.elsewhere import answer_elsewhere
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.supplied import client_of
-from bonwise.calls.providers.wire import counts, loaded, most_told, problem_of, usages
+from bonwise.calls.providers.wire import answer_elsewhere, counts, loaded, most_told, problem_of, usages
 from bonwise.calls.rate_limits import openai_limits
 
 __all__ = ["OpenAI"]
