@@ -228,7 +228,7 @@ class PickLine(Record):
         if not level <= ids:
             raise ValueError("has a level with a name that is none of its ids")
         if self.scores is not None and len(self.scores) != len(self.ids):
-            raise ValueError("should have one score per candidate")
+            raise ValueError("should have scores for its ids: one score per candidate")
         if any(abs(score) > LARGEST for score in self.scores or () if score is not None):
             raise ValueError(f"has a score beyond {LARGEST:g}")
         if level and (self.best is None or str(self.best) not in level):

@@ -225,6 +225,8 @@ def lost_may_decide(candidates: int, preferences: Sequence[Preference]) -> bool:
     """
     own = [[pair for pair in preferences if one in (pair.a, pair.b)] for one in range(candidates)]
     open_ = [any(pair.value is None for pair in its) for its in own]
+    if not any(open_):
+        return False
     least, half, most = (
         [
             rounded(math.fsum(_credit(one, pair, share) for pair in its) / max(len(its), 1))
@@ -235,7 +237,7 @@ def lost_may_decide(candidates: int, preferences: Sequence[Preference]) -> bool:
     scored = [one for one, its in enumerate(own) if any(pair.value is not None for pair in its)]
     best = max(scored, key=half.__getitem__, default=None)
     if best is None:
-        return any(open_)
+        return True
     return any(most[one] >= least[best] and (open_[one] or open_[best]) for one in range(candidates) if one != best)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs, encoded
-from bonwise.calls.bill import PartialUsage, Usage
+from bonwise.calls.bill import Usage
 from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
 from bonwise.calls.providers.secrets import one_line
 from bonwise.calls.providers.service import Address, Service
 from bonwise.calls.providers.supplied import client_of
-from bonwise.calls.providers.wire import answer_elsewhere, counts, loaded, most_told, problem_of, usages
+from bonwise.calls.providers.wire import answer_elsewhere, chat_usages, loaded, problem_of
 from bonwise.calls.rate_limits import openai_limits
 
 __all__ = ["OpenAI"]
@@ -183,7 +183,7 @@ def chat_reply(content: bytes) -> Reply:
     if not isinstance(choices, list) or not choices:
         raise ValueError("an answer without choices")
     read = tuple(_choice(choice) for choice in choices)
-    usage, partial_usage = _usage(body.get("usage"), said=any(choice.text for choice in read))
+    usage, partial_usage = chat_usages(body.get("usage"), said=any(choice.text for choice in read))
     return Reply(
         read,
         usage,
@@ -201,24 +201,7 @@ def chat_usage(usage: object) -> Usage | None:
     >>> chat_usage({"prompt_tokens": 12, "completion_tokens": 3}).total
     15
     """
-    return _usage(usage, said=True)[0]
-
-
-_INPUT = ("prompt_tokens", "input_tokens", "inputTokens")
-_OUTPUT = ("completion_tokens", "output_tokens", "outputTokens")
-_TOTAL = ("total_tokens", "totalTokens")
-_HIT_OR_MISSED = ("prompt_cache_hit_tokens", "prompt_cache_miss_tokens")
-_READ = (
-    "prompt_cache_hit_tokens",
-    "cached_tokens",
-    "cache_read_input_tokens",
-    "cacheReadInputTokens",
-    "num_cached_tokens",
-)
-_WRITTEN = ("cache_creation_input_tokens", "cacheWriteInputTokens")
-_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "prompt_token_details")
-_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
-"""What services and gateways call the counts of a usage; of several that mean the same the largest holds."""
+    return chat_usages(usage, said=True)[0]
 
 
 def _limit(dropped: frozenset[str]) -> str:
@@ -330,33 +313,6 @@ def _logprob(value: object) -> float | None:
 def _sum(one: float, other: float) -> float:
     low, high = sorted((one, other))
     return high if high == -math.inf else high + math.log1p(math.exp(low - high))
-
-
-def _usage(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | None]:
-    if not isinstance(usage, dict):
-        return None, None
-    read, written = _cached(usage)
-    prompt = max(most_told(usage, *_INPUT) or 0, sum(counts(*map(usage.get, _HIT_OR_MISSED))))
-    done = most_told(usage, *_OUTPUT)
-    reasoning = most_told(_part(usage, *_OUTPUT_DETAILS), "reasoning_tokens") or 0
-    # The prompt's tokens include those read from the cache and those written to it, as long as they can hold them.
-    uncached = prompt - read - written if read + written <= prompt else prompt
-    told = Usage(uncached, read, written, 0, done or 0, reasoning)
-    # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
-    output_told = told.output > 0 or (not said and done is not None)
-    return usages(told, input_told=prompt > 0, output_told=output_told, total=most_told(usage, *_TOTAL))
-
-
-def _cached(usage: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the tokens read from the cache and written to it, by whichever name a service has for them."""
-    details = _part(usage, *_INPUT_DETAILS)
-    read = max(most_told(details, "cached_tokens") or 0, most_told(usage, *_READ) or 0)
-    written = most_told(details, "cache_write_tokens", "cache_creation_tokens") or 0
-    return read, max(written, most_told(usage, *_WRITTEN) or 0)
-
-
-def _part(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    return next((part for name in names if isinstance(part := usage.get(name), dict)), {})
 
 
 def _text(value: object) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "EXTRA_FIELD",
     "Complaint",
     "answer_elsewhere",
+    "chat_usages",
     "count_of",
     "counts",
     "fewer_logprobs",
@@ -432,3 +433,48 @@ def _json_object(value: object) -> str:
             return ""
         return value.strip() if isinstance(found, dict) and found else ""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) and value else ""
+
+
+_INPUT = ("prompt_tokens", "input_tokens", "inputTokens")
+_OUTPUT = ("completion_tokens", "output_tokens", "outputTokens")
+_TOTAL = ("total_tokens", "totalTokens")
+_HIT_OR_MISSED = ("prompt_cache_hit_tokens", "prompt_cache_miss_tokens")
+_READ = (
+    "prompt_cache_hit_tokens",
+    "cached_tokens",
+    "cache_read_input_tokens",
+    "cacheReadInputTokens",
+    "num_cached_tokens",
+)
+_WRITTEN = ("cache_creation_input_tokens", "cacheWriteInputTokens")
+_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "prompt_token_details")
+_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+"""What services and gateways call the counts of a usage; of several that mean the same the largest holds."""
+
+
+def chat_usages(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | None]:
+    """Return the usage of a chat completion, and what is known of one that is told in part."""
+    if not isinstance(usage, dict):
+        return None, None
+    read, written = _cached(usage)
+    prompt = max(most_told(usage, *_INPUT) or 0, sum(counts(*map(usage.get, _HIT_OR_MISSED))))
+    done = most_told(usage, *_OUTPUT)
+    reasoning = most_told(_part(usage, *_OUTPUT_DETAILS), "reasoning_tokens") or 0
+    # The prompt's tokens include those read from the cache and those written to it, as long as they can hold them.
+    uncached = prompt - read - written if read + written <= prompt else prompt
+    told = Usage(uncached, read, written, 0, done or 0, reasoning)
+    # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
+    output_told = told.output > 0 or (not said and done is not None)
+    return usages(told, input_told=prompt > 0, output_told=output_told, total=most_told(usage, *_TOTAL))
+
+
+def _cached(usage: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the tokens read from the cache and written to it, by whichever name a service has for them."""
+    details = _part(usage, *_INPUT_DETAILS)
+    read = max(most_told(details, "cached_tokens") or 0, most_told(usage, *_READ) or 0)
+    written = most_told(details, "cache_write_tokens", "cache_creation_tokens") or 0
+    return read, max(written, most_told(usage, *_WRITTEN) or 0)
+
+
+def _part(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return next((part for name in names if isinstance(part := usage.get(name), dict)), {})
