@@ -242,7 +242,8 @@ class CallAttempts:
             raise
         exchange = Exchange()
         try:
-            self._endpoint.open()  # it may have been closed while this one waited
+            if self._endpoint.closed is not None:  # while this one waited
+                self._endpoint.open()
             self._refuse_stale()
             self._terms.spending.refuse_overrun(reservation)  # of those that were let in, some may have taken more
             async with asyncio.timeout_at(self._until):
