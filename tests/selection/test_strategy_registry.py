@@ -326,7 +326,9 @@ def test_a_dry_run_bounds_what_the_stronger_judge_is_asked(capsys, folder, monke
     with served(monkeypatch, folder):
         dry = selected(capsys, "interval:openai/m", *ROUTED, "--dry-run")
         done = selected(capsys, "interval:openai/m", *ROUTED)
-    said = "pairwise:anthropic/s decides at most 4 of 12 pools: about 48 more calls; at most 96 calls with second asks, "
+    said = (
+        "pairwise:anthropic/s decides at most 4 of 12 pools: about 48 more calls; at most 96 calls with second asks"
+    )
     assert said in dry.out
     assert sum(line["calls"] for line in picks(done)) <= 48 + 48
 
