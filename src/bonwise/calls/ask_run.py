@@ -230,8 +230,9 @@ class AskRun:
         has_room = self._terms.spending.has_room(size.most, size.most_cost)
         if not wanted or self._calls.stopped or not has_room or not self._has_time(took):
             return
-        own = sum(key not in under_way for key in missing)
-        self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += own
+        # A question that another asker has under way is counted there.
+        if own := sum(sample in self._arrived and key not in under_way for key, sample in missing.items()):
+            self._terms.totals.notices[f"{self._ask.model} was asked again where a reply could not be read"] += own
         await self._obtain(wanted, 1)
         for sample in wanted:
             reading = self._answers[sample].reading
