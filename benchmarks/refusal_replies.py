@@ -1,7 +1,8 @@
 """How often a statement that gives no judgement is scored, by layout and judge, and how many good answers are lost.
 
-``python benchmarks/refusal_replies.py [FILE]``: one statement a line, by default ``../shared/data/refusals.txt``. Nothing is
-sent. The statements are measured on and no reader knows them. The good answers are 200 replies of the tests' corpus.
+``python benchmarks/refusal_replies.py [FILE]``: one statement a line, by default ``../shared/data/refusals.txt``.
+Nothing is sent. The statements are measured on and no reader knows them. The good answers are 200 replies of the
+tests' corpus.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from auditing.tables import cohort, table
 from bonwise.auditing.front import audit
-from bonwise.auditing.judge_audit import NO_SCORES
+from bonwise.auditing.judge_record import NO_SCORES
 from bonwise.auditing.logged_picks import holds_picks, read_picks
 from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
 from cli.commands import scored, strict, typed, written

@@ -99,7 +99,7 @@ def test_many_changed_replies_are_read_as_by_a_plain_twin(seed):
 
 def benchmark():
     """Return the script that measures how often refusals are scored."""
-    path = Path(__file__).parents[2] / "benchmarks" / "refusals.py"
+    path = Path(__file__).parents[2] / "benchmarks" / "refusal_replies.py"
     spec = importlib.util.spec_from_file_location("refusals", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

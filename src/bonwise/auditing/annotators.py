@@ -11,22 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array, diags_array
 
-from bonwise.auditing.judge_record import JudgeAudit
-from bonwise.auditing.result_labels import AgainstOthers, AnnotatorRecord, Annotators, JudgeAgainstOthers
+from bonwise.auditing import judge_record, result_labels
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given as stated
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats import catalog, estimand, estimation, jackknife
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import IntervalRule, difference, estimate, from_jackknife
-from bonwise.stats.jackknife import Scatter
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
-from bonwise.table.annotators import AnnotatorLabels, aggregate
-from bonwise.table.cells import positions
-from bonwise.table.checks import AnnotatorRule
+from bonwise.table import annotators, cells, checks, score_table
 from bonwise.table.panel import Panel
-from bonwise.table.score_table import ScoreTable
 
 __all__ = [
     "LEVELS",
@@ -71,7 +64,7 @@ def krippendorff_alpha(
     *,
     clusters: _Ints | None = None,
     confidence: float = 0.95,
-) -> Estimate:
+) -> estimand.Estimate:
     """Estimate Krippendorff's alpha, ``1 - D_o / D_e``, and its jackknife interval over prompts.
 
     Alpha is 1 where all labels of every unit agree, and 0 where they agree as labels drawn at random from all would.
@@ -88,16 +81,16 @@ def krippendorff_alpha(
     several = np.bincount(units, minlength=1)[units] > 1
     n = len(np.unique(prompts[several]))
     if not n:
-        return Estimate.undefined("no candidate has two labels", 0)
+        return estimand.Estimate.undefined("no candidate has two labels", 0)
     own = (prompts if clusters is None else clusters)[several]
     found = _sorted_by_cluster(np.round(labels[several], TIE_DECIMALS), units[several], own)
     if len(found.distinct) < 2:
-        return Estimate.undefined("undefined: all labels are the same", n)
+        return estimand.Estimate.undefined("undefined: all labels are the same", n)
     value, left_out = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[level](found)
     few = too_few_clusters(None if clusters is None else own)
     if few:
-        return Estimate(value, None, None, None, n, None, reason=f"no interval: {few}")
-    return from_jackknife(value, Scatter.without(left_out), n, _LIMITS, confidence, exact=None)
+        return estimand.Estimate(value, None, None, None, n, None, reason=f"no interval: {few}")
+    return estimation.from_jackknife(value, jackknife.Scatter.without(left_out), n, _LIMITS, confidence, exact=None)
 
 
 def _sorted_by_cluster(labels: Floats, units: _Ints, clusters: _Ints) -> _PairableLabels:
@@ -256,18 +249,18 @@ class AnnotatorPools:
     """The annotator's label of each of these cells, and the one label that those of all others become."""
 
 
-def labels_given(found: AnnotatorLabels, table: ScoreTable, panel: Panel) -> CellLabelsGiven:
+def labels_given(found: annotators.AnnotatorLabels, table: score_table.ScoreTable, panel: Panel) -> CellLabelsGiven:
     """Return the labels that annotators gave the candidates of a panel."""
     prompts = table.prompts.get_indexer(panel.prompt_ids).astype(np.int64)
     keys = np.repeat(prompts, panel.sizes) * len(table.candidates) + panel.names
-    at = positions(found.cell_keys(table.prompts, table.candidates), keys)
+    at = cells.positions(found.cell_keys(table.prompts, table.candidates), keys)
     rows = np.flatnonzero(at >= 0)
     rows = rows[np.argsort(at[rows], kind="stable")]
     of_cell = np.repeat(np.arange(len(panel.sizes)), panel.sizes)
     return CellLabelsGiven(at[rows], found.annotators[rows], found.values[rows], of_cell[at[rows]])
 
 
-def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: AnnotatorRule) -> AnnotatorPools:
+def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: checks.AnnotatorRule) -> AnnotatorPools:
     """Return the pools of every annotator beside the labels of all others; `sizes` are candidates per prompt."""
     count = int(given.annotators.max(initial=0)) + 1
     held = np.bincount(given.cells, minlength=int(sizes.sum()))
@@ -290,7 +283,7 @@ def annotator_pools(given: CellLabelsGiven, sizes: _Ints, rule: AnnotatorRule) -
     )
 
 
-def _without_each(given: CellLabelsGiven, mine: _Ints, held: _Ints, rule: AnnotatorRule) -> Floats:
+def _without_each(given: CellLabelsGiven, mine: _Ints, held: _Ints, rule: checks.AnnotatorRule) -> Floats:
     """Return what the labels of a cell become without each of some labels in turn."""
     starts = np.cumsum(held) - held
     sizes = held[given.cells[mine]]
@@ -302,11 +295,13 @@ def _without_each(given: CellLabelsGiven, mine: _Ints, held: _Ints, rule: Annota
         begins = np.repeat(np.cumsum(many) - many, many)
         label = np.repeat(starts[given.cells[some]], many) + np.arange(len(whose)) - begins
         other = label != some[whose]
-        out[first : first + step] = aggregate(rule, whose[other], given.values[label[other]], len(some)).labels
+        out[first : first + step] = annotators.aggregate(
+            rule, whose[other], given.values[label[other]], len(some)
+        ).labels
     return out
 
 
-LEVELS: Mapping[AnnotatorRule, Level] = MappingProxyType(
+LEVELS: Mapping[checks.AnnotatorRule, Level] = MappingProxyType(
     {"majority": "nominal", "median": "ordinal", "mean": "interval"}
 )
 """How alpha takes the difference of two labels, by the rule that makes them one."""
@@ -319,8 +314,11 @@ _MOST = 20
 
 
 def annotators_of(
-    table: ScoreTable, found: AnnotatorLabels, judges: Sequence[JudgeAudit], settings: Settings
-) -> Annotators:
+    table: score_table.ScoreTable,
+    found: annotators.AnnotatorLabels,
+    judges: Sequence[judge_record.JudgeAudit],
+    settings: Settings,
+) -> result_labels.Annotators:
     """Return what an audit says of several annotators, on the candidates of the judge with the most prompts."""
     panel = max((judge.labelling.panel for judge in judges), key=lambda one: len(one.sizes))
     given = labels_given(found, table, panel)
@@ -329,13 +327,13 @@ def annotators_of(
     each = [_counted(found, given, at) for at in _busiest(given)]
     if len(pools.prompts):
         rule, sums = _rule(pools, panel, settings), prompt_sums(pools.own, pools.others, pools.sizes)
-        whole = estimate(ESTIMANDS, sums, rule)
-        one = AgainstOthers(**_counts(pools), **_figures(whole, pools))
+        whole = estimation.estimate(catalog.ESTIMANDS, sums, rule)
+        one = result_labels.AgainstOthers(**_counts(pools), **_figures(whole, pools))
         compared = {judge.judge: _judge(judge, table, found, settings) for judge in judges}
         beside = {"one_annotator": one, "judges": {name: told for name, told in compared.items() if told} or None}
         each = [_alone(found, given, pools, (sums, rule), at) for at in _busiest(given)]
     several = np.bincount(given.cells, minlength=1)
-    return Annotators(
+    return result_labels.Annotators(
         layout="rows" if found.in_rows else "columns",
         columns=list(map(str, found.columns)),
         annotators=len(np.unique(given.annotators)),
@@ -345,7 +343,7 @@ def annotators_of(
         kind=found.kind,
         rule=found.rule,
         rule_stated=found.stated,
-        split=int(aggregate(found.rule, given.cells, given.values, len(several)).split.sum()),
+        split=int(annotators.aggregate(found.rule, given.cells, given.values, len(several)).split.sum()),
         level=LEVELS[found.rule],
         alpha=EstimateRecord.of(_alpha(found, given, panel, settings)),
         each=each,
@@ -353,7 +351,9 @@ def annotators_of(
     )
 
 
-def _alpha(found: AnnotatorLabels, given: CellLabelsGiven, panel: Panel, settings: Settings) -> Estimate:
+def _alpha(
+    found: annotators.AnnotatorLabels, given: CellLabelsGiven, panel: Panel, settings: Settings
+) -> estimand.Estimate:
     clusters = None if panel.clusters is None else panel.clusters[given.prompts]
     return krippendorff_alpha(
         given.values,
@@ -365,14 +365,14 @@ def _alpha(found: AnnotatorLabels, given: CellLabelsGiven, panel: Panel, setting
     )
 
 
-def _why_none(given: CellLabelsGiven, found: AnnotatorLabels) -> str:
+def _why_none(given: CellLabelsGiven, found: annotators.AnnotatorLabels) -> str:
     if len(np.unique(given.annotators)) < 2:
         return "the audited candidates have labels of one annotator alone"
     named = "column" if not found.in_rows else "annotator"
     return f"no {named} has labels of every candidate of a prompt, each labelled by another one too"
 
 
-def _rule(pools: AnnotatorPools, panel: Panel, settings: Settings) -> IntervalRule:
+def _rule(pools: AnnotatorPools, panel: Panel, settings: Settings) -> estimation.IntervalRule:
     """Return how intervals are made: the pools of a prompt stay together."""
     clusters = pools.prompts if panel.clusters is None else panel.clusters[pools.prompts]
     return settings.rule(pools.others, clusters)
@@ -382,15 +382,20 @@ def _counts(pools: AnnotatorPools) -> dict[str, Any]:
     return {"prompts": len(np.unique(pools.prompts)), "pools": len(pools.prompts)}
 
 
-def _figures(found: Mapping[str, Estimate], pools: AnnotatorPools, names: Sequence[str] = _METRICS) -> dict[str, Any]:
+def _figures(
+    found: Mapping[str, estimand.Estimate], pools: AnnotatorPools, names: Sequence[str] = _METRICS
+) -> dict[str, Any]:
     """Return the records of some metrics, which count prompts, not pools."""
     prompts = len(np.unique(pools.prompts))
     return {name: EstimateRecord.of(replace(found[name], n=min(found[name].n, prompts))) for name in names}
 
 
 def _judge(
-    judge: JudgeAudit, table: ScoreTable, found: AnnotatorLabels, settings: Settings
-) -> JudgeAgainstOthers | None:
+    judge: judge_record.JudgeAudit,
+    table: score_table.ScoreTable,
+    found: annotators.AnnotatorLabels,
+    settings: Settings,
+) -> result_labels.JudgeAgainstOthers | None:
     """Compare a judge with the labels that one annotator is compared with; None where it scored none of them."""
     panel = judge.labelling.panel
     pools = annotator_pools(labels_given(found, table, panel), panel.sizes, found.rule)
@@ -400,10 +405,10 @@ def _judge(
     rule = _rule(pools, panel, settings)
     sums = prompt_sums(panel.scores[pools.cells], pools.others, pools.sizes, panel.ranked[pools.cells])
     annotator = prompt_sums(pools.own, pools.others, pools.sizes)
-    return JudgeAgainstOthers(
+    return result_labels.JudgeAgainstOthers(
         **_counts(pools),
-        **_figures(estimate(ESTIMANDS, sums, rule), pools, names),
-        minus_annotator=_figures(difference(ESTIMANDS, sums, annotator, rule), pools, names),
+        **_figures(estimation.estimate(catalog.ESTIMANDS, sums, rule), pools, names),
+        minus_annotator=_figures(estimation.difference(catalog.ESTIMANDS, sums, annotator, rule), pools, names),
     )
 
 
@@ -414,22 +419,28 @@ def _busiest(given: CellLabelsGiven) -> list[int]:
     return sorted(who[most].tolist())
 
 
-def _counted(found: AnnotatorLabels, given: CellLabelsGiven, at: int) -> AnnotatorRecord:
-    return AnnotatorRecord(annotator=found.names[at], labels=int((given.annotators == at).sum()), prompts=0, pools=0)
+def _counted(found: annotators.AnnotatorLabels, given: CellLabelsGiven, at: int) -> result_labels.AnnotatorRecord:
+    return result_labels.AnnotatorRecord(
+        annotator=found.names[at], labels=int((given.annotators == at).sum()), prompts=0, pools=0
+    )
 
 
 def _alone(
-    found: AnnotatorLabels, given: CellLabelsGiven, pools: AnnotatorPools, known: tuple[Floats, IntervalRule], at: int
-) -> AnnotatorRecord:
+    found: annotators.AnnotatorLabels,
+    given: CellLabelsGiven,
+    pools: AnnotatorPools,
+    known: tuple[Floats, estimation.IntervalRule],
+    at: int,
+) -> result_labels.AnnotatorRecord:
     """Return what one annotator recovers of the labels of the others."""
     mine = pools.annotators == at
     if not mine.any():
         return _counted(found, given, at)
     sums, rule = known
     own = replace(pools, prompts=pools.prompts[mine])
-    return AnnotatorRecord(
+    return result_labels.AnnotatorRecord(
         annotator=found.names[at],
         labels=int((given.annotators == at).sum()),
         **_counts(own),
-        **_figures(estimate(ESTIMANDS, sums[:, mine], rule.keep(mine)), own),
+        **_figures(estimation.estimate(catalog.ESTIMANDS, sums[:, mine], rule.keep(mine)), own),
     )

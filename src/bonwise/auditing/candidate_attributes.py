@@ -15,11 +15,8 @@ from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
-from bonwise.table.cell_scores import mean_of_judge, mean_of_rows
-from bonwise.table.numbers import distinct
+from bonwise.table import cell_scores, numbers, score_table, words
 from bonwise.table.panel import Panel
-from bonwise.table.score_table import ScoreTable
-from bonwise.table.words import holds_texts, text_lengths
 
 __all__ = ["Attribute", "attributes_of", "candidate_lengths", "check_judge_family", "tells_of_candidates"]
 
@@ -48,13 +45,13 @@ class Attribute:
     """What the attribute cannot be told from; empty where there is nothing."""
 
 
-def tells_of_candidates(table: ScoreTable, settings: Settings) -> bool:
+def tells_of_candidates(table: score_table.ScoreTable, settings: Settings) -> bool:
     """Tell whether a table has texts or columns of candidates to look into."""
     named = any(name in table.columns for name in ("length", "family", "position"))
-    return named or settings.pools is not None or holds_texts(table)
+    return named or settings.pools is not None or words.holds_texts(table)
 
 
-def check_judge_family(table: ScoreTable, settings: Settings) -> None:
+def check_judge_family(table: score_table.ScoreTable, settings: Settings) -> None:
     """Refuse a family of a judge that the table has no use for."""
     stated = settings.judge_family
     if stated and "family" not in table.columns:
@@ -70,7 +67,7 @@ def check_judge_family(table: ScoreTable, settings: Settings) -> None:
         )
 
 
-def attributes_of(table: ScoreTable, panel: Panel, settings: Settings) -> Iterator[Attribute]:
+def attributes_of(table: score_table.ScoreTable, panel: Panel, settings: Settings) -> Iterator[Attribute]:
     """Yield what is known of the candidates of a panel; `bonwise.errors.InputError` for pools that do not fit."""
     lengths = candidate_lengths(table, panel, settings.pools)
     if lengths is not None:
@@ -81,14 +78,14 @@ def attributes_of(table: ScoreTable, panel: Panel, settings: Settings) -> Iterat
         yield _position(table, panel)
 
 
-def candidate_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = None) -> Floats | None:
+def candidate_lengths(table: score_table.ScoreTable, panel: Panel, pools: str | Path | None = None) -> Floats | None:
     """Return the length of each cell, by its column or in characters; NaN where unknown, None if all are."""
     if "length" in table.columns:
-        return mean_of_judge(table, panel, table.frame["length"].to_numpy(dtype=np.float64), panel.judge)
-    if pools is None and not holds_texts(table):
+        return cell_scores.mean_of_judge(table, panel, table.frame["length"].to_numpy(dtype=np.float64), panel.judge)
+    if pools is None and not words.holds_texts(table):
         return None
     # An empty answer has no logarithm: it counts as one of one character.
-    return np.maximum(text_lengths(table, panel, pools), 1.0)
+    return np.maximum(words.text_lengths(table, panel, pools), 1.0)
 
 
 def _length(lengths: Floats, source: str, sizes: _Ints) -> Attribute:
@@ -102,12 +99,12 @@ def _length(lengths: Floats, source: str, sizes: _Ints) -> Attribute:
     return Attribute("length", source, "per doubling of length", values, groups, codes)
 
 
-def _family(table: ScoreTable, panel: Panel, stated: Mapping[str, str]) -> Attribute:
+def _family(table: score_table.ScoreTable, panel: Panel, stated: Mapping[str, str]) -> Attribute:
     mine = (table.frame["judge"] == panel.judge).to_numpy()
     column = _names(table.frame["family"])
     own, reason = _own_family(table, panel.judge, mine, stated)
-    codes, found = distinct(column)
-    code_of = mean_of_judge(table, panel, np.where(codes >= 0, codes, np.nan), panel.judge)
+    codes, found = numbers.distinct(column)
+    code_of = cell_scores.mean_of_judge(table, panel, np.where(codes >= 0, codes, np.nan), panel.judge)
     mixed = np.isnan(code_of) | (code_of % 1 > 0)
     family = np.where(mixed, -1, np.nan_to_num(code_of)).astype(np.int64)
     names = [str(name) for name in found]
@@ -131,14 +128,14 @@ def _name(cell: object) -> str | None:
 
 
 def _own_family(
-    table: ScoreTable, judge: str, mine: npt.NDArray[np.bool_], stated: Mapping[str, str]
+    table: score_table.ScoreTable, judge: str, mine: npt.NDArray[np.bool_], stated: Mapping[str, str]
 ) -> tuple[str, str]:
     """Return the family of a judge, as it was stated or as its column has it, or why it is not known."""
     if judge in stated or "" in stated:
         return stated.get(judge, stated.get("", "")), ""
     if "judge_family" not in table.columns:
         return "", "the judge's own family is not stated: give it with --judge-family NAME"
-    _, found = distinct(_names(table.frame["judge_family"])[mine])
+    _, found = numbers.distinct(_names(table.frame["judge_family"])[mine])
     if len(found) == 1:
         return str(found[0]), ""
     column = quoted(table.columns["judge_family"])
@@ -154,14 +151,14 @@ def _largest(names: list[str], family: _Ints) -> tuple[tuple[str, ...], _Ints]:
     return tuple(names[at] for at in by_size), place[family]
 
 
-def _position(table: ScoreTable, panel: Panel) -> Attribute:
+def _position(table: score_table.ScoreTable, panel: Panel) -> Attribute:
     mine = (table.frame["judge"] == panel.judge).to_numpy()
     places = np.where(mine, table.frame["position"].to_numpy(dtype=np.float64), np.nan)
     prompts = table.frame["prompt_id"].cat.codes.to_numpy()
     first = np.full(len(table.prompts), np.inf)
     known = ~np.isnan(places)
     np.minimum.at(first, prompts[known], places[known])
-    values = mean_of_rows(table, panel, np.where(known, places == first[prompts], np.nan))
+    values = cell_scores.mean_of_rows(table, panel, np.where(known, places == first[prompts], np.nan))
     codes = np.where(values == 1, 0, np.where(values == 0, 1, -1))
     by_name = pd.Series(values).groupby(panel.names)
     fixed = panel.shape == "rectangular" and bool((by_name.min() == by_name.max()).all())

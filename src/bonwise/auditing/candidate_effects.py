@@ -10,20 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.auditing.candidate_attributes import Attribute, attributes_of
-from bonwise.auditing.equal_label import ScoreEffects, group_picks, label_terms, preference_cost, score_effects
+from bonwise.auditing import candidate_attributes, equal_label, result
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.result import CandidateEffect, CandidateEffects, CandidateGroup
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import Bounded, Ends, counted, estimate, interval
 from bonwise.results import given
-from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import from_jackknife
-from bonwise.stats.jackknife import Scatter, from_left_out
-from bonwise.stats.laws import EffectiveShare, Exact
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats import clusters, estimand, estimation, jackknife, laws, sums
 from bonwise.table.panel import Panel
 from bonwise.table.score_table import ScoreTable
 
@@ -31,32 +24,34 @@ __all__ = ["FEWEST_PROMPTS", "FEWEST_PROMPTS_FOR_COST", "candidate_effects", "ca
 
 
 def candidate_groups(
-    panel: Panel, attribute: Attribute, *, confidence: float, method: str
-) -> Iterator[CandidateGroup]:
+    panel: Panel, attribute: candidate_attributes.Attribute, *, confidence: float, method: str
+) -> Iterator[result.CandidateGroup]:
     """Yield the groups of an attribute that stand beside others in some prompt; all prompts are labelled."""
     for code, name in enumerate(attribute.groups):
-        found = group_picks(panel.ranked, panel.labels, attribute.codes == code, panel.sizes, panel.clusters)
+        found = equal_label.group_picks(
+            panel.ranked, panel.labels, attribute.codes == code, panel.sizes, panel.clusters
+        )
         if found is None:
             continue
         n = found.prompts
-        units = n if panel.clusters is None else cluster_codes(panel.clusters)[1]
+        units = n if panel.clusters is None else clusters.cluster_codes(panel.clusters)[1]
         records = []
         for value, se, df, low in zip(*found.shares, (0.0, 0.0, -1.0), strict=True):
             limits = (low, 1.0)
             inside = low == 0 and 0 < value < 1 and np.isfinite(se) and se > 0
-            law = EffectiveShare(float(value), float(se), float(df), limits) if inside else None
-            one = from_jackknife(
+            law = laws.EffectiveShare(float(value), float(se), float(df), limits) if inside else None
+            one = estimation.from_jackknife(
                 float(value),
-                Scatter(float(se), float(df)),
+                jackknife.Scatter(float(se), float(df)),
                 n,
                 limits,
                 confidence,
-                exact=partial(Exact, float(value), units, limits),
+                exact=partial(laws.Exact, float(value), units, limits),
                 law=law,
             )
             records.append(EstimateRecord.of(one.with_method(method)))
         picked, best, difference = records
-        yield CandidateGroup(
+        yield result.CandidateGroup(
             group=name,
             candidates=found.candidates,
             prompts=n,
@@ -94,7 +89,7 @@ _CONTRAST = {
 }
 
 
-def effect_sentences(found: CandidateEffect) -> Iterator[str]:
+def effect_sentences(found: result.CandidateEffect) -> Iterator[str]:
     """Yield what was found of one attribute, the effect on scores first."""
     if found.score is None or found.score.estimate is None:
         yield f"{_UNTOLD[found.attribute]}: {found.reason or (found.score and found.score.reason)}."
@@ -118,7 +113,7 @@ def effect_sentences(found: CandidateEffect) -> Iterator[str]:
         yield f"{left_out} left out: {_UNKNOWN[found.attribute]} is not known of every candidate."
 
 
-def _cost(found: CandidateEffect) -> str:
+def _cost(found: result.CandidateEffect) -> str:
     cost, regret = found.recovery_cost, found.regret_cost
     if cost is None or cost.estimate is None or regret is None:
         return f"What it costs the picks cannot be told: {(cost and cost.reason) or 'no label differs'}."
@@ -162,11 +157,11 @@ _SAME = {
 }
 
 
-def candidate_effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> CandidateEffects:
+def candidate_effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> result.CandidateEffects:
     """Return what a judge prefers among candidates with the same label, in completely labelled prompts."""
     labelled, whole = labelling.panel.keep(labelling.labelled), len(labelling.panel.sizes)
     method = "complete" if labelling.method == "complete" else "labelled_only"
-    attributes = list(attributes_of(table, labelled, settings)) if len(labelled.sizes) else []
+    attributes = list(candidate_attributes.attributes_of(table, labelled, settings)) if len(labelled.sizes) else []
     effects = [_effect(labelled, one, attributes, settings, method) for one in attributes]
     notes = [_NOT_CAUSES, *(one.caveat for one in attributes if one.caveat)]
     if not len(labelled.sizes):
@@ -175,7 +170,7 @@ def candidate_effects(labelling: Labelling, table: ScoreTable, settings: Setting
         notes.append(
             f"These figures describe the {len(labelled.sizes):,} of {whole:,} prompts that are labelled whole."
         )
-    return CandidateEffects(effects=effects, notes=notes)
+    return result.CandidateEffects(effects=effects, notes=notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +178,11 @@ class _KnownCandidates:
     """The prompts of which an attribute is known."""
 
     panel: Panel
-    values: Floats
+    values: sums.Floats
     differ: _Mask
 
     @classmethod
-    def of(cls, panel: Panel, attributes: Sequence[Attribute]) -> _KnownCandidates:
+    def of(cls, panel: Panel, attributes: Sequence[candidate_attributes.Attribute]) -> _KnownCandidates:
         """Keep the prompts of which all attributes are known, their values in columns."""
         values = np.column_stack([one.values for one in attributes])
         starts = np.cumsum(panel.sizes) - panel.sizes
@@ -195,9 +190,11 @@ class _KnownCandidates:
         kept, values = panel.keep(known), values[np.repeat(known, panel.sizes)]
         return cls(kept, values, _differ(values[:, 0], kept) if len(kept.sizes) else np.zeros(0, dtype=bool))
 
-    def fit(self, labels: Floats) -> ScoreEffects:
+    def fit(self, labels: sums.Floats) -> equal_label.ScoreEffects:
         """Fit the effects on the scores at these labels."""
-        return score_effects(self.panel.scores, labels, self.values, self.panel.sizes, self.panel.clusters)
+        return equal_label.score_effects(
+            self.panel.scores, labels, self.values, self.panel.sizes, self.panel.clusters
+        )
 
     @property
     def candidates(self) -> int:
@@ -205,17 +202,21 @@ class _KnownCandidates:
         return int(self.panel.sizes[self.differ].sum())
 
 
-def _differ(values: Floats, panel: Panel) -> _Mask:
+def _differ(values: sums.Floats, panel: Panel) -> _Mask:
     """Mark the prompts whose candidates have different values."""
     starts = np.cumsum(panel.sizes) - panel.sizes
-    values = np.round(values, TIE_DECIMALS)
+    values = np.round(values, sums.TIE_DECIMALS)
     found: _Mask = np.maximum.reduceat(values, starts) > np.minimum.reduceat(values, starts)
     return found
 
 
 def _effect(
-    panel: Panel, attribute: Attribute, attributes: Sequence[Attribute], settings: Settings, method: str
-) -> CandidateEffect:
+    panel: Panel,
+    attribute: candidate_attributes.Attribute,
+    attributes: Sequence[candidate_attributes.Attribute],
+    settings: Settings,
+    method: str,
+) -> result.CandidateEffect:
     sample = _KnownCandidates.of(panel, [attribute])
     reason = attribute.reason or _untold(sample, attribute.name)
     found: dict[str, Any] = {}
@@ -225,7 +226,7 @@ def _effect(
         if joint is not None:
             found["score_jointly"] = _in_sd(joint.fit(joint.panel.labels), joint, settings, method)
     groups = candidate_groups(panel, attribute, confidence=settings.confidence, method=method)
-    effect = CandidateEffect(
+    effect = result.CandidateEffect(
         attribute=attribute.name,
         source=attribute.source,
         contrast=attribute.contrast,
@@ -253,10 +254,10 @@ def _untold(sample: _KnownCandidates, name: str) -> str:
             f"it needs {FEWEST_PROMPTS} prompts whose candidates differ in it and in score, and there "
             f"{'is' if apart == 1 else 'are'} {apart}"
         )
-    return too_few_clusters(panel.clusters)
+    return clusters.too_few_clusters(panel.clusters)
 
 
-def _jointly(panel: Panel, attributes: Sequence[Attribute]) -> _KnownCandidates | None:
+def _jointly(panel: Panel, attributes: Sequence[candidate_attributes.Attribute]) -> _KnownCandidates | None:
     """Return the prompts of which all attributes are known; None where one does not tell anything there."""
     if len(attributes) < 2:
         return None
@@ -268,16 +269,16 @@ def _told(sample: _KnownCandidates, settings: Settings, method: str) -> dict[str
     panel = sample.panel
     fitted = sample.fit(panel.labels)
     score = _in_sd(fitted, sample, settings, method)
-    out: dict[str, Any] = {"adjusted_for": label_terms(panel.labels).kind, "score": score}
+    out: dict[str, Any] = {"adjusted_for": equal_label.label_terms(panel.labels).kind, "score": score}
     out["score_unadjusted"] = _in_sd(sample.fit(np.zeros_like(panel.labels)), sample, settings, method)
     if score.estimate is None:
         return out
     n = int(sample.differ.sum())
     if n < FEWEST_PROMPTS_FOR_COST:
         few = f"it needs {FEWEST_PROMPTS_FOR_COST} prompts whose candidates differ in it, and there are {n}"
-        out["recovery_cost"] = EstimateRecord.of(Estimate.undefined(few, n).with_method(method))
+        out["recovery_cost"] = EstimateRecord.of(estimand.Estimate.undefined(few, n).with_method(method))
         return out
-    cost = preference_cost(
+    cost = equal_label.preference_cost(
         panel.scores, panel.labels, sample.values[:, 0], panel.sizes, fitted, panel.clusters, seed=settings.seed
     )
     names = ("recovery_cost", "regret_cost")
@@ -286,31 +287,35 @@ def _told(sample: _KnownCandidates, settings: Settings, method: str) -> dict[str
     return out | {"picks_changed": cost.picks_changed}
 
 
-def _in_sd(fitted: ScoreEffects, sample: _KnownCandidates, settings: Settings, method: str) -> EstimateRecord:
+def _in_sd(
+    fitted: equal_label.ScoreEffects, sample: _KnownCandidates, settings: Settings, method: str
+) -> EstimateRecord:
     """Return the first slope in standard deviations of the scores within prompts."""
     n = int(sample.differ.sum())
     if not np.isfinite(fitted.slopes[0]):
-        return EstimateRecord.of(Estimate.undefined("it does not vary at equal label", n).with_method(method))
-    found = from_left_out(fitted.slopes[:1] / fitted.sd, fitted.left_out[:1] / fitted.sd_left_out)
+        return EstimateRecord.of(
+            estimand.Estimate.undefined("it does not vary at equal label", n).with_method(method)
+        )
+    found = jackknife.from_left_out(fitted.slopes[:1] / fitted.sd, fitted.left_out[:1] / fitted.sd_left_out)
     (value,), (se,), (df,) = found
-    scatter, everything = Scatter(float(se), float(df)), (-np.inf, np.inf)
-    one = from_jackknife(float(value), scatter, n, everything, settings.confidence, exact=None)
+    scatter, everything = jackknife.Scatter(float(se), float(df)), (-np.inf, np.inf)
+    one = estimation.from_jackknife(float(value), scatter, n, everything, settings.confidence, exact=None)
     return EstimateRecord.of(one.with_method(method))
 
 
-def _costs(sample: _KnownCandidates, found: Any, settings: Settings) -> Iterator[Estimate]:
+def _costs(sample: _KnownCandidates, found: Any, settings: Settings) -> Iterator[estimand.Estimate]:
     """Yield the cost in recovery and in label points, bounded where no pick changes."""
     panel, n = sample.panel, int(sample.differ.sum())
-    units = len(panel.sizes) if panel.clusters is None else cluster_codes(panel.clusters)[1]
+    units = len(panel.sizes) if panel.clusters is None else clusters.cluster_codes(panel.clusters)[1]
     width = settings.rule(panel.labels, panel.clusters).label_width
     starts = np.cumsum(panel.sizes) - panel.sizes
     means = np.add.reduceat(panel.labels, starts) / panel.sizes
     room = float((np.maximum.reduceat(panel.labels, starts) - means).mean())
     for value, se, df, reach in zip(*found, (width / room if room > 0 else np.inf, width), strict=True):
         if not np.isfinite(value):
-            yield Estimate.undefined("no label differs within a prompt", n)
+            yield estimand.Estimate.undefined("no label differs within a prompt", n)
             continue
-        exact = partial(Exact, float(value), units, (float(value) - reach, float(value) + reach))
+        exact = partial(laws.Exact, float(value), units, (float(value) - reach, float(value) + reach))
         everything = (-np.inf, np.inf)
-        scatter = Scatter(float(se), float(df))
-        yield from_jackknife(float(value), scatter, n, everything, settings.confidence, exact=exact)
+        scatter = jackknife.Scatter(float(se), float(df))
+        yield estimation.from_jackknife(float(value), scatter, n, everything, settings.confidence, exact=exact)

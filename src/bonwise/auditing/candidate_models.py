@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.partial.label_features import mean_of_judges
-from bonwise.stats.partial.label_sample import LabelSample, ScaledSample, fold_of
-from bonwise.stats.partial.outcome_model import FOLDS
+from bonwise.stats.partial import label_features, label_sample, outcome_model
 from bonwise.stats.sums import Floats
 
 __all__ = ["CandidateDraw", "Measured", "Modelled", "covariates", "known_of_pairs", "model_of", "modelled", "tuning"]
@@ -38,7 +36,7 @@ class Modelled:
     """Y - X b + EX b: less its prediction it is the residual of what was measured."""
 
 
-def modelled(measured: Measured, draw: ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:
+def modelled(measured: Measured, draw: label_sample.ScaledSample, *, origin: bool, fit: bool, seed: int) -> Modelled:
     """Predict every prompt by a regression of Y on X that never saw its labels.
 
     The mean of ``EX b + q (Y - X b)`` is right whatever b is: the mean of X over the draw is known. With `origin` the
@@ -51,7 +49,7 @@ def modelled(measured: Measured, draw: ScaledSample, *, origin: bool, fit: bool,
     >>> sample = LabelSample.uniform(np.array([True, True, False]))
     >>> T = np.array([[.3], [.5], [.4]])
     >>> measured = Measured(np.array([.2, .6, 0.]), T, T)
-    >>> modelled(measured, ScaledSample.of(sample), origin=False, fit=False, seed=0).predictions.tolist()
+    >>> modelled(measured, label_sample.ScaledSample.of(sample), origin=False, fit=False, seed=0).predictions.tolist()
     [0.3, 0.5, 0.4]
     """
     rows, Y, X = draw.rows, measured.outcome[draw.rows], measured.seen[draw.rows]
@@ -59,9 +57,9 @@ def modelled(measured: Measured, draw: ScaledSample, *, origin: bool, fit: bool,
         predictions: Floats = measured.expected.sum(axis=1)
         return Modelled(predictions, Y - X.sum(axis=1) + predictions[rows])
     numbers = np.vstack([measured.expected.T, draw.q, np.where(draw.q > 0, measured.outcome, 0.0)])
-    folds = fold_of(numbers, rows, FOLDS, seed)
+    folds = label_sample.fold_of(numbers, rows, outcome_model.FOLDS, seed)
     predictions, seen = np.empty(len(draw.q)), np.empty(len(rows))
-    for fold in range(FOLDS):
+    for fold in range(outcome_model.FOLDS):
         train, held = folds[rows] != fold, folds == fold
         b = _slope(X[train], Y[train], draw.weight[train], origin=origin)
         predictions[held], seen[~train] = measured.expected[held] @ b, X[~train] @ b
@@ -181,13 +179,19 @@ def _level(values: Floats, sizes: _Ints) -> tuple[Floats, Floats]:
 
 
 def _stand_in(others: Sequence[Floats], sizes: _Ints) -> Floats | None:
-    T, scored = mean_of_judges(others, sizes)
+    T, scored = label_features.mean_of_judges(others, sizes)
     cells = np.repeat(scored, sizes)
     return np.where(cells, T, T[cells].mean()) if scored.any() else None
 
 
 def model_of(
-    draw: CandidateDraw, labels: Floats, scores: Floats, others: Sequence[Floats], sample: LabelSample, *, seed: int
+    draw: CandidateDraw,
+    labels: Floats,
+    scores: Floats,
+    others: Sequence[Floats],
+    sample: label_sample.LabelSample,
+    *,
+    seed: int,
 ) -> Modelled:
     """Model what the drawn candidates measure: value_judge from picks, Y = O_i, gain from pairs, Y = c (O_i - O_j).
 
@@ -205,7 +209,9 @@ def model_of(
         np.column_stack([draw.measured(column) for column in columns]) if columns else none,
         np.column_stack([draw.expected(column) for column in columns]) if columns else none,
     )
-    return modelled(measured, ScaledSample.of(sample), origin=draw.others is not None, fit=fit, seed=seed)
+    return modelled(
+        measured, label_sample.ScaledSample.of(sample), origin=draw.others is not None, fit=fit, seed=seed
+    )
 
 
 def known_of_pairs(draw: CandidateDraw, labels: Floats) -> tuple[Floats, Floats]:

@@ -8,33 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from bonwise.auditing.cell_gains import gain_contributions, gain_refused, random_contributions, random_refused
-from bonwise.auditing.cell_intervals import (
-    OVER_CELLS,
-    OVER_PAIRS,
-    ContributedIntervals,
-    LabelledCellFigures,
-    PairInfluence,
-    limits_of,
-    pair_influences,
-    pair_totals,
-    tau_influence,
-)
-from bonwise.auditing.cell_maxima import OUTCOMES, complete_weights, maxima, maxima_refused
+from bonwise.auditing import cell_gains, cell_intervals, cell_maxima, cell_table, result_labels
 from bonwise.auditing.cell_models import FREQUENT, LEAST_RATE, SizeGroup, label_rates, modelled, prompt_folds
-from bonwise.auditing.cell_table import CellTable, Ints, PoolBlock
-from bonwise.auditing.result_labels import CellCounts
-from bonwise.stats.catalog import ESTIMANDS, METRICS
+from bonwise.stats import catalog, estimation, jackknife, level_bias
 from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import IntervalRule, estimate, under
-from bonwise.stats.jackknife import kurtosis_df
-from bonwise.stats.level_bias import FOLDS, LargestOf, calibrated, recurring_names
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
 
 __all__ = ["FEW_COMPLETE", "LEAST_ESS", "cell_counts", "cell_figures", "cell_level_bias", "notes", "refusals"]
 
 
-def cell_level_bias(table: CellTable, rates: Floats | None, folds: Ints, confidence: float) -> Estimate:
+def cell_level_bias(
+    table: cell_table.CellTable, rates: Floats | None, folds: cell_table.Ints, confidence: float
+) -> Estimate:
     """Estimate ``max_c |mean f(S_c) - mean O_c|`` over candidate names c that recur.
 
     f is an isotonic fit of labels on scores over the labelled cells of the other folds; cells weigh 1 / pi. `rates`
@@ -42,16 +27,19 @@ def cell_level_bias(table: CellTable, rates: Floats | None, folds: Ints, confide
     """
     some = table.labelled & table.scored
     pools = len(np.unique(table.owners[some]))
-    if table.names is None or not (recurring := recurring_names(table.names, table.prompts)).size:
+    if table.names is None or not (recurring := level_bias.recurring_names(table.names, table.prompts)).size:
         return Estimate.undefined("undefined: candidate names do not recur across prompts", pools)
     names, units = table.names[some], table.units[table.owners[some]]
-    if len(np.unique(units)) < 2 * FOLDS:
+    if len(np.unique(units)) < 2 * level_bias.FOLDS:
         return Estimate.undefined(
-            f"undefined: {FOLDS} folds need {2 * FOLDS} prompts or clusters with a label", pools
+            f"undefined: {level_bias.FOLDS} folds need {2 * level_bias.FOLDS} prompts or clusters with a label", pools
         )
     w = np.ones(len(names)) if rates is None else 1 / rates[some]
     labels = table.labels[some]
-    residuals = calibrated(np.round(table.scores[some], TIE_DECIMALS), labels, w, folds[table.owners[some]]) - labels
+    residuals = (
+        level_bias.calibrated(np.round(table.scores[some], TIE_DECIMALS), labels, w, folds[table.owners[some]])
+        - labels
+    )
     found = [_mean(residuals[names == c], w[names == c], units[names == c]) for c in recurring.tolist()]
     if any(one is None for one in found):
         return Estimate.undefined("undefined: a candidate that recurs has labels on fewer than two prompts", pools)
@@ -60,11 +48,11 @@ def cell_level_bias(table: CellTable, rates: Floats | None, folds: Ints, confide
     size = float(abs(biases[worst]))
     if errors.max() <= 1e-12:
         return Estimate(size, None, None, 0.0, pools, None, reason="no interval: all prompts are off by the same")
-    law = LargestOf(biases, errors, df)
-    return under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
+    law = level_bias.LargestOf(biases, errors, df)
+    return estimation.under(law, confidence, estimate=size, se=float(errors[worst]), n=pools)
 
 
-def _mean(residuals: Floats, w: Floats, units: Ints) -> tuple[float, float, float] | None:
+def _mean(residuals: Floats, w: Floats, units: cell_table.Ints) -> tuple[float, float, float] | None:
     """Return a weighted mean, its standard error over units, and the degrees of freedom."""
     known, codes = np.unique(units, return_inverse=True)
     if len(known) < 2:
@@ -72,7 +60,7 @@ def _mean(residuals: Floats, w: Floats, units: Ints) -> tuple[float, float, floa
     mean = float(w @ residuals / w.sum())
     pull = np.bincount(codes, weights=w * (residuals - mean)) / w.sum()
     se = float(np.sqrt(len(known) / (len(known) - 1) * np.sum(pull**2)))
-    return mean, se, kurtosis_df(pull)
+    return mean, se, jackknife.kurtosis_df(pull)
 
 
 _GAIN = ("gain", "value_judge", "recovery")
@@ -80,7 +68,7 @@ _FROM_COMPLETE_POOLS = ("value_oracle", "recovery", "hit_rate", "top1_accuracy")
 _CELLS = ("value_random", "global_r", "level_bias")
 
 
-def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, CellCounts]:
+def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, result_labels.CellCounts]:
     """Count behind every metric of the catalogue.
 
     Pairs are of labelled cells of a prompt, for the gain of a top-scored one and another. Figures of the best label
@@ -94,35 +82,37 @@ def cell_counts(groups: tuple[SizeGroup, ...]) -> dict[str, CellCounts]:
     of_pairs = _sum([_pairs(block) for block in blocks])
     whole = sum(int(block.complete.sum()) * block.K for block in blocks)
     whole_pairs = sum(int(block.complete.sum()) * block.K * (block.K - 1) // 2 for block in blocks)
-    found = {metric.name: of_pairs for metric in METRICS}
+    found = {metric.name: of_pairs for metric in catalog.METRICS}
     for name in _CELLS:
-        found[name] = CellCounts(cells=cells, pools=some, pairs=0)
+        found[name] = result_labels.CellCounts(cells=cells, pools=some, pairs=0)
     found["gain"] = of_gain
-    found["value_judge"] = CellCounts(cells=cells, pools=some, pairs=of_gain.pairs)
+    found["value_judge"] = result_labels.CellCounts(cells=cells, pools=some, pairs=of_gain.pairs)
     for name in _FROM_COMPLETE_POOLS:
-        found[name] = CellCounts(cells=cells, pools=complete, pairs=of_gain.pairs if name in _GAIN else 0)
-    found["kendall_tau"] = CellCounts(cells=whole, pools=complete, pairs=whole_pairs)
+        found[name] = result_labels.CellCounts(
+            cells=cells, pools=complete, pairs=of_gain.pairs if name in _GAIN else 0
+        )
+    found["kendall_tau"] = result_labels.CellCounts(cells=whole, pools=complete, pairs=whole_pairs)
     return found
 
 
-def _sum(counts: list[CellCounts]) -> CellCounts:
-    return CellCounts(
+def _sum(counts: list[result_labels.CellCounts]) -> result_labels.CellCounts:
+    return result_labels.CellCounts(
         cells=sum(one.cells for one in counts),
         pools=sum(one.pools for one in counts),
         pairs=sum(one.pairs for one in counts),
     )
 
 
-def _gain(block: PoolBlock) -> CellCounts:
+def _gain(block: cell_table.PoolBlock) -> result_labels.CellCounts:
     tops, others = (block.L & block.A).sum(axis=1), (block.L & ~block.A).sum(axis=1)
     usable = (tops > 0) & (others > 0)
     cells, pairs = int(block.labelled[usable].sum()), int(np.sum(tops * others))
-    return CellCounts(cells=cells, pools=int(np.count_nonzero(usable)), pairs=pairs)
+    return result_labels.CellCounts(cells=cells, pools=int(np.count_nonzero(usable)), pairs=pairs)
 
 
-def _pairs(block: PoolBlock) -> CellCounts:
+def _pairs(block: cell_table.PoolBlock) -> result_labels.CellCounts:
     l = block.labelled
-    return CellCounts(
+    return result_labels.CellCounts(
         cells=int(l[l > 1].sum()), pools=int(np.count_nonzero(l > 1)), pairs=int(np.sum(l * (l - 1)) // 2)
     )
 
@@ -134,14 +124,16 @@ FEW_COMPLETE = 20
 """Complete pools of a frequent size below which a note says that they are few."""
 
 
-def refusals(table: CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, ess: float) -> Mapping[str, str]:
+def refusals(
+    table: cell_table.CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, ess: float
+) -> Mapping[str, str]:
     """Return why figures are refused, by kind (``random``, ``gain``, ``best``, ``pairs``); empty if they are not."""
     n = table.prompts
-    random, gain = random_refused(groups, n), gain_refused(groups, n)
+    random, gain = cell_gains.random_refused(groups, n), cell_gains.gain_refused(groups, n)
     if rates is not None and not table.fitted:
         gain = gain or _rare(groups, contrasts=True)
         random = random or _rare(groups, contrasts=False)
-    best = maxima_refused(groups, n)
+    best = cell_maxima.maxima_refused(groups, n)
     if rates is not None and ess < LEAST_ESS:
         best = best or (
             f"the complete pools are worth {ess:.0f} of equal chance to be complete, and {LEAST_ESS:.0f} are needed"
@@ -149,7 +141,9 @@ def refusals(table: CellTable, groups: tuple[SizeGroup, ...], rates: Floats | No
     return {"random": random, "gain": gain, "best": best, "pairs": _without_pairs(groups, n)}
 
 
-def notes(table: CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, why: Mapping[str, str]) -> list[str]:
+def notes(
+    table: cell_table.CellTable, groups: tuple[SizeGroup, ...], rates: Floats | None, why: Mapping[str, str]
+) -> list[str]:
     """Return sentences on figures that are given and that the labels bear less well."""
     if why["best"]:
         return []
@@ -193,7 +187,9 @@ def _without_pairs(groups: tuple[SizeGroup, ...], prompts: int) -> str:
 _OF_BEST_LABELS = ("value_oracle", "recovery", "hit_rate", "top1_accuracy", "kendall_tau")
 
 
-def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> LabelledCellFigures:
+def cell_figures(
+    table: cell_table.CellTable, rule: estimation.IntervalRule, *, seed: int = 0
+) -> cell_intervals.LabelledCellFigures:
     """Estimate every metric from every labelled cell, for the population that the prompts were drawn from.
 
     Intervals are by prompt or cluster, also where `rule` asks for a bootstrap. The method is "cells", and "complete"
@@ -205,23 +201,23 @@ def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> Labe
     >>> labels = rng.random((200, 4)).round(1)
     >>> scores = (labels + rng.normal(0, .3, (200, 4))).round(1)
     >>> hidden = np.where(rng.random((200, 4)) < .7, labels, np.nan)
-    >>> table = CellTable(np.full(200, 4), scores.ravel(), hidden.ravel())
-    >>> found = cell_figures(table, IntervalRule())
+    >>> table = cell_table.CellTable(np.full(200, 4), scores.ravel(), hidden.ravel())
+    >>> found = cell_figures(table, estimation.IntervalRule())
     >>> found.metrics["gain"].method, found.counts["recovery"].pools == int((~np.isnan(hidden)).all(1).sum())
     ('cells', True)
     """
     rule = replace(rule, kind="default", clusters=table.clusters)
     zero = np.zeros(len(table.scores))
     sums = prompt_sums(table.scores, zero, table.sizes, table.ranked)
-    of_scores = estimate([e for e in ESTIMANDS if not e.on_labels], sums, rule)
+    of_scores = estimation.estimate([e for e in catalog.ESTIMANDS if not e.on_labels], sums, rule)
     if not table.labelled.any():
         return _without_labels(table, of_scores, sums)
     work = _CellWork(table, rule, seed)
     found = {**of_scores, **work.estimates()}
     counts = cell_counts(work.groups)
-    return LabelledCellFigures(
-        metrics={metric.name: found[metric.name] for metric in METRICS},
-        counts={metric.name: counts[metric.name] for metric in METRICS},
+    return cell_intervals.LabelledCellFigures(
+        metrics={metric.name: found[metric.name] for metric in catalog.METRICS},
+        counts={metric.name: counts[metric.name] for metric in catalog.METRICS},
         gain_parts=work.contributions.get("gain"),
         oracle_parts=work.contributions.get("oracle_gain"),
         ess=work.ess,
@@ -232,12 +228,14 @@ def cell_figures(table: CellTable, rule: IntervalRule, *, seed: int = 0) -> Labe
     )
 
 
-def _without_labels(table: CellTable, of_scores: Mapping[str, Estimate], sums: Floats) -> LabelledCellFigures:
+def _without_labels(
+    table: cell_table.CellTable, of_scores: Mapping[str, Estimate], sums: Floats
+) -> cell_intervals.LabelledCellFigures:
     nothing = Estimate.undefined("undefined: no cell is labelled", 0).with_method("cells")
     counts = cell_counts(())
-    return LabelledCellFigures(
-        metrics={metric.name: of_scores.get(metric.name, nothing) for metric in METRICS},
-        counts={metric.name: counts[metric.name] for metric in METRICS},
+    return cell_intervals.LabelledCellFigures(
+        metrics={metric.name: of_scores.get(metric.name, nothing) for metric in catalog.METRICS},
+        counts={metric.name: counts[metric.name] for metric in catalog.METRICS},
         gain_parts=None,
         oracle_parts=None,
         ess=0.0,
@@ -252,8 +250,8 @@ def _without_labels(table: CellTable, of_scores: Mapping[str, Estimate], sums: F
 class _CellWork:
     """What the figures of a table are made of, each computed once."""
 
-    table: CellTable
-    rule: IntervalRule
+    table: cell_table.CellTable
+    rule: estimation.IntervalRule
     seed: int
 
     @cached_property
@@ -261,7 +259,7 @@ class _CellWork:
         return label_rates(self.table)
 
     @cached_property
-    def folds(self) -> Ints:
+    def folds(self) -> cell_table.Ints:
         return prompt_folds(self.table, self.seed)
 
     @cached_property
@@ -274,7 +272,7 @@ class _CellWork:
 
     @cached_property
     def ess(self) -> float:
-        weights = complete_weights(self.groups)
+        weights = cell_maxima.complete_weights(self.groups)
         square = float(np.sum(weights * weights))
         return float(weights.sum()) ** 2 / square if square > 0 else 0.0
 
@@ -283,10 +281,13 @@ class _CellWork:
         return refusals(self.table, self.groups, self.rates, self.ess)
 
     @cached_property
-    def pairs(self) -> dict[str, PairInfluence | None]:
+    def pairs(self) -> dict[str, cell_intervals.PairInfluence | None]:
         blocks = [one for group in self.groups for one in group.blocks]
-        totals = pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
-        return {**pair_influences(totals), "kendall_tau": tau_influence(blocks, self.table.prompts)}
+        totals = cell_intervals.pair_totals(blocks, self.table.prompts, _middle(self.table.filled))
+        return {
+            **cell_intervals.pair_influences(totals),
+            "kendall_tau": cell_intervals.tau_influence(blocks, self.table.prompts),
+        }
 
     @cached_property
     def contributions(self) -> dict[str, Floats]:
@@ -294,13 +295,13 @@ class _CellWork:
         n, why = self.table.prompts, self.why
         found: dict[str, Floats] = {}
         if not why["random"]:
-            found["value_random"] = random_contributions(self.groups, n) + self.origin
+            found["value_random"] = cell_gains.random_contributions(self.groups, n) + self.origin
         if not why["gain"]:
-            found["gain"] = gain_contributions(self.groups, n)
+            found["gain"] = cell_gains.gain_contributions(self.groups, n)
         if "gain" in found and "value_random" in found:
             found["value_judge"] = found["value_random"] + found["gain"]
         if not why["best"]:
-            found.update(zip(OUTCOMES, maxima(self.groups, n, self.seed), strict=True))
+            found.update(zip(cell_maxima.OUTCOMES, cell_maxima.maxima(self.groups, n, self.seed), strict=True))
             if "value_random" in found:
                 found["value_oracle"] = found["value_random"] + found["oracle_gain"]
         for name, influence in self.pairs.items():
@@ -318,16 +319,16 @@ class _CellWork:
             "value_oracle": why["best"] or why["random"],
             "recovery": why["best"] or why["gain"],
             **dict.fromkeys(("hit_rate", "top1_accuracy", "kendall_tau"), why["best"]),
-            **dict.fromkeys((*OVER_PAIRS, "inflation"), why["pairs"]),
-            **dict.fromkeys(OVER_CELLS, ""),
+            **dict.fromkeys((*cell_intervals.OVER_PAIRS, "inflation"), why["pairs"]),
+            **dict.fromkeys(cell_intervals.OVER_CELLS, ""),
         }[name]
 
     def estimates(self) -> dict[str, Estimate]:
         """Return every metric that needs labels."""
         counts = cell_counts(self.groups)
-        intervals = ContributedIntervals(self.table.units, self.rule)
+        intervals = cell_intervals.ContributedIntervals(self.table.units, self.rule)
         found = {}
-        for e in ESTIMANDS:
+        for e in catalog.ESTIMANDS:
             if not e.on_labels:
                 continue
             n, refused = counts[e.name].pools, self.refused(e.name)
@@ -344,7 +345,7 @@ class _CellWork:
                 one = intervals.mean(
                     self.contributions[e.name],
                     n,
-                    limits_of(e, self.rule),
+                    cell_intervals.limits_of(e, self.rule),
                     bounded=average and not e.contrast,
                     alike=average,
                 )
@@ -353,13 +354,13 @@ class _CellWork:
         level = cell_level_bias(self.table, self.rates, self.folds, self.rule.confidence)
         return {**found, "level_bias": level.with_method("cells")}
 
-    def _recovery(self, intervals: ContributedIntervals, n: int) -> Estimate:
+    def _recovery(self, intervals: cell_intervals.ContributedIntervals, n: int) -> Estimate:
         above, below = self.contributions["gain"], self.contributions["oracle_gain"]
         if not below.mean() > 1e-12 * float(np.abs(below).max()):
             return Estimate.undefined("undefined: needs a prompt where labels differ", n)
         return intervals.ratio(above, below, n, recovery=True)
 
-    def _inflation(self, intervals: ContributedIntervals, n: int) -> Estimate:
+    def _inflation(self, intervals: cell_intervals.ContributedIntervals, n: int) -> Estimate:
         within, overall = self.pairs["within_r"], self.pairs["global_r"]
         if within is None or overall is None or overall.contributions.mean() <= 0:
             return Estimate.undefined("undefined: needs a global_r above 0 and a defined within_r", n)

@@ -8,17 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bonwise.auditing.cell_maxima import complete_chance
-from bonwise.auditing.cell_models import ModelledBlock
-from bonwise.auditing.cell_table import Bools, Ints, PoolBlock
-from bonwise.auditing.result_labels import CellCounts
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.clusters import FEWEST
+from bonwise.auditing import cell_maxima, cell_models, cell_table, result_labels
+from bonwise.stats import catalog, clusters, estimation, jackknife, laws, level_bias
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate, Metric
-from bonwise.stats.estimation import IntervalRule, difference, under
-from bonwise.stats.jackknife import kurtosis_df
-from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, RecoveryNearOne, Student
-from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 
 __all__ = [
@@ -65,7 +57,7 @@ class PairTotals(NamedTuple):
     decided_right: Floats
 
 
-def pair_totals(blocks: list[ModelledBlock], prompts: int, centre: float) -> PairTotals:
+def pair_totals(blocks: list[cell_models.ModelledBlock], prompts: int, centre: float) -> PairTotals:
     """Add up over labelled cells and over pairs of them.
 
     A cell weighs 1 / pi and a pair 1 / (pi_i pi_j). At one rate these are the inverse of the labelled share of the
@@ -81,14 +73,14 @@ _OF_ALL = tuple(PairTotals._fields.index(name) for name in ("cells", "O", "OO", 
 _ORDER = (PairTotals._fields.index("apart_both"), PairTotals._fields.index("concordant"))
 
 
-def _of_block(one: ModelledBlock, centre: float) -> Floats:
+def _of_block(one: cell_models.ModelledBlock, centre: float) -> Floats:
     block = one.block
     of_all = _of_cells(one, centre, np.ones_like(block.scored))
     of_scored = of_all if block.scored.all() else _of_cells(one, centre, block.scored)
     return np.concatenate((of_scored, of_all[[*_OF_ALL, *_ORDER]]))
 
 
-def _of_cells(one: ModelledBlock, centre: float, counted: Bools) -> Floats:
+def _of_cells(one: cell_models.ModelledBlock, centre: float, counted: cell_table.Bools) -> Floats:
     """Return the totals over some cells, of which the labelled ones stand for the others."""
     block = one.block
     L, K = block.L & counted, counted.sum(axis=1)
@@ -107,7 +99,7 @@ def _of_cells(one: ModelledBlock, centre: float, counted: Bools) -> Floats:
     return np.concatenate((cells, deviations, per_pair * _signs(block, w)))
 
 
-def _deviations(block: PoolBlock, L: Bools, w: Floats) -> Floats:
+def _deviations(block: cell_table.PoolBlock, L: cell_table.Bools, w: Floats) -> Floats:
     """Return ``sum_{i<j} w_i w_j`` times dS^2, dO^2 and dS dO; exactly 0 where all values seen are equal."""
     total = w.sum(axis=1, keepdims=True)
     safe = np.where(total > 0, total, 1.0)
@@ -125,14 +117,14 @@ def _deviations(block: PoolBlock, L: Bools, w: Floats) -> Floats:
     return totals
 
 
-def _signs(block: PoolBlock, w: Floats) -> Floats:
+def _signs(block: cell_table.PoolBlock, w: Floats) -> Floats:
     """Return weighted counts of pairs: all, with different labels, with both different, in the same order."""
     R, O = block.R, block.O
     counts = np.zeros((4, len(R)))
     for step in range(1, block.K):
         weight = w[:, step:] * w[:, :-step]
         right, below = R[:, step:] - R[:, :-step], O[:, step:] - O[:, :-step]
-        apart: Bools = below != 0
+        apart: cell_table.Bools = below != 0
         both = apart & (right != 0)
         same = both & ((right > 0) == (below > 0))
         for row, some in enumerate((None, apart, both, same)):
@@ -225,7 +217,7 @@ def _map(found: PairInfluence | None, of: Callable[[float], float], slope: float
     return PairInfluence(value, value + slope * (found.contributions - found.value))
 
 
-def tau_influence(blocks: list[ModelledBlock], prompts: int) -> PairInfluence | None:
+def tau_influence(blocks: list[cell_models.ModelledBlock], prompts: int) -> PairInfluence | None:
     """Return mean tau-b over complete pools where it is defined, weighted by 1 / their chance to be complete."""
     tau, defined = np.zeros(prompts), np.zeros(prompts)
     for one in blocks:
@@ -234,7 +226,7 @@ def tau_influence(blocks: list[ModelledBlock], prompts: int) -> PairInfluence | 
             continue
         S, O = np.where(one.block.scored, one.block.S, np.nan)[some], one.block.O[some]
         sums = Sums(*prompt_sums(S.ravel(), O.ravel(), np.full(len(some), one.block.K)))
-        weights = 1 / complete_chance(one)[some]
+        weights = 1 / cell_maxima.complete_chance(one)[some]
         tau[one.block.prompts[some]] = weights * sums.tau
         defined[one.block.prompts[some]] = weights * sums.tau_defined
     total = float(defined.mean())
@@ -248,7 +240,7 @@ _SAME = 1e-12
 _ANYWHERE = (-np.inf, np.inf)
 
 
-def limits_of(e: Metric, rule: IntervalRule) -> tuple[float, float]:
+def limits_of(e: Metric, rule: estimation.IntervalRule) -> tuple[float, float]:
     """Return the range of a metric."""
     limits: tuple[float, float] | None = getattr(e, "limits", None)
     low, high = limits if limits is not None else rule.label_range
@@ -259,9 +251,9 @@ def limits_of(e: Metric, rule: IntervalRule) -> tuple[float, float]:
 class ContributedIntervals:
     """Makes estimates of contributions of prompts, whose mean is the estimate."""
 
-    units: Ints
+    units: cell_table.Ints
     """Code of the unit of each prompt, from 0 without gaps."""
-    rule: IntervalRule
+    rule: estimation.IntervalRule
 
     def mean(
         self, contributions: Floats, n: int, limits: tuple[float, float], *, bounded: bool = False, alike: bool = True
@@ -279,11 +271,13 @@ class ContributedIntervals:
             if not alike:
                 reason = "no interval: leaving out any prompt changes nothing"
                 return Estimate(shown, None, None, None, n, None, reason=reason)
-            return under(Exact(shown, n, limits), confidence, estimate=shown, se=se if at_end else 0.0, n=n)
-        law: Law = Student(shown, se, df, limits)
+            return estimation.under(
+                laws.Exact(shown, n, limits), confidence, estimate=shown, se=se if at_end else 0.0, n=n
+            )
+        law: laws.Law = laws.Student(shown, se, df, limits)
         if bounded and finite:
-            law = EffectiveShare(shown, se, df, limits)
-        return under(law, confidence, estimate=shown, se=se, n=n)
+            law = laws.EffectiveShare(shown, se, df, limits)
+        return estimation.under(law, confidence, estimate=shown, se=se, n=n)
 
     def ratio(self, above: Floats, below: Floats, n: int, *, recovery: bool) -> Estimate:
         """Return the ratio of two means with Fieller's interval; a `recovery` is at most 1."""
@@ -296,8 +290,8 @@ class ContributedIntervals:
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
         if law.se <= _SAME * max(1.0, abs(value)):
             return Estimate(value, None, None, None, n, None, reason="no interval: all prompts are alike")
-        shown = RecoveryNearOne.over(law, value, law.se, law.df) if recovery else law
-        return under(shown, self.rule.confidence, estimate=value, se=law.se, n=n)
+        shown = laws.RecoveryNearOne.over(law, value, law.se, law.df) if recovery else law
+        return estimation.under(shown, self.rule.confidence, estimate=value, se=law.se, n=n)
 
     def lost(self, above: Floats, below: Floats, n: int) -> Estimate:
         """Return 1 less the ratio of two means, with no value where nothing is lost or its interval is unbounded."""
@@ -310,7 +304,7 @@ class ContributedIntervals:
         reason = self._too_few(n)
         if reason:
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
-        return under(OneLess(law), self.rule.confidence, estimate=value, se=law.se, n=n)
+        return estimation.under(laws.OneLess(law), self.rule.confidence, estimate=value, se=law.se, n=n)
 
     def by_unit(self, contributions: Floats) -> Floats:
         """Return contributions of units, with the same mean: ``mean + (G / n) sum_{x in g} (psi_x - mean)``."""
@@ -326,23 +320,23 @@ class ContributedIntervals:
         values = self.by_unit(contributions)
         if len(values) < 2:
             return 0.0, 1.0
-        return float(values.std(ddof=1) / np.sqrt(len(values))), kurtosis_df(values)
+        return float(values.std(ddof=1) / np.sqrt(len(values))), jackknife.kurtosis_df(values)
 
-    def _fieller(self, above: Floats, below: Floats, limits: tuple[float, float]) -> Fieller | None:
+    def _fieller(self, above: Floats, below: Floats, limits: tuple[float, float]) -> laws.Fieller | None:
         first, second = self.by_unit(above), self.by_unit(below)
         a, b, count = float(first.mean()), float(second.mean()), len(first)
         if b == 0 or count < 2:
             return None
         (caa, cab), (_, cbb) = (np.cov(first, second, ddof=1) / count).tolist()
-        return Fieller(a, b, caa, cab, cbb, kurtosis_df(first - a / b * second), limits)
+        return laws.Fieller(a, b, caa, cab, cbb, jackknife.kurtosis_df(first - a / b * second), limits)
 
     def _too_few(self, n: int) -> str:
         """Why no interval can be given, whatever the metric; empty where one can."""
         count = int(self.units.max()) + 1
         if count == len(self.units):
             return "it rests on a single prompt" if n < 2 else ""
-        if count < FEWEST:
-            return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {FEWEST}"
+        if count < clusters.FEWEST:
+            return f"the prompts are in {count} cluster{'s' * (count != 1)}, and an interval needs {clusters.FEWEST}"
         return ""
 
 
@@ -352,7 +346,7 @@ class LabelledCellFigures:
 
     metrics: Mapping[str, Estimate]
     """Every metric of the catalogue, in its order; one that is refused carries the reason."""
-    counts: Mapping[str, CellCounts]
+    counts: Mapping[str, result_labels.CellCounts]
     """Behind each metric."""
     gain_parts: Floats | None
     """What each prompt contributes to the mean of J - R and of M - R; None where the figure is refused."""
@@ -364,13 +358,15 @@ class LabelledCellFigures:
     """Plain sentences on what the figures can bear."""
     contributions: Mapping[str, Floats] = field(repr=False)
     """Of the metrics that are means of them: what each prompt contributes."""
-    units: Ints = field(repr=False)
+    units: cell_table.Ints = field(repr=False)
     """Code of the prompt or cluster that is the unit of the intervals."""
     score_sums: Floats = field(repr=False)
     """Of the scores; rows that need labels say nothing."""
 
 
-def compare_cells(first: LabelledCellFigures, second: LabelledCellFigures, rule: IntervalRule) -> dict[str, Estimate]:
+def compare_cells(
+    first: LabelledCellFigures, second: LabelledCellFigures, rule: estimation.IntervalRule
+) -> dict[str, Estimate]:
     """Estimate metric differences, first judge minus second, paired by prompt and with the same labels.
 
     Two recoveries share their denominator, the mean of the two estimates of it by prompt; values differ as gains do.
@@ -382,21 +378,23 @@ def compare_cells(first: LabelledCellFigures, second: LabelledCellFigures, rule:
     >>> rng = np.random.default_rng(1)
     >>> labels = np.where(rng.random(800) < .8, rng.random(800), np.nan)
     >>> judges = [CellTable(np.full(200, 4), rng.random(800), labels) for _ in range(2)]
-    >>> one, other = (cell_figures(judge, IntervalRule()) for judge in judges)
-    >>> found = compare_cells(one, other, IntervalRule())["gain"]
+    >>> one, other = (cell_figures(judge, estimation.IntervalRule()) for judge in judges)
+    >>> found = compare_cells(one, other, estimation.IntervalRule())["gain"]
     >>> round(found.estimate - one.metrics["gain"].estimate + other.metrics["gain"].estimate, 12) + 0.0
     0.0
     """
     clustered = int(first.units.max()) + 1 < len(first.units)
     rule = replace(rule, kind="default", clusters=first.units if clustered else None)
-    on_scores = [e for e in ESTIMANDS if not e.on_labels]
-    found = difference(on_scores, first.score_sums, second.score_sums, rule)
+    on_scores = [e for e in catalog.ESTIMANDS if not e.on_labels]
+    found = estimation.difference(on_scores, first.score_sums, second.score_sums, rule)
     intervals = ContributedIntervals(first.units, rule)
     out = {}
-    for e in ESTIMANDS:
+    for e in catalog.ESTIMANDS:
         one = found[e.name] if e.name in found else _difference(e, first, second, intervals).with_method("cells")
         out[e.name] = one
-    level = level_bias_difference(first.metrics["level_bias"], second.metrics["level_bias"], rule.confidence)
+    level = level_bias.level_bias_difference(
+        first.metrics["level_bias"], second.metrics["level_bias"], rule.confidence
+    )
     return {**out, "level_bias": level.with_method("cells")}
 
 

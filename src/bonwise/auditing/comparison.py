@@ -10,21 +10,17 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.auditing.judge_record import JudgeAudit, panel_level_bias
 from bonwise.auditing.result import CHOSEN_BY, ChoiceConfidences, ChoiceRecord, DifferenceFromBest
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.simultaneous import JudgeDifferences, UnitInfluences, aligned, joint_confidence
 from bonwise.results import given
-from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
+from bonwise.stats import catalog, estimation, level_bias, top_of_scores
 from bonwise.stats.estimand import Estimate, under_method
-from bonwise.stats.estimation import difference
 from bonwise.stats.laws import Ends, Percentile, Turned
-from bonwise.stats.level_bias import level_bias_difference
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, prompt_sums
-from bonwise.stats.top_of_scores import at_top
 from bonwise.table.panel import Panel
 
 __all__ = [
@@ -263,7 +259,7 @@ def _share_what_is_alike(judges: Sequence[_LabelledJudge], settings: Settings) -
     for group in groups:
         if len(group) > 1 and len(group[0].panel.sizes):
             rule = settings.rule(group[0].panel.labels, group[0].panel.clusters)
-            together = JudgeDifferences(ESTIMANDS, [one.sums for one in group], rule)
+            together = JudgeDifferences(catalog.ESTIMANDS, [one.sums for one in group], rule)
             for place, judge in enumerate(group):
                 judge.alike, judge.place = together, place
 
@@ -280,13 +276,15 @@ def _compare(first: _LabelledJudge, second: _LabelledJudge, settings: Settings) 
         from bonwise.auditing.weighted_metrics import weighted_difference  # noqa: PLC0415 - complete labels do without
 
         rule = settings.rule(left.panel.labels, left.panel.clusters)
-        found, weights = weighted_difference(ESTIMANDS, left.sums, right.sums, sample, rule), _weights(sample)
+        found, weights = weighted_difference(catalog.ESTIMANDS, left.sums, right.sums, sample, rule), _weights(sample)
         method = "weighted"
     else:
         found = _difference(left, right, settings)
         complete = all(one.labelling.method == "complete" for one in audits)
         method = "complete" if complete else "labelled_only"
-    found["level_bias"] = level_bias_difference(left.bias(weights), right.bias(weights), settings.confidence)
+    found["level_bias"] = level_bias.level_bias_difference(
+        left.bias(weights), right.bias(weights), settings.confidence
+    )
     return PairedDifferences(len(left.panel.sizes), under_method(found, method))
 
 
@@ -302,7 +300,9 @@ def _compare_cells(first: JudgeAudit, second: JudgeAudit, settings: Settings) ->
 def _difference(left: _LabelledJudge, right: _LabelledJudge, settings: Settings) -> dict[str, Estimate]:
     if left.alike is not None and left.alike is right.alike:
         return left.alike.difference(left.place, right.place)
-    return difference(ESTIMANDS, left.sums, right.sums, settings.rule(left.panel.labels, left.panel.clusters))
+    return estimation.difference(
+        catalog.ESTIMANDS, left.sums, right.sums, settings.rule(left.panel.labels, left.panel.clusters)
+    )
 
 
 def _common_sample(first: JudgeAudit, second: JudgeAudit) -> LabelSample | None:
@@ -320,11 +320,11 @@ def _weights(sample: LabelSample) -> Floats:
 
 SAME_PICKS = "both make the same picks"
 
-OF_THE_TOP = ("top1_tie_rate", *(e.name for e in OF_PICKS if e.on_scores))
+OF_THE_TOP = ("top1_tie_rate", *(e.name for e in catalog.OF_PICKS if e.on_scores))
 """What follows from the candidates at the top alone."""
 
 
-def pick_alike(first: Floats, second: Floats, sizes: npt.NDArray[np.int64]) -> bool:
+def pick_alike(first: Floats, second: Floats, sizes: np.typing.NDArray[np.int64]) -> bool:
     """Tell whether the same candidates share the highest score in every prompt; equal worth is not enough.
 
     Examples
@@ -334,7 +334,7 @@ def pick_alike(first: Floats, second: Floats, sizes: npt.NDArray[np.int64]) -> b
     >>> pick_alike(np.array([0.9, 0.1, 0.5]), np.array([4.0, 4.0, 2.0]), np.array([3]))
     False
     """
-    return bool(np.array_equal(at_top(first, sizes), at_top(second, sizes)))
+    return bool(np.array_equal(top_of_scores.at_top(first, sizes), top_of_scores.at_top(second, sizes)))
 
 
 def differing_by_nothing(found: Mapping[str, Estimate], names: Sequence[str] = OF_THE_TOP) -> dict[str, Estimate]:

@@ -9,19 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing.bounds import Unlabelled, recovery_bounds
-from bonwise.auditing.candidate_models import CandidateDraw, known_of_pairs, model_of, tuning
-from bonwise.auditing.label_interval import Influence, fieller, influence, labels_carry, student, where_labels_carry
-from bonwise.auditing.whole_and_pair import WholeAndPairDraw
+from bonwise.auditing import bounds, candidate_models, label_interval, whole_and_pair
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import quoted
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import IntervalRule, from_jackknife
-from bonwise.stats.jackknife import Scatter, kurtosis_df
-from bonwise.stats.laws import Exact
+from bonwise.stats import estimand, estimation, jackknife, laws, top_of_scores
 from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
 from bonwise.stats.sums import Floats
-from bonwise.stats.top_of_scores import at_top
 from bonwise.table.label_design import LabelDesign
 from bonwise.table.panel import MAY_LACK, Panel
 
@@ -36,7 +29,7 @@ _Ends = Mapping[str, tuple[Floats | None, Floats | None]]
 class CandidateEstimate:
     """The one metric that the drawn candidates estimate, and bounds of others."""
 
-    estimate: Estimate
+    estimate: estimand.Estimate
     """value_judge from picks, gain from pairs; ``method`` "aipw"."""
     tuning: float
     """Share of the model that was used, from 0 (labels alone) to 1."""
@@ -47,11 +40,11 @@ class CandidateEstimate:
 
 
 def candidate_estimate(
-    draw: CandidateDraw,
+    draw: candidate_models.CandidateDraw,
     labels: Floats,
     scores: Floats,
     others: Sequence[Floats],
-    rule: IntervalRule,
+    rule: estimation.IntervalRule,
     *,
     strata: np.typing.NDArray[np.int64],
     seed: int,
@@ -73,14 +66,14 @@ def candidate_estimate(
     picks: recovery lies between the largest such loss and 1. Picks alone cannot narrow that, whatever they are worth.
     """
     sample, known = _sample(draw, strata)
-    model = model_of(draw, labels, scores, others, sample, seed=seed)
+    model = candidate_models.model_of(draw, labels, scores, others, sample, seed=seed)
     prepared, outcome = ScaledSample.of(sample), draw.measured(labels)
     ends = _pair_ends(draw, labels, rule) if draw.others is not None else _pick_ends(draw, labels, rule)
     columns = [end for pair in ends.values() for end in pair if end is not None]
     m = np.column_stack([np.zeros(len(outcome)), model.predictions, *(np.zeros_like(one) for one in columns)])
     Y = np.column_stack([outcome[prepared.rows], model.outcomes, *(one[prepared.rows] for one in columns)])
-    found = influence(m, Y, prepared, rule.clusters)
-    share = tuning(found.covariance[:2, :2])
+    found = label_interval.influence(m, Y, prepared, rule.clusters)
+    share = candidate_models.tuning(found.covariance[:2, :2])
     # What is known without a label lends no degrees of freedom.
     if rule.clusters is None:
         found = replace(found, pulls=found.pulls[~known[prepared.rows]])
@@ -97,14 +90,14 @@ def candidate_estimate(
 
 
 def _sample(
-    draw: CandidateDraw, strata: np.typing.NDArray[np.int64]
+    draw: candidate_models.CandidateDraw, strata: np.typing.NDArray[np.int64]
 ) -> tuple[LabelSample, np.typing.NDArray[np.bool_]]:
     """Return the sample, and the prompts whose outcome is known without a label: a stratum of their own."""
     known = draw.all_tied if draw.others is not None else np.zeros(len(draw.sizes), dtype=bool)
     return LabelSample.realised(draw.labelled | known, np.where(known, -1, strata)), known
 
 
-def _pick_ends(draw: CandidateDraw, labels: Floats, rule: IntervalRule) -> _Ends:
+def _pick_ends(draw: candidate_models.CandidateDraw, labels: Floats, rule: estimation.IntervalRule) -> _Ends:
     low, high = rule.label_range
     if not np.isfinite([low, high]).all():
         return {}
@@ -116,9 +109,9 @@ def _pick_ends(draw: CandidateDraw, labels: Floats, rule: IntervalRule) -> _Ends
     }
 
 
-def _pair_ends(draw: CandidateDraw, labels: Floats, rule: IntervalRule) -> _Ends:
+def _pair_ends(draw: candidate_models.CandidateDraw, labels: Floats, rule: estimation.IntervalRule) -> _Ends:
     low, high = rule.label_range
-    best, mean = known_of_pairs(draw, labels)
+    best, mean = candidate_models.known_of_pairs(draw, labels)
     tied, whole = draw.all_tied, draw.sizes == 2
     least = np.where(tied, 0.0, best - mean)
     if not np.isfinite([low, high]).all():
@@ -137,9 +130,9 @@ def _pair_ends(draw: CandidateDraw, labels: Floats, rule: IntervalRule) -> _Ends
 class _Means:
     """Means of what the prompts measure: by labels alone, by the model, and the ends of bounds."""
 
-    found: Influence
-    draw: CandidateDraw
-    rule: IntervalRule
+    found: label_interval.Influence
+    draw: candidate_models.CandidateDraw
+    rule: estimation.IntervalRule
     sample: LabelSample
     ends: _Ends
 
@@ -159,24 +152,24 @@ class _Means:
         low, high = self.rule.label_range
         return (low - high, high - low) if contrast else (low, high)
 
-    def estimate(self, toward: Floats, *, contrast: bool) -> Estimate:
+    def estimate(self, toward: Floats, *, contrast: bool) -> estimand.Estimate:
         """Estimate a combination of the means."""
         limits, n = self.limits(contrast=contrast), int(self.draw.labelled.sum())
-        law = student(self.found, toward, limits)
+        law = label_interval.student(self.found, toward, limits)
         vary = np.abs(self.found.pulls @ toward).max() > 1e-12 * max(1.0, abs(law.estimate)) / len(self.draw.sizes)
         value = float(np.clip(law.estimate, *limits))
-        made = from_jackknife(
+        made = estimation.from_jackknife(
             value,
-            Scatter(law.se if vary else 0.0, law.df),
+            jackknife.Scatter(law.se if vary else 0.0, law.df),
             n,
             limits,
             self.rule.confidence,
             exact=lambda: self._exact(value, limits),
             law=replace(law, estimate=value),
         )
-        return where_labels_carry(made, self.ess)
+        return label_interval.where_labels_carry(made, self.ess)
 
-    def _exact(self, value: float, limits: tuple[float, float]) -> Exact:
+    def _exact(self, value: float, limits: tuple[float, float]) -> laws.Exact:
         """Return the bound where all labelled prompts are alike.
 
         With unequal weights they say as much as the sum of the weights over the largest, in equal ones; prompts
@@ -185,7 +178,7 @@ class _Means:
         weights = self.weights
         reach = float(weights.sum()) / len(self.draw.sizes) * (limits[1] - limits[0])
         low, high = max(limits[0], value - reach), min(limits[1], value + reach)
-        return Exact(value, max(int(weights.sum() / weights.max() + 1e-9), 1), (low, high))
+        return laws.Exact(value, max(int(weights.sum() / weights.max() + 1e-9), 1), (low, high))
 
     def bounds(self, gain: Floats) -> dict[str, tuple[float, float]]:
         """Return the bounds that can be stated."""
@@ -202,8 +195,8 @@ class _Means:
 
     def _within_worst_case(self, found: tuple[float, float] | None) -> tuple[float, float]:
         """Cut a bound of recovery at what holds for any labels whatever."""
-        pools = Unlabelled(self.draw.sizes.astype(float), self.draw.tied)
-        low, high = recovery_bounds(0.0, 0.0, pools, (0.0, 1.0))
+        pools = bounds.Unlabelled(self.draw.sizes.astype(float), self.draw.tied)
+        low, high = bounds.recovery_bounds(0.0, 0.0, pools, (0.0, 1.0))
         return (low, high) if found is None else (max(low, found[0]), min(high, found[1]))
 
     def _value(self, name: str, rows: Sequence[Floats]) -> tuple[float, float] | None:
@@ -214,9 +207,9 @@ class _Means:
     def _recovery(self, gain: Floats, rows: Sequence[Floats]) -> tuple[float, float] | None:
         found = [(0.0, 0.0)] if len(rows) == 1 else []
         for row in rows:
-            if self.found.means @ row <= 0 or not labels_carry(self.ess):
+            if self.found.means @ row <= 0 or not label_interval.labels_carry(self.ess):
                 return None
-            law, se = fieller(self.found, gain, row, (-np.inf, 1.0))
+            law, se = label_interval.fieller(self.found, gain, row, (-np.inf, 1.0))
             ends = law.at(self.rule.confidence)
             if ends is None or se == 0:
                 return None
@@ -224,13 +217,15 @@ class _Means:
         return min(low for low, _ in found), max(high for _, high in found)
 
 
-def _alone(values: Floats, limits: tuple[float, float], rule: IntervalRule) -> Estimate:
+def _alone(values: Floats, limits: tuple[float, float], rule: estimation.IntervalRule) -> estimand.Estimate:
     """Estimate the mean over the labelled prompts, as if they were all."""
     n, value = len(values), float(values.mean())
-    scatter = Scatter(np.nan, np.nan)
+    scatter = jackknife.Scatter(np.nan, np.nan)
     if n > 1:
-        scatter = Scatter(float(values.std(ddof=1) / np.sqrt(n)), kurtosis_df(values))
-    found = from_jackknife(value, scatter, n, limits, rule.confidence, exact=lambda: Exact(value, n, limits))
+        scatter = jackknife.Scatter(float(values.std(ddof=1) / np.sqrt(n)), jackknife.kurtosis_df(values))
+    found = estimation.from_jackknife(
+        value, scatter, n, limits, rule.confidence, exact=lambda: laws.Exact(value, n, limits)
+    )
     return found.with_method("labelled_only")
 
 
@@ -242,7 +237,7 @@ _Mask = npt.NDArray[np.bool_]
 class DrawnCandidates:
     """A design laid on the cells of a panel."""
 
-    draw: CandidateDraw = field(repr=False)
+    draw: candidate_models.CandidateDraw = field(repr=False)
     """Of the prompts that have all labels that were drawn of them."""
     strata: _Ints = field(repr=False)
     possible: _Mask = field(repr=False)
@@ -265,8 +260,8 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
             hint="audit with the labels of all their candidates",
         )
     at = _places(panel, design)
-    top, drawn = at_top(panel.ranked, panel.sizes), design.drawn[at]
-    whole = CandidateDraw(panel.sizes, top, np.full(len(at), -1)).all_tied & (design.rule == "pair")
+    top, drawn = top_of_scores.at_top(panel.ranked, panel.sizes), design.drawn[at]
+    whole = candidate_models.CandidateDraw(panel.sizes, top, np.full(len(at), -1)).all_tied & (design.rule == "pair")
     _refuse_other_chances(design, panel, at, whole)
     roles = [("pick", design.picks, top), ("other candidate", design.others, ~top)]
     asked = []
@@ -279,7 +274,7 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
     left_out = ~np.isnan(panel.labels)
     for cells in asked:
         left_out[cells[drawn]] = False
-    draw = CandidateDraw(panel.sizes, top, *(np.where(seen, cells, -1) for cells in asked))
+    draw = candidate_models.CandidateDraw(panel.sizes, top, *(np.where(seen, cells, -1) for cells in asked))
     return DrawnCandidates(draw, design.stratum[at], ~whole, int(drawn.sum()), int(left_out.sum()))
 
 
@@ -287,7 +282,7 @@ def drawn_candidates(panel: Panel, design: LabelDesign) -> DrawnCandidates:
 class DrawnPools:
     """A design of whole pools and pairs laid on the cells of a panel."""
 
-    draw: WholeAndPairDraw = field(repr=False)
+    draw: whole_and_pair.WholeAndPairDraw = field(repr=False)
     """Of the prompts that have all labels that were drawn of them."""
     drawn: int
     """Prompts that were drawn."""
@@ -298,7 +293,7 @@ class DrawnPools:
 def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:
     """Find the whole pools and pairs that a design drew; `bonwise.errors.InputError` as of `drawn_candidates`."""
     at = _places(panel, design)
-    top, drawn, whole = at_top(panel.ranked, panel.sizes), design.drawn[at], design.whole[at]
+    top, drawn, whole = top_of_scores.at_top(panel.ranked, panel.sizes), design.drawn[at], design.whole[at]
     sides = []
     for role, names, fits in (("pick", design.picks, top), ("other candidate", design.others, ~top)):
         cells = _cells(panel, design, [names[x] for x in at.tolist()], drawn & ~whole)
@@ -311,14 +306,14 @@ def drawn_pools(panel: Panel, design: LabelDesign) -> DrawnPools:
     left_out = ~np.isnan(panel.labels) & ~np.repeat(whole, panel.sizes)
     for cells in sides:
         left_out[cells[cells >= 0]] = False
-    found = WholeAndPairDraw(
+    found = whole_and_pair.WholeAndPairDraw(
         panel.sizes, top, complete, np.where(paired, picks, -1), np.where(paired, others, -1), design.stratum[at]
     )
     _refuse_mixed(design, panel, found)
     return DrawnPools(found, int(drawn.sum()), int(left_out.sum()))
 
 
-def _refuse_mixed(design: LabelDesign, panel: Panel, draw: WholeAndPairDraw) -> None:
+def _refuse_mixed(design: LabelDesign, panel: Panel, draw: whole_and_pair.WholeAndPairDraw) -> None:
     """Refuse scores that tie some prompts of a stratum and not others: the draw kept the two apart."""
     share = np.bincount(draw.strata, weights=draw.open) / np.maximum(np.bincount(draw.strata), 1)
     mixed = np.flatnonzero((share > 0) & (share < 1))

@@ -6,33 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bonwise.auditing.bounds import cell_bounds
-from bonwise.auditing.cell_table import CellTable
-from bonwise.auditing.drawn_candidates import (
-    DrawnCandidates,
-    DrawnPools,
-    candidate_estimate,
-    drawn_candidates,
-    drawn_pools,
-)
-from bonwise.auditing.gates import Labelled
-from bonwise.auditing.judge_record import JudgeAudit, judge_only, judge_record
+from bonwise.auditing import bounds, cell_table, drawn_candidates, gates, judge_record, result_labels, whole_and_pair
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.result_labels import Sampling
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, of_easy_candidate, outstanding_of, remarks
 from bonwise.auditing.verdict import candidate_validity
-from bonwise.auditing.whole_and_pair import whole_and_pair_estimates
 from bonwise.report.table_facts import off_scale_words
 from bonwise.results import given
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimand import Estimate
+from bonwise.stats import catalog, estimand, sums
 from bonwise.stats.partial.cell_allocation import FEWEST_WHOLE
-from bonwise.stats.sums import Floats, filled_scores
-from bonwise.table.cell_scores import further_scores
-from bonwise.table.label_design import WHOLE_AND_PAIR, LabelDesign
+from bonwise.table import cell_scores, label_design, score_table
 from bonwise.table.panel import Panel, easy_of_panel
-from bonwise.table.score_table import ScoreTable
 
 __all__ = [
     "CandidateFigures",
@@ -42,7 +26,7 @@ __all__ = [
     "audit_whole_and_pairs",
 ]
 
-_NAMES = (*(e.name for e in ESTIMANDS), "level_bias")
+_NAMES = (*(e.name for e in catalog.ESTIMANDS), "level_bias")
 
 _WHOLE_POOLS = "undefined: needs the labels of all candidates of a prompt, and the design drew single ones"
 _NO_BEST = (
@@ -66,7 +50,7 @@ _MEASURED = {"pick": "the value of the judge's picks", "pair": "the gain of the 
 class CandidateFigures:
     """What labels of single candidates say of a judge."""
 
-    metrics: Mapping[str, Estimate] = field(repr=False)
+    metrics: Mapping[str, estimand.Estimate] = field(repr=False)
     """Every metric of an audit; one that these labels cannot tell holds the reason."""
     bounds: Mapping[str, tuple[float, float]] = field(repr=False)
     """Ends between which a metric lies at the audit's confidence whatever the missing labels are. Of labels of an
@@ -100,11 +84,11 @@ class CandidateFigures:
 
 def audit_candidate_labels(
     panel: Panel,
-    others: Sequence[Floats],
-    design: LabelDesign,
+    others: Sequence[sums.Floats],
+    design: label_design.LabelDesign,
     settings: Settings,
     *,
-    judge_only: Mapping[str, Estimate],
+    judge_only: Mapping[str, estimand.Estimate],
 ) -> CandidateFigures:
     """Audit a judge on the labels of the candidates that a design drew: value_judge from picks, gain from pairs.
 
@@ -115,11 +99,11 @@ def audit_candidate_labels(
     Raises `bonwise.errors.UsageError` for a design that draws prompts, and `bonwise.errors.InputError` for other
     prompts or scores, or where more than 5 % of the drawn prompts lack labels: why is unknown.
     """
-    found = drawn_candidates(panel, design)
-    result = candidate_estimate(
+    found = drawn_candidates.drawn_candidates(panel, design)
+    result = drawn_candidates.candidate_estimate(
         found.draw,
         panel.labels,
-        filled_scores(panel.scores, panel.sizes),
+        sums.filled_scores(panel.scores, panel.sizes),
         others,
         settings.rule(panel.labels, panel.clusters),
         strata=found.strata,
@@ -131,7 +115,7 @@ def audit_candidate_labels(
     for name in _NAMES:
         if name not in metrics:
             reason = _NO_BEST if name in ("value_oracle", "recovery") else reasons.get(name, _WHOLE_POOLS)
-            metrics[name] = Estimate.undefined(reason, labelled).with_method("aipw")
+            metrics[name] = estimand.Estimate.undefined(reason, labelled).with_method("aipw")
     return CandidateFigures(
         {name: metrics[name] for name in _NAMES},
         result.bounds,
@@ -146,7 +130,9 @@ def audit_candidate_labels(
     )
 
 
-def _how_candidates_were_drawn(found: DrawnCandidates, design: LabelDesign, prompts: int, borrowed: int) -> str:
+def _how_candidates_were_drawn(
+    found: drawn_candidates.DrawnCandidates, design: label_design.LabelDesign, prompts: int, borrowed: int
+) -> str:
     labelled = int(found.draw.labelled.sum())
     what = "the judge's pick" if design.rule == "pick" else "the judge's pick and one other candidate"
     drawn = f"drawn from {prompts:,} by the rule {design.rule!r} (seed {design.seed})"
@@ -173,11 +159,11 @@ _SCOPE = "These labels estimate gain and recovery for all prompts."
 class WholeAndPairFigures:
     """What labels of whole pools and pairs say of a judge."""
 
-    metrics: Mapping[str, Estimate] = field(repr=False)
+    metrics: Mapping[str, estimand.Estimate] = field(repr=False)
     """Every metric of an audit; one that these labels cannot tell holds the reason."""
     bounds: Mapping[str, tuple[float, float]] = field(repr=False)
     """Where recovery is not estimated: the ends between which it lies whatever the missing labels are."""
-    sampling: Sampling = field(repr=False)
+    sampling: result_labels.Sampling = field(repr=False)
     """For the document."""
     scope: str
     """What the figures stand for, as a sentence."""
@@ -190,18 +176,18 @@ class WholeAndPairFigures:
 
 
 def audit_whole_and_pairs(
-    panel: Panel, design: LabelDesign, settings: Settings, *, judge_only: Mapping[str, Estimate]
+    panel: Panel, design: label_design.LabelDesign, settings: Settings, *, judge_only: Mapping[str, estimand.Estimate]
 ) -> WholeAndPairFigures:
     """Audit a judge on the labels of the pools and pairs that were drawn; errors as of `audit_candidate_labels`."""
-    found = drawn_pools(panel, design)
+    found = drawn_candidates.drawn_pools(panel, design)
     draw = found.draw
     rule = settings.rule(panel.labels, panel.clusters)
-    told = whole_and_pair_estimates(draw, panel.labels, rule, seed=settings.seed)
+    told = whole_and_pair.whole_and_pair_estimates(draw, panel.labels, rule, seed=settings.seed)
     whole, pairs = int(draw.whole.sum()), int(draw.pairs.sum())
     metrics = {**judge_only, "gain": told.gain, "recovery": told.recovery}
-    refused = Estimate.undefined(_REFUSED, whole + pairs).with_method("cells")
+    refused = estimand.Estimate.undefined(_REFUSED, whole + pairs).with_method("cells")
     few = [f"Few complete pools: with fewer than {FEWEST_WHOLE} the interval of recovery is approximate."]
-    sampling = Sampling(
+    sampling = result_labels.Sampling(
         design=design.rule,
         how=_how_pools_were_drawn(found, design, len(panel.sizes)),
         drawn_without_labels=found.drawn - whole - pairs,
@@ -223,12 +209,12 @@ def audit_whole_and_pairs(
 
 
 def _bounds(panel: Panel) -> Mapping[str, tuple[float, float]]:
-    table = CellTable(panel.sizes, panel.ranked, panel.labels)
-    found = cell_bounds(table, label_range(panel.labels))
+    table = cell_table.CellTable(panel.sizes, panel.ranked, panel.labels)
+    found = bounds.cell_bounds(table, label_range(panel.labels))
     return {"recovery": found["recovery"]} if "recovery" in found else {}
 
 
-def _how_pools_were_drawn(found: DrawnPools, design: LabelDesign, prompts: int) -> str:
+def _how_pools_were_drawn(found: drawn_candidates.DrawnPools, design: label_design.LabelDesign, prompts: int) -> str:
     whole, pairs = int(found.draw.whole.sum()), int(found.draw.pairs.sum())
     drawn = (
         f"all candidates of {whole:,} prompts, and of {pairs:,} others one with the judge's highest score and one "
@@ -242,15 +228,17 @@ def _how_pools_were_drawn(found: DrawnPools, design: LabelDesign, prompts: int) 
     return "; ".join(words)
 
 
-def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
+def audit_drawn_labels(
+    panel: Panel, settings: Settings, table: score_table.ScoreTable, design: label_design.LabelDesign
+) -> judge_record.JudgeAudit:
     """Audit a judge of whose pools candidates were drawn; the other judges of `table` are covariates."""
-    if design.rule == WHOLE_AND_PAIR:
+    if design.rule == label_design.WHOLE_AND_PAIR:
         return _of_whole_and_pairs(panel, settings, table, design)
-    others = further_scores(table, panel)
-    own = judge_only(panel, settings)
+    others = cell_scores.further_scores(table, panel)
+    own = judge_record.judge_only(panel, settings)
     figures = audit_candidate_labels(panel, list(others.values()), design, settings, judge_only=own)
     labels_each: Literal[1, 2] = 2 if design.rule == "pair" else 1
-    sampling = Sampling(
+    sampling = result_labels.Sampling(
         design=design.rule,
         how=figures.how,
         labels_a_prompt=labels_each,
@@ -259,15 +247,17 @@ def audit_drawn_labels(panel: Panel, settings: Settings, table: ScoreTable, desi
         tuning=figures.tuning,
         further_judges=list(others),
     )
-    drawn = Labelled(figures.labelled, figures.unlabelled, labels_each)
+    drawn = gates.Labelled(figures.labelled, figures.unlabelled, labels_each)
     scope = " ".join((*(said for said, _ in off_scale_words(table, panel.judge)), figures.scope))
     return _found(panel, settings, figures.metrics, scope, figures.bounds, sampling, drawn)
 
 
-def _of_whole_and_pairs(panel: Panel, settings: Settings, table: ScoreTable, design: LabelDesign) -> JudgeAudit:
+def _of_whole_and_pairs(
+    panel: Panel, settings: Settings, table: score_table.ScoreTable, design: label_design.LabelDesign
+) -> judge_record.JudgeAudit:
     """Audit a judge of whose prompts some were drawn whole, and of others a pair."""
-    figures = audit_whole_and_pairs(panel, design, settings, judge_only=judge_only(panel, settings))
-    drawn = Labelled(figures.labelled, figures.unlabelled, figures.labels_each)
+    figures = audit_whole_and_pairs(panel, design, settings, judge_only=judge_record.judge_only(panel, settings))
+    drawn = gates.Labelled(figures.labelled, figures.unlabelled, figures.labels_each)
     scope = " ".join((*(said for said, _ in off_scale_words(table, panel.judge)), figures.scope))
     return _found(panel, settings, figures.metrics, scope, figures.bounds, figures.sampling, drawn)
 
@@ -275,12 +265,12 @@ def _of_whole_and_pairs(panel: Panel, settings: Settings, table: ScoreTable, des
 def _found(
     panel: Panel,
     settings: Settings,
-    metrics: Mapping[str, Estimate],
+    metrics: Mapping[str, estimand.Estimate],
     scope: str,
     bounds: Mapping[str, tuple[float, float]],
-    sampling: Sampling,
-    drawn: Labelled,
-) -> JudgeAudit:
+    sampling: result_labels.Sampling,
+    drawn: gates.Labelled,
+) -> judge_record.JudgeAudit:
     suspected = tuple(
         of_easy_candidate(easy, "", with_it=None, without_it=None)
         for easy in easy_of_panel(panel)
@@ -302,5 +292,7 @@ def _found(
     partly = int(((labels > 0) & (labels < panel.sizes)).sum())
     labelling = Labelling(panel, labels == panel.sizes, partly, "aipw")
     # Every label that a design drew counts.
-    record = judge_record(labelling, metrics, verdict, bounds=bounds, suspected=suspected, sampling=sampling)
-    return JudgeAudit(panel.judge, record, metrics, labelling, drawn=drawn, suspected=suspected)
+    record = judge_record.judge_record(
+        labelling, metrics, verdict, bounds=bounds, suspected=suspected, sampling=sampling
+    )
+    return judge_record.JudgeAudit(panel.judge, record, metrics, labelling, drawn=drawn, suspected=suspected)

@@ -6,39 +6,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bonwise.auditing.candidate_attributes import check_judge_family
-from bonwise.auditing.comparison import JudgePairs, choice_of_judges, compare_judges
-from bonwise.auditing.judge_audit import FurtherPanels, audit_judge, of_candidates
+from bonwise.auditing import candidate_attributes, comparison, judge_audit, labelling, result_labels, verdict
 from bonwise.auditing.judge_record import AuditParts, JudgeAudit
-from bonwise.auditing.labelling import StatedDraw, stated_draw
 from bonwise.auditing.logged_picks import holds_picks, logged_judge, picks_made, read_picks
 from bonwise.auditing.result import Audit, AuditSettings, JudgesCompared, Thresholds
-from bonwise.auditing.result_labels import Annotators
 from bonwise.auditing.settings import IntervalKind, Settings
-from bonwise.auditing.verdict import ORACLE, Target
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
 from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.table.checks import names_of
-from bonwise.table.facts import labels_left_out
-from bonwise.table.label_design import LabelDesign, refuse_other_draw
-from bonwise.table.opening import ScoreSource, open_table
+from bonwise.table import checks, facts, label_design, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
-from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["audited"]
 
 
 def audited(  # noqa: PLR0913 - the one front door of the audit; all but the source are named
-    source: ScoreSource,
-    options: ReadingOptions,
+    source: opening.ScoreSource,
+    options: reading_options.ReadingOptions,
     *,
     control: str | Sequence[str],
     keep_easy: str | Sequence[str],
-    target: Target,
+    target: verdict.Target,
     stratum: str | Sequence[str],
     interval: IntervalKind,
     confidence: float,
@@ -46,7 +36,7 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
     seed: int,
     thresholds: Mapping[str, float] | None,
     as_picked: bool,
-    design: str | Path | LabelDesign | None,
+    design: str | Path | label_design.LabelDesign | None,
     outcome_model: Any,
     pools: str | Path | None,
     judge_family: str | Mapping[str, str] | None,
@@ -58,10 +48,10 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         resamples=resamples,
         seed=seed,
         exclude=options.exclude,
-        control=names_of("control", control),
-        keep_easy=names_of("keep_easy", keep_easy),
+        control=checks.names_of("control", control),
+        keep_easy=checks.names_of("keep_easy", keep_easy),
         target=target,
-        stratum=names_of("stratum", stratum),
+        stratum=checks.names_of("stratum", stratum),
         shape=options.shape,
         thresholds=Thresholds.usual().override(thresholds or {}),
         outcome_model=outcome_model,
@@ -80,24 +70,26 @@ def audited(  # noqa: PLR0913 - the one front door of the audit; all but the sou
         return _result(AuditParts({judge.judge: judge}, settings, table, picks))
     if as_picked:
         raise UsageError("as_picked works only with logged picks", hint="leave --as-picked out")
-    table = open_table(source, options)
-    check_judge_family(table, settings)
-    refuse_other_draw(design, source if options.labels is None else options.labels, table)
-    return _audit(table, settings, stated_draw(design, table))
+    table = opening.open_table(source, options)
+    candidate_attributes.check_judge_family(table, settings)
+    label_design.refuse_other_draw(design, source if options.labels is None else options.labels, table)
+    return _audit(table, settings, labelling.stated_draw(design, table))
 
 
-def _audit(table: ScoreTable, settings: Settings, stated: StatedDraw | None) -> Audit:
+def _audit(table: score_table.ScoreTable, settings: Settings, stated: labelling.StatedDraw | None) -> Audit:
     table.check_scales(alike=False)
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
     _refuse_unknown(settings, table)
-    others = FurtherPanels(table, settings)
-    against = f"{table.reference}" if table.reference is not None else ORACLE
+    others = judge_audit.FurtherPanels(table, settings)
+    against = f"{table.reference}" if table.reference is not None else verdict.ORACLE
     judges, refused, covariates = [], {}, _covariates(panels, stated)
     for panel in panels:
         if panel.judge in covariates:
             continue
         try:
-            judges.append(audit_judge(panel, others, settings, table=table, against=against, stated=stated))
+            judges.append(
+                judge_audit.audit_judge(panel, others, settings, table=table, against=against, stated=stated)
+            )
         except InputError as error:
             if len(panels) == 1 + len(covariates):
                 raise
@@ -113,14 +105,14 @@ def _result(
     parts: AuditParts, *, not_audited: Mapping[str, str] | None = None, covariates: Mapping[str, str] | None = None
 ) -> Audit:
     judges = tuple(parts.judges.values())
-    pairs = compare_judges(judges, parts.settings)
+    pairs = comparison.compare_judges(judges, parts.settings)
     return Audit.of(
         {name: judge.record for name, judge in parts.judges.items()},
         _settings(parts),
         comparisons=_compared(pairs),
         not_audited=not_audited,
         covariates=covariates,
-        choice=choice_of_judges(judges, pairs, parts.settings),
+        choice=comparison.choice_of_judges(judges, pairs, parts.settings),
         annotators=_annotators(parts.table, judges, parts.settings),
     ).computed_from(parts)
 
@@ -151,7 +143,7 @@ def _settings(parts: AuditParts) -> AuditSettings:
             picks=None
             if parts.picks is None
             else picks_made(parts.picks, labelling.panel.prompt_ids[labelling.labelled]),
-            labels_left_out=labels_left_out(table.labels_left_out),
+            labels_left_out=facts.labels_left_out(table.labels_left_out),
             unlabelled=table.unlabelled,
             keep_easy=list(asked.keep_easy) or None,
             stratum=list(asked.stratum) or None,
@@ -163,7 +155,7 @@ def _settings(parts: AuditParts) -> AuditSettings:
     )
 
 
-def _compared(pairs: JudgePairs) -> tuple[JudgesCompared, ...]:
+def _compared(pairs: comparison.JudgePairs) -> tuple[JudgesCompared, ...]:
     return tuple(
         JudgesCompared(
             first=first, second=second, prompts=pair.prompts, differences=estimate_records(pair.differences)
@@ -172,7 +164,9 @@ def _compared(pairs: JudgePairs) -> tuple[JudgesCompared, ...]:
     )
 
 
-def _annotators(table: ScoreTable, judges: Sequence[JudgeAudit], settings: Settings) -> Annotators | None:
+def _annotators(
+    table: score_table.ScoreTable, judges: Sequence[JudgeAudit], settings: Settings
+) -> result_labels.Annotators | None:
     if table.annotators is None:
         return None
     from bonwise.auditing.annotators import annotators_of  # noqa: PLC0415 - few tables have annotators
@@ -180,7 +174,7 @@ def _annotators(table: ScoreTable, judges: Sequence[JudgeAudit], settings: Setti
     return annotators_of(table, table.annotators, judges, settings)
 
 
-def _refuse_unknown(settings: Settings, table: ScoreTable) -> None:
+def _refuse_unknown(settings: Settings, table: score_table.ScoreTable) -> None:
     for name in settings.stratum:
         if name not in table.strata:
             raise UsageError(
@@ -195,7 +189,7 @@ def _refuse_unknown(settings: Settings, table: ScoreTable) -> None:
         )
 
 
-def _covariates(panels: Sequence[Panel], stated: StatedDraw | None) -> dict[str, str]:
+def _covariates(panels: Sequence[Panel], stated: labelling.StatedDraw | None) -> dict[str, str]:
     """Return the judges that a draw of single candidates was not made for: none of their picks were drawn."""
     if stated is None or stated.design is None or not stated.design.judge:
         return {}
@@ -205,5 +199,5 @@ def _covariates(panels: Sequence[Panel], stated: StatedDraw | None) -> dict[str,
     return {
         panel.judge: f"serves as covariate: the design was drawn for {drawn_for}"
         for panel in panels
-        if panel.judge != drawn_for and of_candidates(stated, panel)
+        if panel.judge != drawn_for and judge_audit.of_candidates(stated, panel)
     }

@@ -9,11 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.catalog import ratio
+from bonwise.stats import catalog, jackknife, top_of_scores
 from bonwise.stats.clusters import cluster_codes, cluster_sums
-from bonwise.stats.jackknife import Jackknife, from_left_out
 from bonwise.stats.sums import TIE_DECIMALS, Floats
-from bonwise.stats.top_of_scores import at_top
 
 __all__ = [
     "FOLDS",
@@ -42,7 +40,7 @@ class GroupPicks(NamedTuple):
     """Those prompts, and the candidates of the group in them."""
     chance: float
     """Share of random picks."""
-    shares: Jackknife
+    shares: jackknife.Jackknife
     """Of the judge's picks, of the best labels, and the first less the second; ties share a pick."""
 
 
@@ -65,7 +63,7 @@ def group_picks(
         return None
     shares = []
     for values in (scores, labels):
-        top = at_top(values, sizes)
+        top = top_of_scores.at_top(values, sizes)
         shares.append(
             np.add.reduceat((top & group).astype(np.float64), starts) / np.add.reduceat(top.astype(float), starts)
         )
@@ -78,7 +76,7 @@ def group_picks(
         int(both.sum()),
         int(members[both].sum()),
         float((members / sizes)[both].mean()),
-        from_left_out(totals[:3] / totals[3], left),
+        jackknife.from_left_out(totals[:3] / totals[3], left),
     )
 
 
@@ -236,7 +234,7 @@ FOLDS = 5
 class PreferenceCost(NamedTuple):
     """What the picks would gain were a preference taken out of the scores."""
 
-    costs: Jackknife
+    costs: jackknife.Jackknife
     """Of recovery, and in label points of a pick: above 0 the preference costs something."""
     picks_changed: int
     """Prompts where other candidates have the highest score."""
@@ -279,18 +277,18 @@ def preference_cost(
     gained_by_unit, room, prompts = cluster_sums(np.array([gained, picks.room, np.ones(len(sizes))]), clusters)
 
     def costs(gain: Floats | float, over: Floats | float, n: Floats | float) -> Floats:
-        return np.stack([ratio(np.asarray(gain), np.asarray(over)), np.asarray(gain) / n])
+        return np.stack([catalog.ratio(np.asarray(gain), np.asarray(over)), np.asarray(gain) / n])
 
     whole = costs(gained_by_unit.sum(), room.sum(), prompts.sum())
     rest = (gained_by_unit.sum() - gained_by_unit, room.sum() - room, prompts.sum() - prompts)
-    error = float(from_left_out(effects.slopes[:1], effects.left_out[:1]).se[0])
+    error = float(jackknife.from_left_out(effects.slopes[:1], effects.left_out[:1]).se[0])
     answers = np.zeros(2)
     if error > 0:
         above, below = (picks.gained(shift * (effects.slopes[0] + side * error))[0] for side in (1, -1))
         apart = cluster_sums(above - below, clusters) / (2 * error)
         answers = _shrunk(apart) * costs(apart.sum(), room.sum(), prompts.sum())
     moved = answers[:, None] * (effects.left_out[0] - effects.slopes[0])
-    return PreferenceCost(from_left_out(whole, costs(*rest) + moved), changed)
+    return PreferenceCost(jackknife.from_left_out(whole, costs(*rest) + moved), changed)
 
 
 def _shrunk(contributions: Floats) -> float:
@@ -324,7 +322,7 @@ class _ValuedPicks:
     def __init__(self, scores: Floats, labels: Floats, sizes: _Ints) -> None:
         self.scores, self.labels, self.sizes = np.round(scores, TIE_DECIMALS), labels, sizes
         self.starts = np.cumsum(sizes) - sizes
-        self.top = at_top(self.scores, sizes)
+        self.top = top_of_scores.at_top(self.scores, sizes)
         self.worth = self._worth(self.top)
         means = np.add.reduceat(labels, self.starts) / sizes
         self.room: Floats = np.maximum.reduceat(labels, self.starts) - means
@@ -336,6 +334,6 @@ class _ValuedPicks:
 
     def gained(self, taken_out: Floats) -> tuple[Floats, int]:
         """Return what each prompt's pick gains by scores less what is taken out, and how many picks change."""
-        top = at_top(self.scores - taken_out, self.sizes)
+        top = top_of_scores.at_top(self.scores - taken_out, self.sizes)
         changed = np.logical_or.reduceat(top != self.top, self.starts)
         return np.where(changed, self._worth(top) - self.worth, 0.0), int(changed.sum())

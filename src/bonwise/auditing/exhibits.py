@@ -11,36 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing.candidate_attributes import candidate_lengths
-from bonwise.auditing.gates import more_prompts
-from bonwise.auditing.judge_record import NO_SCORES, JudgeAudit
-from bonwise.auditing.result_exhibits import (
-    Chance,
-    ColumnLeftOut,
-    Differences,
-    DifferencesOf,
-    Exhibits,
-    JudgeExhibits,
-    LabelsToDecide,
-    Points,
-    Spread,
-    Stratum,
-    StratumRow,
-    WhatIf,
-)
-from bonwise.auditing.settings import Settings
-from bonwise.auditing.worst_prompts import prompt_rows
+from bonwise.auditing import candidate_attributes, gates, judge_record, result_exhibits, settings, worst_prompts
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
-from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import estimate
+from bonwise.stats import catalog, estimand, estimation, top_of_scores
 from bonwise.stats.sums import TIE_DECIMALS, Floats
-from bonwise.stats.top_of_scores import at_top
-from bonwise.table.numbers import distinct
+from bonwise.table import numbers, roles, score_table
 from bonwise.table.panel import Panel
-from bonwise.table.roles import CANDIDATE_ROLES
-from bonwise.table.score_table import ScoreTable
 from bonwise.table.words import Words
 
 __all__ = ["METRICS", "differences", "exhibits", "spread", "strata"]
@@ -48,8 +25,8 @@ __all__ = ["METRICS", "differences", "exhibits", "spread", "strata"]
 
 METRICS = ("recovery", "within_r", "tie_rate", "top1_accuracy")
 
-_ESTIMANDS = tuple(e for e in ESTIMANDS if e.name in METRICS)
-_OF_PICKS = frozenset(e.name for e in OF_PICKS)
+_ESTIMANDS = tuple(e for e in catalog.ESTIMANDS if e.name in METRICS)
+_OF_PICKS = frozenset(e.name for e in catalog.OF_PICKS)
 
 _MOST_COLUMNS, _MOST_VALUES, _FEWEST_PROMPTS, _GROUPS = 20, 12, 10, 3
 
@@ -69,25 +46,25 @@ class LeftOut(Exception):  # noqa: N818 - no error: a column that says nothing h
 
 
 def strata(
-    table: ScoreTable,
+    table: score_table.ScoreTable,
     panel: Panel,
     *,
     confidence: float,
     method: str = "complete",
     logged: bool = False,
     further: Mapping[str, Floats] | None = None,
-) -> tuple[list[Stratum], list[ColumnLeftOut]]:
+) -> tuple[list[result_exhibits.Stratum], list[result_exhibits.ColumnLeftOut]]:
     """Return the headline metrics by the values of each column that is constant within prompts, and columns left out.
 
     `panel` holds completely labelled prompts; `method` is ``labelled_only`` where the audit stands for more. `logged`
     scores only tell what was picked. `further` are other values of each prompt, by what they are.
     """
-    shown: list[Stratum] = []
-    left_out: list[ColumnLeftOut] = []
+    shown: list[result_exhibits.Stratum] = []
+    left_out: list[result_exhibits.ColumnLeftOut] = []
     if not len(panel.sizes):
         reason = "no prompt is labelled completely"
-        return shown, [ColumnLeftOut(column=str(column), reason=reason) for column in table.strata]
-    sums, rule = (panel.sums(), Settings(confidence=confidence).rule(panel.labels, panel.clusters))
+        return shown, [result_exhibits.ColumnLeftOut(column=str(column), reason=reason) for column in table.strata]
+    sums, rule = (panel.sums(), settings.Settings(confidence=confidence).rule(panel.labels, panel.clusters))
     cells = prompt_cells(table, panel)
     known = further or {}
     for column in (*known, *table.strata):
@@ -99,13 +76,13 @@ def strata(
                 else _rows_of(table, column, cells, room=room)
             )
         except LeftOut as why:
-            left_out.append(ColumnLeftOut(column=str(column), reason=str(why)))
+            left_out.append(result_exhibits.ColumnLeftOut(column=str(column), reason=str(why)))
             continue
         figures = [
-            _figures(row, estimate(_ESTIMANDS, sums[:, row.mask], rule.keep(row.mask)), method, logged)
+            _figures(row, estimation.estimate(_ESTIMANDS, sums[:, row.mask], rule.keep(row.mask)), method, logged)
             for row in rows
         ]
-        shown.append(Stratum(column=str(column), rows=figures))
+        shown.append(result_exhibits.Stratum(column=str(column), rows=figures))
     return shown, left_out
 
 
@@ -117,7 +94,7 @@ class _Cells:
     starts: _Ints  # of each prompt, in the order of the panel
 
 
-def prompt_cells(table: ScoreTable, panel: Panel) -> _Cells:
+def prompt_cells(table: score_table.ScoreTable, panel: Panel) -> _Cells:
     """Return the rows behind a panel."""
     frame = table.frame
     at = panel.prompt_ids.get_indexer(table.prompts)[frame["prompt_id"].cat.codes.to_numpy()]
@@ -129,7 +106,7 @@ def prompt_cells(table: ScoreTable, panel: Panel) -> _Cells:
     return _Cells(rows, np.flatnonzero(np.diff(at[rows], prepend=-1)))
 
 
-def _rows_of(table: ScoreTable, column: str, cells: _Cells, *, room: bool) -> list[_ColumnValue]:
+def _rows_of(table: score_table.ScoreTable, column: str, cells: _Cells, *, room: bool) -> list[_ColumnValue]:
     if not room:
         raise LeftOut(f"{_MOST_COLUMNS} columns are shown already")
     return list(_rows(values_of_prompts(table.frame[column].iloc[cells.rows], cells)))
@@ -139,12 +116,12 @@ def values_of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
     """Return a column's value of each prompt, missing where it is blank."""
     if not pd.api.types.is_numeric_dtype(column):
         column = column.astype(object).map(str, na_action="ignore")
-    codes, found = distinct(column)
+    codes, found = numbers.distinct(column)
     blank = np.array([isinstance(one, str) and not one.strip() for one in found] + [True])
     codes = np.where(blank[codes], -1, codes)
     owner = np.repeat(np.arange(len(cells.starts)), np.diff(cells.starts, append=len(cells.rows)))
     if (codes != codes[cells.starts][owner]).any():
-        known = "; the part on equal label has it" if column.name in CANDIDATE_ROLES else ""
+        known = "; the part on equal label has it" if column.name in roles.CANDIDATE_ROLES else ""
         raise LeftOut(f"it differs within prompts{known}")
     return pd.Series(found).reindex(codes[cells.starts]).reset_index(drop=True)
 
@@ -152,7 +129,7 @@ def values_of_prompts(column: pd.Series, cells: _Cells) -> pd.Series:
 def _rows(values: pd.Series) -> Iterator[_ColumnValue]:
     """Group prompts by what a column says of them."""
     blank = values.isna().to_numpy()
-    _, found = distinct(values[~blank])
+    _, found = numbers.distinct(values[~blank])
     if len(found) > _MOST_VALUES:
         rows = list(_ranges(values, blank))
     else:
@@ -184,10 +161,15 @@ def _ranges(values: pd.Series, blank: npt.NDArray[np.bool_]) -> Iterator[_Column
             yield _ColumnValue(" to ".join(ends), "range", mine)
 
 
-def _figures(row: _ColumnValue, found: Mapping[str, Estimate], method: str, logged: bool) -> StratumRow:
+def _figures(
+    row: _ColumnValue, found: Mapping[str, estimand.Estimate], method: str, logged: bool
+) -> result_exhibits.StratumRow:
     if logged:
-        found = {name: e if name in _OF_PICKS else Estimate.undefined(NO_SCORES, e.n) for name, e in found.items()}
-    return StratumRow(
+        found = {
+            name: e if name in _OF_PICKS else estimand.Estimate.undefined(judge_record.NO_SCORES, e.n)
+            for name, e in found.items()
+        }
+    return result_exhibits.StratumRow(
         value=row.value,
         kind=row.kind,
         prompts=int(row.mask.sum()),
@@ -214,7 +196,7 @@ _BINS_A_SIDE = 20
 _SORTED_FROM = 2_000  # candidates: from here on, sorting costs less than looking at each pair
 
 
-def differences(values: Floats, sizes: _Ints) -> DifferencesOf | None:
+def differences(values: Floats, sizes: _Ints) -> result_exhibits.DifferencesOf | None:
     """Count differences within prompts in both directions, exact ties (nine decimals) apart; None without a prompt.
 
     Examples
@@ -237,7 +219,7 @@ def differences(values: Floats, sizes: _Ints) -> DifferencesOf | None:
         counts, ties = counts + more, ties + tied
     both = np.concatenate([counts[:0:-1], [2 * counts[0]], counts[1:]])
     edges = (np.arange(-side, side + 2) - 0.5) * width
-    return DifferencesOf(
+    return result_exhibits.DifferencesOf(
         edges=np.round(edges, 12).tolist(),
         counts=both.tolist(),
         ties=int(ties),
@@ -302,7 +284,9 @@ _MOST = 2000
 _DECIMALS = 6
 
 
-def spread(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed: int) -> Spread | None:
+def spread(
+    scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed: int
+) -> result_exhibits.Spread | None:
     """Return points of two scatters, at most 2,000 each, drawn at random from more; None without a prompt.
 
     Examples
@@ -317,7 +301,7 @@ def spread(scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], *, seed
     means = [np.add.reduceat(values, starts) / sizes for values in (scores, labels)]
     around = [values - np.repeat(mean, sizes) for values, mean in zip((scores, labels), means, strict=True)]
     prompts, cells = _places_shown(len(sizes), chance), _places_shown(len(scores), chance)
-    return Spread(
+    return result_exhibits.Spread(
         between=_points(means, prompts),
         within=_points(around, cells),
         prompts_shown=len(prompts),
@@ -331,22 +315,22 @@ def _places_shown(of: int, chance: np.random.Generator) -> npt.NDArray[np.int64]
     return np.arange(of) if of <= _MOST else np.sort(chance.choice(of, _MOST, replace=False))
 
 
-def _points(pair: Sequence[Floats], shown: npt.NDArray[np.int64]) -> Points:
+def _points(pair: Sequence[Floats], shown: npt.NDArray[np.int64]) -> result_exhibits.Points:
     # Adding 0 turns a rounding error below 0 into a plain 0.
     judge, oracle = ((np.round(values[shown], _DECIMALS) + 0.0).tolist() for values in pair)
-    return Points(judge=judge, oracle=oracle)
+    return result_exhibits.Points(judge=judge, oracle=oracle)
 
 
 def exhibits(
-    judges: Sequence[JudgeAudit],
-    table: ScoreTable | None,
+    judges: Sequence[judge_record.JudgeAudit],
+    table: score_table.ScoreTable | None,
     words: Words | None,
     *,
     seed: int,
     confidence: float = 0.95,
     gate: tuple[str, float] | None = None,
-    what_if: WhatIf | None = None,
-) -> Exhibits:
+    what_if: result_exhibits.WhatIf | None = None,
+) -> result_exhibits.Exhibits:
     """Return what is drawn of each judge, and the prompts to look into.
 
     What needs labels rests on completely labelled prompts: none where single candidates were drawn.
@@ -355,18 +339,20 @@ def exhibits(
         judge.judge: _exhibits_of_judge(judge, table, words, seed=seed, confidence=confidence, gate=gate)
         for judge in judges
     }
-    return Exhibits(judges=shown, prompts=prompt_rows(judges, words), **given(what_if=what_if))
+    return result_exhibits.Exhibits(
+        judges=shown, prompts=worst_prompts.prompt_rows(judges, words), **given(what_if=what_if)
+    )
 
 
 def _exhibits_of_judge(
-    judge: JudgeAudit,
-    table: ScoreTable | None,
+    judge: judge_record.JudgeAudit,
+    table: score_table.ScoreTable | None,
     words: Words | None,
     *,
     seed: int,
     confidence: float,
     gate: tuple[str, float] | None,
-) -> JudgeExhibits:
+) -> result_exhibits.JudgeExhibits:
     whole, method = judge.labelling.panel, judge.labelling.method
     labelled = _labelled(judge)
     scored = labelled.of_scored()
@@ -382,7 +368,7 @@ def _exhibits_of_judge(
             further={} if judge.logged else _mean_lengths(table, labelled, words),
         )
     )
-    return JudgeExhibits(
+    return result_exhibits.JudgeExhibits(
         chance=_chance(labelled, whole if method in ("aipw", "cells") else labelled),
         differences=None if judge.logged else _differences(whole, labelled),
         spread=None if judge.logged else spread(scored.scores, scored.labels, scored.sizes, seed=seed),
@@ -392,7 +378,7 @@ def _exhibits_of_judge(
     )
 
 
-def _to_decide(judge: JudgeAudit, metric: str, gate: float) -> LabelsToDecide | None:
+def _to_decide(judge: judge_record.JudgeAudit, metric: str, gate: float) -> result_exhibits.LabelsToDecide | None:
     """Return how many more labels take the interval of a metric off its gate; None where it is off, or cannot be."""
     found = judge.metrics.get(metric)
     if found is None or found.estimate is None or found.low is None or found.high is None:
@@ -400,41 +386,41 @@ def _to_decide(judge: JudgeAudit, metric: str, gate: float) -> LabelsToDecide | 
     if not found.low <= gate <= found.high or found.method == "labelled_only":
         return None
     labelled = judge.labelled_for(metric)
-    more = more_prompts(found.estimate, labelled.prompts, (found.low, found.high), gate)
+    more = gates.more_prompts(found.estimate, labelled.prompts, (found.low, found.high), gate)
     if more is None:
-        return LabelsToDecide(prompts=None, labels=None)
-    return LabelsToDecide(prompts=ceil(more), labels=ceil(more * labelled.labels_each))
+        return result_exhibits.LabelsToDecide(prompts=None, labels=None)
+    return result_exhibits.LabelsToDecide(prompts=ceil(more), labels=ceil(more * labelled.labels_each))
 
 
-def _mean_lengths(table: ScoreTable, labelled: Panel, words: Words | None) -> Mapping[str, Floats]:
+def _mean_lengths(table: score_table.ScoreTable, labelled: Panel, words: Words | None) -> Mapping[str, Floats]:
     """Return the mean length of the candidates of each prompt; nothing where no length is known."""
-    lengths = candidate_lengths(table, labelled, None if words is None else words.pools)
+    lengths = candidate_attributes.candidate_lengths(table, labelled, None if words is None else words.pools)
     if lengths is None or not len(labelled.sizes):
         return {}
     starts = np.cumsum(labelled.sizes) - labelled.sizes
     return {"mean length of candidates": np.add.reduceat(lengths, starts) / labelled.sizes}
 
 
-def _differences(whole: Panel, labelled: Panel) -> Differences:
+def _differences(whole: Panel, labelled: Panel) -> result_exhibits.Differences:
     scored = whole.of_scored()
-    return Differences(
+    return result_exhibits.Differences(
         judge=differences(scored.scores, scored.sizes), oracle=differences(labelled.labels, labelled.sizes)
     )
 
 
-def _labelled(judge: JudgeAudit) -> Panel:
+def _labelled(judge: judge_record.JudgeAudit) -> Panel:
     """Return the completely labelled prompts; none where single candidates were drawn."""
     chosen = judge.labelling.labelled
     # Such a draw labels a whole pool only where the judge's own scores left few candidates in question.
     return judge.labelling.panel.keep(chosen if judge.drawn is None else np.zeros_like(chosen))
 
 
-def _chance(labelled: Panel, described: Panel) -> Chance:
+def _chance(labelled: Panel, described: Panel) -> result_exhibits.Chance:
     """Return what random picks reach: on the prompts that the audit describes, hit rates on those with labels."""
-    best = at_top(labelled.labels, labelled.sizes)
+    best = top_of_scores.at_top(labelled.labels, labelled.sizes)
     starts = np.cumsum(labelled.sizes) - labelled.sizes
     shares = np.add.reduceat(best.astype(float), starts) / labelled.sizes if len(starts) else np.zeros(0)
-    return Chance(
+    return result_exhibits.Chance(
         top1_accuracy=float((1 / described.sizes).mean()) if len(described.sizes) else None,
         hit_rate=float(shares.mean()) if len(shares) else None,
     )

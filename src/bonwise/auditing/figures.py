@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from bonwise.auditing.result import ChoiceRecord, JudgeFound
-from bonwise.auditing.result_exhibits import Chance, Points, Spread, Stratum
+from bonwise.auditing import result, result_exhibits
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
 from bonwise.report.amounts import brief
@@ -21,7 +20,6 @@ from bonwise.report.figures.forest import MOST, Forest, ReferenceMark, Row, fore
 from bonwise.report.numbers import Bounded, Unit, count, named, number, setting, unit_of_difference, with_interval
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from matplotlib.axes import Axes
 
 __all__ = [
@@ -199,7 +197,7 @@ _ROLES = {"useful": "good", "weak": "bad", "harmful": "bad", "random": "bad"}
 
 
 def judges_figures(
-    judges: Mapping[str, JudgeFound], gate: float, reference: str | None = None
+    judges: Mapping[str, result.JudgeFound], gate: float, reference: str | None = None
 ) -> list[Drawing[Forest]]:
     """Draw the recovery of judges in their order, 30 to a drawing; none where no judge has a figure."""
     unit, word = unit_of(_METRIC), named(_METRIC, reference)
@@ -236,7 +234,7 @@ def judges_figures(
     return drawings
 
 
-def differences_figure(metric: str, choice: ChoiceRecord, best: str) -> list[Drawing[Forest]]:
+def differences_figure(metric: str, choice: result.ChoiceRecord, best: str) -> list[Drawing[Forest]]:
     """Draw the best less each other, the nearest first; at most one drawing, none without a figure."""
     unit = unit_of_difference(unit_of(metric))
     rows: list[Row] = []
@@ -263,7 +261,11 @@ _Metrics = Mapping[str, Bounded]
 
 
 def picks_figures(
-    metrics: Mapping[str, Bounded] | None, chance: Chance | None, key: str, *, reference: str | None = None
+    metrics: Mapping[str, Bounded] | None,
+    chance: result_exhibits.Chance | None,
+    key: str,
+    *,
+    reference: str | None = None,
 ) -> list[Drawing[Forest]]:
     """Draw how far the picks come between random ones (0, or chance) and the oracle's (1), and their values."""
     if metrics is None:
@@ -272,7 +274,7 @@ def picks_figures(
 
 
 def _figures_of_shares(
-    metrics: _Metrics, chance: Chance | None, key: str, reference: str | None
+    metrics: _Metrics, chance: result_exhibits.Chance | None, key: str, reference: str | None
 ) -> list[Drawing[Forest]]:
     there = _there(metrics, _SHARES)
     at_random = {"recovery": 0.0}
@@ -357,7 +359,7 @@ class Cloud:
 
 
 def spread_figures(
-    spread: Spread | None,
+    spread: result_exhibits.Spread | None,
     key: str,
     *,
     metrics: Mapping[str, Bounded] | None = None,
@@ -399,7 +401,9 @@ class _Caption:
     of: int
 
 
-def _spread_figure(points: Points, key: str, words: _Caption, whole: float | None) -> Iterator[Drawing[Cloud]]:
+def _spread_figure(
+    points: result_exhibits.Points, key: str, words: _Caption, whole: float | None
+) -> Iterator[Drawing[Cloud]]:
     if not points.judge:
         return
     r = _correlation(points.judge, points.oracle) if whole is None else whole
@@ -425,7 +429,7 @@ def _paint_spread(axes: Axes, data: Cloud) -> None:
     axes.set_ylabel(data.up)
 
 
-def _square(axes: Axes, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
+def _square(axes: Axes, x: np.typing.NDArray[np.float64], y: np.typing.NDArray[np.float64]) -> None:
     """Draw to one scale where judge and oracle have one, and in a square box in any case."""
     least, most = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
     spans = most[0] - least[0], most[1] - least[1]
@@ -450,7 +454,9 @@ _MOST_ALIKE = 4
 _METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "number"))
 
 
-def strata_figures(strata: Sequence[Stratum] | None, key: str, *, labelled: bool = False) -> list[Drawing[Forest]]:
+def strata_figures(
+    strata: Sequence[result_exhibits.Stratum] | None, key: str, *, labelled: bool = False
+) -> list[Drawing[Forest]]:
     """Draw recovery and correlation within prompts by column; with `labelled` unlabelled prompts are left out."""
     return [
         figure
@@ -460,7 +466,9 @@ def strata_figures(strata: Sequence[Stratum] | None, key: str, *, labelled: bool
     ]
 
 
-def _figures(column: Stratum, metric: str, unit: Unit, key: str, labelled: bool) -> list[Drawing[Forest]]:
+def _figures(
+    column: result_exhibits.Stratum, metric: str, unit: Unit, key: str, labelled: bool
+) -> list[Drawing[Forest]]:
     rows: list[Row] = []
     known: list[tuple[float, str]] = []
     for row in column.rows:

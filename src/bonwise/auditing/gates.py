@@ -11,8 +11,7 @@ from bonwise.auditing.suspected import Outstanding, Suspected, of_outstanding
 from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.report.numbers import Ends, against, counted, number, setting
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.no_gain import Z_NEEDED, DealtLabels
+from bonwise.stats import estimand, no_gain
 
 __all__ = ["Gate", "Labelled", "carried", "check_gate", "more_prompts", "open_gate", "passes", "whatever_is_missing"]
 
@@ -52,7 +51,7 @@ class Labelled:
 
 
 def check_gate(
-    metrics: Mapping[str, Estimate],
+    metrics: Mapping[str, estimand.Estimate],
     metric: str,
     value: float,
     *,
@@ -110,7 +109,7 @@ def whatever_is_missing(low: Gate, there: Gate, high: Gate) -> Gate:
     return _gate(asked, "inconclusive", f"{asked}: inconclusive, {bounds}: these labels would decide.", ends)
 
 
-def _one_sided(found: Estimate, value: float) -> tuple[DealtLabels | None, _Ends | None]:
+def _one_sided(found: estimand.Estimate, value: float) -> tuple[no_gain.DealtLabels | None, _Ends | None]:
     """Return the test of no gain where the gate is one of it, and the one-sided bounds."""
     dealt = found.no_gain if value == 0 else None
     ends = found.bounds(2 * ONE_SIDED - 1)
@@ -119,16 +118,16 @@ def _one_sided(found: Estimate, value: float) -> tuple[DealtLabels | None, _Ends
     return dealt, ends
 
 
-def passes(found: Estimate | None, value: float) -> bool:
+def passes(found: estimand.Estimate | None, value: float) -> bool:
     """Tell whether the one-sided lower bound of a metric lies above a value."""
     if found is None or found.estimate is None:
         return False
     dealt, ends = _one_sided(found, value)
-    return ends is not None and ends[0] > value and (dealt is None or (dealt.z or 0.0) > Z_NEEDED)
+    return ends is not None and ends[0] > value and (dealt is None or (dealt.z or 0.0) > no_gain.Z_NEEDED)
 
 
 def carried(
-    metrics: Mapping[str, Estimate], outstanding: Sequence[Outstanding], metric: str, value: float
+    metrics: Mapping[str, estimand.Estimate], outstanding: Sequence[Outstanding], metric: str, value: float
 ) -> tuple[Suspected, ...]:
     """Return the first outstanding group without which a metric is no longer above a value; empty where none is."""
     found = metrics.get(metric)
@@ -145,14 +144,14 @@ def _of_both_tests(asked: _GateRequest, ends: _Ends, z: float | None, labelled: 
     above = ends[0] > 0
     side, bound = ("lower", ends[0]) if above else ("upper", ends[1])
     student = f"the one-sided 95% {side} bound is {asked.bound(bound, ends)}"
-    if z is not None and (z > Z_NEEDED if above else z < -Z_NEEDED):
+    if z is not None and (z > no_gain.Z_NEEDED if above else z < -no_gain.Z_NEEDED):
         state: GateState = "met" if above else "not met"
         sentence = f"{asked}: {state}, {student}, and labels dealt at random agree (z = {number(z)})."
         return _gate(asked, state, sentence, ends)
     if z is None or (z > 0) != above:
         sentence = f"{asked}: inconclusive, {student}, but labels dealt at random do not agree."
         return _gate(asked, "inconclusive", sentence, ends)
-    needed = Z_NEEDED if above else -Z_NEEDED
+    needed = no_gain.Z_NEEDED if above else -no_gain.Z_NEEDED
     more = labelled.prompts * ((needed / z) ** 2 - 1)
     sentence = (
         f"{asked}: inconclusive, {student}, but labels dealt at random do not agree (z = {against(z, needed)}, where "

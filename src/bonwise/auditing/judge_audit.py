@@ -6,21 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from bonwise.auditing.candidate_attributes import tells_of_candidates
-from bonwise.auditing.gates import carried
-from bonwise.auditing.judge_record import (
-    NO_SCORES,
-    JudgeAudit,
-    JudgeMetrics,
-    judge_only,
-    judge_record,
-    panel_influences,
-    panel_level_bias,
-    with_no_gain_tests,
-)
+from bonwise.auditing import candidate_attributes, gates, judge_record, partly_labelled, result, unlabelled, unscored
 from bonwise.auditing.labelling import Labelling, StatedDraw, label_state
-from bonwise.auditing.partly_labelled import MissingLabels, said_of_missing
-from bonwise.auditing.result import CandidateEffects
 from bonwise.auditing.result_verdict import DECIDES, Check, CheckState, Level, Subsets, Verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import (
@@ -32,24 +19,19 @@ from bonwise.auditing.suspected import (
     outstanding_of,
     remarks,
 )
-from bonwise.auditing.unlabelled import CellLabels, Picked, balance, worst_case
-from bonwise.auditing.unscored import NOTHING_LOST, LostScores, unscored_of
 from bonwise.auditing.verdict import judge_level, judge_validity, pick_level, pick_validity
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
 from bonwise.metric_groups import unit_of
 from bonwise.printable import shell_word
-from bonwise.report.numbers import with_any_interval
-from bonwise.report.table_facts import off_scale_words
-from bonwise.stats.catalog import ESTIMANDS, OF_PICKS
+from bonwise.report import numbers, table_facts
+from bonwise.stats import catalog, estimation
 from bonwise.stats.estimand import Estimate, under_method
-from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import Sums
-from bonwise.table.cell_scores import further_scores
+from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import Panel, easy_of_panel, lay_out
-from bonwise.table.score_table import ScoreTable
 
-__all__ = ["NO_SCORES", "FurtherPanels", "audit_judge", "of_candidates"]
+__all__ = ["FurtherPanels", "audit_judge", "of_candidates"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +41,13 @@ class FurtherPanels:
     Examples
     --------
     >>> from bonwise.testing import simulate
-    >>> table = ScoreTable.from_frame(simulate("arena", n=5, seed=1).frame())
+    >>> table = score_table.ScoreTable.from_frame(simulate("arena", n=5, seed=1).frame())
     >>> panels = FurtherPanels(table, Settings())
     >>> panels.with_control("judge"), panels.without("judge", "c0").sizes.tolist()
     (None, [3, 3, 3, 3, 3])
     """
 
-    table: ScoreTable
+    table: score_table.ScoreTable
     settings: Settings
     _laid_out: dict[tuple[str, ...], Mapping[str, Panel]] = field(default_factory=dict, repr=False)
 
@@ -88,7 +70,7 @@ class FurtherPanels:
         return self._laid_out[key][judge]
 
 
-_WITHOUT_SCORES = frozenset(e.name for e in (*OF_PICKS, *(e for e in ESTIMANDS if not e.on_scores)))
+_WITHOUT_SCORES = frozenset(e.name for e in (*catalog.OF_PICKS, *(e for e in catalog.ESTIMANDS if not e.on_scores)))
 """Metrics that logged picks tell."""
 
 
@@ -105,11 +87,11 @@ def audit_judge(
     others: FurtherPanels | None,
     settings: Settings,
     *,
-    table: ScoreTable,
+    table: score_table.ScoreTable,
     against: str,
     stated: StatedDraw | None = None,
-    picked: Picked | None = None,
-) -> JudgeAudit:
+    picked: unlabelled.Picked | None = None,
+) -> judge_record.JudgeAudit:
     """Audit one judge; other judges of `table` serve as covariates of a sample.
 
     `panel` is without excluded and control candidates, `others` the same table with other candidates, None of logged
@@ -135,7 +117,7 @@ def audit_judge(
     scope = _joined(*_asides(panel, metrics, stated, table, settings, logged=logged), scope)
     outstanding = outstanding_of(panel, settings.keep_easy, without)
     metric, gate = settings.deciding
-    carrying = carried(metrics, outstanding, metric, gate) if useful else ()
+    carrying = gates.carried(metrics, outstanding, metric, gate) if useful else ()
     if not carrying:
         scope = _joined(scope, *remarks(outstanding, metric, metrics[metric]))
     suspected = (*carrying, *suspected)
@@ -143,7 +125,7 @@ def audit_judge(
     if weak and useful and not suspected:
         scope = _joined(weak, scope)
     with_control = None if others is None else others.with_control(panel.judge)
-    record = judge_record(
+    record = judge_record.judge_record(
         labelling,
         metrics,
         reader.verdict(decisive, scope, suspected),
@@ -152,7 +134,7 @@ def audit_judge(
         bounds=_bounds(labelling, figures, missing),
         suspected=suspected,
         sampling=figures.sampling(labelling),
-        balance=balance(labelling, settings.confidence, of_scores=picked is None)
+        balance=unlabelled.balance(labelling, settings.confidence, of_scores=picked is None)
         if labelling.method == "labelled_only"
         else None,
         with_control=None
@@ -163,7 +145,7 @@ def audit_judge(
         subsets=subsets,
         candidate_effects=None if picked is not None else _effects(labelling, table, settings),
     )
-    return JudgeAudit(
+    return judge_record.JudgeAudit(
         panel.judge,
         record,
         metrics,
@@ -177,7 +159,7 @@ def audit_judge(
     )
 
 
-def _subsets(labelling: Labelling, table: ScoreTable, settings: Settings) -> tuple[Subsets | None, str]:
+def _subsets(labelling: Labelling, table: score_table.ScoreTable, settings: Settings) -> tuple[Subsets | None, str]:
     """Return the subsets of the prompts, and what to say of a useful judge that is weak in some."""
     if not table.strata:
         return None, ""
@@ -194,17 +176,17 @@ def _joined(*sentences: str) -> str:
 def _of_scores(
     metrics: Mapping[str, Estimate],
     labelling: Labelling,
-    picked: Picked | None,
+    picked: unlabelled.Picked | None,
     stated: StatedDraw | None,
-    table: ScoreTable,
+    table: score_table.ScoreTable,
     settings: Settings,
-) -> tuple[Mapping[str, Estimate], LostScores]:
+) -> tuple[Mapping[str, Estimate], unscored.LostScores]:
     """Return the metrics with those of what has no score; of picks, those of scores are of what they were made by."""
     if picked is None:
-        lost = unscored_of(labelling, table, settings)
+        lost = unscored.unscored_of(labelling, table, settings)
         return {**metrics, **lost.metrics}, lost
     behind = None if picked.scores is None else _labelled(picked.scores, stated)
-    lost = NOTHING_LOST if behind is None else unscored_of(behind, table, settings)
+    lost = unscored.NOTHING_LOST if behind is None else unscored.unscored_of(behind, table, settings)
     of_scores = {} if behind is None else _metrics(behind, table, settings).metrics
     own = {
         name: estimate if name in _WITHOUT_SCORES else of_scores.get(name) or _no_scores(estimate)
@@ -215,12 +197,12 @@ def _of_scores(
 
 def _of_missing(
     labelling: Labelling, metrics: Mapping[str, Estimate], settings: Settings
-) -> tuple[MissingLabels | None, str]:
+) -> tuple[partly_labelled.MissingLabels | None, str]:
     """Return the ends of what a few missing labels could make of the figures, and what the figures describe."""
     if labelling.with_partly is None:
         return None, labelling.scope
-    missing = MissingLabels(labelling.with_partly, settings)
-    return missing, said_of_missing(labelling.with_partly, metrics["recovery"], missing)
+    missing = partly_labelled.MissingLabels(labelling.with_partly, settings)
+    return missing, partly_labelled.said_of_missing(labelling.with_partly, metrics["recovery"], missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +234,9 @@ class _VerdictReader:
             label_width=self.label_width,
         )
 
-    def decisive(self, metrics: Mapping[str, Estimate], missing: MissingLabels | None) -> Mapping[str, Estimate]:
+    def decisive(
+        self, metrics: Mapping[str, Estimate], missing: partly_labelled.MissingLabels | None
+    ) -> Mapping[str, Estimate]:
         """Return the metrics to read: those of the table where these hold whatever the missing labels are."""
         if missing is None:
             return metrics
@@ -265,21 +249,23 @@ def _asides(
     panel: Panel,
     metrics: Mapping[str, Estimate],
     stated: StatedDraw | None,
-    table: ScoreTable,
+    table: score_table.ScoreTable,
     settings: Settings,
     *,
     logged: bool,
 ) -> Iterator[str]:
     """Yield what to ask of the scores: whether a value means that there is none, and which way is up."""
-    yield from (sentence for sentence, _ in off_scale_words(table, panel.judge))
+    yield from (sentence for sentence, _ in table_facts.off_scale_words(table, panel.judge))
     below_chance = any((metrics[name].high or 0) < 0 for name in ("recovery", "within_r"))
     if below_chance and not logged and panel.judge not in table.turned:
         reverse = _figures(replace(panel, scores=-panel.scores), stated, table, settings)
         yield from _if_reversed(table.named_scores(panel.judge), reverse, table.label_width, settings)
 
 
-def _effects(labelling: Labelling, table: ScoreTable, settings: Settings) -> CandidateEffects | None:
-    if not tells_of_candidates(table, settings):
+def _effects(
+    labelling: Labelling, table: score_table.ScoreTable, settings: Settings
+) -> result.CandidateEffects | None:
+    if not candidate_attributes.tells_of_candidates(table, settings):
         return None
     from bonwise.auditing.candidate_effects import candidate_effects  # noqa: PLC0415 - many tables do without
 
@@ -292,8 +278,8 @@ def _suspected(
     settings: Settings,
     without: Callable[..., Mapping[str, Estimate]],
     *,
-    table: ScoreTable,
-    cells: CellLabels | None,
+    table: score_table.ScoreTable,
+    cells: unlabelled.CellLabels | None,
     logged: bool = False,
 ) -> tuple[Suspected, ...]:
     """Collect what keeps the verdict from being useful, the easy candidates first."""
@@ -323,7 +309,7 @@ def _without(
     *candidates: str,
     others: FurtherPanels | None,
     stated: StatedDraw | None,
-    table: ScoreTable,
+    table: score_table.ScoreTable,
     settings: Settings,
 ) -> Mapping[str, Estimate]:
     """Estimate every metric without some candidates; empty where that cannot be."""
@@ -332,7 +318,7 @@ def _without(
 
 
 def _figures(
-    panel: Panel, stated: StatedDraw | None, table: ScoreTable, settings: Settings
+    panel: Panel, stated: StatedDraw | None, table: score_table.ScoreTable, settings: Settings
 ) -> Mapping[str, Estimate]:
     """Estimate every metric of another panel; empty where that cannot be."""
     try:
@@ -345,7 +331,7 @@ def _if_reversed(name: str, reverse: Mapping[str, Estimate], width: float, setti
     """Say that a judge would be useful if its lower scores were the better ones."""
     rule, target = settings.thresholds, settings.target
     if reverse and judge_level(reverse, rule, target, label_width=width)[0] == "useful":
-        figure = with_any_interval(reverse[DECIDES[target]], unit_of(DECIDES[target]))
+        figure = numbers.with_any_interval(reverse[DECIDES[target]], unit_of(DECIDES[target]))
         yield (
             f"With its scores reversed this judge would be useful ({DECIDES[target]} {figure}): if its lower scores "
             f"are better, add --lower-is-better {shell_word(name)}."
@@ -359,7 +345,7 @@ def of_candidates(stated: StatedDraw, panel: Panel) -> bool:
 
 
 def _no_scores(found: Estimate) -> Estimate:
-    return Estimate.undefined(NO_SCORES, found.n).with_method(found.method)
+    return Estimate.undefined(judge_record.NO_SCORES, found.n).with_method(found.method)
 
 
 def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
@@ -383,16 +369,16 @@ def _labelled(panel: Panel, stated: StatedDraw | None) -> Labelling:
 
 
 def _bounds(
-    labelling: Labelling, figures: JudgeMetrics, missing: MissingLabels | None
+    labelling: Labelling, figures: judge_record.JudgeMetrics, missing: partly_labelled.MissingLabels | None
 ) -> Mapping[str, tuple[float, float]]:
     if figures.cells is not None:
         return figures.cells.bounds
     if labelling.method == "labelled_only":
-        return worst_case(labelling.panel)
+        return unlabelled.worst_case(labelling.panel)
     return {} if missing is None else missing.bounds
 
 
-def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> JudgeMetrics:
+def _metrics(labelling: Labelling, table: score_table.ScoreTable, settings: Settings) -> judge_record.JudgeMetrics:
     if labelling.method == "cells":
         from bonwise.auditing.partial_metrics import cell_metrics  # noqa: PLC0415 - complete labels do without
 
@@ -400,14 +386,17 @@ def _metrics(labelling: Labelling, table: ScoreTable, settings: Settings) -> Jud
     if labelling.sample is not None:
         from bonwise.auditing.partial_metrics import sampled_metrics  # noqa: PLC0415 - complete labels do without
 
-        further = further_scores(table, labelling.panel)
+        further = cell_scores.further_scores(table, labelling.panel)
         return sampled_metrics(labelling, labelling.sample, further, settings)
     panel = labelling.panel.keep(labelling.labelled)
     rule = settings.rule(panel.labels, panel.clusters)
     sums = panel.sums()
-    found = {**estimate(ESTIMANDS, sums, rule), "level_bias": panel_level_bias(panel, settings)}
-    found.update(with_no_gain_tests(found, panel, Sums(*sums), rule))
+    found = {
+        **estimation.estimate(catalog.ESTIMANDS, sums, rule),
+        "level_bias": judge_record.panel_level_bias(panel, settings),
+    }
+    found.update(judge_record.with_no_gain_tests(found, panel, Sums(*sums), rule))
     found = under_method(found, labelling.method)
     if labelling.method == "labelled_only":
-        found.update(judge_only(labelling.panel, settings))
-    return JudgeMetrics(found, influences=panel_influences(panel, sums))
+        found.update(judge_record.judge_only(labelling.panel, settings))
+    return judge_record.JudgeMetrics(found, influences=judge_record.panel_influences(panel, sums))

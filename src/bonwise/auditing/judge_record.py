@@ -9,30 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bonwise.auditing import label_interval, result, result_labels, simultaneous, unlabelled
 from bonwise.auditing.gates import Gate, Labelled, carried, check_gate, open_gate, whatever_is_missing
-from bonwise.auditing.label_interval import where_labels_carry
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.result import JudgeFound
-from bonwise.auditing.result_labels import AuditData, PromptClusters, SampleUse, Sampling, UnscoredCandidates
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.simultaneous import UnitInfluences, pick_influences
 from bonwise.auditing.suspected import FEWEST_POOLS, Outstanding, Suspected
-from bonwise.auditing.unlabelled import CellLabels, Picked
 from bonwise.auditing.verdict import Verdict
 from bonwise.estimates import estimate_records
 from bonwise.results import given
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.clusters import FEWEST, cluster_codes
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import IntervalRule, estimate
+from bonwise.stats import catalog, clusters, estimand, estimation, no_gain
 from bonwise.stats.level_bias import level_bias
-from bonwise.stats.no_gain import DealtLabels, no_gain_laws
 from bonwise.stats.sums import Floats, Sums, prompt_sums
-from bonwise.table.facts import DroppedPrompt
+from bonwise.table import facts, scales, score_table
 from bonwise.table.panel import Panel
 from bonwise.table.picks import Picks
-from bonwise.table.scales import mismatch
-from bonwise.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from bonwise.auditing.partly_labelled import MissingLabels
@@ -58,27 +48,27 @@ NO_SCORES = "a logged pick holds no scores of one judge"
 class JudgeMetrics:
     """The metrics of one judge."""
 
-    metrics: Mapping[str, Estimate] = field(repr=False)
-    use: SampleUse | None = None
+    metrics: Mapping[str, estimand.Estimate] = field(repr=False)
+    use: result_labels.SampleUse | None = None
     """How a sample of labels was used: effective sample size, outcome model and what further judges bring. None where
     the labels are no sample.
     """
-    cells: CellLabels | None = field(default=None, repr=False)
+    cells: unlabelled.CellLabels | None = field(default=None, repr=False)
     """Where candidates are labelled one by one: their labels."""
-    influences: UnitInfluences | None = field(default=None, repr=False)
+    influences: simultaneous.UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
 
-    def sampling(self, labelling: Labelling) -> Sampling | None:
+    def sampling(self, labelling: Labelling) -> result_labels.Sampling | None:
         """Return how the labelled prompts were drawn and used, for the document; None where no draw is stated."""
         drawn, stated = labelling.drawn, labelling.stated
         if stated is None:
             return None
         if drawn is None:
             unused = "the propensities are" if stated.kind == "propensity" else "the design is"
-            return Sampling(design=stated.name, how=f"all prompts are labelled: {unused} not used")
+            return result_labels.Sampling(design=stated.name, how=f"all prompts are labelled: {unused} not used")
         if self.cells is not None:
-            return Sampling(design=stated.name, how=drawn.words)
-        return Sampling(
+            return result_labels.Sampling(design=stated.name, how=drawn.words)
+        return result_labels.Sampling(
             design=stated.name,
             how=drawn.words,
             drawn_without_labels=drawn.lacking,
@@ -87,45 +77,47 @@ class JudgeMetrics:
         )
 
 
-def by_unit(panel: Panel, values: Mapping[str, Floats]) -> UnitInfluences:
+def by_unit(panel: Panel, values: Mapping[str, Floats]) -> simultaneous.UnitInfluences:
     """Return influences with the units that they are of: the prompts of the panel, or the clusters of these."""
     units = panel.prompt_ids.to_numpy() if panel.clusters is None else np.unique(panel.clusters)
-    return UnitInfluences(units, values)
+    return simultaneous.UnitInfluences(units, values)
 
 
-def panel_influences(panel: Panel, sums: Floats, weights: Floats | None = None) -> UnitInfluences:
+def panel_influences(panel: Panel, sums: Floats, weights: Floats | None = None) -> simultaneous.UnitInfluences:
     """Return how much every unit of a panel that is labelled whole adds to gain and recovery, from its sums."""
     t = Sums(*sums)
-    return by_unit(panel, pick_influences(t.J - t.R, t.M - t.R, panel.clusters, weights))
+    return by_unit(panel, simultaneous.pick_influences(t.J - t.R, t.M - t.R, panel.clusters, weights))
 
 
-def judge_only(panel: Panel, settings: Settings) -> dict[str, Estimate]:
+def judge_only(panel: Panel, settings: Settings) -> dict[str, estimand.Estimate]:
     """Estimate what needs no labels from all prompts."""
-    own = [e for e in ESTIMANDS if not e.on_labels]
+    own = [e for e in catalog.ESTIMANDS if not e.on_labels]
     sums = prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes, panel.ranked)
-    return estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
+    return estimation.estimate(own, sums, settings.rule(np.zeros(0), panel.clusters))
 
 
 def with_no_gain_tests(
-    found: Mapping[str, Estimate], panel: Panel, t: Sums, rule: IntervalRule
-) -> dict[str, Estimate]:
+    found: Mapping[str, estimand.Estimate], panel: Panel, t: Sums, rule: estimation.IntervalRule
+) -> dict[str, estimand.Estimate]:
     """Return gain and recovery with tests that there is none, where they have intervals; all prompts are labelled."""
-    out: dict[str, Estimate] = {}
+    out: dict[str, estimand.Estimate] = {}
     if found["gain"].law is None:
         return out
     low, high = rule.label_range
-    laws = no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
+    laws = no_gain.no_gain_laws(t.J - t.R, t.M - t.R, rule.clusters, (low - high, high - low))
     for name in ("gain", "recovery"):
         one = found[name]
         if one.law is None:
             continue
         # Where all prompts are alike their scatter is 0, and the bound for that case holds.
         law = one.law if one.interval == "exact" else laws[name]
-        out[name] = replace(one, no_gain=DealtLabels(panel.ranked, panel.labels, panel.sizes, rule.clusters, law))
+        out[name] = replace(
+            one, no_gain=no_gain.DealtLabels(panel.ranked, panel.labels, panel.sizes, rule.clusters, law)
+        )
     return out
 
 
-def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> Estimate:
+def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = None) -> estimand.Estimate:
     """Estimate the level bias on a panel whose prompts are all labelled; `weights` are those of the prompts."""
     scored = ~np.isnan(panel.scores)
     found = level_bias(
@@ -138,7 +130,11 @@ def panel_level_bias(panel: Panel, settings: Settings, weights: Floats | None = 
         weights=weights,
         clusters=panel.clusters,
     )
-    return found if weights is None else where_labels_carry(found, float(weights.sum() ** 2 / (weights @ weights)))
+    return (
+        found
+        if weights is None
+        else label_interval.where_labels_carry(found, float(weights.sum() ** 2 / (weights @ weights)))
+    )
 
 
 _FEW = 20
@@ -150,18 +146,20 @@ _VERY_FEW = 10
 _LARGE = 1 / 3
 
 
-def prompt_clusters(panel: Panel) -> PromptClusters | None:
+def prompt_clusters(panel: Panel) -> result_labels.PromptClusters | None:
     """Return the clusters of a panel with what they leave uncertain; None without a column of clusters."""
     if panel.clusters is None:
         return None
-    codes, count = cluster_codes(panel.clusters)
+    codes, count = clusters.cluster_codes(panel.clusters)
     largest = int(np.bincount(codes).max())
-    return PromptClusters(clusters=count, largest=largest, notes=list(_notes(count, largest, len(codes))))
+    return result_labels.PromptClusters(
+        clusters=count, largest=largest, notes=list(_notes(count, largest, len(codes)))
+    )
 
 
 def _notes(count: int, largest: int, prompts: int) -> Iterator[str]:
-    if count < FEWEST:
-        yield f"Too few clusters: an interval needs {FEWEST}, and there are {count}; no gate can be met."
+    if count < clusters.FEWEST:
+        yield f"Too few clusters: an interval needs {clusters.FEWEST}, and there are {count}; no gate can be met."
     elif count < _VERY_FEW:
         yield (
             f"Few clusters ({count}): intervals of within_r and of the values hold the truth in about 90% of tables "
@@ -173,7 +171,7 @@ def _notes(count: int, largest: int, prompts: int) -> Iterator[str]:
         yield f"One cluster holds {largest:,} of {prompts:,} prompts: what it says weighs that much in every figure."
 
 
-_WITHOUT_LABELS = frozenset(e.name for e in ESTIMANDS if not e.on_labels)
+_WITHOUT_LABELS = frozenset(e.name for e in catalog.ESTIMANDS if not e.on_labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,13 +179,13 @@ class JudgeAudit:
     """What the audit of one judge rests on."""
 
     judge: str
-    record: JudgeFound
+    record: result.JudgeFound
     """What was found, as the result of the audit holds it."""
-    metrics: Mapping[str, Estimate] = field(repr=False)
+    metrics: Mapping[str, estimand.Estimate] = field(repr=False)
     """With what is known of each, for intervals at any confidence."""
     labelling: Labelling = field(repr=False)
     """The prompts behind the figures."""
-    picked: Picked | None = None
+    picked: unlabelled.Picked | None = None
     """Of logged picks: how many of the pools have one. The scores then only say what was picked: 1 for what was kept,
     0 for the rest.
     """
@@ -197,9 +195,9 @@ class JudgeAudit:
     """Why the verdict is not useful and no gate is met, whatever the figures are; empty where they settle both."""
     outstanding: tuple[Outstanding, ...] = field(default=(), repr=False)
     """Outstanding groups that nothing settles: without one of them a figure may not pass its gate."""
-    cells: CellLabels | None = field(default=None, repr=False)
+    cells: unlabelled.CellLabels | None = field(default=None, repr=False)
     """Where candidates are labelled one by one: their labels."""
-    influences: UnitInfluences | None = field(default=None, repr=False)
+    influences: simultaneous.UnitInfluences | None = field(default=None, repr=False)
     """How much every prompt, or cluster, moves gain and recovery; None where that is not known."""
     missing: MissingLabels | None = field(default=None, repr=False)
     """Where a few prompts lack some labels: metrics of picks with these at their worst and at their best."""
@@ -263,7 +261,7 @@ class AuditParts:
 
     judges: Mapping[str, JudgeAudit]
     settings: Settings
-    table: ScoreTable
+    table: score_table.ScoreTable
     picks: Picks | None = None
     """The logged picks that were audited, in place of a judge's scores."""
 
@@ -278,17 +276,19 @@ class AuditParts:
         return [*audited, *others]
 
 
-def _data(labelling: Labelling, picked: Picked | None, unscored: UnscoredCandidates | None) -> AuditData:
+def _data(
+    labelling: Labelling, picked: unlabelled.Picked | None, unscored: result_labels.UnscoredCandidates | None
+) -> result_labels.AuditData:
     """Return counts, and every dropped prompt with its reason."""
     panel, sizes = labelling.panel, labelling.panel.sizes
     same = bool((sizes == sizes[0]).all())
-    return AuditData(
+    return result_labels.AuditData(
         prompts=len(sizes),
         candidates=int(sizes[0]) if same else None,
         rows=int(sizes.sum()),
         labelled_prompts=int(labelling.labelled.sum()),
         partly_labelled_prompts=labelling.partly,
-        dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
+        dropped=[facts.DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in panel.dropped],
         **given(
             pools=None if picked is None else picked.pools,
             pools_without_pick=None if picked is None else picked.without,
@@ -303,7 +303,7 @@ def _data(labelling: Labelling, picked: Picked | None, unscored: UnscoredCandida
 
 def _ranges(panel: Panel) -> dict[str, list[float]]:
     """Return from where to where scores and labels run if they look like different scales."""
-    if mismatch(panel.scores, panel.labels) is None:
+    if scales.mismatch(panel.scores, panel.labels) is None:
         return {}
     ranges = {"score_range": panel.scores, "label_range": panel.labels}
     return {name: [float(np.nanmin(values)), float(np.nanmax(values))] for name, values in ranges.items()}
@@ -311,21 +311,21 @@ def _ranges(panel: Panel) -> dict[str, list[float]]:
 
 def judge_record(
     labelling: Labelling,
-    metrics: Mapping[str, Estimate],
+    metrics: Mapping[str, estimand.Estimate],
     verdict: Verdict,
     *,
-    picked: Picked | None = None,
-    unscored: UnscoredCandidates | None = None,
+    picked: unlabelled.Picked | None = None,
+    unscored: result_labels.UnscoredCandidates | None = None,
     bounds: Mapping[str, tuple[float, float]],
     suspected: Sequence[Suspected],
     **further: Any,
-) -> JudgeFound:
+) -> result.JudgeFound:
     """Return what was found of one judge; of `further` fields those that are None are left out.
 
     `bounds` over missing labels are written where some are finite, or where prompts without labels are left out.
     """
     written = labelling.method == "labelled_only" or bool(bounds)
-    return JudgeFound(
+    return result.JudgeFound(
         data=_data(labelling, picked, unscored),
         metrics=estimate_records(metrics),
         verdict=verdict,

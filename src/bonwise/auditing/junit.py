@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from bonwise.auditing.result import Audit
-from bonwise.auditing.result_verdict import Gate, GateState
+from bonwise.auditing import result, result_verdict
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.report.numbers import named, setting
 
 __all__ = ["junit", "junit_error", "merged"]
 
-_OUTCOMES: Mapping[GateState, str] = {"not met": "failure", "inconclusive": "error"}
+_OUTCOMES: Mapping[result_verdict.GateState, str] = {"not met": "failure", "inconclusive": "error"}
 """What a gate that is not met is to a build server."""
 
 _LONGEST = 300
 """Characters of a name that are shown."""
 
 
-def junit(document: Audit) -> str:
+def junit(document: result.Audit) -> str:
     """Render the gates of an audit as JUnit XML, a test case a gate and judge; one that is not settled is an error.
 
     Examples
@@ -79,7 +78,7 @@ def _written(root: ET.Element) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _counts(gates: Sequence[Gate]) -> dict[str, str]:
+def _counts(gates: Sequence[result_verdict.Gate]) -> dict[str, str]:
     states = [gate.state for gate in gates]
     return {
         "tests": str(len(states)),
@@ -88,7 +87,7 @@ def _counts(gates: Sequence[Gate]) -> dict[str, str]:
     }
 
 
-def _figures(gate: Gate, found: EstimateRecord | None) -> dict[str, float | str | None]:
+def _figures(gate: result_verdict.Gate, found: EstimateRecord | None) -> dict[str, float | str | None]:
     """Return what is known of a gate, nothing of the metric where its judge could not be audited."""
     return {
         "value": gate.value,
@@ -101,7 +100,9 @@ def _figures(gate: Gate, found: EstimateRecord | None) -> dict[str, float | str 
     }
 
 
-def _add(suite: ET.Element, gate: Gate, figures: Mapping[str, float | str | None], reference: str | None) -> None:
+def _add(
+    suite: ET.Element, gate: result_verdict.Gate, figures: Mapping[str, float | str | None], reference: str | None
+) -> None:
     name = f"{named(gate.metric, reference)} > {setting(gate.value)}"
     case = ET.SubElement(suite, "testcase", {"classname": _text(gate.judge), "name": name})
     properties = ET.SubElement(case, "properties")

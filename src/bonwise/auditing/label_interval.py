@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.stats import estimand, laws
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.laws import Fieller, Student
 from bonwise.stats.partial.label_sample import ScaledSample
 from bonwise.stats.sums import Floats
 
@@ -40,7 +38,9 @@ class Influence:
         return float(along @ along) / max(len(along) - 1, 1) / len(along)
 
 
-def influence(m: Floats, Y: Floats, draw: ScaledSample, clusters: npt.NDArray[np.int64] | None = None) -> Influence:
+def influence(
+    m: Floats, Y: Floats, draw: ScaledSample, clusters: np.typing.NDArray[np.int64] | None = None
+) -> Influence:
     """Combine predictions for all prompts, `m`, (prompts, outcomes), with labels `Y`, (labelled prompts, outcomes).
 
     ``A_k = m_k + q (Y_k - m_k)``, and for the variance ``A' = m + ebar_h + f_h q (e - ebar_h)``, which has the same
@@ -112,16 +112,16 @@ def degrees_of_freedom(pulls: Floats, variance: float) -> float:
     return max(min(found, labels - 1.0), 1.0)
 
 
-def student(found: Influence, contrast: Floats, limits: tuple[float, float]) -> Student:
+def student(found: Influence, contrast: Floats, limits: tuple[float, float]) -> laws.Student:
     """Return the law of a contrast of the means."""
     variance = found.variance(contrast)
     df = degrees_of_freedom(found.pulls @ contrast, variance)
-    return Student(float(contrast @ found.means), float(np.sqrt(variance)), df, limits)
+    return laws.Student(float(contrast @ found.means), float(np.sqrt(variance)), df, limits)
 
 
 def fieller(
     found: Influence, numerator: Floats, denominator: Floats, limits: tuple[float, float]
-) -> tuple[Fieller, float]:
+) -> tuple[laws.Fieller, float]:
     """Return the law of a ratio and its se: ``se^2 = (C11 - 2 rho C12 + rho^2 C22) / A2bar^2``."""
     a, b = float(numerator @ found.means), float(denominator @ found.means)
     direction = (numerator - a / b * denominator) / b
@@ -132,7 +132,7 @@ def fieller(
         float(left @ C @ right)
         for left, right in ((numerator, numerator), (numerator, denominator), (denominator, denominator))
     )
-    return Fieller(a, b, caa, cab, cbb, df, limits), float(np.sqrt(variance))
+    return laws.Fieller(a, b, caa, cab, cbb, df, limits), float(np.sqrt(variance))
 
 
 def labels_carry(ess: float) -> bool:
@@ -140,7 +140,7 @@ def labels_carry(ess: float) -> bool:
     return ess > _FEWEST_EFFECTIVE - 1e-9
 
 
-def where_labels_carry(found: Estimate, ess: float) -> Estimate:
+def where_labels_carry(found: estimand.Estimate, ess: float) -> estimand.Estimate:
     """Return an estimate, without its interval where its weights are worth fewer than two labels.
 
     One heavy label then is the estimate, and the scatter of the light ones says nothing of it. `ess` is the effective

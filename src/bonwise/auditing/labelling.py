@@ -12,9 +12,7 @@ import numpy.typing as npt
 from bonwise.errors import InputError, UsageError
 from bonwise.printable import quoted
 from bonwise.stats.partial.label_sample import LabelSample
-from bonwise.table.cell_scores import candidate_propensities, differ_within_prompts, propensities
-from bonwise.table.facts import UnusedLabels, unused_labels
-from bonwise.table.label_design import LabelDesign
+from bonwise.table import cell_scores, facts, label_design
 from bonwise.table.panel import MAY_LACK, MEANT_BY_NONE, USED_BY_CELLS, LabelsInPart, Panel, PromptLeftOut
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class StatedDraw:
     """What a user states of the draw."""
 
     kind: Literal["uniform", "design", "propensity", "cells", "cells-by-score"]
-    design: LabelDesign | None = field(default=None, repr=False)
+    design: label_design.LabelDesign | None = field(default=None, repr=False)
     """The record of the draw, for ``design``."""
     table: ScoreTable | None = field(default=None, repr=False)
     """The table with the column, for ``propensity``."""
@@ -99,7 +97,7 @@ class StatedDraw:
         """
         if self.table is None:
             return None
-        stated = candidate_propensities(self.table, panel)
+        stated = cell_scores.candidate_propensities(self.table, panel)
         labels = int(panel.labelled_cells.sum())
         if abs(labels - stated.sum()) > 4 * np.sqrt(np.sum(stated * (1 - stated))) + 0.5:
             raise InputError(
@@ -110,7 +108,7 @@ class StatedDraw:
         return stated
 
 
-def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> StatedDraw | None:
+def stated_draw(design: str | Path | label_design.LabelDesign | None, table: ScoreTable) -> StatedDraw | None:
     """Return what is stated of the draw: by the user, else by a propensity column of the table.
 
     `design` is ``"uniform"``, ``"cells"``, ``"cells-by-score"``, or the record of the draw; beside a propensity
@@ -123,14 +121,14 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
             hint="leave --design or --unlabelled-is out",
         )
     if design is None:
-        by_cell = differ_within_prompts(table)
+        by_cell = cell_scores.differ_within_prompts(table)
         return StatedDraw("propensity", table=table, by_cell=by_cell) if weighted else None
     if weighted:
         raise UsageError(
             f"{table.source}: a propensity column, and a design beside it",
             hint="drop the column, or leave the design out",
         )
-    if isinstance(design, LabelDesign):
+    if isinstance(design, label_design.LabelDesign):
         return _of_these(design, table)
     if str(design) == "uniform":
         return StatedDraw("uniform")
@@ -141,10 +139,10 @@ def stated_draw(design: str | Path | LabelDesign | None, table: ScoreTable) -> S
             f"no design {quoted(str(design))}",
             hint="give the file that bonwise labels draw wrote, or uniform, cells or cells-by-score",
         )
-    return _of_these(LabelDesign.read(design), table)
+    return _of_these(label_design.LabelDesign.read(design), table)
 
 
-def _of_these(design: LabelDesign, table: ScoreTable) -> StatedDraw:
+def _of_these(design: label_design.LabelDesign, table: ScoreTable) -> StatedDraw:
     """Refuse a design that knows none of the prompts, also where all of them are labelled and it is not needed."""
     if not design.prompt_ids.isin(table.prompts).any():
         raise InputError(
@@ -165,7 +163,7 @@ def _gaps(lacking: int, drawn: int) -> str:
     )
 
 
-def _as_designed(design: LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
+def _as_designed(design: label_design.LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
     at = design.prompt_ids.get_indexer(panel.prompt_ids)
     if (strange := at < 0).any():
         raise InputError(
@@ -186,7 +184,7 @@ def _as_designed(design: LabelDesign, panel: Panel, labelled: _Mask) -> Drawn:
 
 
 def _by_propensity(table: ScoreTable, panel: Panel, labelled: _Mask) -> tuple[LabelSample, str]:
-    stated = propensities(table, panel.prompt_ids, labelled)
+    stated = cell_scores.propensities(table, panel.prompt_ids, labelled)
     _refuse_misfit(table, stated, labelled)
     words = f"{labelled.sum():,} labelled prompts were drawn with the propensities of the table"
     known = ~np.isnan(stated)
@@ -284,12 +282,12 @@ class Labelling:
         return f"Figures against labels describe {whole}; {why}."
 
     @property
-    def unused(self) -> UnusedLabels | None:
+    def unused(self) -> facts.UnusedLabels | None:
         """Labels that are in no figure because their prompts count as unlabelled; None where every label counts."""
         if self.method in ("complete", "cells"):
             return None
         why = _USED_BY[None if self.stated is None else self.stated.kind]
-        return unused_labels(LabelsInPart.of_panel(self.panel).told(why))
+        return facts.unused_labels(LabelsInPart.of_panel(self.panel).told(why))
 
 
 def label_state(panel: Panel, stated: StatedDraw | None = None) -> Labelling:

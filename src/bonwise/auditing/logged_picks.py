@@ -15,30 +15,19 @@ import numpy as np
 import pandas as pd
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from bonwise.auditing.judge_audit import audit_judge
-from bonwise.auditing.judge_record import JudgeAudit
-from bonwise.auditing.labelling import stated_draw
+from bonwise.auditing import judge_audit, judge_record, labelling, unlabelled, verdict
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.unlabelled import Picked
-from bonwise.auditing.verdict import ORACLE
 from bonwise.errors import FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
 from bonwise.results import Count, Number, Record, given
 from bonwise.strict_json import refusal
-from bonwise.table.checks import Unpicked
-from bonwise.table.facts import PicksMade
-from bonwise.table.identifiers import as_categories
-from bonwise.table.label_design import LabelDesign, refuse_other_draw
-from bonwise.table.numbers import LARGEST
-from bonwise.table.opening import join_labels, with_unlabelled
+from bonwise.table import checks, facts, identifiers, label_design, numbers, opening, roles, text_files
 from bonwise.table.panel import Panel, PromptLeftOut, Shape, lay_out
 from bonwise.table.picks import NOTHING, OWED, Pick, Picks
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import OF_LABELS
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.text_files import json_lines
 
 __all__ = [
     "PickLine",
@@ -53,8 +42,11 @@ __all__ = [
 
 
 def logged_judge(
-    picks: Picks, settings: Settings, reading: ReadingOptions, design: str | Path | LabelDesign | None = None
-) -> tuple[JudgeAudit, ScoreTable]:
+    picks: Picks,
+    settings: Settings,
+    reading: ReadingOptions,
+    design: str | Path | label_design.LabelDesign | None = None,
+) -> tuple[judge_record.JudgeAudit, ScoreTable]:
     """Audit the picks of one policy; what `reading` says of columns is of the labels. The table audited comes along.
 
     Raises `bonwise.errors.UsageError` for a setting that asks for more than picks hold, and
@@ -72,8 +64,8 @@ def logged_judge(
     table = logged_table([(picks.name, picks)], reading)
     named = [(picks.name, picks.reasons)]
     (panel,) = logged_panels(table, named, settings.shape)
-    refuse_other_draw(design, reading.labels, table)
-    stated = stated_draw(design, table)
+    label_design.refuse_other_draw(design, reading.labels, table)
+    stated = labelling.stated_draw(design, table)
     if stated is not None and stated.design is not None and stated.design.by_candidate:
         raise UsageError(
             f"{picks.source}: labels of single candidates were drawn, which audit the scores of a judge",
@@ -84,24 +76,24 @@ def logged_judge(
     if labels is not None and rows is not None and rows["judge_score"].notna().any():
         (of_scores,) = logged_panels(_labelled_rows(rows, picks.source, labels, reading), named, settings.shape)
         scored = of_scores.keep(np.asarray(of_scores.prompt_ids.isin(panel.prompt_ids)))
-    judge = audit_judge(
+    judge = judge_audit.audit_judge(
         panel,
         None,
         settings,
         table=table,
-        against=ORACLE,
+        against=verdict.ORACLE,
         stated=stated,
         picked=replace(_picked(picks, table.unpicked), scores=scored),
     )
     return judge, table
 
 
-def _picked(picks: Picks, unpicked: Unpicked) -> Picked:
+def _picked(picks: Picks, unpicked: checks.Unpicked) -> unlabelled.Picked:
     """Count the pools that lack a pick; one of a single candidate needs none."""
     pools = [pick for pick in picks.picks if len(pick.ids) > 1]
     without = [pick.prompt_id for pick in pools if not pick.kept]
     left_out = [prompt for prompt in without if unpicked == "drop" or picks.reasons[prompt].startswith(OWED)]
-    return Picked(len(pools), len(without), len(left_out), unpicked)
+    return unlabelled.Picked(len(pools), len(without), len(left_out), unpicked)
 
 
 def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) -> ScoreTable:
@@ -109,7 +101,7 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
     source = " and ".join(dict.fromkeys(picks.source for _, picks in named))
     if reading.labels is None:
         raise InputError(f"{source}: no oracle labels to compare the picks with", hint="add --labels FILE")
-    strange = [role for role in reading.named_columns if role not in OF_LABELS]
+    strange = [role for role in reading.named_columns if role not in roles.OF_LABELS]
     if strange:
         raise UsageError(
             f"{source}: logged picks have no column for {strange[0]}", hint="name the label file's alone"
@@ -121,7 +113,7 @@ def logged_table(named: Sequence[tuple[str, Picks]], reading: ReadingOptions) ->
 def _labelled_rows(rows: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions) -> ScoreTable:
     # Picks have no columns of scores, so a column that is named can only be the label file's.
     table = replace(ScoreTable.from_frame(rows, source=source), columns={}, unpicked=reading.unpicked)
-    return with_unlabelled(join_labels(table, labels, reading), reading)
+    return opening.with_unlabelled(opening.join_labels(table, labels, reading), reading)
 
 
 def logged_panels(
@@ -143,7 +135,7 @@ def _explained(panel: Panel, reasons: Mapping[str, str]) -> Panel:
     return replace(kept, dropped=dropped)
 
 
-def picks_made(picks: Picks, behind: Collection[str] | None = None) -> PicksMade:
+def picks_made(picks: Picks, behind: Collection[str] | None = None) -> facts.PicksMade:
     """Return how picks were taken and what decided them, for the settings of a document.
 
     `behind` are the prompts that the figures rest on, all where it is None; what decided the others stands apart, as
@@ -154,7 +146,7 @@ def picks_made(picks: Picks, behind: Collection[str] | None = None) -> PicksMade
     rest: Counter[str] = Counter()
     for pick in picks.picks:
         (counted if mine is None or pick.prompt_id in mine else rest)[pick.decided_by or "not said"] += 1
-    return PicksMade(
+    return facts.PicksMade(
         by={key: value for key, value in picks.settings.items() if isinstance(value, str | int)},
         as_picked=picks.as_picked,
         decided_by=dict(counted.most_common()),
@@ -229,8 +221,8 @@ class PickLine(Record):
             raise ValueError("has a level with a name that is none of its ids")
         if self.scores is not None and len(self.scores) != len(self.ids):
             raise ValueError("should have scores for its ids: one score per candidate")
-        if any(abs(score) > LARGEST for score in self.scores or () if score is not None):
-            raise ValueError(f"has a score beyond {LARGEST:g}")
+        if any(abs(score) > numbers.LARGEST for score in self.scores or () if score is not None):
+            raise ValueError(f"has a score beyond {numbers.LARGEST:g}")
         if level and (self.best is None or str(self.best) not in level):
             raise ValueError("has a level that its best is not one of")
         if self.answers is not None and self.from_ledger is not None and self.from_ledger > self.answers:
@@ -253,7 +245,7 @@ def holds_picks(path: Path) -> bool:
     """Tell whether a file holds picks: JSON Lines whose first object names the ``best`` of its ``ids``."""
     if not path.name.lower().endswith(_ENDINGS) or not path.is_file():
         return False
-    return any({"best", "ids"} <= record.keys() for _, record in islice(json_lines(path), 1))
+    return any({"best", "ids"} <= record.keys() for _, record in islice(text_files.json_lines(path), 1))
 
 
 def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
@@ -267,7 +259,7 @@ def read_picks(path: str | Path, *, as_picked: bool = False) -> Picks:
     TABLES.require(f"reading {path}")
     source, rows, lines = str(path), [], []
     policy = _OnePolicy(source)
-    for row, record in json_lines(Path(path)):
+    for row, record in text_files.json_lines(Path(path)):
         rows.append(row)
         lines.append(_line(record, f"{source}, row {row}"))
         policy.refuse_another(row, record.get("settings") or {})
@@ -310,7 +302,7 @@ def _policy(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def _prompts(rows: list[int], lines: Sequence[PickLine], source: str) -> list[str]:
     column = pd.Series([line.prompt_id for line in lines], index=rows, dtype=object)
-    prompts = list(as_categories(column, role="prompt_id", source=source))
+    prompts = list(identifiers.as_categories(column, role="prompt_id", source=source))
     first: dict[str, int] = {}
     for row, prompt in zip(rows, prompts, strict=True):
         if prompt in first:

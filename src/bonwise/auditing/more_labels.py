@@ -7,15 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.estimation import under
-from bonwise.stats.jackknife import FEWEST_DF
+from bonwise.stats import estimand, estimation, jackknife, pilot_effect, sample_size, sums
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, Percentile, RecoveryNearOne, Student
-from bonwise.stats.pilot_effect import Shift, small_sample_units, standardised
-from bonwise.stats.sample_size import critical_value, mean_power
-from bonwise.stats.sums import Floats
 
 __all__ = ["POWER", "Settling", "distance", "gate_shift", "projected"]
 
@@ -23,7 +17,9 @@ POWER = 0.9
 """With which chance a study of the size that is named settles the verdict."""
 
 
-def gate_shift(gains: Floats, possible: Floats, gate: float, clusters: npt.NDArray[np.int64] | None = None) -> Shift:
+def gate_shift(
+    gains: sums.Floats, possible: sums.Floats, gate: float, clusters: np.typing.NDArray[np.int64] | None = None
+) -> pilot_effect.Shift:
     """Estimate the mean of ``gain - gate x possible gain`` over its standard deviation, with its standard error.
 
     Recovery lies above the gate exactly where that mean lies above 0.
@@ -35,7 +31,7 @@ def gate_shift(gains: Floats, possible: Floats, gate: float, clusters: npt.NDArr
     1.225
     """
     over = gains - gate * possible
-    return standardised(over, over * over, clusters)
+    return pilot_effect.standardised(over, over * over, clusters)
 
 
 class Settling(NamedTuple):
@@ -67,15 +63,15 @@ class Settling(NamedTuple):
 
     def chance(self, prompts: float) -> float:
         """Return the power of a one-sided t test on the estimate's side of the gate, by Guenther's correction."""
-        loss = critical_value(self._one_sided, 1) ** 2 / 2
+        loss = sample_size.critical_value(self._one_sided, 1) ** 2 / 2
         units = max(prompts * self.units / self.prompts - loss, 0.0)
-        return mean_power(self._each, units, self._one_sided, 1)
+        return sample_size.mean_power(self._each, units, self._one_sided, 1)
 
     def needed(self, power: float = POWER) -> float | None:
         """Return the prompts at which that chance is `power`; None where the estimate equals the gate."""
         return self._prompts(self._each, power)
 
-    def needed_between(self, pilot: Shift, power: float = POWER) -> tuple[float | None, float | None]:
+    def needed_between(self, pilot: pilot_effect.Shift, power: float = POWER) -> tuple[float | None, float | None]:
         """Return between which numbers that lies, for what the prompts there are leave uncertain of the distance.
 
         The upper end is None where the distance may be 0, the lower one where it is unknown. `pilot` is as
@@ -93,10 +89,10 @@ class Settling(NamedTuple):
     def _prompts(self, each: float, power: float) -> float | None:
         if each < 1e-6:
             return None
-        return small_sample_units(each, power, self._one_sided) * self.prompts / self.units
+        return pilot_effect.small_sample_units(each, power, self._one_sided) * self.prompts / self.units
 
 
-def projected(found: Estimate, ratio: float, confidence: float) -> Estimate | None:
+def projected(found: estimand.Estimate, ratio: float, confidence: float) -> estimand.Estimate | None:
     """Return an estimate with the interval that `ratio` times as many prompts, labelled or not, would give it.
 
     Variances and covariances of means shrink as ``1 / ratio``; ``df' = (df + 1) ratio - 1``, not below 3 and not
@@ -105,7 +101,7 @@ def projected(found: Estimate, ratio: float, confidence: float) -> Estimate | No
 
     Examples
     --------
-    >>> now = under(Student(0.2, 0.05, 99, (-1, 1)), 0.95, estimate=0.2, se=0.05, n=100)
+    >>> now = estimation.under(Student(0.2, 0.05, 99, (-1, 1)), 0.95, estimate=0.2, se=0.05, n=100)
     >>> later = projected(now, 4, 0.95)
     >>> later.n, later.se, round(later.low, 3), round(later.high, 3)
     (400, 0.025, 0.151, 0.249)
@@ -118,8 +114,8 @@ def projected(found: Estimate, ratio: float, confidence: float) -> Estimate | No
         return None
     se = np.nan if found.se is None else found.se / np.sqrt(ratio)
     if law.at(confidence) is None:
-        return Estimate.undefined(NOT_DISTINGUISHABLE, n).with_method(found.method)
-    made = under(law, confidence, estimate=found.estimate, se=float(se), n=n)
+        return estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, n).with_method(found.method)
+    made = estimation.under(law, confidence, estimate=found.estimate, se=float(se), n=n)
     return made.with_method(found.method)
 
 
@@ -141,17 +137,17 @@ def _scaled(law: Law, estimate: float, ratio: float, n: int) -> Law | None:
 
 
 def _df(df: float, ratio: float, n: int) -> float:
-    return min(max((df + 1) * ratio - 1, FEWEST_DF), max(n - 1.0, 1.0))
+    return min(max((df + 1) * ratio - 1, jackknife.FEWEST_DF), max(n - 1.0, 1.0))
 
 
-def distance(found: Estimate, value: float) -> float | None:
+def distance(found: estimand.Estimate, value: float) -> float | None:
     """Return by how many standard errors an estimate lies above a value; None where there is no standard error.
 
     Of a ratio, as Fieller's interval has it, ``(a - value b) / sqrt(caa - 2 value cab + value^2 cbb)``.
 
     Examples
     --------
-    >>> distance(Estimate(0.5, 0.4, 0.6, 0.05, 100, "jackknife"), 0.4)
+    >>> distance(estimand.Estimate(0.5, 0.4, 0.6, 0.05, 100, "jackknife"), 0.4)
     2.0
     """
     if found.estimate is None:

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from bonwise.auditing import next_steps, per_prompt, result_exhibits, view
 from bonwise.auditing.exhibits import exhibits
-from bonwise.auditing.next_steps import next_in_python
-from bonwise.auditing.per_prompt import all_prompts_file, refuse_other_file
 from bonwise.auditing.result import Audit
-from bonwise.auditing.result_exhibits import Exhibits, Note
-from bonwise.auditing.view import describe_with
 from bonwise.auditing.what_if import what_if
 from bonwise.errors import FileError, InputError, UsageError
 from bonwise.extras import PAGES
@@ -21,12 +18,9 @@ from bonwise.printable import printable
 from bonwise.report.blocks import Block, Drawing, FigureData, Part, Said, Table, drawings_of
 from bonwise.report.show import describe
 from bonwise.results import Document
-from bonwise.studies.labelled_panels import LabelledPanels
-from bonwise.studies.registration import studies
-from bonwise.studies.result import StudyDocument
+from bonwise.studies import labelled_panels, registration, result
 from bonwise.studies.view import BesideAudit, beside_audit
-from bonwise.table.words import Words
-from bonwise.table.writing import csv_frame, is_in_place, refuse_unwritable, write_whole
+from bonwise.table import words, writing
 
 if TYPE_CHECKING:
     from bonwise.auditing.judge_record import AuditParts
@@ -56,18 +50,18 @@ def write_page(
     _check_target(Path(path), audit, pools)
     shown = _exhibits(audit, pools, others)
     beside = _documents_beside(audit, others)
-    then = next_in_python(audit) if then is None else then
+    then = next_steps.next_in_python(audit) if then is None else then
     if len(shown.prompts.rows) == shown.prompts.of:
-        write_whole(Path(path), audit_page(audit, shown, beside, then=then))
+        writing.write_whole(Path(path), audit_page(audit, shown, beside, then=then))
         return None
-    if is_in_place(path):
+    if writing.is_in_place(path):
         raise FileError(f"{path}: not all prompts fit on the page, and no file is next to it", hint="name a file")
-    all_prompts, rows = all_prompts_file(path), csv_frame(audit.per_prompt())
+    all_prompts, rows = per_prompt.all_prompts_file(path), writing.csv_frame(audit.per_prompt())
     _check_target(all_prompts, audit, pools)
-    refuse_other_file(all_prompts, rows.partition("\n")[0])
+    per_prompt.refuse_other_file(all_prompts, rows.partition("\n")[0])
     text = audit_page(audit, shown, beside, all_prompts.name, then)
-    write_whole(Path(path), text)  # first: prompts beside no page would be no use
-    write_whole(all_prompts, rows)
+    writing.write_whole(Path(path), text)  # first: prompts beside no page would be no use
+    writing.write_whole(all_prompts, rows)
     return all_prompts
 
 
@@ -86,12 +80,12 @@ def _parts(audit: Audit) -> AuditParts:
     return parts
 
 
-def _exhibits(audit: Audit, pools: str | Path | None, also: Iterable[object] = ()) -> Exhibits:
+def _exhibits(audit: Audit, pools: str | Path | None, also: Iterable[object] = ()) -> result_exhibits.Exhibits:
     parts, settings = _parts(audit), audit.settings
     return exhibits(
         tuple(parts.judges.values()),
         parts.table,
-        Words(parts.table, pools),
+        words.Words(parts.table, pools),
         seed=settings.seed,
         confidence=settings.confidence,
         gate=settings.deciding,
@@ -103,7 +97,7 @@ def _exhibits(audit: Audit, pools: str | Path | None, also: Iterable[object] = (
 
 def _documents_beside(audit: Audit, others: Sequence[Document]) -> list[Document]:
     """Return what the page shows beside the audit: the studies that every page has, then what was given."""
-    given = {document.study_name() for document in others if isinstance(document, StudyDocument)}
+    given = {document.study_name() for document in others if isinstance(document, result.StudyDocument)}
     return [*_studies(audit, given), *others]
 
 
@@ -114,7 +108,7 @@ def _check_target(target: Path, audit: Audit, pools: str | Path | None) -> None:
     files = (source for source in _sources(audit, pools) if "\0" not in str(source))
     if real in {Path(os.path.realpath(source)) for source in files}:
         raise UsageError(f"{target} is read for the page, and would be overwritten", hint="name another file")
-    refuse_unwritable(target)
+    writing.refuse_unwritable(target)
 
 
 def _sources(audit: Audit, pools: str | Path | None) -> Iterator[str | Path]:
@@ -153,18 +147,18 @@ def _studies(audit: Audit, given: Collection[str]) -> list[Document]:
     if judged is None:
         return []
     found: list[Document] = []
-    for study in studies():
+    for study in registration.studies():
         shown = study.with_audit
         if shown is None or study.document.study_name() in given or not shown.when(_parts(audit).settings):
             continue
         try:
             found.append(shown.study(judged))
         except InputError as error:
-            found.append(Note.on(shown.title, error.message))
+            found.append(result_exhibits.Note.on(shown.title, error.message))
     return found
 
 
-def _judged(audit: Audit) -> LabelledPanels | None:
+def _judged(audit: Audit) -> labelled_panels.LabelledPanels | None:
     """Return the audit's own panels for a study; None where picks hold no scores, or no pool is labelled whole."""
     parts = _parts(audit)
     usable = {
@@ -174,7 +168,7 @@ def _judged(audit: Audit) -> LabelledPanels | None:
     }
     if not usable:
         return None
-    return LabelledPanels(
+    return labelled_panels.LabelledPanels(
         parts.table,
         {name: one.panel.keep(one.labelled) for name, one in usable.items()},
         {name: len(one.panel.sizes) for name, one in usable.items()},
@@ -189,7 +183,7 @@ _LIMITS = "not-established"
 
 def audit_page(
     audit: Audit,
-    exhibits: Exhibits,
+    exhibits: result_exhibits.Exhibits,
     studies: Sequence[Document] = (),
     more: str | None = None,
     then: Sequence[Said] = (),
@@ -203,17 +197,17 @@ def audit_page(
 
 def described_with(
     audit: Audit,
-    exhibits: Exhibits,
+    exhibits: result_exhibits.Exhibits,
     studies: Sequence[Document] = (),
     more: str | None = None,
     then: Sequence[Said] = (),
 ) -> Part:
     """Return the description of the page; the parameters are those of `audit_page`."""
-    return describe_with(audit, exhibits, [_described_beside(one, audit) for one in studies], more, then)
+    return view.describe_with(audit, exhibits, [_described_beside(one, audit) for one in studies], more, then)
 
 
 def _described_beside(document: Document, audit: Audit) -> BesideAudit:
-    if isinstance(document, StudyDocument):
+    if isinstance(document, result.StudyDocument):
         return beside_audit(document, audit)
     described = describe(document)
     # The head of the page says the settings already.

@@ -6,41 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.auditing import cell_gains, cell_intervals, cell_table, simultaneous, unlabelled, weighted_metrics
 from bonwise.auditing.bounds import cell_bounds
 from bonwise.auditing.cell_figures import cell_figures
-from bonwise.auditing.cell_gains import DealtCells
-from bonwise.auditing.cell_intervals import LabelledCellFigures, compare_cells
-from bonwise.auditing.cell_table import CellTable, label_diagnostics
 from bonwise.auditing.judge_record import JudgeMetrics, by_unit, judge_only, panel_influences, panel_level_bias
 from bonwise.auditing.label_interval import Influence, fieller, influence, student, where_labels_carry
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result_labels import OutcomeModelUsed, SampleUse
 from bonwise.auditing.settings import Settings, label_range
-from bonwise.auditing.simultaneous import UnitInfluences, pick_influences
-from bonwise.auditing.unlabelled import CellLabels
-from bonwise.auditing.weighted_metrics import weighted_estimates
 from bonwise.errors import UsageError
-from bonwise.stats.catalog import ESTIMANDS, METRICS
-from bonwise.stats.clusters import too_few_clusters
+from bonwise.stats import catalog, clusters, estimation, jackknife, laws, no_gain
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
-from bonwise.stats.estimation import IntervalRule, estimate, from_jackknife
-from bonwise.stats.jackknife import Scatter
-from bonwise.stats.laws import EffectiveShare, Law, RecoveryNearOne
-from bonwise.stats.no_gain import no_gain_laws
-from bonwise.stats.partial.label_features import LabelFeatures, label_features, outcomes
-from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
-from bonwise.stats.partial.outcome_model import (
-    ModelChoice,
-    OutcomeModel,
-    choose_model,
-    cluster_folds,
-    power_tuning,
-    predictions,
-    prompt_folds,
-    share_explained,
-)
+from bonwise.stats.partial import label_features, label_sample, outcome_model
 from bonwise.stats.sums import Floats
 from bonwise.table.panel import Panel
 
@@ -48,7 +26,7 @@ __all__ = ["cell_differences", "cell_metrics", "partial_estimates", "sampled_met
 
 
 _UNBOUNDED = f"unbounded: {NOT_DISTINGUISHABLE}"
-_ESTIMANDS = tuple(e for e in ESTIMANDS if e.outcomes is not None)
+_ESTIMANDS = tuple(e for e in catalog.ESTIMANDS if e.outcomes is not None)
 _RECOVERY = next(e for e in _ESTIMANDS if e.name == "recovery")
 
 
@@ -57,7 +35,7 @@ class ModelFit:
     """Means, their covariance, and how the model fared."""
 
     influence: Influence
-    choice: ModelChoice
+    choice: outcome_model.ModelChoice
     tuning: float
     """Weight in [0, 1] that the model has in recovery, 0 where labels are used alone."""
     share_explained: float | None
@@ -88,18 +66,18 @@ class _LabelledOutcomes:
     """Outcomes of the labelled prompts, how these were drawn, and what they say alone."""
 
     Y: Floats
-    draw: ScaledSample
+    draw: label_sample.ScaledSample
     alone: dict[str, Estimate]
-    clusters: npt.NDArray[np.int64] | None
+    clusters: np.typing.NDArray[np.int64] | None
 
 
 def partial_estimates(
     sums: Floats,
-    features: LabelFeatures,
-    sample: LabelSample,
-    rule: IntervalRule,
+    features: label_features.LabelFeatures,
+    sample: label_sample.LabelSample,
+    rule: estimation.IntervalRule,
     *,
-    model: OutcomeModel | None = None,
+    model: outcome_model.OutcomeModel | None = None,
     seed: int = 0,
 ) -> PartialEstimates:
     """Estimate what picks are worth for all prompts from the labels of some (appendix Q of arXiv:2603.12520).
@@ -123,25 +101,25 @@ def partial_estimates(
     >>> from bonwise.stats.sums import prompt_sums
     >>> scores, sizes = np.array([.9, .1, .2, .8, .6, .4, .5, .7]), np.full(4, 2)
     >>> labels = np.array([1., 0., 0., 1., 1., 0.])
-    >>> sample = LabelSample.uniform(np.array([True, True, True, False]))
+    >>> sample = label_sample.LabelSample.uniform(np.array([True, True, True, False]))
     >>> sums = prompt_sums(scores[:6], labels, sizes[:3])
-    >>> found = partial_estimates(sums, label_features(scores, sizes), sample, IntervalRule())
+    >>> found = partial_estimates(sums, label_features(scores, sizes), sample, estimation.IntervalRule())
     >>> found.metrics["gain"].estimate, found.fit.choice.name
     (0.5, 'labels only')
     """
     problem = _LabelledOutcomes(
-        outcomes(sums),
-        ScaledSample.of(sample),
-        estimate(_ESTIMANDS, sums, replace(rule.keep(sample.labelled), kind="default")),
+        label_features.outcomes(sums),
+        label_sample.ScaledSample.of(sample),
+        estimation.estimate(_ESTIMANDS, sums, replace(rule.keep(sample.labelled), kind="default")),
         rule.clusters,
     )
-    folds = prompt_folds(features, problem.draw, problem.Y, seed)
+    folds = outcome_model.prompt_folds(features, problem.draw, problem.Y, seed)
     if rule.clusters is not None:
-        folds = cluster_folds(rule.clusters, seed)
+        folds = outcome_model.cluster_folds(rule.clusters, seed)
     fit = _fit(problem, features, folds, model)
     if problem.draw.complete:
         # Nothing is left to predict: the complete-data rule, whose t has n - 1 degrees of freedom, is exact.
-        metrics = estimate(_ESTIMANDS, sums, rule)
+        metrics = estimation.estimate(_ESTIMANDS, sums, rule)
     else:
         metrics = {e.name: _metric(e, fit.influence, problem, sample, rule) for e in _ESTIMANDS}
     narrowed = None
@@ -171,36 +149,43 @@ def _beside(found: Estimate, alone: Estimate, ess: float) -> Estimate:
 
 
 def _fit(
-    problem: _LabelledOutcomes, features: LabelFeatures, folds: npt.NDArray[np.int64], model: OutcomeModel | None
+    problem: _LabelledOutcomes,
+    features: label_features.LabelFeatures,
+    folds: np.typing.NDArray[np.int64],
+    model: outcome_model.OutcomeModel | None,
 ) -> ModelFit:
     """Predict, shrink the predictions towards the labels' mean, and combine them with the labels."""
     Y, draw = problem.Y, problem.draw
-    choice = choose_model(features, len(Y), model)
+    choice = outcome_model.choose_model(features, len(Y), model)
     centre = draw.mean(Y)
     rho = centre[1] / centre[2] if centre[2] > 0 else 0.0
-    predicted = predictions(choice, features, draw, Y, folds)
+    predicted = outcome_model.predictions(choice, features, draw, Y, folds)
     if predicted is None:
         m, tuning = np.tile(centre, (len(draw.q), 1)), np.zeros(len(centre))
     else:
-        tuning = power_tuning(predicted, Y, draw, rho)
+        tuning = outcome_model.power_tuning(predicted, Y, draw, rho)
         m = tuning * predicted + (1 - tuning) * centre
-    explained = share_explained(m[draw.rows], Y, draw, np.array([0.0, 1.0, -rho, 0.0, 0.0]))
+    explained = outcome_model.share_explained(m[draw.rows], Y, draw, np.array([0.0, 1.0, -rho, 0.0, 0.0]))
     return ModelFit(influence(m, Y, draw, problem.clusters), choice, float(tuning[1]), explained)
 
 
 def _metric(
-    e: Estimand, found: Influence, problem: _LabelledOutcomes, sample: LabelSample, rule: IntervalRule
+    e: Estimand,
+    found: Influence,
+    problem: _LabelledOutcomes,
+    sample: label_sample.LabelSample,
+    rule: estimation.IntervalRule,
 ) -> Estimate:
     """Estimate one metric with its interval."""
     limits, alone, labels = _limits(e, rule), problem.alone[e.name], sample.count
-    law: Law
+    law: laws.Law
     # Every metric is a contrast of the same means: sums and differences of metrics hold exactly.
     above = np.array(e.outcomes)
     if e.outcomes_below is None:
         mean = law = student(found, above, limits)
         value, se, df = mean.estimate, mean.se, mean.df
         if not e.contrast and np.isfinite(limits).all() and limits[0] < value < limits[1] and se > 0:
-            law = EffectiveShare(value, se, df, limits)
+            law = laws.EffectiveShare(value, se, df, limits)
     else:
         below = np.array(e.outcomes_below)
         if alone.reason is not None and alone.reason.startswith("undefined"):
@@ -209,23 +194,25 @@ def _metric(
             return Estimate.undefined(_UNBOUNDED, labels)
         ratio, se = fieller(found, above, below, limits)
         value, df = ratio.a / ratio.b, ratio.df
-        law = RecoveryNearOne.over(ratio, value, se, df)
+        law = laws.RecoveryNearOne.over(ratio, value, se, df)
         if labels > 1 and law.at(rule.confidence) is None:
             return Estimate.undefined(f"{_UNBOUNDED}; the ratio itself is {min(value, limits[1]):.3g}", labels)
     # A weighted mean of labels and predictions may leave the range of the metric; the interval never does.
     value = min(max(value, limits[0]), limits[1])
-    if few := too_few_clusters(None if problem.clusters is None else problem.clusters[sample.labelled]):
+    if few := clusters.too_few_clusters(None if problem.clusters is None else problem.clusters[sample.labelled]):
         return Estimate(value, None, None, None, labels, None, reason=f"no interval: {few}")
-    made = from_jackknife(value, Scatter(se, df), labels, limits, rule.confidence, exact=None, law=law)
+    made = estimation.from_jackknife(
+        value, jackknife.Scatter(se, df), labels, limits, rule.confidence, exact=None, law=law
+    )
     return _alike(made, alone, sample) if made.low is None and labels > 1 else made
 
 
-def _limits(e: Estimand, rule: IntervalRule) -> tuple[float, float]:
+def _limits(e: Estimand, rule: estimation.IntervalRule) -> tuple[float, float]:
     low, high = e.limits if e.limits is not None else rule.label_range
     return (low - high, high - low) if e.contrast else (low, high)
 
 
-def _alike(made: Estimate, alone: Estimate, sample: LabelSample) -> Estimate:
+def _alike(made: Estimate, alone: Estimate, sample: label_sample.LabelSample) -> Estimate:
     """Bound what does not vary, which is possible where every prompt was as likely to be labelled."""
     if sample.equal and alone.interval == "exact":
         return alone
@@ -241,7 +228,9 @@ def _narrowed(found: Estimate, without: Estimate) -> float | None:
     return 1 - (found.high - found.low) / width if width > 0 else None
 
 
-def _notes(sample: LabelSample, rule: IntervalRule, features: LabelFeatures) -> tuple[str, ...]:
+def _notes(
+    sample: label_sample.LabelSample, rule: estimation.IntervalRule, features: label_features.LabelFeatures
+) -> tuple[str, ...]:
     notes = []
     partial = not sample.labelled.all()
     if rule.kind == "bootstrap" and partial:
@@ -282,33 +271,35 @@ def cell_metrics(labelling: Labelling, settings: Settings) -> JudgeMetrics:
     metrics = {**found.metrics, **_with_no_gain_tests(found, table, rule), **judge_only(panel, settings)}
     ends = cell_bounds(table, label_range(panel.labels))
     bounds = {name: ends[name] for name in _BOUNDED if metrics[name].estimate is None and name in ends}
-    diagnostics = label_diagnostics(table, list(panel.candidates))
+    diagnostics = cell_table.label_diagnostics(table, list(panel.candidates))
     notes = (*found.notes, *([_NOT_DRAWN] if settings.interval == "bootstrap" else []))
-    cells = CellLabels(labelling, table, found, diagnostics, bounds, notes)
-    figures = {one.name: metrics[one.name] for one in METRICS}
+    cells = unlabelled.CellLabels(labelling, table, found, diagnostics, bounds, notes)
+    figures = {one.name: metrics[one.name] for one in catalog.METRICS}
     return JudgeMetrics(figures, cells=cells, influences=_influences(found, panel))
 
 
-def _influences(found: LabelledCellFigures, panel: Panel) -> UnitInfluences | None:
+def _influences(found: cell_intervals.LabelledCellFigures, panel: Panel) -> simultaneous.UnitInfluences | None:
     """Return how much every unit moves gain, and recovery where it is not refused; None where both are."""
     gain, room = found.gain_parts, found.oracle_parts
     if gain is None:
         return None
-    both = pick_influences(gain, gain if room is None else room, panel.clusters)
+    both = simultaneous.pick_influences(gain, gain if room is None else room, panel.clusters)
     return by_unit(panel, both if room is not None else {"gain": both["gain"]})
 
 
-def _with_no_gain_tests(found: LabelledCellFigures, table: CellTable, rule: IntervalRule) -> dict[str, Estimate]:
+def _with_no_gain_tests(
+    found: cell_intervals.LabelledCellFigures, table: cell_table.CellTable, rule: estimation.IntervalRule
+) -> dict[str, Estimate]:
     """Return gain and recovery with the tests that there is none, where they have intervals."""
     gain, room = found.gain_parts, found.oracle_parts
     if gain is None:
         return {}
     low, high = rule.label_range
-    laws = no_gain_laws(gain, gain if room is None else room, table.clusters, (low - high, high - low))
+    laws = no_gain.no_gain_laws(gain, gain if room is None else room, table.clusters, (low - high, high - low))
     return {
         name: replace(
             found.metrics[name],
-            no_gain=DealtCells(table.ranks, table.labels, table.sizes, table.clusters, laws[name]),
+            no_gain=cell_gains.DealtCells(table.ranks, table.labels, table.sizes, table.clusters, laws[name]),
         )
         for name in ("gain", "recovery")
         if found.metrics[name].law is not None
@@ -323,8 +314,8 @@ def cell_differences(first: Labelling, second: Labelling, settings: Settings) ->
         return {}, 0
     rule = settings.rule(left.panel.labels, left.panel.clusters)
     one, other = (cell_figures(_cell_table(side), rule, seed=settings.seed) for side in (left, right))
-    found = compare_cells(one, other, rule)
-    return {one.name: found[one.name] for one in METRICS if one.name in found}, prompts
+    found = cell_intervals.compare_cells(one, other, rule)
+    return {one.name: found[one.name] for one in catalog.METRICS if one.name in found}, prompts
 
 
 def _on_common_prompts(mine: Labelling, other: Labelling) -> Labelling:
@@ -332,10 +323,10 @@ def _on_common_prompts(mine: Labelling, other: Labelling) -> Labelling:
     return replace(mine, panel=panel)
 
 
-def _cell_table(labelling: Labelling) -> CellTable:
+def _cell_table(labelling: Labelling) -> cell_table.CellTable:
     """Return the cells of a panel with what is stated of who was labelled."""
     panel, stated = labelling.panel, labelling.stated
-    return CellTable(
+    return cell_table.CellTable(
         panel.sizes,
         panel.scores,
         panel.labels,
@@ -348,7 +339,7 @@ def _cell_table(labelling: Labelling) -> CellTable:
 
 
 def sampled_metrics(
-    labelling: Labelling, sample: LabelSample, further: Mapping[str, Floats], settings: Settings
+    labelling: Labelling, sample: label_sample.LabelSample, further: Mapping[str, Floats], settings: Settings
 ) -> JudgeMetrics:
     """Estimate every metric for all prompts; `further` are the scores of the table's other judges on its cells.
 
@@ -363,17 +354,17 @@ def sampled_metrics(
     found: dict[str, Estimate] = {}
     use = SampleUse(ess=sample.ess)
     if labelling.method == "aipw":
-        features = label_features(panel.scores, panel.sizes, list(further.values()), panel.ranked)
+        features = label_features.label_features(panel.scores, panel.sizes, list(further.values()), panel.ranked)
         model = settings.outcome_model
         partial = partial_estimates(sums, features, sample, rule, model=model, seed=settings.seed)
         found |= partial.metrics
         influences = by_unit(panel, partial.influences)
         use = _with_model(sample.ess, partial, list(further))
-    others = [e for e in ESTIMANDS if e.on_labels and e.name not in found]
-    found |= weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
+    others = [e for e in catalog.ESTIMANDS if e.on_labels and e.name not in found]
+    found |= weighted_metrics.weighted_estimates(others, sums, sample, rule.keep(sample.labelled))
     bias = panel_level_bias(known, settings, weights).with_method("weighted")
     found = {**found, **judge_only(panel, settings), "level_bias": bias}
-    order = [*(e.name for e in ESTIMANDS), "level_bias"]
+    order = [*(e.name for e in catalog.ESTIMANDS), "level_bias"]
     return JudgeMetrics({name: found[name] for name in order}, use, influences=influences)
 
 

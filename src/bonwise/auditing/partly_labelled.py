@@ -9,23 +9,19 @@ from itertools import product
 
 import numpy as np
 
-from bonwise.auditing.bounds import extreme_corners
-from bonwise.auditing.cell_table import Ints
-from bonwise.auditing.judge_record import with_no_gain_tests
+from bonwise.auditing import bounds, cell_table, judge_record
 from bonwise.auditing.settings import Settings, label_range
 from bonwise.report.numbers import Ends, counted, interval, setting
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats import catalog, estimation, top_of_scores
 from bonwise.stats.estimand import Estimand, Estimate
-from bonwise.stats.estimation import estimate
 from bonwise.stats.sums import Floats, Sums, prompt_sums
-from bonwise.stats.top_of_scores import at_top
 from bonwise.table.panel import Panel
 
 __all__ = ["MissingLabels", "corner_labels", "said_of_missing", "spanning"]
 
 _NAMES = ("value_random", "value_judge", "value_oracle", "gain", "recovery", "hit_rate", "top1_accuracy")
 
-_OF_PICKS = {e.name: e for e in ESTIMANDS if e.name in _NAMES}
+_OF_PICKS = {e.name: e for e in catalog.ESTIMANDS if e.name in _NAMES}
 _GAINS = ("gain", "recovery")
 
 
@@ -75,9 +71,9 @@ class MissingLabels:
         filled = replace(self._panel, labels=labels)
         sums = filled.sums()
         if e.name not in _GAINS:
-            return estimate([e], sums, self._rule)[e.name]
-        gains = estimate([_OF_PICKS[name] for name in _GAINS], sums, self._rule)
-        return {**gains, **with_no_gain_tests(gains, filled, Sums(*sums), self._rule)}[e.name]
+            return estimation.estimate([e], sums, self._rule)[e.name]
+        gains = estimation.estimate([_OF_PICKS[name] for name in _GAINS], sums, self._rule)
+        return {**gains, **judge_record.with_no_gain_tests(gains, filled, Sums(*sums), self._rule)}[e.name]
 
 
 def spanning(found: Estimate, missing: tuple[Estimate, Estimate]) -> Estimate:
@@ -110,7 +106,7 @@ def corner_labels(panel: Panel, ends: tuple[float, float]) -> Floats:
     """
     low, high = ends
     starts, owner = np.cumsum(panel.sizes) - panel.sizes, np.repeat(np.arange(len(panel.sizes)), panel.sizes)
-    missing, top = np.isnan(panel.labels), at_top(panel.ranked, panel.sizes)
+    missing, top = np.isnan(panel.labels), top_of_scores.at_top(panel.ranked, panel.sizes)
     seen = np.fmax.reduceat(panel.labels, starts)[owner]
 
     def labels() -> Iterator[Floats]:
@@ -131,10 +127,10 @@ def _range(panel: Panel) -> tuple[float, float]:
     return ends if np.isfinite(ends).all() else (float(np.nanmin(panel.labels)), float(np.nanmax(panel.labels)))
 
 
-def _extreme(e: Estimand, known: Floats, sums: Floats, sign: float) -> Ints:
+def _extreme(e: Estimand, known: Floats, sums: Floats, sign: float) -> cell_table.Ints:
     """Return the corner of each prompt that makes a metric smallest, or greatest."""
     if e.parts is None:
-        corner: Ints = (sign * e.of(Sums(*sums))).argmax(axis=0)
+        corner: cell_table.Ints = (sign * e.of(Sums(*sums))).argmax(axis=0)
         return corner
     (gain, possible), (gains, possibles) = e.parts(Sums(*known)), e.parts(Sums(*sums))
-    return extreme_corners(float(gain.sum()), float(possible.sum()), gains, possibles, sign=sign)[1]
+    return bounds.extreme_corners(float(gain.sum()), float(possible.sum()), gains, possibles, sign=sign)[1]

@@ -10,8 +10,7 @@ import pandas as pd
 
 from bonwise.auditing.judge_record import JudgeAudit
 from bonwise.errors import FileError
-from bonwise.stats.sums import TIE_DECIMALS
-from bonwise.stats.top_of_scores import at_top, top_of_scores
+from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.text_files import file_errors
 
@@ -40,9 +39,9 @@ def per_prompt(judges: Sequence[JudgeAudit]) -> pd.DataFrame:
 
 def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
     starts = np.cumsum(panel.sizes) - panel.sizes
-    tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
-    labels = np.round(panel.labels, TIE_DECIMALS)
-    picked = at_top(panel.ranked, panel.sizes)
+    tops = top_of_scores.top_of_scores(panel.scores, panel.sizes, panel.ranked)
+    labels = np.round(panel.labels, sums.TIE_DECIMALS)
+    picked = top_of_scores.at_top(panel.ranked, panel.sizes)
     best = np.maximum.reduceat(labels, starts)
     value = np.add.reduceat(np.where(picked, labels, 0.0), starts) / tops.tied
     value[np.isnan(best)] = np.nan
@@ -51,7 +50,7 @@ def _rows(panel: Panel, *, logged: bool) -> pd.DataFrame:
             "judge": panel.judge,
             "prompt_id": panel.prompt_ids,
             "pick": _names(panel, picked),
-            "best": _names(panel, at_top(panel.labels, panel.sizes)),
+            "best": _names(panel, top_of_scores.at_top(panel.labels, panel.sizes)),
             "value_pick": value,
             "value_best": best,
             "gain_lost": best - value,

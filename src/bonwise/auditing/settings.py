@@ -8,21 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.auditing.result import IntervalKind, Thresholds
 from bonwise.auditing.verdict import TARGETS, Target
 from bonwise.errors import UsageError
 from bonwise.extras import BOOTSTRAP
-from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.sums import Floats
-from bonwise.table.checks import CONFIDENCE, SEED, check_confidence, check_seed, check_shape
-from bonwise.table.panel import Shape
+from bonwise.stats import estimation, sums
+from bonwise.table import checks, panel
 
 __all__ = ["IntervalKind", "Settings", "label_range"]
 
 
-def label_range(labels: Floats) -> tuple[float, float]:
+def label_range(labels: sums.Floats) -> tuple[float, float]:
     """Return [0, 1] where all labels lie in it; otherwise their scale is unknown unless it is declared."""
     known = labels[~np.isnan(labels)]
     unit = not known.size or (known.min() >= 0 and known.max() <= 1)
@@ -33,19 +30,19 @@ def label_range(labels: Floats) -> tuple[float, float]:
 class Settings:
     """Settings of an audit."""
 
-    confidence: float = CONFIDENCE
+    confidence: float = checks.CONFIDENCE
     """Of the two-sided intervals, in [0.5, 1)."""
     interval: IntervalKind = "default"
     resamples: int = 1000
     """Of the bootstrap."""
-    seed: int = SEED
+    seed: int = checks.SEED
     """Of the bootstrap, of the folds of level_bias and of the draws behind `Audit.choice`."""
     exclude: tuple[str, ...] = ()
     """Candidate names left out; named easy candidates reported with and without."""
     control: tuple[str, ...] = ()
     """Candidate names left out; named easy candidates reported with and without."""
     target: Target = "best-of-n"
-    shape: Shape | None = None
+    shape: panel.Shape | None = None
     """Forced shape."""
     thresholds: Thresholds = field(default_factory=Thresholds.usual)
     outcome_model: Any = None
@@ -60,14 +57,14 @@ class Settings:
     """The model family of each judge; ``""`` holds that of every judge not named."""
 
     def __post_init__(self) -> None:
-        check_confidence(self.confidence)
+        checks.check_confidence(self.confidence)
         if self.interval not in ("default", "bootstrap"):
             raise UsageError(f"no interval {self.interval!r}", hint="choose of default, bootstrap")
         if self.interval == "bootstrap":
             BOOTSTRAP.require("the bootstrap")
         if self.target not in TARGETS:
             raise UsageError(f"no decision target {self.target!r}", hint=f"choose of {', '.join(TARGETS)}")
-        check_seed(self.seed)
+        checks.check_seed(self.seed)
         if self.resamples < 2:
             raise UsageError(f"{self.resamples} resamples are too few", hint="such as 1000")
         if self.outcome_model is not None and not all(hasattr(self.outcome_model, do) for do in ("fit", "predict")):
@@ -75,7 +72,7 @@ class Settings:
                 f"{type(self.outcome_model).__name__} has no fit and predict, so it is not an outcome model",
                 hint="give a scikit-learn regressor, or any object with the same fit and predict",
             )
-        check_shape(self.shape)
+        checks.check_shape(self.shape)
         left_out = {*self.exclude, *self.control}
         for name in self.keep_easy:
             if name in left_out:
@@ -88,9 +85,13 @@ class Settings:
         """The metric that decides for the target, and the gate of the verdict on it."""
         return self.thresholds.deciding(self.target)
 
-    def rule(self, labels: Floats, clusters: npt.NDArray[np.int64] | None = None) -> IntervalRule:
+    def rule(
+        self, labels: sums.Floats, clusters: np.typing.NDArray[np.int64] | None = None
+    ) -> estimation.IntervalRule:
         """Return how intervals are made, for labels in which NaN stands for none and clusters of the prompts."""
         known = labels[~np.isnan(labels)]
         width = 1.0 if label_range(labels) == (0.0, 1.0) else float(known.max() - known.min())
         ends = label_range(labels)
-        return IntervalRule(self.interval, self.confidence, self.resamples, self.seed, ends, width, clusters)
+        return estimation.IntervalRule(
+            self.interval, self.confidence, self.resamples, self.seed, ends, width, clusters
+        )

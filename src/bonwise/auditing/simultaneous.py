@@ -9,13 +9,11 @@ from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.auditing.result import ChoiceConfidences
+from bonwise.stats import estimand, jackknife
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimand import Estimand, Estimate
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, one_estimate, without_wild
-from bonwise.stats.jackknife import Jackknife, Scatter, paired_jackknives
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = ["JudgeDifferences", "UnitInfluences", "aligned", "joint_confidence", "pick_influences"]
@@ -28,14 +26,17 @@ _SAME = 1e-9  # a difference of influences below this share of them is rounding:
 class UnitInfluences:
     """How much every prompt, or cluster of prompts, adds to the estimates of one judge."""
 
-    units: npt.NDArray[np.object_] | npt.NDArray[np.int64]
+    units: np.typing.NDArray[np.object_] | np.typing.NDArray[np.int64]
     """Names of the prompts or codes of the clusters, each once."""
     by_metric: Mapping[str, Floats] = field(repr=False)
     """Their sum of squares is about the variance of the estimate."""
 
 
 def pick_influences(
-    gains: Floats, possible: Floats, clusters: npt.NDArray[np.int64] | None = None, weights: Floats | None = None
+    gains: Floats,
+    possible: Floats,
+    clusters: np.typing.NDArray[np.int64] | None = None,
+    weights: Floats | None = None,
 ) -> dict[str, Floats]:
     """Return the influence of each prompt, or cluster in the order of codes, on gain and recovery, of J - R, M - R.
 
@@ -141,11 +142,13 @@ _Found = TypeVar("_Found")
 class JudgeDifferences:
     """Judges on the same prompts, by their sums: one matrix each, (len(Sums._fields), prompts), in the same order."""
 
-    def __init__(self, estimands: Sequence[Estimand], matrices: Sequence[Floats], rule: IntervalRule) -> None:
+    def __init__(
+        self, estimands: Sequence[estimand.Estimand], matrices: Sequence[Floats], rule: IntervalRule
+    ) -> None:
         self._estimands, self._rule = estimands, rule
         self._judges = [_OneJudge(matrix, rule) for matrix in matrices]
 
-    def difference(self, first: int, second: int) -> dict[str, Estimate]:
+    def difference(self, first: int, second: int) -> dict[str, estimand.Estimate]:
         """Estimate as `bonwise.stats.estimation.difference` does, to the last bit; judges are ``first < second``."""
         one, other = self._judges[first], self._judges[second]
         if self._rule.kind == "bootstrap":
@@ -154,14 +157,15 @@ class JudgeDifferences:
         sample = _PairOfJudges([one.matrix, other.matrix], self._rule, (one, other))
         rows = zip(self._estimands, *values, strict=True)
         found = {
-            e.name: one_estimate(e, sample, float(value), Scatter(float(se), float(df))) for e, value, se, df in rows
+            e.name: one_estimate(e, sample, float(value), jackknife.Scatter(float(se), float(df)))
+            for e, value, se, df in rows
         }
         return without_wild(self._estimands, found, lambda below: [one.estimate(below), other.estimate(below)])
 
     @cached_property
-    def _jackknives(self) -> dict[tuple[int, int], Jackknife]:
+    def _jackknives(self) -> dict[tuple[int, int], jackknife.Jackknife]:
         pairs = list(combinations(range(len(self._judges)), 2))
-        found = paired_jackknives(self._values, [one.unit for one in self._judges], pairs)
+        found = jackknife.paired_jackknives(self._values, [one.unit for one in self._judges], pairs)
         return dict(zip(pairs, found, strict=True))
 
     def _values(self, totals: Sums) -> Floats:
@@ -176,16 +180,16 @@ class _OneJudge:
     rule: IntervalRule
     _known: dict[object, object] = field(default_factory=dict)
 
-    def count(self, e: Estimand) -> int:
+    def count(self, e: estimand.Estimand) -> int:
         return self._once(("count", e.name), lambda: self._alone.count(e))
 
-    def stretch(self, e: Estimand) -> float:
+    def stretch(self, e: estimand.Estimand) -> float:
         return self._once(("stretch", e.name), lambda: self._alone.stretch(e))
 
     def parts(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         return self._once(("parts", of), lambda: of(Sums(*self.unit)))
 
-    def estimate(self, e: Estimand) -> Estimate:
+    def estimate(self, e: estimand.Estimand) -> estimand.Estimate:
         rule = replace(self.rule, kind="default")
         return self._once(("estimate", e.name), lambda: estimate([e], self.matrix, rule)[e.name])
 
@@ -219,10 +223,10 @@ class _PairOfJudges(JudgeSums):
         (numerator, denominator), (other, _) = (one.parts(of) for one in self.judges)
         return numerator - other, denominator
 
-    def stretch(self, e: Estimand) -> float:
+    def stretch(self, e: estimand.Estimand) -> float:
         """Return how many times the mean weight a prompt may weigh, counting prompts that contribute."""
         return max(one.stretch(e) for one in self.judges)
 
-    def count(self, e: Estimand) -> int:
+    def count(self, e: estimand.Estimand) -> int:
         """Return the number of prompts that contribute."""
         return min(one.count(e) for one in self.judges)

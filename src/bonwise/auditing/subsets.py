@@ -11,22 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.auditing.exhibits import LeftOut, prompt_cells, values_of_prompts, written
+from bonwise.auditing import exhibits, result_verdict, simultaneous
 from bonwise.auditing.labelling import Labelling
-from bonwise.auditing.result_verdict import Subset, Subsets
 from bonwise.auditing.settings import Settings
-from bonwise.auditing.simultaneous import UnitInfluences, aligned, joint_confidence
 from bonwise.errors import UsageError
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
 from bonwise.report.numbers import Ends, counted, estimate, listed_counts, with_interval
 from bonwise.results import given
-from bonwise.stats import estimation
-from bonwise.stats.catalog import ESTIMANDS
+from bonwise.stats import catalog, estimand, estimation, laws
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimand import Estimand, Estimate
-from bonwise.stats.estimation import IntervalRule
-from bonwise.stats.laws import Student
 from bonwise.stats.sums import Floats, Sums
 from bonwise.table.score_table import ScoreTable
 
@@ -47,17 +41,23 @@ class _PromptSubset(NamedTuple):
     column: str
     value: str
     at: _Ints
-    found: Estimate
-    influences: UnitInfluences | None = None
-    with_random: Student | None = None
+    found: estimand.Estimate
+    influences: simultaneous.UnitInfluences | None = None
+    with_random: laws.Student | None = None
     """The law with one more prompt, whose pick is a random one."""
 
     @classmethod
     def of(
-        cls, column: str, value: str, at: _Ints, sums: Floats, rule: IntervalRule, metric: Estimand
+        cls,
+        column: str,
+        value: str,
+        at: _Ints,
+        sums: Floats,
+        rule: estimation.IntervalRule,
+        metric: estimand.Estimand,
     ) -> _PromptSubset:
         if len(at) < _FEWEST:
-            return cls(column, value, at, Estimate.undefined(f"fewer than {_FEWEST} prompts", len(at)))
+            return cls(column, value, at, estimand.Estimate.undefined(f"fewer than {_FEWEST} prompts", len(at)))
         own, clusters = sums[:, at], at if rule.clusters is None else rule.clusters[at]
         mean = Sums(*own.mean(axis=1, keepdims=True))
         more = np.hstack([own, np.stack(mean._replace(J=mean.R))])
@@ -67,13 +67,13 @@ class _PromptSubset(NamedTuple):
         )
         unit, units = cluster_sums(own, clusters), np.unique(clusters)
         left = metric.of(Sums(*(unit.sum(axis=1, keepdims=True) - unit)))
-        influences = UnitInfluences(units, {metric.name: np.nan_to_num(left - left.mean())})
+        influences = simultaneous.UnitInfluences(units, {metric.name: np.nan_to_num(left - left.mean())})
         law = None
         if found.law is not None and further.estimate is not None and further.se is not None:
-            law = Student(further.estimate, further.se, len(units) - 1.0, metric.limits or rule.label_range)
+            law = laws.Student(further.estimate, further.se, len(units) - 1.0, metric.limits or rule.label_range)
         return cls(column, value, at, found, influences, law)
 
-    def record(self, confidence: float, towards: float | None) -> Subset:
+    def record(self, confidence: float, towards: float | None) -> result_verdict.Subset:
         ends: Mapping[str, float | None] = {"low": None, "high": None}
         why: str | None = (self.found.reason or "no interval").removeprefix("no interval: ")
         if self.with_random is not None:
@@ -82,23 +82,25 @@ class _PromptSubset(NamedTuple):
             known = [one for one in both if one is not None]
             ends, why = {"low": min(known)[0], "high": max(high for _, high in known)}, None
         figures = {"prompts": len(self.at), "estimate": self.found.estimate, **ends, "shrunk": towards}
-        return Subset.model_validate({"column": self.column, "value": self.value, **figures, **given(reason=why)})
+        return result_verdict.Subset.model_validate(
+            {"column": self.column, "value": self.value, **figures, **given(reason=why)}
+        )
 
 
-def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> Subsets | None:
+def subsets_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> result_verdict.Subsets | None:
     """Return the metric that decides by subset; None where no column says one thing of each prompt."""
     if labelling.method == "cells" or (labelling.sample is not None and not labelling.sample.equal):
         refuse_stratum(settings)
         return None
     panel = labelling.panel.keep(labelling.labelled)
-    metric = next(e for e in ESTIMANDS if e.name == settings.deciding[0])
+    metric = next(e for e in catalog.ESTIMANDS if e.name == settings.deciding[0])
     sums, rule = panel.sums(), replace(settings.rule(panel.labels, panel.clusters), kind="default")
-    cells, left_out = prompt_cells(table, panel), {}
+    cells, left_out = exhibits.prompt_cells(table, panel), {}
     parts: list[_PromptSubset] = []
     for column in settings.stratum or table.strata:
         try:
-            values = _by_value(values_of_prompts(table.frame[column].iloc[cells.rows], cells))
-        except LeftOut as why:
+            values = _by_value(exhibits.values_of_prompts(table.frame[column].iloc[cells.rows], cells))
+        except exhibits.LeftOut as why:
             # Unless it was named, a column that differs within prompts, or says the same of all, is none of subsets.
             left_out.update({column: str(why)} if settings.stratum else {})
             continue
@@ -117,7 +119,9 @@ def refuse_stratum(settings: Settings) -> None:
         raise UsageError(what, hint="leave --stratum out, or draw labels with --rule uniform")
 
 
-def simultaneous_confidence(influences: Sequence[UnitInfluences], confidence: float, *, seed: int) -> float:
+def simultaneous_confidence(
+    influences: Sequence[simultaneous.UnitInfluences], confidence: float, *, seed: int
+) -> float:
     """Return the confidence at which intervals of single subsets hold together.
 
     ``confidence^(1 / subsets)`` where no two share a prompt or cluster. Otherwise it follows from the largest of as
@@ -128,7 +132,10 @@ def simultaneous_confidence(influences: Sequence[UnitInfluences], confidence: fl
     if times.max() <= 1 or len(influences) > _SIMULATED:
         return apart
     (metric,) = influences[0].by_metric
-    return min(joint_confidence(aligned(influences, metric), confidence, seed=seed).simultaneous, apart)
+    return min(
+        simultaneous.joint_confidence(simultaneous.aligned(influences, metric), confidence, seed=seed).simultaneous,
+        apart,
+    )
 
 
 def shrunk(estimates: Floats, errors: Floats, prompts: _Ints) -> tuple[Floats, float]:
@@ -149,7 +156,7 @@ def shrunk(estimates: Floats, errors: Floats, prompts: _Ints) -> tuple[Floats, f
     return mean + between / variance * (estimates - mean), float(np.sqrt(between))
 
 
-def weakness(found: Subsets | None) -> str:
+def weakness(found: result_verdict.Subsets | None) -> str:
     """Say where a judge that is useful over all prompts is not; empty where that is not shown of any subset."""
     if found is None or not found.weak:
         return ""
@@ -161,16 +168,18 @@ def weakness(found: Subsets | None) -> str:
 
 def _by_value(values: pd.Series) -> dict[str, _Ints]:
     """Return the prompts of each value."""
-    known = ["(blank)" if blank else written(value) for value, blank in zip(values, values.isna(), strict=True)]
+    known = [
+        "(blank)" if blank else exhibits.written(value) for value, blank in zip(values, values.isna(), strict=True)
+    ]
     codes, names = pd.factorize(np.array(known, dtype=object))
     if len(names) < 2:
-        raise LeftOut("it has the same value for every prompt")
+        raise exhibits.LeftOut("it has the same value for every prompt")
     return dict(
         zip(names, np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1]), strict=True)
     )
 
 
-def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str]) -> Subsets:
+def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[str, str]) -> result_verdict.Subsets:
     influences = [one.influences for one in parts if one.influences is not None]
     confidence = simultaneous_confidence(influences, settings.confidence, seed=settings.seed)
     (metric, gate), rows, between = settings.deciding, [], {}
@@ -187,13 +196,13 @@ def _subsets(settings: Settings, parts: Sequence[_PromptSubset], left_out: dict[
     shown = [one for one in rows if one.low is not None]
     weak = [one for one in shown if one.prompts >= _WEAK_FROM and one.high is not None and one.high < gate]
     ends = given(worst=shown[0], best=shown[-1]) if shown else {}
-    found = Subsets(
+    found = result_verdict.Subsets(
         metric=metric, confidence=confidence, weak=weak, rows=rows, between=between, left_out=left_out, **ends
     )
     return found.model_copy(update={"sentence": " ".join(_sentences(found, named=bool(settings.stratum)))})
 
 
-def _sentences(found: Subsets, *, named: bool) -> Iterator[str]:
+def _sentences(found: result_verdict.Subsets, *, named: bool) -> Iterator[str]:
     if found.worst is not None and found.best is not None and found.worst is not found.best:
         columns = list(dict.fromkeys(one.column for one in found.rows))
         by = printable(columns[0], longest=40) if len(columns) == 1 else counted(len(columns), "column")
@@ -207,7 +216,7 @@ def _sentences(found: Subsets, *, named: bool) -> Iterator[str]:
         yield from (f"No subsets by {printable(name, longest=40)}: {why}." for name, why in found.left_out.items())
 
 
-def _told(found: Subsets, one: Subset, *, shrunken: bool = False) -> str:
+def _told(found: result_verdict.Subsets, one: result_verdict.Subset, *, shrunken: bool = False) -> str:
     unit, kept = unit_of(found.metric), Ends(one.shrunk if shrunken else None, one.low, one.high)
     also = "" if kept.estimate is None else f", shrunk {estimate(kept, unit)}"
     where = f"where {printable(one.column, longest=40)} is {printable(one.value, longest=40)}"

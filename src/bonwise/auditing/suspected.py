@@ -10,8 +10,7 @@ from bonwise.auditing.result_verdict import AuditSuspicion, SuspicionKind
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import quoted, shell_word
-from bonwise.report.numbers import counted, number, with_interval
-from bonwise.report.table_facts import outstanding_words
+from bonwise.report import numbers, table_facts
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
 from bonwise.table.panel import EasyCandidate, OutstandingGroup, Panel, easy_of_panel, outstanding_groups
@@ -62,7 +61,9 @@ class Suspected:
         unit = unit_of(self.metric) if self.metric else "number"
         them = "it" if self.outstanding is None or len(self.outstanding.names) == 1 else "them"
         both = [(f"with {them}", self.with_it), (f"without {them}", self.without_it)]
-        known = [f"{with_interval(one, unit)} {which}" for which, one in both if one and one.estimate is not None]
+        known = [
+            f"{numbers.with_interval(one, unit)} {which}" for which, one in both if one and one.estimate is not None
+        ]
         return f"{_SPOKEN.get(self.metric, self.metric)} is {' and '.join(known)}" if known else ""
 
     @property
@@ -127,7 +128,7 @@ def of_outstanding(
     group: OutstandingGroup, metric: str, gate: float, *, with_it: Estimate, without_it: Estimate | None
 ) -> Suspected:
     """Suspect outstanding candidates that carry a metric above a gate, with its estimates with them and without."""
-    names, holds, flags = outstanding_words(group)
+    names, holds, flags = table_facts.outstanding_words(group)
     if without_it is None or without_it.estimate is None:
         without = "undefined"
     elif without_it.high is not None and without_it.high < gate:
@@ -188,7 +189,7 @@ def of_easy_candidate(
     )
     return Suspected(
         "easy candidate",
-        f"candidate {quoted(easy.name)} has the lowest {what} in {number(easy.lowest, 'share')} of prompts",
+        f"candidate {quoted(easy.name)} has the lowest {what} in {numbers.number(easy.lowest, 'share')} of prompts",
         f"{left_out} --keep-easy {word} counts it like any other candidate.",
         easy,
         metric=metric,
@@ -211,7 +212,7 @@ def few_pools(labelled: int, *, whole: bool = True) -> Suspected:
         has = f"{'is' if labelled == 1 else 'are'} labelled completely"
     else:
         has = f"{'has' if labelled == 1 else 'have'} the labels that it needs"
-    fact = f"only {counted(labelled, 'prompt')} {has}, and a verdict needs {FEWEST_POOLS}"
+    fact = f"only {numbers.counted(labelled, 'prompt')} {has}, and a verdict needs {FEWEST_POOLS}"
     return Suspected("few pools", fact, "Label more prompts.")
 
 

@@ -8,32 +8,25 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bonwise.auditing.bounds import cell_bounds
-from bonwise.auditing.cell_table import CellTable
-from bonwise.auditing.gates import Labelled
+from bonwise.auditing import bounds, cell_table, gates, result_labels, settings
 from bonwise.auditing.labelling import Labelling
 from bonwise.auditing.result import Balance
-from bonwise.auditing.result_labels import LabelledCells, PoolsByLabelsRecord
-from bonwise.auditing.settings import label_range
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools
 from bonwise.report.numbers import number
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.laws import student_quantile
-from bonwise.stats.sums import Floats
+from bonwise.stats import catalog, laws, sums
 from bonwise.stats.top_of_scores import top_of_scores
 from bonwise.table.checks import Unpicked
 from bonwise.table.panel import MAY_LACK, LabelsInPart, Panel
 
 if TYPE_CHECKING:
-    from bonwise.auditing.cell_intervals import LabelledCellFigures
-    from bonwise.auditing.cell_table import LabelDiagnostics
+    from bonwise.auditing import cell_intervals, cell_table
 
 __all__ = ["Balance", "CellLabels", "Picked", "balance", "worst_case"]
 
 _WHOLE = frozenset({"value_oracle", "recovery", "hit_rate", "top1_accuracy", "kendall_tau"})
 """Metrics that need prompts labelled whole."""
 
-_WITHOUT_LABELS = frozenset(e.name for e in ESTIMANDS if not e.on_labels)
+_WITHOUT_LABELS = frozenset(e.name for e in catalog.ESTIMANDS if not e.on_labels)
 
 _STATEMENTS: Mapping[str, Literal["at random", "propensities", "model"]] = {
     "cells": "at random",
@@ -47,21 +40,21 @@ class CellLabels:
     """The labels of single candidates behind a judge's metrics."""
 
     labelling: Labelling = field(repr=False)
-    table: CellTable = field(repr=False)
+    table: cell_table.CellTable = field(repr=False)
     """Of the panel, with what is stated of who was labelled."""
-    figures: LabelledCellFigures = field(repr=False)
-    diagnostics: LabelDiagnostics = field(repr=False)
+    figures: cell_intervals.LabelledCellFigures = field(repr=False)
+    diagnostics: cell_table.LabelDiagnostics = field(repr=False)
     bounds: Mapping[str, tuple[float, float]]
     """Of metrics that these labels cannot estimate: the ends whatever the missing labels are."""
     notes: tuple[str, ...] = ()
     """What to keep in mind."""
 
     @property
-    def labelled(self) -> Labelled:
+    def labelled(self) -> gates.Labelled:
         """The labels behind gates, and what more of them are made of: more prompts labelled as these are."""
         found = self.labelling.panel.labelled_cells
         prompts = int((found > 0).sum())
-        return Labelled(prompts, len(found) - prompts, float(found.sum()) / prompts)
+        return gates.Labelled(prompts, len(found) - prompts, float(found.sum()) / prompts)
 
     def suspected(self, metric: str) -> tuple[Suspected, ...]:
         """Return what keeps a gate on a metric from being met: few prompts that it rests on."""
@@ -70,12 +63,12 @@ class CellLabels:
             return ()
         return (few_pools(counts.pools, whole=metric in _WHOLE),)
 
-    def record(self) -> LabelledCells:
+    def record(self) -> result_labels.LabelledCells:
         """Return this part of the document."""
         labelling = self.labelling
         in_part = LabelsInPart.of_panel(labelling.panel)
         kind = "cells" if labelling.stated is None else labelling.stated.kind
-        return LabelledCells(
+        return result_labels.LabelledCells(
             statement=_STATEMENTS[kind],
             labels=in_part.of,
             cells=len(labelling.panel.labels),
@@ -90,13 +83,15 @@ class CellLabels:
         )
 
 
-def _pools(found: LabelDiagnostics) -> Iterator[PoolsByLabelsRecord]:
+def _pools(found: cell_table.LabelDiagnostics) -> Iterator[result_labels.PoolsByLabelsRecord]:
     for block in found.counts:
         for labels, (pools, expected) in enumerate(zip(block.pools, block.expected, strict=True)):
-            yield PoolsByLabelsRecord(candidates=block.size, labels=labels, pools=pools, expected=expected)
+            yield result_labels.PoolsByLabelsRecord(
+                candidates=block.size, labels=labels, pools=pools, expected=expected
+            )
 
 
-def _contradictions(found: LabelDiagnostics) -> Iterator[str]:
+def _contradictions(found: cell_table.LabelDiagnostics) -> Iterator[str]:
     """Say of each group whose labelled share differs beyond chance by how much."""
     for one in found.shares:
         if one.group in found.contradicts:
@@ -164,7 +159,7 @@ def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) 
     """Compare the judge's scores on labelled and unlabelled prompts (Welch intervals); of picks, the pools alone."""
     panel, labelled = labelling.panel, labelling.labelled
     tops = top_of_scores(panel.scores, panel.sizes, panel.ranked)
-    features: Mapping[str, Floats] = {
+    features: Mapping[str, sums.Floats] = {
         "mean score": tops.mean,
         "spread of scores": tops.spread,
         "margin of the top score": tops.margin,
@@ -178,14 +173,14 @@ def balance(labelling: Labelling, confidence: float, *, of_scores: bool = True) 
     ]
 
 
-def _compare(feature: str, left: Floats, right: Floats, confidence: float) -> Balance:
+def _compare(feature: str, left: sums.Floats, right: sums.Floats, confidence: float) -> Balance:
     means = float(left.mean()), float(right.mean())
     low, high = _welch(left, right, confidence) or (None, None)
     gap = means[0] - means[1]
     return Balance(feature=feature, labelled=means[0], unlabelled=means[1], difference=gap, low=low, high=high)
 
 
-def _welch(left: Floats, right: Floats, confidence: float) -> tuple[float, float] | None:
+def _welch(left: sums.Floats, right: sums.Floats, confidence: float) -> tuple[float, float] | None:
     if min(len(left), len(right)) < 2:
         return None
     gap = float(left.mean() - right.mean())
@@ -193,14 +188,14 @@ def _welch(left: Floats, right: Floats, confidence: float) -> tuple[float, float
     if parts.sum() == 0:
         return gap, gap
     df = parts.sum() ** 2 / (parts[0] ** 2 / (len(left) - 1) + parts[1] ** 2 / (len(right) - 1))
-    half = student_quantile(confidence, float(df)) * float(np.sqrt(parts.sum()))
+    half = laws.student_quantile(confidence, float(df)) * float(np.sqrt(parts.sum()))
     return gap - half, gap + half
 
 
 def worst_case(panel: Panel) -> dict[str, tuple[float, float]]:
     """Bound values, recovery and gain whatever the missing labels are; empty where labels have no known scale."""
-    ends = label_range(panel.labels)
+    ends = settings.label_range(panel.labels)
     if not np.isfinite(ends).all():
         return {}
-    found = cell_bounds(CellTable(panel.sizes, panel.ranked, panel.labels), ends)
+    found = bounds.cell_bounds(cell_table.CellTable(panel.sizes, panel.ranked, panel.labels), ends)
     return {name: found[name] for name in _BOUNDED if name in found}

@@ -13,14 +13,10 @@ from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import counted, estimate, interval, listed_counts
 from bonwise.results import given
-from bonwise.stats import estimation
-from bonwise.stats.catalog import LOSSES, VALUES
-from bonwise.stats.estimand import Estimate
+from bonwise.stats import catalog, estimand, estimation, unscored
 from bonwise.stats.sums import prompt_sums
-from bonwise.stats.unscored import unscored_cost
-from bonwise.table.cell_scores import NOT_SAID, unscored_reasons
+from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import Panel
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["NOTHING_LOST", "LostScores", "unscored_of"]
 
@@ -30,7 +26,7 @@ _MOVES = 0.02
 _TOUCHES = 0.05
 """... as it does where this share of the prompts has one."""
 
-_RECOVERY = next(one for one in VALUES if one.name == "recovery")
+_RECOVERY = next(one for one in catalog.VALUES if one.name == "recovery")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +34,7 @@ class LostScores:
     """What is known of the candidates without a score."""
 
     record: UnscoredCandidates | None = None
-    metrics: Mapping[str, Estimate] = field(default_factory=dict)
+    metrics: Mapping[str, estimand.Estimate] = field(default_factory=dict)
     sentence: str = ""
     """For the verdict; empty where it does not matter."""
 
@@ -46,7 +42,7 @@ class LostScores:
 NOTHING_LOST = LostScores()
 
 
-def unscored_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> LostScores:
+def unscored_of(labelling: Labelling, table: score_table.ScoreTable, settings: Settings) -> LostScores:
     """Return what the candidates without a score are, and what they cost; nothing where every one has one."""
     panel = labelling.panel
     lost = np.isnan(panel.scores)
@@ -58,22 +54,24 @@ def unscored_of(labelling: Labelling, table: ScoreTable, settings: Settings) -> 
         candidates=int(lost.sum()),
         prompts=int((panel.scored_cells < panel.sizes).sum()),
         prompts_without_scores=int((panel.scored_cells == 0).sum()),
-        reasons=said if (said := unscored_reasons(table, panel, lost)).keys() != {NOT_SAID} else {},
+        reasons=said
+        if (said := cell_scores.unscored_reasons(table, panel, lost)).keys() != {cell_scores.NOT_SAID}
+        else {},
         **given(recovery_of_others=None if of_others is None else EstimateRecord.of(of_others)),
     )
     metrics = _metrics(labelling, settings)
     return LostScores(record, metrics, _sentence(record, metrics["unscored_cost"], of_others, labelling))
 
 
-def _metrics(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
+def _metrics(labelling: Labelling, settings: Settings) -> dict[str, estimand.Estimate]:
     panel = labelling.panel
     nothing = np.zeros(len(panel.scores))
     sums = prompt_sums(panel.scores, nothing, panel.sizes, panel.ranked)
-    metrics = estimation.estimate(LOSSES, sums, settings.rule(np.zeros(0), panel.clusters))
+    metrics = estimation.estimate(catalog.LOSSES, sums, settings.rule(np.zeros(0), panel.clusters))
     if labelling.method != "complete":
-        cost = Estimate.undefined("undefined: needs labels of all prompts", len(panel.sizes))
+        cost = estimand.Estimate.undefined("undefined: needs labels of all prompts", len(panel.sizes))
         return {**metrics, "unscored_cost": cost.with_method(labelling.method)}
-    cost = unscored_cost(
+    cost = unscored.unscored_cost(
         panel.scores,
         panel.labels,
         panel.sizes,
@@ -84,12 +82,14 @@ def _metrics(labelling: Labelling, settings: Settings) -> dict[str, Estimate]:
     return {**metrics, "unscored_cost": cost}
 
 
-def _recovery(panel: Panel, settings: Settings) -> Estimate:
+def _recovery(panel: Panel, settings: Settings) -> estimand.Estimate:
     rule = settings.rule(panel.labels, panel.clusters)
     return estimation.estimate([_RECOVERY], panel.sums(), rule)["recovery"]
 
 
-def _sentence(record: UnscoredCandidates, cost: Estimate, of_others: Estimate | None, labelling: Labelling) -> str:
+def _sentence(
+    record: UnscoredCandidates, cost: estimand.Estimate, of_others: estimand.Estimate | None, labelling: Labelling
+) -> str:
     prompts = len(labelling.panel.sizes)
     moves = cost.estimate is not None and abs(cost.estimate) > _MOVES
     if not moves and record.prompts <= _TOUCHES * prompts:

@@ -8,31 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal
 
+from bonwise.auditing import result_exhibits, view_exhibits, view_judges, view_labels, view_verdict
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
-from bonwise.auditing.result_exhibits import Exhibits
-from bonwise.auditing.view_exhibits import drawn, what_would_change, worst_prompts
-from bonwise.auditing.view_judges import (
-    MOST_DRAWN,
-    best_of,
-    by_recovery,
-    dropped_prompts,
-    metrics,
-    not_audited,
-    side_by_side,
-    subsets,
-    subsets_in_words,
-    summary,
-)
-from bonwise.auditing.view_labels import (
-    agreement_of_annotators,
-    counts_of,
-    data,
-    missing_labels,
-    no_worst_case,
-    preferences_at_equal_label,
-    who_was_labelled,
-)
-from bonwise.auditing.view_verdict import gates, in_a_line, verdict, verdict_in_short, verdict_of_several
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Part, Said, Table
 from bonwise.report.limits import limits
@@ -212,11 +189,11 @@ def in_short(document: Audit) -> Iterator[Block]:
         yield from _judges_in_short(document)
     else:
         for name, judge in document.judges.items():
-            yield verdict_in_short(judge, settings)
+            yield view_verdict.verdict_in_short(judge, settings)
             yield from _one(name, judge, settings)
     if document.annotators is not None:
-        yield from _said(agreement_of_annotators(document.annotators))
-    yield from gates(document)
+        yield from _said(view_labels.agreement_of_annotators(document.annotators))
+    yield from view_verdict.gates(document)
     metrics = max((len(judge.metrics) for judge in document.judges.values()), default=0)
     if metrics:
         yield Said("note", _EVERYTHING.format(metrics=metrics))
@@ -228,12 +205,12 @@ def _one(name: str, judge: JudgeFound, settings: AuditSettings) -> Iterator[Said
         # Where the figures fail by themselves the answer does not say that there are few of them.
         if one.kind == "few pools" and one.sentence.partition(". ")[0].lower() not in answer:
             yield Said("caveat", one.sentence)
-    yield from _said(data(judge, "", name, settings.reference))
+    yield from _said(view_labels.data(judge, "", name, settings.reference))
     if judge.labelled_cells is not None:
-        yield from _said(who_was_labelled(judge.labelled_cells, ""))
+        yield from _said(view_labels.who_was_labelled(judge.labelled_cells, ""))
     if judge.candidate_effects is not None:
-        yield from _said(preferences_at_equal_label(judge.candidate_effects, ""))
-    yield from no_worst_case(judge)
+        yield from _said(view_labels.preferences_at_equal_label(judge.candidate_effects, ""))
+    yield from view_labels.no_worst_case(judge)
 
 
 def _said(part: Part) -> list[Said]:
@@ -243,22 +220,26 @@ def _said(part: Part) -> list[Said]:
 
 def _judges_in_short(document: Audit) -> Iterator[Block]:
     judges, settings = document.judges, document.settings
-    yield verdict_of_several(document, in_short=True)
-    table = replace(summary(document), at_a_glance=_ROWS)
-    yield Part("Judges by recovery", [table, *best_of(document.choice, "judges", settings.reference)])
-    best = list(by_recovery(judges).items())[:_LINES]
-    told = [Said("finding", f"{printable(name)}: {one.text}") for name, of in best for one in subsets_in_words(of)]
+    yield view_verdict.verdict_of_several(document, in_short=True)
+    table = replace(view_judges.summary(document), at_a_glance=_ROWS)
+    yield Part("Judges by recovery", [table, *view_judges.best_of(document.choice, "judges", settings.reference)])
+    best = list(view_judges.by_recovery(judges).items())[:_LINES]
+    told = [
+        Said("finding", f"{printable(name)}: {one.text}")
+        for name, of in best
+        for one in view_judges.subsets_in_words(of)
+    ]
     if told:
         yield Part("Subsets of the prompts, for the best judges", told)
     yield Part("Data", [*_counts(judges), *_dropped(judges), *_warnings(judges, settings.reference)])
-    yield from not_audited(document)
+    yield from view_judges.not_audited(document)
 
 
 def _counts(judges: Mapping[str, JudgeFound]) -> Iterator[Said]:
     """Yield what judges were audited on: judges with the same counts share a line."""
     found: dict[str, list[str]] = {}
     for name, judge in judges.items():
-        found.setdefault(counts_of(judge.data), []).append(name)
+        found.setdefault(view_labels.counts_of(judge.data), []).append(name)
     if len(found) == 1:
         yield Said("finding", f"each judge: {next(iter(found))}")
     elif len(found) <= _LINES:
@@ -307,10 +288,12 @@ def _limits(judge: JudgeFound, reference: str | None) -> Iterator[Said]:
     yield from (Said("caveat", one.sentence) for one in suspected)
     yield from (Said("caveat", one) for one in judge.verdict.opening[1:])
     if judge.labelled_cells is not None:
-        yield from (one for one in _said(who_was_labelled(judge.labelled_cells, "")) if one.role == "caveat")
+        yield from (
+            one for one in _said(view_labels.who_was_labelled(judge.labelled_cells, "")) if one.role == "caveat"
+        )
     if judge.candidate_effects is not None:
         yield from (Said("caveat", note) for note in judge.candidate_effects.notes)
-    _, *others = _said(data(judge, "", "", reference))
+    _, *others = _said(view_labels.data(judge, "", "", reference))
     # Counts and drops are summed up over the judges.
     yield from (one for one in others if not one.text.startswith("dropped "))
 
@@ -332,7 +315,7 @@ def describe(document: Audit) -> Part:
 
 def describe_with(
     document: Audit,
-    exhibits: Exhibits | None = None,
+    exhibits: result_exhibits.Exhibits | None = None,
     studies: Sequence[BesideAudit] = (),
     more: str | None = None,
     then: Sequence[Said] = (),
@@ -342,30 +325,42 @@ def describe_with(
     decisive: Part
     found: Iterator[Block]
     if document.several:
-        decisive, found = verdict_of_several(document, exhibits, then), _judges_in_full(document, exhibits, studies)
+        decisive, found = (
+            view_verdict.verdict_of_several(document, exhibits, then),
+            _judges_in_full(document, exhibits, studies),
+        )
     else:
         decisive, found = _verdict_alone(document, exhibits, then), _alone(document, exhibits, studies)
-    annotators = [] if document.annotators is None else [agreement_of_annotators(document.annotators)]
+    annotators = [] if document.annotators is None else [view_labels.agreement_of_annotators(document.annotators)]
     # What the picks are worth is seen before what would change the verdict on them.
     blocks = [facts(document), *of_the_table(document), decisive, *islice(found, 1)]
-    blocks += [*what_would_change(exhibits, settings.reference), *found, *annotators, *gates(document)]
+    blocks += [
+        *view_exhibits.what_would_change(exhibits, settings.reference),
+        *found,
+        *annotators,
+        *view_verdict.gates(document),
+    ]
     if exhibits is not None:
-        blocks += worst_prompts(exhibits.prompts, several=document.several, reference=settings.reference, more=more)
+        blocks += view_exhibits.worst_prompts(
+            exhibits.prompts, several=document.several, reference=settings.reference, more=more
+        )
     blocks.append(limits("audit", "long", settings.reference))
     return Part(title(settings), blocks, in_short=list(in_short(document)))
 
 
-def _verdict_alone(document: Audit, exhibits: Exhibits | None, then: Sequence[Said]) -> Part:
+def _verdict_alone(document: Audit, exhibits: result_exhibits.Exhibits | None, then: Sequence[Said]) -> Part:
     ((name, judge),) = document.judges.items()
     shown = None if exhibits is None else exhibits.judges.get(name)
-    return verdict(judge, document.settings, alone=True, shown=shown, then=then)
+    return view_verdict.verdict(judge, document.settings, alone=True, shown=shown, then=then)
 
 
-def _alone(document: Audit, exhibits: Exhibits | None, studies: Sequence[BesideAudit]) -> Iterator[Block]:
+def _alone(
+    document: Audit, exhibits: result_exhibits.Exhibits | None, studies: Sequence[BesideAudit]
+) -> Iterator[Block]:
     ((name, judge),) = document.judges.items()
     shown = None if exhibits is None else exhibits.judges.get(name)
     # Pictures before tables.
-    yield from drawn(judge, shown, "", document.settings.reference)
+    yield from view_exhibits.drawn(judge, shown, "", document.settings.reference)
     yield from _whole(studies)
     yield from _of_judge(judge, document.settings, name=name)
 
@@ -375,35 +370,37 @@ def _whole(studies: Sequence[BesideAudit]) -> Iterator[Part]:
     yield from (replace(part, role="detail") for study in studies for part in study.whole)
 
 
-def _judges_in_full(document: Audit, exhibits: Exhibits | None, studies: Sequence[BesideAudit]) -> Iterator[Block]:
+def _judges_in_full(
+    document: Audit, exhibits: result_exhibits.Exhibits | None, studies: Sequence[BesideAudit]
+) -> Iterator[Block]:
     judges, settings = document.judges, document.settings
-    yield from side_by_side(document)
+    yield from view_judges.side_by_side(document)
     yield from _whole(studies)
     role: Literal["part", "long"] = "part" if len(judges) <= _IN_FULL else "long"
     places = {name: at for at, name in enumerate(judges, start=1)}
-    for name, judge in by_recovery(judges).items():
+    for name, judge in view_judges.by_recovery(judges).items():
         anchor = f"judge-{places[name]}"
         shown = None if exhibits is None else exhibits.judges.get(name)
         blocks: list[Block] = []
-        if len(judges) <= MOST_DRAWN:
-            blocks += drawn(judge, shown, f"{anchor}-", settings.reference)
+        if len(judges) <= view_judges.MOST_DRAWN:
+            blocks += view_exhibits.drawn(judge, shown, f"{anchor}-", settings.reference)
         blocks += _of_judge(judge, settings, f"{anchor}-")
-        blocks.append(verdict(judge, settings, alone=False, shown=shown))
+        blocks.append(view_verdict.verdict(judge, settings, alone=False, shown=shown))
         studied = [part for study in studies if name in study.by_judge for part in study.by_judge[name]]
         blocks += [replace(part, role="detail", anchor=f"{anchor}-{part.anchor}") for part in studied]
-        yield Part(printable(name), blocks, role, anchor=anchor, folded=in_a_line(judge))
+        yield Part(printable(name), blocks, role, anchor=anchor, folded=view_verdict.in_a_line(judge))
     if role == "long":
-        yield from dropped_prompts(judges)
+        yield from view_judges.dropped_prompts(judges)
         told = f"Every metric of all {count(len(judges))} judges is in the JSON document (--json FILE)."
         yield Part("", [Said("note", told)])
 
 
 def _of_judge(judge: JudgeFound, settings: AuditSettings, prefix: str = "", name: str = "") -> Iterator[Block]:
-    yield data(judge, f"{prefix}data", name, settings.reference)
+    yield view_labels.data(judge, f"{prefix}data", name, settings.reference)
     if judge.labelled_cells is not None:
-        yield who_was_labelled(judge.labelled_cells, f"{prefix}labelled-cells")
-    yield metrics(judge, settings, f"{prefix}metrics")
-    yield from subsets(judge, f"{prefix}subsets")
+        yield view_labels.who_was_labelled(judge.labelled_cells, f"{prefix}labelled-cells")
+    yield view_judges.metrics(judge, settings, f"{prefix}metrics")
+    yield from view_judges.subsets(judge, f"{prefix}subsets")
     if judge.candidate_effects is not None:
-        yield preferences_at_equal_label(judge.candidate_effects, f"{prefix}equal-label")
-    yield from missing_labels(judge, settings.reference, f"{prefix}missing-labels")
+        yield view_labels.preferences_at_equal_label(judge.candidate_effects, f"{prefix}equal-label")
+    yield from view_labels.missing_labels(judge, settings.reference, f"{prefix}missing-labels")

@@ -5,42 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from bonwise.auditing.figures import difference_figures, picks_figures, spread_figures, strata_figures
-from bonwise.auditing.result import JudgeFound
-from bonwise.auditing.result_exhibits import (
-    CandidateSeen,
-    ColumnLeftOut,
-    Exhibits,
-    GateStep,
-    GateSteps,
-    JudgeExhibits,
-    LabelsNeeded,
-    LabelStep,
-    LabelSteps,
-    Note,
-    PromptSeen,
-    ShareSteps,
-    Stratum,
-    WhatIf,
-    WorstPrompts,
-)
-from bonwise.auditing.result_verdict import Level
+from bonwise.auditing import figures, result, result_exhibits, result_verdict
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
+from bonwise.report import numbers
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Step, Stepped, Table
-from bonwise.report.numbers import (
-    NOTHING,
-    Ends,
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    named,
-    number,
-    percent,
-    setting,
-)
 
 __all__ = ["describe", "drawn", "what_would_change", "worst_prompts"]
 
@@ -50,18 +19,20 @@ _DRAWN = 4
 _OF_STRATA = ("recovery", "within_r", "tie_rate", "top1_accuracy")
 
 
-def drawn(judge: JudgeFound, exhibits: JudgeExhibits | None, prefix: str, reference: str | None) -> Iterator[Part]:
+def drawn(
+    judge: result.JudgeFound, exhibits: result_exhibits.JudgeExhibits | None, prefix: str, reference: str | None
+) -> Iterator[Part]:
     """Yield the parts that hold drawings, of metrics even without exhibits; `prefix` is empty or ends in a hyphen."""
     key = prefix or "a-"
     chance = None if exhibits is None else exhibits.chance
-    picks = picks_figures(judge.metrics, chance, f"{key}picks", reference=reference)
+    picks = figures.picks_figures(judge.metrics, chance, f"{key}picks", reference=reference)
     yield from _part("What the picks are worth", picks, f"{prefix}picks")
     if exhibits is None:
         return
     labelled = judge.data.labelled_prompts < judge.data.prompts
-    differences = difference_figures(exhibits.differences, f"{key}differences", reference=reference)
+    differences = figures.difference_figures(exhibits.differences, f"{key}differences", reference=reference)
     yield from _part("Differences and ties", differences, f"{prefix}ties")
-    spread = spread_figures(
+    spread = figures.spread_figures(
         exhibits.spread, f"{key}spread", metrics=judge.metrics, reference=reference, labelled=labelled
     )
     yield from _part("Between prompts and within them", spread, f"{prefix}spread")
@@ -75,23 +46,29 @@ def _part(title: str, blocks: Sequence[Block], anchor: str) -> Iterator[Part]:
 
 
 def _strata(
-    strata: Sequence[Stratum], left_out: Sequence[ColumnLeftOut], key: str, reference: str | None, labelled: bool
+    strata: Sequence[result_exhibits.Stratum],
+    left_out: Sequence[result_exhibits.ColumnLeftOut],
+    key: str,
+    reference: str | None,
+    labelled: bool,
 ) -> Iterator[Block]:
     if len(strata) > _DRAWN:
-        told = f"Of {count(len(strata))} columns the first {_DRAWN} are drawn; the others are tables alone."
+        told = f"Of {numbers.count(len(strata))} columns the first {_DRAWN} are drawn; the others are tables alone."
         yield Said("finding", told)
-    yield from strata_figures(strata[:_DRAWN], key, labelled=labelled)
+    yield from figures.strata_figures(strata[:_DRAWN], key, labelled=labelled)
     yield from (_table(one, reference, labelled) for one in strata)
     yield from (Said("note", f"{one.column}: not shown: {one.reason}") for one in left_out)
 
 
-def _table(stratum: Stratum, reference: str | None, labelled: bool) -> Table:
-    figures = [column for name in _OF_STRATA for column in (Column(named(name, reference)), Column("its interval"))]
+def _table(stratum: result_exhibits.Stratum, reference: str | None, labelled: bool) -> Table:
+    figures = [
+        column for name in _OF_STRATA for column in (Column(numbers.named(name, reference)), Column("its interval"))
+    ]
     rows = []
     for row in stratum.rows:
         found = [(row.metrics.get(name), unit_of(name)) for name in _OF_STRATA]
-        cells = [cell for one, unit in found for cell in (estimate(one, unit), interval(one, unit))]
-        rows.append((row.value, count(row.prompts), *cells))
+        cells = [cell for one, unit in found for cell in (numbers.estimate(one, unit), numbers.interval(one, unit))]
+        rows.append((row.value, numbers.count(row.prompts), *cells))
     columns = (Column(stratum.column, "name"), Column("labelled prompts" if labelled else "prompts"), *figures)
     return Table.of(columns, rows, f"Metrics by {stratum.column}")
 
@@ -106,16 +83,16 @@ _KEYS = "Arrow keys move from row to row, Enter opens one, and its address ends 
 
 
 def worst_prompts(
-    found: WorstPrompts, *, several: bool, reference: str | None, more: str | None = None
+    found: result_exhibits.WorstPrompts, *, several: bool, reference: str | None, more: str | None = None
 ) -> Iterator[Part]:
     """Yield the prompts whose pick lost something, rows of `several` judges together, and how many lost nothing."""
-    label = named("label", reference)
+    label = numbers.named("label", reference)
     whose = "pair of a judge and a prompt" if several else "prompt"
     if not found.rows:
         if said := list(_left_out(found, whose)):
             yield Part("Where the judge lost most", [Said("finding", " ".join(said))], "detail", anchor="prompts")
         return
-    shown = "" if len(found.rows) == found.of else f", of which {count(len(found.rows))} are shown"
+    shown = "" if len(found.rows) == found.of else f", of which {numbers.count(len(found.rows))} are shown"
     found_out = [
         f"In {_plural(found.of, whose)} the pick lost something{shown}, the greatest loss first.",
         *_left_out(found, whose),
@@ -142,10 +119,10 @@ def worst_prompts(
 def _plural(many: int, noun: str) -> str:
     """Write a count with its noun, of which the first word has the plural."""
     first, *others = noun.split(" ", 1)
-    return " ".join([counted(many, first), *others])
+    return " ".join([numbers.counted(many, first), *others])
 
 
-def _left_out(found: WorstPrompts, whose: str) -> Iterator[str]:
+def _left_out(found: result_exhibits.WorstPrompts, whose: str) -> Iterator[str]:
     """Yield in how many the pick lost nothing, and of how many no loss is known."""
     if found.without_loss:
         who = "it" if found.rows else "the pick"
@@ -155,18 +132,18 @@ def _left_out(found: WorstPrompts, whose: str) -> Iterator[str]:
         yield f"In {_plural(found.unknown_loss, whose)} the loss is not known, because labels are missing."
 
 
-def _row(one: PromptSeen, label: str, *, several: bool) -> Row:
+def _row(one: result_exhibits.PromptSeen, label: str, *, several: bool) -> Row:
     judge = ((printable(one.judge, longest=_LONGEST_NAME), None),) if several else ()
     cells: Sequence[tuple[str, float | None]] = (
         (one.prompt_id, None),
         *judge,
-        (number(one.gain_lost), one.gain_lost),
+        (numbers.number(one.gain_lost), one.gain_lost),
         (_names(one.pick, one.pick_more), None),
         (_names(one.best, one.best_more), None),
-        (number(one.value_pick), one.value_pick),
-        (number(one.value_best), one.value_best),
-        (count(one.tied), one.tied),
-        (number(one.margin), one.margin),
+        (numbers.number(one.value_pick), one.value_pick),
+        (numbers.number(one.value_best), one.value_best),
+        (numbers.count(one.tied), one.tied),
+        (numbers.number(one.margin), one.margin),
     )
     texts, values = zip(*cells, strict=True)
     excerpt = "" if one.prompt is None else printable(" ".join(one.prompt[:_EXCERPT].split()), longest=_EXCERPT)
@@ -174,10 +151,10 @@ def _row(one: PromptSeen, label: str, *, several: bool) -> Row:
 
 
 def _names(shown: str, more: int) -> str:
-    return f"{printable(shown, longest=_LONGEST_NAME)} and {count(more)} more" if more else shown
+    return f"{printable(shown, longest=_LONGEST_NAME)} and {numbers.count(more)} more" if more else shown
 
 
-def _inside(one: PromptSeen, label: str) -> Iterator[Block | Cards]:
+def _inside(one: result_exhibits.PromptSeen, label: str) -> Iterator[Block | Cards]:
     if one.prompt is not None:
         yield Part("Prompt", list(_words(one.prompt, one.prompt_left_out)))
     cards = [(each, _card(each, one, label)) for each in one.candidates]
@@ -186,22 +163,22 @@ def _inside(one: PromptSeen, label: str) -> Iterator[Block | Cards]:
     others = [card for each, card in cards if each not in beside]
     yield Cards([card for _, card in pair])
     if others:
-        yield Cards(others, folded=f"{counted(len(others), 'other candidate')}")
+        yield Cards(others, folded=f"{numbers.counted(len(others), 'other candidate')}")
     if one.candidates_left_out:
         are = "is" if one.candidates_left_out == 1 else "are"
-        yield Said("note", f"{counted(one.candidates_left_out, 'more candidate')} {are} not shown here.")
+        yield Said("note", f"{numbers.counted(one.candidates_left_out, 'more candidate')} {are} not shown here.")
     if one.words_left_out:
         yield Said("note", "Texts of this prompt are left out to keep the page small.")
 
 
-def _beside(candidates: Sequence[CandidateSeen]) -> Sequence[CandidateSeen]:
+def _beside(candidates: Sequence[result_exhibits.CandidateSeen]) -> Sequence[result_exhibits.CandidateSeen]:
     """Return what stands side by side: the pick, of tied ones the first that is not best, and the best one."""
     picked = [one for one in candidates if one.picked and not one.best][:1]
     return [*picked, *[one for one in candidates if one.best][:1]]
 
 
-def _card(one: CandidateSeen, prompt: PromptSeen, label: str) -> Card:
-    tied = f", one of {count(prompt.tied)} tied" if prompt.tied > 1 else ""
+def _card(one: result_exhibits.CandidateSeen, prompt: result_exhibits.PromptSeen, label: str) -> Card:
+    tied = f", one of {numbers.count(prompt.tied)} tied" if prompt.tied > 1 else ""
     marks = [
         *([CardMark("picked", f"picked{tied}")] if one.picked else []),
         *([CardMark("best", "best")] if one.best else []),
@@ -209,17 +186,19 @@ def _card(one: CandidateSeen, prompt: PromptSeen, label: str) -> Card:
     blocks: list[Said | Part] = [] if one.text is None else list(_words(one.text, one.text_left_out))
     if one.raw is not None:
         blocks.append(Part("The judge's words", list(_words(one.raw, one.raw_left_out))))
-    return Card(one.id, marks, (("score", number(one.score)), (label, number(one.label))), blocks=blocks)
+    return Card(
+        one.id, marks, (("score", numbers.number(one.score)), (label, numbers.number(one.label))), blocks=blocks
+    )
 
 
 def _words(text: str, left_out: int) -> Iterator[Said]:
     yield Said("quoted", text)
     if left_out:
         are = "is" if left_out == 1 else "are"
-        yield Said("note", f"{counted(left_out, 'more character')} {are} not shown here.")
+        yield Said("note", f"{numbers.counted(left_out, 'more character')} {are} not shown here.")
 
 
-_STATES: Mapping[Level, Literal["good", "bad", "open"]] = {
+_STATES: Mapping[result_verdict.Level, Literal["good", "bad", "open"]] = {
     "useful": "good",
     "weak": "bad",
     "harmful": "bad",
@@ -235,7 +214,7 @@ _LONGEST_SENTENCE = 700
 _COMPUTED = "Every outcome was computed with the audit, by the rules of its verdict and its gates."
 
 
-def what_would_change(exhibits: Exhibits | None, reference: str | None) -> Iterator[Part]:
+def what_would_change(exhibits: result_exhibits.Exhibits | None, reference: str | None) -> Iterator[Part]:
     """Yield the section with the sliders; nothing where the exhibits hold none."""
     found = None if exhibits is None else exhibits.what_if
     if exhibits is None or found is None:
@@ -253,14 +232,14 @@ def what_would_change(exhibits: Exhibits | None, reference: str | None) -> Itera
     yield Part("What would change the verdict", [*blocks, *inside], "detail", anchor="what-if")
 
 
-def _gate(found: WhatIf, gate: GateSteps, reference: str | None) -> Part:
+def _gate(found: result_exhibits.WhatIf, gate: result_exhibits.GateSteps, reference: str | None) -> Part:
     steps = [
         Step(
-            setting(one.gate, "share"),
+            numbers.setting(one.gate, "share"),
             one.level,
             _STATES[one.level],
             [one.state, *_figures(one.recovery, one.low, one.high, one.lower, one.upper)],
-            f"{_short(one.sentence)} Gate {_short(named(_outcome(one), reference))}",
+            f"{_short(one.sentence)} Gate {_short(numbers.named(_outcome(one), reference))}",
         )
         for one in gate.steps
     ]
@@ -282,7 +261,7 @@ def _short(sentence: str) -> str:
     return printable(sentence, longest=_LONGEST_SENTENCE)
 
 
-def _outcome(one: GateStep) -> str:
+def _outcome(one: result_exhibits.GateStep) -> str:
     """Say the outcome of a gate, without the reason that the verdict has said already."""
     what, of, reason = one.gate_sentence.partition(": inconclusive: ")
     return (
@@ -294,21 +273,21 @@ def _begins(reason: str) -> str:
     return reason.split(". ", maxsplit=1)[0].removesuffix(".")
 
 
-def _at_the_gate(gate: GateSteps) -> str:
+def _at_the_gate(gate: result_exhibits.GateSteps) -> str:
     """Say where the verdict turns, and which figure decides what."""
     one = gate.steps[gate.current]
-    ends, bounds = Ends(one.recovery, one.low, one.high), Ends(one.recovery, one.lower, one.upper)
+    ends, bounds = numbers.Ends(one.recovery, one.low, one.high), numbers.Ends(one.recovery, one.lower, one.upper)
     return (
-        f"Recovery is {estimate(ends, 'share')} whatever the gate is. The verdict compares the gate with the "
-        f"two-sided interval {interval(ends, 'share')}, and --fail-under with the one-sided 95% bounds "
-        f"{interval(bounds, 'share')}."
+        f"Recovery is {numbers.estimate(ends, 'share')} whatever the gate is. The verdict compares the gate with the "
+        f"two-sided interval {numbers.interval(ends, 'share')}, and --fail-under with the one-sided 95% bounds "
+        f"{numbers.interval(bounds, 'share')}."
     )
 
 
-def _share(found: WhatIf, share: ShareSteps, reference: str | None) -> Part:
+def _share(found: result_exhibits.WhatIf, share: result_exhibits.ShareSteps, reference: str | None) -> Part:
     steps = [
         Step(
-            percent(one.share),
+            numbers.percent(one.share),
             one.level,
             _STATES[one.level],
             _figures(one.recovery, one.low, one.high, one.lower, one.upper),
@@ -337,15 +316,15 @@ def _share(found: WhatIf, share: ShareSteps, reference: str | None) -> Part:
     return Part("The share sent to a stronger judge", [Said("note", told), slider], anchor="what-if-share")
 
 
-def _labels(found: WhatIf, labels: LabelSteps) -> Part:
+def _labels(found: result_exhibits.WhatIf, labels: result_exhibits.LabelSteps) -> Part:
     with_chance = any(one.chance is not None for one in labels.steps)
     steps = [
         Step(
-            count(one.prompts),
+            numbers.count(one.prompts),
             one.level,
             _STATES[one.level],
             [
-                count(one.labels),
+                numbers.count(one.labels),
                 *_figures(one.recovery, one.low, one.high, one.lower, one.upper),
                 _half_width(one),
                 *([_chance(one.chance)] if with_chance else []),
@@ -369,7 +348,7 @@ _PROJECTION = (
 _GROW = "Prompts without labels are taken to grow in number as the labelled do."
 
 
-def _needed(needed: LabelsNeeded | None) -> Iterator[Said]:
+def _needed(needed: result_exhibits.LabelsNeeded | None) -> Iterator[Said]:
     if needed is None:
         return
     least, most = _prompts(needed.low), _prompts(needed.high)
@@ -379,8 +358,8 @@ def _needed(needed: LabelsNeeded | None) -> Iterator[Said]:
     }.get((needed.low is not None, needed.high is not None), "")
     yield Said(
         "finding",
-        f"If this recovery is the true one, {counted(_up(needed.prompts), 'labelled prompt')}{between} settle the "
-        f"verdict with a chance of {percent(needed.power)}.",
+        f"If this recovery is the true one, {numbers.counted(_up(needed.prompts), 'labelled prompt')}{between} "
+        f"settle the verdict with a chance of {numbers.percent(needed.power)}.",
     )
 
 
@@ -389,37 +368,37 @@ def _up(value: float) -> int:
 
 
 def _prompts(value: float | None) -> str:
-    return NOTHING if value is None else count(_up(value))
+    return numbers.NOTHING if value is None else numbers.count(_up(value))
 
 
-def _titles(found: WhatIf) -> Sequence[str]:
-    return "recovery", interval_title(found.confidence), _BOUNDS
+def _titles(found: result_exhibits.WhatIf) -> Sequence[str]:
+    return "recovery", numbers.interval_title(found.confidence), _BOUNDS
 
 
 def _figures(
     recovery: float | None, low: float | None, high: float | None, lower: float | None, upper: float | None
 ) -> Sequence[str]:
-    two_sided = Ends(recovery, low, high)
+    two_sided = numbers.Ends(recovery, low, high)
     return (
-        estimate(two_sided, "share"),
-        interval(two_sided, "share"),
-        interval(Ends(recovery, lower, upper), "share"),
+        numbers.estimate(two_sided, "share"),
+        numbers.interval(two_sided, "share"),
+        numbers.interval(numbers.Ends(recovery, lower, upper), "share"),
     )
 
 
-def _half_width(one: LabelStep) -> str:
+def _half_width(one: result_exhibits.LabelStep) -> str:
     if one.low is None or one.high is None:
-        return NOTHING
-    return number((one.high - one.low) / 2, "points", like=Ends(None, one.low, one.high))
+        return numbers.NOTHING
+    return numbers.number((one.high - one.low) / 2, "points", like=numbers.Ends(None, one.low, one.high))
 
 
 def _chance(value: float | None) -> str:
     """Write a chance in whole percent, never as certain."""
     if value is None:
-        return NOTHING
-    return "over 99%" if value > 0.99 else "under 1%" if value < 0.01 else percent(round(value, 2))
+        return numbers.NOTHING
+    return "over 99%" if value > 0.99 else "under 1%" if value < 0.01 else numbers.percent(round(value, 2))
 
 
-def describe(document: Note) -> Part:
+def describe(document: result_exhibits.Note) -> Part:
     """Describe what is in the place of a study."""
     return Part(document.title, [Said("finding", sentence) for sentence in document.sentences])

@@ -5,32 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bonwise.auditing.figures import differences_figure, judges_figures
+from bonwise.auditing import figures, view_labels
 from bonwise.auditing.result import CHOSEN_BY, Audit, AuditSettings, ChoiceRecord, JudgeFound, JudgesCompared
-from bonwise.auditing.view_labels import dropped_of
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import Metric, MetricGroup, groups_of, unit_of
 from bonwise.printable import printable
+from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
-from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.figures.forest import Row as ForestRow
-from bonwise.report.figures.names import pair as two_judges
-from bonwise.report.numbers import (
-    Ends,
-    all_named,
-    count,
-    counted,
-    counts,
-    estimate,
-    estimates,
-    interval,
-    interval_title,
-    intervals,
-    named,
-    setting,
-    unit_of_difference,
-    with_interval,
-)
+from bonwise.report.figures import forest, names
 
 __all__ = [
     "ALONE",
@@ -56,7 +38,7 @@ def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: s
     found = [(metric, choices[metric]) for metric in CHOSEN_BY if choices is not None and metric in choices]
     for at, (metric, one) in enumerate(found):
         if at == 0 or not {*one.best} & {*found[0][1].best}:
-            yield Said("finding", named(_chosen(one, metric, those), reference))
+            yield Said("finding", numbers.named(_chosen(one, metric, those), reference))
             if len(one.simultaneous) > 2 and any(apart.interval for apart in one.differences.values()):
                 yield Said("finding", _not_worse(one))
 
@@ -64,21 +46,29 @@ def best_of(choices: Mapping[str, ChoiceRecord] | None, those: str, reference: s
 def _chosen(one: ChoiceRecord, metric: str, those: str) -> str:
     unit = unit_of(metric)
     names = " and ".join(printable(name, longest=60) for name in one.best[:_MOST_NAMES])
-    many = count(len(one.simultaneous))
+    many = numbers.count(len(one.simultaneous))
     who = f"Best of {many} {those} by {metric}: {names}"
     if len(one.best) > 1:
-        who += f" ({count(len(one.best))} have the same estimate)"
+        who += f" ({numbers.count(len(one.best))} have the same estimate)"
     if one.after is None:
         why = f": {printable(one.reason, longest=200)}" if one.reason else ""
-        figure = with_interval(Ends(one.estimate, *one.before), unit) if one.before else estimate(_alone(one), unit)
+        figure = (
+            numbers.with_interval(numbers.Ends(one.estimate, *one.before), unit)
+            if one.before
+            else numbers.estimate(_alone(one), unit)
+        )
         return f"{who}, {figure} before the choice; no interval holds after it{why}."
-    after = Ends(one.estimate, *one.after)
-    before = "" if one.before is None else f" ({interval(Ends(one.estimate, *one.before), unit)} before it)"
-    return f"{who}, {with_interval(after, unit)} after the choice{before}."
+    after = numbers.Ends(one.estimate, *one.after)
+    before = (
+        ""
+        if one.before is None
+        else f" ({numbers.interval(numbers.Ends(one.estimate, *one.before), unit)} before it)"
+    )
+    return f"{who}, {numbers.with_interval(after, unit)} after the choice{before}."
 
 
-def _alone(one: ChoiceRecord) -> Ends:
-    return Ends(one.estimate, None, None)
+def _alone(one: ChoiceRecord) -> numbers.Ends:
+    return numbers.Ends(one.estimate, None, None)
 
 
 def _not_worse(one: ChoiceRecord) -> str:
@@ -86,11 +76,16 @@ def _not_worse(one: ChoiceRecord) -> str:
     others = one.differences
     alike = [name for name, found in others.items() if found.interval is None or found.interval[0] <= 0]
     if not alike:
-        return f"Each of the {count(len(others))} others is shown to be worse, all differences taken together."
+        return (
+            f"Each of the {numbers.count(len(others))} others is shown to be worse, all differences taken together."
+        )
     names = ", ".join(printable(name, longest=40) for name in alike[:_MOST_NAMES])
     more = ", ..." if len(alike) > _MOST_NAMES else ""
     verb = "is" if len(alike) == 1 else "are"
-    return f"{count(len(alike))} of the {count(len(others))} others {verb} not shown to be worse: {names}{more}."
+    return (
+        f"{numbers.count(len(alike))} of the {numbers.count(len(others))} others {verb} not shown to be worse: "
+        f"{names}{more}."
+    )
 
 
 def has_intervals(choices: Mapping[str, ChoiceRecord] | None, metric: str) -> bool:
@@ -102,7 +97,7 @@ def held_together(choices: Mapping[str, ChoiceRecord] | None, metric: str, name:
     """Write the interval of one that holds together with those of all others; a dash where there is none."""
     one = None if choices is None else choices.get(metric)
     ends = None if one is None else one.simultaneous.get(name)
-    return interval(None if ends is None else Ends(sum(ends) / 2, *ends), unit_of(metric))
+    return numbers.interval(None if ends is None else numbers.Ends(sum(ends) / 2, *ends), unit_of(metric))
 
 
 def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterator[Part]:
@@ -110,11 +105,19 @@ def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterato
     for metric, one in (choices or {}).items():
         if len(one.differences) < 2 or not has_intervals(choices, metric) or metric != CHOSEN_BY[0]:
             continue
-        unit = unit_of_difference(unit_of(metric))
+        unit = numbers.unit_of_difference(unit_of(metric))
         rows = []
         for name, found in one.differences.items():
-            ends = Ends(found.estimate, *(found.interval or (None, None)))
-            rows.append(Row((printable(name), estimate(ends, unit, sign=True), interval(ends, unit, sign=True))))
+            ends = numbers.Ends(found.estimate, *(found.interval or (None, None)))
+            rows.append(
+                Row(
+                    (
+                        printable(name),
+                        numbers.estimate(ends, unit, sign=True),
+                        numbers.interval(ends, unit, sign=True),
+                    )
+                )
+            )
         best = printable(one.best[0], longest=60)
         columns = (Column("judge", "name"), Column(f"{metric} below the best"), Column("simultaneous interval"))
         told = Said(
@@ -123,8 +126,8 @@ def differences_from_best(choices: Mapping[str, ChoiceRecord] | None) -> Iterato
             "together, although the best was chosen for its estimate.",
         )
         table = Table(columns, rows, at_a_glance=_AT_A_GLANCE)
-        folded = Part("", [table], "detail", folded=f"A table of the {counted(len(rows), 'difference')}")
-        blocks: list[Block] = [told, *differences_figure(metric, one, best), folded]
+        folded = Part("", [table], "detail", folded=f"A table of the {numbers.counted(len(rows), 'difference')}")
+        blocks: list[Block] = [told, *figures.differences_figure(metric, one, best), folded]
         yield Part("Differences from the best", blocks, "detail", anchor="differences-from-best")
 
 
@@ -150,14 +153,16 @@ def side_by_side(document: Audit) -> Iterator[Part]:
     judges = document.judges
     reference = document.settings.reference
     blocks: list[Block] = [
-        *_on_a_page(judges_figures(by_recovery(judges), document.settings.thresholds.recovery_useful, reference)),
-        Part("", [summary(document)], folded=f"A table of the {count(len(judges))} judges"),
+        *_on_a_page(
+            figures.judges_figures(by_recovery(judges), document.settings.thresholds.recovery_useful, reference)
+        ),
+        Part("", [summary(document)], folded=f"A table of the {numbers.count(len(judges))} judges"),
         *best_of(document.choice, "judges", reference),
     ]
     if len(judges) > MOST_DRAWN:
         told = (
-            f"Of {count(len(judges))} judges each has tables below and no drawings: up to {MOST_DRAWN} judges are "
-            "drawn in full."
+            f"Of {numbers.count(len(judges))} judges each has tables below and no drawings: up to {MOST_DRAWN} "
+            "judges are drawn in full."
         )
         blocks.append(Part("", [Said("note", told)], "detail"))
     yield Part("Judges side by side", blocks, anchor="judges")
@@ -193,7 +198,7 @@ def dropped_prompts(judges: Mapping[str, JudgeFound]) -> Iterator[Part]:
     """Yield in one table what was dropped of each judge, where its own part is for pages alone."""
     columns = (Column("judge", "name"), Column("prompts"), Column("why", "words"))
     rows = [
-        Row((printable(name), count(len(judge.data.dropped)), dropped_of(judge.data.dropped)))
+        Row((printable(name), numbers.count(len(judge.data.dropped)), view_labels.dropped_of(judge.data.dropped)))
         for name, judge in judges.items()
         if judge.data.dropped
     ]
@@ -209,21 +214,21 @@ def summary(document: Audit) -> Table:
     columns = (
         Column("judge", "name"),
         Column("verdict", "name"),
-        Column(named(first, reference)),
+        Column(numbers.named(first, reference)),
         Column("its interval", spare=6),
         *together,
-        *(Column(named(name, reference), spare=_SUMMARY[name]) for name in others),
+        *(Column(numbers.named(name, reference), spare=_SUMMARY[name]) for name in others),
         Column("prompts", spare=4),
     )
     rows = [
         (
             printable(name),
             judge.verdict.level,
-            estimate(judge.metrics.get(first), unit_of(first)),
-            interval(judge.metrics.get(first), unit_of(first)),
+            numbers.estimate(judge.metrics.get(first), unit_of(first)),
+            numbers.interval(judge.metrics.get(first), unit_of(first)),
             *(held_together(choice, first, name) for _ in together),
-            *(estimate(judge.metrics.get(metric), unit_of(metric)) for metric in others),
-            count(judge.data.labelled_prompts),
+            *(numbers.estimate(judge.metrics.get(metric), unit_of(metric)) for metric in others),
+            numbers.count(judge.data.labelled_prompts),
         )
         for name, judge in by_recovery(judges).items()
     ]
@@ -244,7 +249,7 @@ def _paired(pairs: Sequence[JudgesCompared], *, few: bool) -> Part:
     )
     rows = [Row(_pair(one)) for one in pairs[:_PAIRS]]
     more = len(pairs) - _PAIRS
-    told = f"{counted(more, 'more pair')} {'is' if more == 1 else 'are'} in the JSON document (--json FILE)."
+    told = f"{numbers.counted(more, 'more pair')} {'is' if more == 1 else 'are'} in the JSON document (--json FILE)."
     return Part(
         "Paired differences",
         [
@@ -256,33 +261,35 @@ def _paired(pairs: Sequence[JudgesCompared], *, few: bool) -> Part:
             *([Said("note", told)] if more > 0 else []),
         ],
         anchor="differences",
-        folded="" if few else f"All {counted(len(pairs), 'pair')} of judges",
+        folded="" if few else f"All {numbers.counted(len(pairs), 'pair')} of judges",
     )
 
 
 def _pair(pair: JudgesCompared) -> Sequence[str]:
-    found = [(pair.differences.get(name), unit_of_difference(unit_of(name))) for name in _DIFFERENCES]
+    found = [(pair.differences.get(name), numbers.unit_of_difference(unit_of(name))) for name in _DIFFERENCES]
     figures = [
-        cell for one, unit in found for cell in (estimate(one, unit, sign=True), interval(one, unit, sign=True))
+        cell
+        for one, unit in found
+        for cell in (numbers.estimate(one, unit, sign=True), numbers.interval(one, unit, sign=True))
     ]
-    return printable(pair.first), printable(pair.second), count(pair.prompts), *figures
+    return printable(pair.first), printable(pair.second), numbers.count(pair.prompts), *figures
 
 
-def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[Forest]]:
+def _forest(pairs: Sequence[JudgesCompared]) -> Iterator[Drawing[forest.Forest]]:
     for name in _DIFFERENCES:
-        yield from forest_figure(
+        yield from forest.forest_figure(
             [_row(one, one.differences[name]) for one in pairs if name in one.differences],
             f"paired-{name.replace('_', '-')}",
             f"Difference of {name}",
             f"{name} of the first judge minus that of the second; right of 0 the first does better.",
             across=f"difference of {name}",
-            unit=unit_of_difference(unit_of(name)),
+            unit=numbers.unit_of_difference(unit_of(name)),
             sign=True,
         )
 
 
-def _row(pair: JudgesCompared, found: EstimateRecord) -> ForestRow:
-    return two_judges(pair.first, pair.second), found.estimate, found.low, found.high
+def _row(pair: JudgesCompared, found: EstimateRecord) -> forest.Row:
+    return names.pair(pair.first, pair.second), found.estimate, found.low, found.high
 
 
 def subsets_in_words(judge: JudgeFound) -> Iterator[Said]:
@@ -303,13 +310,17 @@ def subsets(judge: JudgeFound, anchor: str) -> Iterator[Part]:
     columns = (Column("column", "name"), Column("value", "name"), Column("prompts"), Column(found.metric))
     further = (Column("simultaneous interval"), Column("shrunk"), Column("why not", "words"))
     for row in found.rows:
-        figures = estimate(row, unit), interval(row, unit), estimate(Ends(row.shrunk, row.low, row.high), unit)
-        rows.append((row.column, row.value, count(row.prompts), *figures, row.reason or ""))
+        figures = (
+            numbers.estimate(row, unit),
+            numbers.interval(row, unit),
+            numbers.estimate(numbers.Ends(row.shrunk, row.low, row.high), unit),
+        )
+        rows.append((row.column, row.value, numbers.count(row.prompts), *figures, row.reason or ""))
     table = Table.of((*columns, *further), rows, f"{found.metric} by subset, the worst first")
     notes = [Said("note", f"{printable(name)}: no subsets: {why}") for name, why in found.left_out.items()]
     more = any(row not in (found.worst, found.best) for row in found.rows)
     tables = [replace(table, at_a_glance=_AT_A_GLANCE)] if more else []
-    folded = f"A table of {counted(len(rows), 'subset')}" if tables else ""
+    folded = f"A table of {numbers.counted(len(rows), 'subset')}" if tables else ""
     yield Part("Subsets of the prompts", [*subsets_in_words(judge), *tables, *notes], anchor=anchor, folded=folded)
 
 
@@ -340,7 +351,7 @@ def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
     """Return every metric that the labels or logged picks have, with its interval, its prompts and what it says."""
     groups = _groups(judge, settings)
     beside = [column.title for column in _beside(judge, groups)]
-    width = interval_title(settings.confidence)
+    width = numbers.interval_title(settings.confidence)
     without = f"; figures under {' and '.join(beside)} have none here" if beside else ""
     starred = [Said("note", ALONE)] if judge.balance is not None else []
     blocks: list[Block] = [
@@ -351,7 +362,7 @@ def metrics(judge: JudgeFound, settings: AuditSettings, anchor: str) -> Part:
         Part("", [Said("note", f"Thresholds of the verdict: {_thresholds(settings)}.")], "detail"),
     ]
     many = sum(len(group.metrics) for group in groups)
-    return Part("Metrics", blocks, anchor=anchor, folded=f"{count(many)} metrics with their intervals")
+    return Part("Metrics", blocks, anchor=anchor, folded=f"{numbers.count(many)} metrics with their intervals")
 
 
 def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]:
@@ -369,7 +380,7 @@ def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]
     columns = (
         Column("metric", "metric"),
         Column("estimate"),
-        Column(interval_title(settings.confidence)),
+        Column(numbers.interval_title(settings.confidence)),
         Column("gate"),
         *(beside or (Column("what it says", "meaning", spare=1),)),
     )
@@ -377,7 +388,7 @@ def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]
     for metric, (name, figure, ends, *others) in zip(
         shown, _cells(shown, judge, settings.reference, beside), strict=True
     ):
-        meaning = named(_BRIEFLY.get(metric.name, metric.meaning), settings.reference)
+        meaning = numbers.named(_BRIEFLY.get(metric.name, metric.meaning), settings.reference)
         last = others[: len(beside)] or [meaning]
         rows.append((name, figure, ends, gates.get(metric.name, ""), *last))
     yield Table.of(columns, rows)
@@ -388,12 +399,12 @@ def first_figures(judge: JudgeFound, settings: AuditSettings) -> Iterator[Block]
 def _gates(settings: AuditSettings) -> Mapping[str, str]:
     """Return what the checks of a verdict compare with, by metric; the verdict itself says it of the level bias."""
     limits = settings.thresholds
-    decision = {"recovery": setting(limits.recovery_useful, "share")}
+    decision = {"recovery": numbers.setting(limits.recovery_useful, "share")}
     # Of picks only the decision is judged.
     return (
         decision
         if settings.picks is not None
-        else {**decision, "within_r": setting(0.0), "global_r": setting(limits.global_r)}
+        else {**decision, "within_r": numbers.setting(0.0), "global_r": numbers.setting(limits.global_r)}
     )
 
 
@@ -409,7 +420,7 @@ def _table(judge: JudgeFound, settings: AuditSettings, groups: Sequence[MetricGr
     columns = (
         Column("metric", "metric"),
         Column("estimate"),
-        Column(interval_title(settings.confidence)),
+        Column(numbers.interval_title(settings.confidence)),
         *beside,
         *_counts(judge),
         Column("n", spare=4),
@@ -452,25 +463,25 @@ def _cells(
     found = [judge.metrics[one.name] for one in shown]
     units = [one.unit for one in shown]
     figures = list(zip(found, units, strict=True))
-    names = all_named((one.name for one in shown), reference)
+    names = numbers.all_named((one.name for one in shown), reference)
     starred = [f"{name} *" if one.method == "labelled_only" else name for name, one in zip(names, found, strict=True)]
-    written = [starred, estimates(figures), intervals(figures)]
+    written = [starred, numbers.estimates(figures), numbers.intervals(figures)]
     for column in beside:
         if column.title == _LABELS_ALONE:
-            alone = estimates((one.labelled_only, unit) for one, unit in figures)
+            alone = numbers.estimates((one.labelled_only, unit) for one, unit in figures)
             written.append(
                 ["" if one.labelled_only is None else cell for one, cell in zip(found, alone, strict=True)]
             )
         else:
             controlled: Mapping[str, EstimateRecord] = judge.with_control or {}
-            written.append(estimates((controlled.get(one.name), one.unit) for one in shown))
+            written.append(numbers.estimates((controlled.get(one.name), one.unit) for one in shown))
     if judge.labelled_cells is not None:
         behind = [judge.labelled_cells.counts.get(one.name) for one in shown]
         written += [
-            ["" if one is None or not getattr(one, title) else count(getattr(one, title)) for one in behind]
+            ["" if one is None or not getattr(one, title) else numbers.count(getattr(one, title)) for one in behind]
             for title in _RESTS_ON
         ]
-    written += [counts(one.n for one in found), all_named((one.meaning for one in shown), reference)]
+    written += [numbers.counts(one.n for one in found), numbers.all_named((one.meaning for one in shown), reference)]
     return zip(*written, strict=True)
 
 
@@ -479,7 +490,7 @@ def _reasons(judge: JudgeFound, settings: AuditSettings, groups: Sequence[Metric
     found: dict[str, list[str]] = {}
     for metric in (one for group in groups for one in group.metrics):
         for note in _notes(judge.metrics[metric.name]):
-            found.setdefault(note, []).append(named(metric.name, settings.reference))
+            found.setdefault(note, []).append(numbers.named(metric.name, settings.reference))
     return found
 
 
@@ -491,4 +502,4 @@ def _notes(found: EstimateRecord) -> Iterator[str]:
 
 
 def _thresholds(settings: AuditSettings) -> str:
-    return ", ".join(f"{name} {setting(value)}" for name, value in settings.thresholds.to_dict().items())
+    return ", ".join(f"{name} {numbers.setting(value)}" for name, value in settings.thresholds.to_dict().items())

@@ -4,37 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bonwise.auditing.result import Balance, CandidateEffect, CandidateEffects, JudgeFound
-from bonwise.auditing.result import Ends as Bounds
-from bonwise.auditing.result_labels import (
-    AgainstOthers,
-    Annotators,
-    AuditData,
-    JudgeAgainstOthers,
-    LabelledCells,
-    LabelledShare,
-    OutcomeModelUsed,
-    PoolsByLabelsRecord,
-    Sampling,
-    UnscoredCandidates,
-)
+from bonwise.auditing import result, result_labels
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
+from bonwise.report import numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Said, Table
-from bonwise.report.numbers import (
-    Ends,
-    Unit,
-    count,
-    counted,
-    estimate,
-    interval,
-    listed_counts,
-    named,
-    number,
-    setting,
-    with_interval,
-)
 from bonwise.table.facts import DroppedPrompt
 
 __all__ = [
@@ -48,7 +23,11 @@ __all__ = [
     "who_was_labelled",
 ]
 
-_METRICS: tuple[tuple[str, Unit], ...] = (("recovery", "share"), ("within_r", "number"), ("top1_accuracy", "share"))
+_METRICS: tuple[tuple[str, numbers.Unit], ...] = (
+    ("recovery", "share"),
+    ("within_r", "number"),
+    ("top1_accuracy", "share"),
+)
 
 _SPLIT = {"majority": "tied between labels", "median": "with a median between two labels"}
 
@@ -62,7 +41,7 @@ _SHOWN = 12
 """Judges of which a sentence compares each with an annotator."""
 
 
-def agreement_of_annotators(found: Annotators) -> Part:
+def agreement_of_annotators(found: result_labels.Annotators) -> Part:
     """Return how far annotators agree, and what one of them recovers of the labels of the others."""
     blocks: list[Block] = [
         Said("finding", _labels(found)),
@@ -81,36 +60,37 @@ def agreement_of_annotators(found: Annotators) -> Part:
     return Part("Annotators", blocks, anchor="annotators")
 
 
-def _labels(found: Annotators) -> str:
-    gave = f"{counted(found.annotators, 'annotator')} gave {counted(found.labels, 'label')}"
+def _labels(found: result_labels.Annotators) -> str:
+    gave = f"{numbers.counted(found.annotators, 'annotator')} gave {numbers.counted(found.labels, 'label')}"
     asked = ", as you asked" if found.rule_stated else ""
     said = (
-        f"{gave} of {counted(found.labelled_candidates, 'candidate')}; candidates with two labels or more: "
-        f"{count(found.several_labels)}. The label of a candidate is the {found.rule} of its labels ({found.kind}"
-        f"{asked})."
+        f"{gave} of {numbers.counted(found.labelled_candidates, 'candidate')}; candidates with two labels or more: "
+        f"{numbers.count(found.several_labels)}. The label of a candidate is the {found.rule} of its labels "
+        f"({found.kind}{asked})."
     )
     if found.split:
-        said += f" Candidates {_SPLIT[found.rule]}: {count(found.split)}; they have the mean of these labels."
+        said += f" Candidates {_SPLIT[found.rule]}: {numbers.count(found.split)}; they have the mean of these labels."
     return said
 
 
-def _alpha(found: Annotators) -> str:
+def _alpha(found: result_labels.Annotators) -> str:
     if found.alpha.estimate is None:
         return f"Their agreement cannot be told: {printable(found.alpha.reason or 'unknown')}."
     why = f" ({printable(found.alpha.reason)})" if found.alpha.reason else ""
     if not found.agree:
         return (
             "Question the labels first: the annotators are not shown to agree beyond chance. Krippendorff's alpha is "
-            f"{with_interval(found.alpha)}{why}: 0 is chance; {_DIFFERENCES[found.level]}. A figure against these "
-            "labels says little about a judge. Check the instructions, and whether an annotator reversed the scale."
+            f"{numbers.with_interval(found.alpha)}{why}: 0 is chance; {_DIFFERENCES[found.level]}. A figure against "
+            "these labels says little about a judge. Check the instructions, and whether an annotator reversed the "
+            "scale."
         )
     return (
-        f"The annotators agree with Krippendorff's alpha {with_interval(found.alpha)}{why}: 0 is chance, 1 is full "
-        f"agreement; {_DIFFERENCES[found.level]}."
+        f"The annotators agree with Krippendorff's alpha {numbers.with_interval(found.alpha)}{why}: 0 is chance, 1 "
+        f"is full agreement; {_DIFFERENCES[found.level]}."
     )
 
 
-def _against_others(found: Annotators) -> Iterator[Said]:
+def _against_others(found: result_labels.Annotators) -> Iterator[Said]:
     """Yield what one annotator recovers, and how the judges compare with that."""
     one = found.one_annotator
     if one is None:
@@ -123,23 +103,23 @@ def _against_others(found: Annotators) -> Iterator[Said]:
         return
     yield Said(
         "finding",
-        f"One annotator's labels recover {with_interval(recovery, 'share')} against the labels of the others. "
-        "A judge as good as one annotator reaches about that much when people like these check it; a better judge "
-        "may reach more.",
+        f"One annotator's labels recover {numbers.with_interval(recovery, 'share')} against the labels of the "
+        "others. A judge as good as one annotator reaches about that much when people like these check it; a better "
+        "judge may reach more.",
     )
     for name, judge in list((found.judges or {}).items())[:_SHOWN]:
         if (said := _judge(name, judge)) is not None:
             yield Said("finding", said)
 
 
-def _judge(name: str, judge: JudgeAgainstOthers) -> str | None:
+def _judge(name: str, judge: result_labels.JudgeAgainstOthers) -> str | None:
     own, difference = judge.recovery, judge.recovery_minus_annotator
     if own is None or own.estimate is None:
         return None
-    said = f"{printable(name)} recovers {with_interval(own, 'share')} against the same labels"
+    said = f"{printable(name)} recovers {numbers.with_interval(own, 'share')} against the same labels"
     if difference is None or difference.estimate is None or difference.low is None or difference.high is None:
         return f"{said}."
-    apart = with_interval(difference, "points", sign=True)
+    apart = numbers.with_interval(difference, "points", sign=True)
     if difference.low > 0:
         return f"{said}, more than one annotator: the difference is {apart}."
     if difference.high < 0:
@@ -147,7 +127,7 @@ def _judge(name: str, judge: JudgeAgainstOthers) -> str | None:
     return f"{said}: it cannot be told apart from one annotator (difference {apart})."
 
 
-def _table(rows: Mapping[str, AgainstOthers], caption: str, first: str) -> Table:
+def _table(rows: Mapping[str, result_labels.AgainstOthers], caption: str, first: str) -> Table:
     columns = [Column(first, "name")]
     for name, _ in _METRICS:
         columns += [Column(name), Column("its interval")]
@@ -155,17 +135,17 @@ def _table(rows: Mapping[str, AgainstOthers], caption: str, first: str) -> Table
     return Table(tuple(columns), [_row(name, one) for name, one in rows.items()], caption)
 
 
-def _row(name: str, one: AgainstOthers) -> Row:
+def _row(name: str, one: result_labels.AgainstOthers) -> Row:
     cells = [printable(name, longest=60)]
     for metric, unit in _METRICS:
         found = getattr(one, metric)
-        cells += [estimate(found, unit), interval(found, unit)]
-    return Row((*cells, count(one.prompts)))
+        cells += [numbers.estimate(found, unit), numbers.interval(found, unit)]
+    return Row((*cells, numbers.count(one.prompts)))
 
 
 _TITLES = {"length": "Length", "family": "Family", "position": "Place"}
 
-_ROWS: tuple[tuple[str, str, Unit], ...] = (
+_ROWS: tuple[tuple[str, str, numbers.Unit], ...] = (
     ("score", "effect on the score at equal label, sd", "number"),
     ("score_unadjusted", "the same without the label, sd", "number"),
     ("score_jointly", "the same at equal other attributes too, sd", "number"),
@@ -174,7 +154,7 @@ _ROWS: tuple[tuple[str, str, Unit], ...] = (
 )
 
 
-def preferences_at_equal_label(found: CandidateEffects, anchor: str) -> Part:
+def preferences_at_equal_label(found: result.CandidateEffects, anchor: str) -> Part:
     """Return what a judge prefers at equal label."""
     blocks: list[Block] = [Said("finding", " ".join(one.sentences)) for one in found.effects]
     blocks += [Said("caveat", note) for note in found.notes]
@@ -184,7 +164,7 @@ def preferences_at_equal_label(found: CandidateEffects, anchor: str) -> Part:
     return Part("What the judge prefers at equal label", blocks, anchor=anchor)
 
 
-def _groups(found: CandidateEffects) -> Iterator[Table]:
+def _groups(found: result.CandidateEffects) -> Iterator[Table]:
     columns = (
         Column("candidates", "name"),
         Column("of picks"),
@@ -198,12 +178,12 @@ def _groups(found: CandidateEffects) -> Iterator[Table]:
         Row(
             (
                 printable(group.group, longest=60),
-                estimate(group.picked, "share"),
-                estimate(group.best, "share"),
-                estimate(group.difference, "points", sign=True),
-                interval(group.difference, "points", sign=True),
-                number(group.chance, "share"),
-                count(group.prompts),
+                numbers.estimate(group.picked, "share"),
+                numbers.estimate(group.best, "share"),
+                numbers.estimate(group.difference, "points", sign=True),
+                numbers.interval(group.difference, "points", sign=True),
+                numbers.number(group.chance, "share"),
+                numbers.count(group.prompts),
             ),
             group="" if at else _TITLES[one.attribute],
         )
@@ -214,17 +194,24 @@ def _groups(found: CandidateEffects) -> Iterator[Table]:
         yield Table(columns, rows, "Picks by group, in prompts that hold the group and others", at_a_glance=_SHOWN)
 
 
-def _figures(one: CandidateEffect) -> Table:
+def _figures(one: result.CandidateEffect) -> Table:
     columns = (Column(_TITLES[one.attribute], "name"), Column("estimate"), Column("its interval"), Column("prompts"))
     rows = []
     for key, title, unit in _ROWS:
         found: EstimateRecord | None = getattr(one, key)
         if found is not None:
-            rows.append((title, estimate(found, unit, sign=True), interval(found, unit, sign=True), count(found.n)))
+            rows.append(
+                (
+                    title,
+                    numbers.estimate(found, unit, sign=True),
+                    numbers.interval(found, unit, sign=True),
+                    numbers.count(found.n),
+                )
+            )
     return Table.of(columns, rows, f"{_TITLES[one.attribute]} ({printable(one.source)}): {one.contrast}")
 
 
-def _manner(one: CandidateEffect) -> Said:
+def _manner(one: result.CandidateEffect) -> Said:
     how = (
         "an indicator for each of its levels"
         if one.adjusted_for == "levels"
@@ -242,7 +229,7 @@ _GROUPS = {"name": "By name", "top": "By place", "score": "By score"}
 _BY_SCORE = "--design cells-by-score fits the chances of being labelled to scores and names instead."
 
 
-def who_was_labelled(found: LabelledCells, anchor: str) -> Part:
+def who_was_labelled(found: result_labels.LabelledCells, anchor: str) -> Part:
     """Return how many are labelled of each group of candidates, which a statement on them is judged by."""
     blocks: list[Block] = [Said("finding", _used(found))]
     if found.contradictions:
@@ -255,15 +242,18 @@ def who_was_labelled(found: LabelledCells, anchor: str) -> Part:
     return Part("Who was labelled", blocks, anchor=anchor)
 
 
-def _used(found: LabelledCells) -> str:
+def _used(found: result_labels.LabelledCells) -> str:
     before = "none of them in a prompt that is labelled whole"
     if found.whole_prompts:
-        whole = counted(found.whole_prompts, "prompt")
-        before = f"{count(found.labels_of_whole_prompts)} of them in {whole} labelled whole"
-    return f"Figures rest on {counted(found.labels, 'label')} of {count(found.cells)} candidates, {before}."
+        whole = numbers.counted(found.whole_prompts, "prompt")
+        before = f"{numbers.count(found.labels_of_whole_prompts)} of them in {whole} labelled whole"
+    return (
+        f"Figures rest on {numbers.counted(found.labels, 'label')} of {numbers.count(found.cells)} candidates, "
+        f"{before}."
+    )
 
 
-def _shares(shares: Sequence[LabelledShare]) -> Table:
+def _shares(shares: Sequence[result_labels.LabelledShare]) -> Table:
     columns = (
         Column("candidates", "name"),
         Column("labelled"),
@@ -275,18 +265,26 @@ def _shares(shares: Sequence[LabelledShare]) -> Table:
         group = _GROUPS[one.by] if one.by != before else ""
         cells = (
             printable(one.group, longest=60),
-            number(one.share, "share"),
-            number(one.difference, "points", sign=True),
-            number(one.t, sign=True),
+            numbers.number(one.share, "share"),
+            numbers.number(one.difference, "points", sign=True),
+            numbers.number(one.t, sign=True),
         )
         rows.append(Row(cells, group=group))
         before = one.by
     return Table(columns, rows, "Share of candidates that are labelled", at_a_glance=_SHOWN)
 
 
-def _pools(pools: Sequence[PoolsByLabelsRecord]) -> Iterator[Block]:
+def _pools(pools: Sequence[result_labels.PoolsByLabelsRecord]) -> Iterator[Block]:
     columns = (Column("candidates"), Column("labels"), Column("prompts"), Column("at one rate"))
-    rows = [(count(one.candidates), count(one.labels), count(one.pools), number(one.expected)) for one in pools]
+    rows = [
+        (
+            numbers.count(one.candidates),
+            numbers.count(one.labels),
+            numbers.count(one.pools),
+            numbers.number(one.expected),
+        )
+        for one in pools
+    ]
     told = Said("note", "Labels may come in bunches: the figures hold then too.")
     yield Part("", [Table.of(columns, rows, "Prompts by their number of labels"), told], "detail")
 
@@ -304,12 +302,12 @@ _WORST_CASE = "Worst case over the missing labels"
 _NO_VALUES = "they need the scale of the labels (--label-scale), and two labelled prompts"
 
 
-def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None = None) -> Part:
+def data(judge: result.JudgeFound, anchor: str, name: str = "", reference: str | None = None) -> Part:
     """Return the counts behind a judge's figures, dropped prompts by reason, and how labels were drawn."""
     told = counts_of(judge.data)
     blocks: list[Block] = [Said("finding", f"{printable(name)}: {told}" if name else told)]
     if judge.data.pools is not None and judge.data.pools_without_pick:
-        without, pools = count(judge.data.pools_without_pick), count(judge.data.pools)
+        without, pools = numbers.count(judge.data.pools_without_pick), numbers.count(judge.data.pools)
         blocks.append(Said("note", f"Of {pools} pools {without} have no pick."))
     if judge.data.unscored is not None:
         blocks.append(Said("caveat", _unscored(judge.data.unscored)))
@@ -323,30 +321,44 @@ def data(judge: JudgeFound, anchor: str, name: str = "", reference: str | None =
     return Part("Data", blocks, anchor=anchor)
 
 
-def _unscored(lost: UnscoredCandidates) -> str:
+def _unscored(lost: result_labels.UnscoredCandidates) -> str:
     """Say how many candidates have no score, and why."""
-    none = f", {count(lost.prompts_without_scores)} of them without any score" if lost.prompts_without_scores else ""
-    why = f": {listed_counts((printable(why), times) for why, times in lost.reasons.items())}" if lost.reasons else ""
-    return f"{counted(lost.candidates, 'candidate')} without a score in {counted(lost.prompts, 'prompt')}{none}{why}"
+    none = (
+        f", {numbers.count(lost.prompts_without_scores)} of them without any score"
+        if lost.prompts_without_scores
+        else ""
+    )
+    why = (
+        f": {numbers.listed_counts((printable(why), times) for why, times in lost.reasons.items())}"
+        if lost.reasons
+        else ""
+    )
+    return (
+        f"{numbers.counted(lost.candidates, 'candidate')} without a score in "
+        f"{numbers.counted(lost.prompts, 'prompt')}{none}{why}"
+    )
 
 
-def _clusters(found: AuditData) -> Iterator[Said]:
+def _clusters(found: result_labels.AuditData) -> Iterator[Said]:
     """Say how many clusters the prompts come in, and what these leave uncertain."""
     if found.clusters is None:
         return
-    clusters, largest = counted(found.clusters.clusters, "cluster"), counted(found.clusters.largest, "prompt")
+    clusters, largest = (
+        numbers.counted(found.clusters.clusters, "cluster"),
+        numbers.counted(found.clusters.largest, "prompt"),
+    )
     yield Said(
         "note", f"The prompts come in {clusters}, the largest of {largest}: clusters are the units of intervals."
     )
     yield from (Said("caveat", note) for note in found.clusters.notes)
 
 
-def _two_scales(found: AuditData, reference: str | None) -> Iterator[Said]:
+def _two_scales(found: result_labels.AuditData, reference: str | None) -> Iterator[Said]:
     """Say in which units figures are where scores and labels are on two scales."""
     if found.score_range is None or found.label_range is None:
         return
     of_scores, of_labels = (
-        " to ".join(setting(end) for end in ends) for ends in (found.score_range, found.label_range)
+        " to ".join(numbers.setting(end) for end in ends) for ends in (found.score_range, found.label_range)
     )
     labels, points, point = "labels", "label points", "label point"
     if reference is not None:
@@ -359,31 +371,32 @@ def _two_scales(found: AuditData, reference: str | None) -> Iterator[Said]:
     )
 
 
-def counts_of(found: AuditData) -> str:
+def counts_of(found: result_labels.AuditData) -> str:
     """Return the counts in words.
 
     Examples
     --------
     >>> counts_of(
-    ...     AuditData(
+    ...     result_labels.AuditData(
     ...         prompts=99, candidates=4, rows=396, labelled_prompts=20, partly_labelled_prompts=1, dropped=[]
     ...     )
     ... )
     '99 prompts x 4 candidates, 396 rows; 20 prompts labelled, 1 in part'
     """
     if found.candidates is None:
-        width = f"{count(found.candidates_min)} to {count(found.candidates_max)} candidates"
+        width = f"{numbers.count(found.candidates_min)} to {numbers.count(found.candidates_max)} candidates"
     else:
-        width = counted(found.candidates, "candidate")
-    told = f"{counted(found.prompts, 'prompt')} x {width}, {counted(found.rows, 'row')}"
+        width = numbers.counted(found.candidates, "candidate")
+    told = f"{numbers.counted(found.prompts, 'prompt')} x {width}, {numbers.counted(found.rows, 'row')}"
     if found.labelled_prompts < found.prompts:
         told += (
-            f"; {counted(found.labelled_prompts, 'prompt')} labelled, {count(found.partly_labelled_prompts)} in part"
+            f"; {numbers.counted(found.labelled_prompts, 'prompt')} labelled, "
+            f"{numbers.count(found.partly_labelled_prompts)} in part"
         )
     return told
 
 
-def missing_labels(judge: JudgeFound, reference: str | None, anchor: str) -> Iterator[Part]:
+def missing_labels(judge: result.JudgeFound, reference: str | None, anchor: str) -> Iterator[Part]:
     """Yield what is known of missing labels: how labelled prompts differ, and worst cases."""
     blocks: list[Block] = []
     if judge.balance is not None:
@@ -395,13 +408,13 @@ def missing_labels(judge: JudgeFound, reference: str | None, anchor: str) -> Ite
         yield Part("Missing labels", blocks, anchor=anchor)
 
 
-def no_worst_case(judge: JudgeFound) -> Iterator[Said]:
+def no_worst_case(judge: result.JudgeFound) -> Iterator[Said]:
     """Yield that nothing bounds the values, where labels are missing and it does not."""
     if judge.bounds is not None and "value_random" not in judge.bounds and judge.labelled_cells is None:
         yield Said("caveat", f"{_WORST_CASE}, of values unknown: {_NO_VALUES}")
 
 
-def _balance(rows: Sequence[Balance]) -> Table:
+def _balance(rows: Sequence[result.Balance]) -> Table:
     columns = (
         Column("feature of the scores", "name"),
         Column("labelled", spare=1),
@@ -412,16 +425,16 @@ def _balance(rows: Sequence[Balance]) -> Table:
     return Table.of(columns, (_balanced(row) for row in rows), "Labelled against unlabelled prompts")
 
 
-def _balanced(row: Balance) -> tuple[str, ...]:
-    found = Ends(row.difference, row.low, row.high)
-    sides = (number(side, like=found) for side in (row.labelled, row.unlabelled))
-    return row.feature, *sides, estimate(found), interval(found)
+def _balanced(row: result.Balance) -> tuple[str, ...]:
+    found = numbers.Ends(row.difference, row.low, row.high)
+    sides = (numbers.number(side, like=found) for side in (row.labelled, row.unlabelled))
+    return row.feature, *sides, numbers.estimate(found), numbers.interval(found)
 
 
-def _bounds(bounds: dict[str, Bounds], reference: str | None) -> Table:
+def _bounds(bounds: dict[str, result.Ends], reference: str | None) -> Table:
     columns = (Column("metric", "metric"), Column("at least"), Column("at most"))
     rows = [
-        (named(name, reference), number(low, unit_of(name)), number(high, unit_of(name)))
+        (numbers.named(name, reference), numbers.number(low, unit_of(name)), numbers.number(high, unit_of(name)))
         for name, (low, high) in bounds.items()
     ]
     return Table.of(columns, rows)
@@ -431,16 +444,19 @@ def _dropped(dropped: Sequence[DroppedPrompt]) -> Iterator[Block]:
     if not dropped:
         return
     named_ones = _such_as([one.prompt_id for one in dropped], _EXAMPLES)
-    yield Said("caveat", f"dropped {counted(len(dropped), 'prompt')}: {dropped_of(dropped)}: {named_ones}")
+    yield Said("caveat", f"dropped {numbers.counted(len(dropped), 'prompt')}: {dropped_of(dropped)}: {named_ones}")
     columns = (Column("why", "words"), Column("prompts"), Column("such as", "words"))
-    rows = [(reason, count(len(prompts)), _such_as(prompts, _OF_A_REASON)) for reason, prompts in _by_reason(dropped)]
+    rows = [
+        (reason, numbers.count(len(prompts)), _such_as(prompts, _OF_A_REASON))
+        for reason, prompts in _by_reason(dropped)
+    ]
     yield Part("", [Table.of(columns, rows, "Dropped prompts")], "detail")
 
 
 def dropped_of(dropped: Sequence[DroppedPrompt]) -> str:
     """Return the most frequent reasons with how often each holds."""
     reasons = _by_reason(dropped)
-    told = listed_counts((printable(reason), len(prompts)) for reason, prompts in reasons[:_REASONS])
+    told = numbers.listed_counts((printable(reason), len(prompts)) for reason, prompts in reasons[:_REASONS])
     return f"{told}{', ...' if len(reasons) > _REASONS else ''}"
 
 
@@ -456,8 +472,8 @@ def _such_as(prompts: Sequence[str], most: int) -> str:
     return f"{shown}{', ...' if len(prompts) > most else ''}"
 
 
-def _sampling(sampling: Sampling) -> Iterator[Said]:
-    size = None if sampling.ess is None else counted(round(sampling.ess), "label")
+def _sampling(sampling: result_labels.Sampling) -> Iterator[Said]:
+    size = None if sampling.ess is None else numbers.counted(round(sampling.ess), "label")
     worth = "" if size is None else f"; equivalent to {size} drawn at random (effective sample size)"
     yield Said("note", f"labels: {sampling.how}{worth}")
     if sampling.model is not None:
@@ -468,9 +484,11 @@ def _sampling(sampling: Sampling) -> Iterator[Said]:
         yield Said("caveat", f"note: {note}")
 
 
-def _model(model: OutcomeModelUsed, explained: float | None) -> str:
+def _model(model: result_labels.OutcomeModelUsed, explained: float | None) -> str:
     share = explained or 0.0
-    told = f"; explains {number(share, 'share')} of the variance" if share >= _TOLD and model.covariates else ""
+    told = (
+        f"; explains {numbers.number(share, 'share')} of the variance" if share >= _TOLD and model.covariates else ""
+    )
     return f"{model.name}: {model.reason}{told}"
 
 
@@ -479,5 +497,5 @@ def _further(judges: Sequence[str], narrowed: float | None) -> str:
     share = narrowed or 0.0
     if abs(share) < _TOLD:
         return f"further judges as covariates: {names}"
-    told = f"{number(share, 'share')} narrower" if share > 0 else f"{number(-share, 'share')} wider"
+    told = f"{numbers.number(share, 'share')} narrower" if share > 0 else f"{numbers.number(-share, 'share')} wider"
     return f"with {names} as covariates the interval of recovery is {told}"

@@ -6,28 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from bonwise.auditing import result_exhibits, result_verdict, view_judges
 from bonwise.auditing.result import Audit, AuditSettings, JudgeFound
-from bonwise.auditing.result_exhibits import Exhibits, JudgeExhibits
-from bonwise.auditing.result_verdict import DECIDES, CheckState, Gate, GateState, Level, Verdict
-from bonwise.auditing.view_judges import by_recovery, first_figures, subsets_in_words
 from bonwise.metric_groups import METRICS_FIRST, Metric, unit_of
 from bonwise.printable import printable
+from bonwise.report import numbers
 from bonwise.report.blocks import Bar, BarMark, BarRow, Block, Column, Part, Role, Said, Table
-from bonwise.report.numbers import (
-    Bounded,
-    Ends,
-    Unit,
-    against,
-    count,
-    counted,
-    estimate,
-    interval,
-    named,
-    number,
-    setting,
-    unit_of_difference,
-    with_any_interval,
-)
 
 __all__ = [
     "bar_of_best",
@@ -48,29 +32,31 @@ _LONGEST = 60
 
 def recovery_bar(judge: JudgeFound, settings: AuditSettings) -> list[Bar]:
     """Return the figure that decides with its interval between nothing, the gate and the best, if there is one."""
-    name = DECIDES[settings.target]
+    name = result_verdict.DECIDES[settings.target]
     rows = [_bar_row(title, found, unit_of(name)) for title, found in _figures(judge, name, settings)]
     return [_bar(rows, settings)] if rows else []
 
 
 def bar_of_best(document: Audit) -> Iterator[Bar]:
     """Yield the recovery of the best of several judges, with the interval that holds after it was chosen."""
-    settings, metric = document.settings, DECIDES[document.settings.target]
+    settings, metric = document.settings, result_verdict.DECIDES[document.settings.target]
     choice = document.choice.get(metric)
     if choice is not None:
         name, after = choice.best[0], choice.after
-        found: Bounded = Ends(choice.estimate, *(after or (None, None)))
+        found: numbers.Bounded = numbers.Ends(choice.estimate, *(after or (None, None)))
         after_choice = "" if after is None else ", after the choice"
     else:
-        name, judge = next(iter(by_recovery(document.judges).items()))
+        name, judge = next(iter(view_judges.by_recovery(document.judges).items()))
         if metric not in judge.metrics or judge.metrics[metric].estimate is None:
             return
         found, after_choice = judge.metrics[metric], ""
-    title = f"Best {named(metric, settings.reference)}: {printable(name, longest=_LONGEST)}"
+    title = f"Best {numbers.named(metric, settings.reference)}: {printable(name, longest=_LONGEST)}"
     yield _bar([_bar_row(title, found, unit_of(metric), after_choice)], settings)
 
 
-def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeExhibits | None) -> Iterator[Said]:
+def what_would_change(
+    judge: JudgeFound, settings: AuditSettings, shown: result_exhibits.JudgeExhibits | None
+) -> Iterator[Said]:
     """Yield how far the verdict is from another one; nothing where no figure says it."""
     name, gate = settings.deciding
     unit, found = unit_of(name), judge.metrics.get(name)
@@ -82,26 +68,28 @@ def what_would_change(judge: JudgeFound, settings: AuditSettings, shown: JudgeEx
         yield Said("finding", " ".join(_from_the_gate(found, gate, unit, shown)))
 
 
-def what_would_change_several(document: Audit, exhibits: Exhibits | None) -> Iterator[Said]:
+def what_would_change_several(document: Audit, exhibits: result_exhibits.Exhibits | None) -> Iterator[Said]:
     """Yield how many verdicts on several judges are not settled, and what would settle the nearest one."""
     name, gate = document.settings.deciding
     unsettled = [who for who, one in document.judges.items() if _spans(one.metrics.get(name), gate)]
     if not unsettled:
         return
-    written = setting(gate, unit_of(name))
-    many = f"{count(len(unsettled))} of {count(len(document.judges))} intervals"
+    written = numbers.setting(gate, unit_of(name))
+    many = f"{numbers.count(len(unsettled))} of {numbers.count(len(document.judges))} intervals"
     told = f"{many} {'spans' if len(unsettled) == 1 else 'span'} the gate of {written}."
     nearest = min(_to_be_useful(document, exhibits, unsettled), default=None)
     if nearest is not None:
         prompts, who = nearest
         told += (
-            f" About {counted(prompts, 'more labelled prompt')} would show that "
+            f" About {numbers.counted(prompts, 'more labelled prompt')} would show that "
             f"{printable(who, longest=_LONGEST)} is useful, if its estimate holds."
         )
     yield Said("finding", told)
 
 
-def _to_be_useful(document: Audit, exhibits: Exhibits | None, unsettled: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _to_be_useful(
+    document: Audit, exhibits: result_exhibits.Exhibits | None, unsettled: Sequence[str]
+) -> Iterator[tuple[int, str]]:
     """Yield how many more labelled prompts would decide for judges whose estimate is above the gate."""
     if exhibits is None:
         return
@@ -122,9 +110,9 @@ def next_part(then: Sequence[Said]) -> Iterator[Part]:
         yield Part("Next", steps, "next", anchor="next")
 
 
-def _figures(judge: JudgeFound, name: str, settings: AuditSettings) -> Iterator[tuple[str, Bounded]]:
+def _figures(judge: JudgeFound, name: str, settings: AuditSettings) -> Iterator[tuple[str, numbers.Bounded]]:
     """Yield the figure that decides, and where an easy candidate is known the same without it or with it."""
-    found, word = judge.metrics.get(name), named(name, settings.reference)
+    found, word = judge.metrics.get(name), numbers.named(name, settings.reference)
     for one in judge.suspicions or ():
         if one.names and one.metric == name:
             candidate = printable(" and ".join(one.names), longest=_LONGEST)
@@ -142,14 +130,16 @@ def _figures(judge: JudgeFound, name: str, settings: AuditSettings) -> Iterator[
         yield f"{word} with the control", controlled
 
 
-def _known(found: Bounded) -> bool:
+def _known(found: numbers.Bounded) -> bool:
     return found.estimate is not None
 
 
-def _bar_row(title: str, found: Bounded, unit: Unit, after: str = "") -> BarRow:
+def _bar_row(title: str, found: numbers.Bounded, unit: numbers.Unit, after: str = "") -> BarRow:
     assert found.estimate is not None  # noqa: S101 - the callers leave the others out
-    ends = "no interval" if found.low is None else interval(found, unit)
-    return BarRow(_upper(title), estimate(found, unit), f"{ends}{after}", found.estimate, found.low, found.high)
+    ends = "no interval" if found.low is None else numbers.interval(found, unit)
+    return BarRow(
+        _upper(title), numbers.estimate(found, unit), f"{ends}{after}", found.estimate, found.low, found.high
+    )
 
 
 def _bar(rows: Sequence[BarRow], settings: AuditSettings) -> Bar:
@@ -157,24 +147,24 @@ def _bar(rows: Sequence[BarRow], settings: AuditSettings) -> Bar:
     if settings.target == "system":
         marks = (
             BarMark(0.0, "random", "none 0"),
-            BarMark(gate, "gate", f"gate {setting(gate)}"),
+            BarMark(gate, "gate", f"gate {numbers.setting(gate)}"),
             BarMark(1.0, "oracle", "perfect 1"),
         )
     else:
         marks = (
             BarMark(0.0, "random", "random 0%"),
-            BarMark(gate, "gate", f"gate {setting(gate, 'share')}"),
-            BarMark(1.0, "oracle", named("oracle 100%", settings.reference)),
+            BarMark(gate, "gate", f"gate {numbers.setting(gate, 'share')}"),
+            BarMark(1.0, "oracle", numbers.named("oracle 100%", settings.reference)),
         )
     figures = "; ".join(f"{one.title} {one.figure} {one.ends}" for one in rows)
     return Bar(rows, marks, f"{figures}. On one line with: {', '.join(mark.text for mark in marks)}.")
 
 
-def _spans(found: Bounded | None, gate: float) -> bool:
+def _spans(found: numbers.Bounded | None, gate: float) -> bool:
     return found is not None and found.low is not None and found.high is not None and found.low <= gate <= found.high
 
 
-def _once_settled(judge: JudgeFound, name: str, gate: float, unit: Unit) -> Iterator[Said]:
+def _once_settled(judge: JudgeFound, name: str, gate: float, unit: numbers.Unit) -> Iterator[Said]:
     """Yield on which side of the gate the figures are that a suspicion leaves open."""
     for one in judge.suspicions or ():
         if one.with_candidate is not None and one.without_candidate is not None:
@@ -185,33 +175,35 @@ def _once_settled(judge: JudgeFound, name: str, gate: float, unit: Unit) -> Iter
                 yield Said(
                     "finding",
                     f"What changes this is your choice: with {candidate} the interval lies {sides[0]} the gate of "
-                    f"{setting(gate, unit)}, without {them} {sides[1]}.",
+                    f"{numbers.setting(gate, unit)}, without {them} {sides[1]}.",
                 )
     if any(one.kind == "missing labels" for one in judge.suspicions or ()):
         found = judge.metrics.get(name)
         if found is not None and (side := _side(found, gate)):
             yield Said(
                 "finding",
-                f"The interval of the labelled prompts lies {side} the gate of {setting(gate, unit)}: it speaks for "
-                "all prompts once you state how they were chosen.",
+                f"The interval of the labelled prompts lies {side} the gate of {numbers.setting(gate, unit)}: it "
+                "speaks for all prompts once you state how they were chosen.",
             )
 
 
-def _side(found: Bounded, gate: float) -> str:
+def _side(found: numbers.Bounded, gate: float) -> str:
     if found.low is None or found.high is None:
         return ""
     return "above" if found.low > gate else "below" if found.high < gate else "on both sides of"
 
 
-def _from_the_gate(found: Bounded, gate: float, unit: Unit, shown: JudgeExhibits | None) -> Iterator[str]:
+def _from_the_gate(
+    found: numbers.Bounded, gate: float, unit: numbers.Unit, shown: result_exhibits.JudgeExhibits | None
+) -> Iterator[str]:
     assert found.low is not None  # noqa: S101 - the caller asks
     assert found.high is not None  # noqa: S101
-    written = setting(gate, unit)
+    written = numbers.setting(gate, unit)
     if found.low > gate:
         above = _apart(found.low - gate, unit, found)
         yield (
             f"The interval begins {above} above the gate of {written}: only a gate of "
-            f"{against(found.low, gate, unit, like=found)} or more would change this."
+            f"{numbers.against(found.low, gate, unit, like=found)} or more would change this."
         )
     elif found.high < gate:
         below = _apart(gate - found.high, unit, found)
@@ -220,26 +212,26 @@ def _from_the_gate(found: Bounded, gate: float, unit: Unit, shown: JudgeExhibits
             "these are unlikely to change this."
         )
         if found.low > 0:
-            yield f"This judge would pass a gate below {number(found.low, unit, like=found)}."
+            yield f"This judge would pass a gate below {numbers.number(found.low, unit, like=found)}."
     else:
         yield f"The interval spans the gate of {written}."
         yield from _more_labels(shown)
 
 
-def _more_labels(shown: JudgeExhibits | None) -> Iterator[str]:
+def _more_labels(shown: result_exhibits.JudgeExhibits | None) -> Iterator[str]:
     if shown is None or shown.to_decide is None:
         yield "More labels would make it narrower."
     elif shown.to_decide.prompts is None:
         yield "The estimate is too close to the gate to say how many more labels would decide."
     else:
         prompts, labels = shown.to_decide.prompts, shown.to_decide.labels
-        of = "" if labels is None else f" ({counted(labels, 'candidate label')})"
-        yield f"About {counted(prompts, 'more labelled prompt')}{of} would decide, if the estimate holds."
+        of = "" if labels is None else f" ({numbers.counted(labels, 'candidate label')})"
+        yield f"About {numbers.counted(prompts, 'more labelled prompt')}{of} would decide, if the estimate holds."
 
 
-def _apart(distance: float, unit: Unit, like: Bounded) -> str:
+def _apart(distance: float, unit: numbers.Unit, like: numbers.Bounded) -> str:
     """Write how far an end is from the gate, with its decimals, or with more where it would be written as 0."""
-    return against(distance, 0.0, unit_of_difference(unit), like=like)
+    return numbers.against(distance, 0.0, numbers.unit_of_difference(unit), like=like)
 
 
 def _upper(text: str) -> str:
@@ -248,10 +240,10 @@ def _upper(text: str) -> str:
 
 _State = Literal["good", "bad", "open"]
 
-_USEFUL: Level = "useful"
+_USEFUL: result_verdict.Level = "useful"
 _RECOVERY = "recovery"
 
-_STATES: Mapping[Level, _State] = {
+_STATES: Mapping[result_verdict.Level, _State] = {
     "useful": "good",
     "weak": "bad",
     "harmful": "bad",
@@ -259,14 +251,14 @@ _STATES: Mapping[Level, _State] = {
     "inconclusive": "open",
 }
 
-_STATES_OF_A_CHECK: Mapping[CheckState, str] = {
+_STATES_OF_A_CHECK: Mapping[result_verdict.CheckState, str] = {
     "pass": "passes",
     "fail": "fails",
     "inconclusive": "inconclusive",
     "undefined": "undefined",
 }
 
-_OUTCOMES: Mapping[GateState, Role] = {"met": "good", "not met": "bad", "inconclusive": "open"}
+_OUTCOMES: Mapping[result_verdict.GateState, Role] = {"met": "good", "not met": "bad", "inconclusive": "open"}
 
 _HEADLINES = 3
 
@@ -276,7 +268,7 @@ def verdict(
     settings: AuditSettings,
     *,
     alone: bool,
-    shown: JudgeExhibits | None = None,
+    shown: result_exhibits.JudgeExhibits | None = None,
     then: Sequence[Said] = (),
 ) -> Part:
     """Return the verdict on one judge, `alone` or of several: the answer leads, the levels are a table."""
@@ -288,7 +280,7 @@ def verdict(
         *next_part(then),
         *_levels(found),
         # What the line says already would stand there twice.
-        _headlines(judge, settings.reference, but=DECIDES[settings.target] if line else None),
+        _headlines(judge, settings.reference, but=result_verdict.DECIDES[settings.target] if line else None),
     ]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
 
@@ -302,7 +294,11 @@ def _on_a_page(said: Iterable[Said]) -> Iterator[Part]:
 def verdict_in_short(judge: JudgeFound, settings: AuditSettings) -> Part:
     """Return the verdict on the only judge with the figures to read first."""
     found = judge.verdict
-    blocks = [*_answer(judge, settings, alone=True), *subsets_in_words(judge), *first_figures(judge, settings)]
+    blocks = [
+        *_answer(judge, settings, alone=True),
+        *view_judges.subsets_in_words(judge),
+        *view_judges.first_figures(judge, settings),
+    ]
     return Part(found.level, blocks, "verdict", _STATES[found.level])
 
 
@@ -313,22 +309,29 @@ def _answer(judge: JudgeFound, settings: AuditSettings, *, alone: bool) -> Itera
     yield from scope
 
 
-def _levels(found: Verdict) -> Iterator[Part]:
+def _levels(found: result_verdict.Verdict) -> Iterator[Part]:
     """Yield the four levels of validity as a table, which a page folds."""
     columns = (Column("validity", "name"), Column("state", "name"), Column("what it rests on", "sentences"))
     rows = [(check, _STATES_OF_A_CHECK[found.checks[check]], says) for check, says in found.of_checks().items()]
     if rows:
         passing = sum(state == "pass" for state in found.checks.values())
-        folded = f"What the verdict rests on: {count(passing)} of {count(len(rows))} levels of validity pass"
+        folded = (
+            f"What the verdict rests on: {numbers.count(passing)} of {numbers.count(len(rows))} levels of "
+            "validity pass"
+        )
         yield Part("", [Table.of(columns, rows)], folded=folded, anchor="levels")
 
 
 def verdict_of_several(
-    document: Audit, exhibits: Exhibits | None = None, then: Sequence[Said] = (), *, in_short: bool = False
+    document: Audit,
+    exhibits: result_exhibits.Exhibits | None = None,
+    then: Sequence[Said] = (),
+    *,
+    in_short: bool = False,
 ) -> Part:
     """Return how many of the judges are useful, and which are what; in short, what the best one recovers."""
     judges, settings = document.judges, document.settings
-    levels: dict[Level, list[str]] = {}
+    levels: dict[result_verdict.Level, list[str]] = {}
     for name, judge in judges.items():
         levels.setdefault(judge.verdict.level, []).append(f"{printable(name)} ({_recovery(judge)})")
     useful, of = len(levels.get(_USEFUL, ())), len(judges)
@@ -342,7 +345,7 @@ def verdict_of_several(
         if settings.target == "system"
         else "picking the best candidate of one prompt"
     )
-    share = f"{count(useful)} of {count(of)}"
+    share = f"{numbers.count(useful)} of {numbers.count(of)}"
     lead = Said("lead", f"{share} judges {'is' if useful == 1 else 'are'} useful for {what}.")
     if in_short:
         lead = replace(lead, text=f"{lead.text} {_best(document)}")
@@ -365,8 +368,8 @@ def in_a_line(judge: JudgeFound) -> str:
 
 
 def _best(document: Audit) -> str:
-    name, judge = next(iter(by_recovery(document.judges).items()))
-    gate = setting(document.settings.thresholds.recovery_useful, "share")
+    name, judge = next(iter(view_judges.by_recovery(document.judges).items()))
+    gate = numbers.setting(document.settings.thresholds.recovery_useful, "share")
     found = judge.metrics.get(_RECOVERY)
     if found is None or found.estimate is None:
         return f"Recovery is undefined for every judge; the gate is {gate}."
@@ -379,14 +382,14 @@ def gates(document: Audit) -> Iterator[Part]:
     if not document.gates:
         return
     met = sum(gate.state == "met" for gate in document.gates)
-    told = Said("finding", f"{count(met)} of {counted(len(document.gates), 'gate')} met.")
+    told = Said("finding", f"{numbers.count(met)} of {numbers.counted(len(document.gates), 'gate')} met.")
     outcomes = [Said(_OUTCOMES[gate.state], _outcome(gate, document)) for gate in document.gates]
     yield Part("Gates", [told, *outcomes], "outcomes", anchor="gates")
 
 
-def _outcome(gate: Gate, document: Audit) -> str:
+def _outcome(gate: result_verdict.Gate, document: Audit) -> str:
     whose = f"{printable(gate.judge)}: " if document.several else ""
-    return f"{whose}{named(gate.sentence, document.settings.reference)}"
+    return f"{whose}{numbers.named(gate.sentence, document.settings.reference)}"
 
 
 def _against(settings: AuditSettings) -> Iterator[Block]:
@@ -402,7 +405,7 @@ def _recovery(judge: JudgeFound) -> str:
     found = judge.metrics.get(_RECOVERY)
     if found is None or found.estimate is None:
         return "recovery undefined"
-    return f"recovery {with_any_interval(found, 'share')}"
+    return f"recovery {numbers.with_any_interval(found, 'share')}"
 
 
 def _headlines(judge: JudgeFound, reference: str | None, *, but: str | None) -> Table:
@@ -423,13 +426,13 @@ def _headline(metric: Metric, judge: JudgeFound, reference: str | None) -> Seque
     beside = []
     controlled = None if judge.with_control is None else judge.with_control.get(metric.name)
     if controlled is not None:
-        beside.append(f"{estimate(controlled, unit)} with the control")
+        beside.append(f"{numbers.estimate(controlled, unit)} with the control")
     if found.labelled_only is not None:
-        beside.append(f"{estimate(found.labelled_only, unit)} of the labelled prompts alone")
+        beside.append(f"{numbers.estimate(found.labelled_only, unit)} of the labelled prompts alone")
     return (
-        named(metric.name, reference),
-        estimate(found, unit),
-        "no interval" if found.low is None else interval(found, unit),
-        named(metric.meaning, reference),
+        numbers.named(metric.name, reference),
+        numbers.estimate(found, unit),
+        "no interval" if found.low is None else numbers.interval(found, unit),
+        numbers.named(metric.meaning, reference),
         "; ".join(beside),
     )

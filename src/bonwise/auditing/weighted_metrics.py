@@ -9,11 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.auditing.label_interval import where_labels_carry
-from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.estimand import Estimand, Estimate
+from bonwise.stats import clusters, estimand, jackknife, laws
 from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, minus, one_estimate, without_wild
-from bonwise.stats.jackknife import Scatter, jackknife, kurtosis_df, moments_df
-from bonwise.stats.laws import Exact, Fieller
 from bonwise.stats.partial.label_sample import LabelSample
 from bonwise.stats.sums import Floats, Sums
 
@@ -94,8 +91,8 @@ _CHUNK = 1 << 15
 
 
 def weighted_estimates(
-    estimands: Sequence[Estimand], sums: Floats, sample: LabelSample, rule: IntervalRule
-) -> dict[str, Estimate]:
+    estimands: Sequence[estimand.Estimand], sums: Floats, sample: LabelSample, rule: IntervalRule
+) -> dict[str, estimand.Estimate]:
     """Estimate metrics for all prompts from the `sums` of the labelled ones, (len(Sums._fields), labelled prompts).
 
     ``method`` is "weighted", with the effective number of labelled prompts and, as ``labelled_only``, what these say
@@ -135,19 +132,21 @@ def weighted_estimates(
 
 
 def weighted_difference(
-    estimands: Sequence[Estimand], first: Floats, second: Floats, sample: LabelSample, rule: IntervalRule
-) -> dict[str, Estimate]:
+    estimands: Sequence[estimand.Estimand], first: Floats, second: Floats, sample: LabelSample, rule: IntervalRule
+) -> dict[str, estimand.Estimate]:
     """Estimate metric differences, first judge minus second, from the sums of the same labelled prompts."""
     found = _estimate(estimands, [minus(e) for e in estimands], _weighted([first, second], sample, rule))
 
-    def alone(below: Estimand) -> list[Estimate]:
+    def alone(below: estimand.Estimand) -> list[estimand.Estimate]:
         return [_estimate([below], [below.of], _weighted([one], sample, rule))[below.name] for one in (first, second)]
 
     found = without_wild(estimands, found, alone)
     return _beside(found, difference(estimands, first, second, rule), sample)
 
 
-def _beside(found: dict[str, Estimate], alone: dict[str, Estimate], sample: LabelSample) -> dict[str, Estimate]:
+def _beside(
+    found: dict[str, estimand.Estimate], alone: dict[str, estimand.Estimate], sample: LabelSample
+) -> dict[str, estimand.Estimate]:
     ess = sample.ess
     return {
         name: replace(
@@ -171,9 +170,9 @@ class _WeightedSums(JudgeSums):
         """Weighted sums of clusters; without clusters, sums of prompts before weights."""
         if self.rule.clusters is None:
             return self.matrices
-        return [cluster_sums(matrix * self.strata.weights, self.rule.clusters) for matrix in self.matrices]
+        return [clusters.cluster_sums(matrix * self.strata.weights, self.rule.clusters) for matrix in self.matrices]
 
-    def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> Fieller:
+    def fieller(self, of: Callable[[Sums], tuple[Floats, Floats]], limits: tuple[float, float]) -> laws.Fieller:
         """Return the law of a ratio of weighted means."""
         if self.rule.clusters is not None:
             return JudgeSums.fieller(self, of, limits)
@@ -181,13 +180,13 @@ class _WeightedSums(JudgeSums):
         means, within, between = _means(rows, self.strata)
         toward = np.array([1.0, -means[0] / means[1]]) if means[1] else np.array([1.0, 0.0])
         scatter = np.einsum("i,hij,j->h", toward, within, toward)
-        tails = kurtosis_df(self.strata.weights * (toward @ (rows - means[:, None])))
+        tails = jackknife.kurtosis_df(self.strata.weights * (toward @ (rows - means[:, None])))
         df = min(_degrees(scatter, float(toward @ between @ toward), self.strata, rows.shape[1]), tails)
         C = within.sum(axis=0) + between
         (caa, cab), (_, cbb) = C.tolist()
-        return Fieller(float(means[0]), float(means[1]), caa, cab, cbb, df, limits)
+        return laws.Fieller(float(means[0]), float(means[1]), caa, cab, cbb, df, limits)
 
-    def exact(self, e: Estimand, value: float) -> Exact:
+    def exact(self, e: estimand.Estimand, value: float) -> laws.Exact:
         """Return the bound where all contributing prompts are alike.
 
         Were a weighted share q of the prompts unlike the others, none of them would be labelled with a probability of
@@ -198,11 +197,11 @@ class _WeightedSums(JudgeSums):
             sums = Sums(*matrix)
             counts = np.ones(matrix.shape[1]) if e.average_over is None else e.average_over(sums)
             w = self.strata.weights[counts > 0]
-            units = w if self.rule.clusters is None else cluster_sums(w, self.rule.clusters[counts > 0])
+            units = w if self.rule.clusters is None else clusters.cluster_sums(w, self.rule.clusters[counts > 0])
             n = min(n, units.sum() / units.max())
             most = float(sums.pairs.max()) if counts.max() > 1 else 1.0
             stretch = max(stretch, most / float(np.average(counts[counts > 0], weights=w)))
-        return Exact(value, max(int(n + 1e-9), 1), self.exact_limits(e, value), stretch)
+        return laws.Exact(value, max(int(n + 1e-9), 1), self.exact_limits(e, value), stretch)
 
     def mean_denominator(self, of: Callable[[Sums], tuple[Floats, Floats]]) -> float:
         """Return the weighted mean of the denominator of a ratio of means."""
@@ -214,22 +213,23 @@ def _weighted(matrices: list[Floats], sample: LabelSample, rule: IntervalRule) -
 
 
 def _estimate(
-    estimands: Sequence[Estimand], functions: Sequence[Callable[..., Floats]], matched: _WeightedSums
-) -> dict[str, Estimate]:
+    estimands: Sequence[estimand.Estimand], functions: Sequence[Callable[..., Floats]], matched: _WeightedSums
+) -> dict[str, estimand.Estimate]:
     def functional(*totals: Sums) -> Floats:
         return np.stack([f(*totals) for f in functions])
 
     if matched.rule.clusters is not None:
-        rows = zip(estimands, *jackknife(functional, matched.units), strict=True)
+        rows = zip(estimands, *jackknife.jackknife(functional, matched.units), strict=True)
         return {
-            e.name: one_estimate(e, matched, float(value), Scatter(float(se), float(df))) for e, value, se, df in rows
+            e.name: one_estimate(e, matched, float(value), jackknife.Scatter(float(se), float(df)))
+            for e, value, se, df in rows
         }
     values, within, between, tails = _jackknife(functional, matched.matrices, matched.strata)
     found = {}
     for k, e in enumerate(estimands):
         value, se = float(values[k]), float(np.sqrt(within[k].sum() + between[k]))
         most = _degrees(within[k], float(between[k]), matched.strata, matched.count(e))
-        scatter = Scatter(se, min(most, float(tails[k])), most)
+        scatter = jackknife.Scatter(se, min(most, float(tails[k])), most)
         found[e.name] = one_estimate(e, matched, value, scatter)
     return found
 
@@ -260,7 +260,7 @@ def _jackknife(
         left[:, some] = functional(*(Sums(*one) for one in rest))
     around = left - (strata.within(left) / strata.counts)[:, strata.owner]
     square = around**2
-    tails = moments_df(square.sum(axis=1), np.einsum("mx,mx->m", square, square), left.shape[1])
+    tails = jackknife.moments_df(square.sum(axis=1), np.einsum("mx,mx->m", square, square), left.shape[1])
     within = strata.within(square) * (strata.counts - 1) / strata.counts
     without = functional(
         *(Sums(*(o + s * (1 - 1 / strata.prompts))) for o, s in zip(others, by_stratum, strict=True))

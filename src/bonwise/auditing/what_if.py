@@ -7,33 +7,14 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from bonwise.auditing.gates import ONE_SIDED, Labelled, passes
-from bonwise.auditing.judge_record import JudgeAudit
-from bonwise.auditing.more_labels import POWER, Settling, distance, gate_shift, projected
-from bonwise.auditing.result_exhibits import (
-    FEWEST_STEPS,
-    GateStep,
-    GateSteps,
-    LabelsNeeded,
-    LabelStep,
-    LabelSteps,
-    ShareStep,
-    ShareSteps,
-    WhatIf,
-)
-from bonwise.auditing.result_verdict import Level
+from bonwise.auditing import gates, judge_record, more_labels, result_exhibits, result_verdict, verdict
 from bonwise.auditing.settings import Settings
 from bonwise.auditing.suspected import FEWEST_POOLS, Suspected, few_pools, of_outstanding
-from bonwise.auditing.verdict import ORACLE, VerdictSentences, best_of_n_answer
 from bonwise.errors import UsageError
 from bonwise.report.numbers import counted, percent, setting, with_interval
 from bonwise.results import given
 from bonwise.routing.result import RouteSettings
-from bonwise.stats.clusters import cluster_codes
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.pilot_effect import Shift
-from bonwise.stats.routing import RoutedRecovery
-from bonwise.stats.sums import Sums
+from bonwise.stats import clusters, estimand, pilot_effect, routing, sums
 
 __all__ = [
     "RECOVERY",
@@ -54,7 +35,7 @@ RECOVERY = "recovery"
 class VerdictElsewhere:
     """What the verdict on one judge would be."""
 
-    judge: JudgeAudit
+    judge: judge_record.JudgeAudit
     settings: Settings
     against: str
     """What the judge is compared with, as a noun."""
@@ -65,7 +46,7 @@ class VerdictElsewhere:
         return self.settings.thresholds.recovery_useful
 
     @property
-    def recovery(self) -> Estimate:
+    def recovery(self) -> estimand.Estimate:
         """The recovery of the audit."""
         return self.judge.metrics[RECOVERY]
 
@@ -78,13 +59,13 @@ class VerdictElsewhere:
         self,
         *,
         gate: float | None = None,
-        recovery: Estimate | None = None,
+        recovery: estimand.Estimate | None = None,
         suspected: Sequence[Suspected] | None = None,
-    ) -> tuple[Level, str]:
+    ) -> tuple[result_verdict.Level, str]:
         """Return the word and the first sentence of the verdict; what is not given is that of the audit."""
         thresholds = self.settings.thresholds
         metrics = self.judge.metrics
-        said = VerdictSentences(
+        said = verdict.VerdictSentences(
             metrics if recovery is None else {**metrics, RECOVERY: recovery},
             thresholds if gate is None else thresholds.model_copy(update={"recovery_useful": gate}),
             self.against,
@@ -92,12 +73,12 @@ class VerdictElsewhere:
         )
         if suspected is None:
             suspected = self.judge.suspected_at(RECOVERY, self.gate if gate is None else gate)
-        return best_of_n_answer(said, suspected)
+        return verdict.best_of_n_answer(said, suspected)
 
 
-def step_figures(found: Estimate) -> dict[str, Any]:
+def step_figures(found: estimand.Estimate) -> dict[str, Any]:
     """Return recovery, its two-sided interval and the one-sided bounds, as every step of a slider holds them."""
-    lower, upper = found.bounds(2 * ONE_SIDED - 1) or (None, None)
+    lower, upper = found.bounds(2 * gates.ONE_SIDED - 1) or (None, None)
     if found.interval is not None and found.law is None:  # known without error, such as where all prompts are sent
         lower, upper = found.low, found.high
     return {"recovery": found.estimate, "low": found.low, "high": found.high, "lower": lower, "upper": upper}
@@ -123,7 +104,7 @@ def label_counts(now: int) -> list[int]:
     below = {_rounded(now * 2 ** (-step / 3)) for step in range(1, _BELOW + 1)}
     found = {one for one in below if _FEWEST <= one < now} | {now}
     step = 0
-    while step < _ABOVE or len(found) < FEWEST_STEPS:
+    while step < _ABOVE or len(found) < result_exhibits.FEWEST_STEPS:
         step += 1
         found.add(max(_rounded(now * 2 ** (step / 3)), now))
     return sorted(found)
@@ -134,15 +115,15 @@ def _rounded(value: float) -> int:
     return round(value / unit) * unit
 
 
-def label_steps(verdicts: VerdictElsewhere) -> LabelSteps | None:
+def label_steps(verdicts: VerdictElsewhere) -> result_exhibits.LabelSteps | None:
     """Return the verdict at each number of labelled prompts; None where the interval cannot be projected."""
     labelled, found = verdicts.judge.labelled_for(RECOVERY), verdicts.recovery
-    if labelled.prompts < _FEWEST or projected(found, 1.0, verdicts.settings.confidence) is None:
+    if labelled.prompts < _FEWEST or more_labels.projected(found, 1.0, verdicts.settings.confidence) is None:
         return None
     settling = _settling(verdicts, labelled)
     counts = label_counts(labelled.prompts)
     steps = [_step(verdicts, labelled, settling, prompts) for prompts in counts]
-    return LabelSteps(
+    return result_exhibits.LabelSteps(
         steps=steps,
         current=counts.index(labelled.prompts),
         sampled=not _labelled_whole(verdicts.judge),
@@ -150,27 +131,29 @@ def label_steps(verdicts: VerdictElsewhere) -> LabelSteps | None:
     )
 
 
-def _settling(verdicts: VerdictElsewhere, labelled: Labelled) -> Settling | None:
-    z = distance(verdicts.recovery, verdicts.gate)
+def _settling(verdicts: VerdictElsewhere, labelled: gates.Labelled) -> more_labels.Settling | None:
+    z = more_labels.distance(verdicts.recovery, verdicts.gate)
     if z is None:
         return None
     panel = verdicts.judge.labelling.panel
     units = labelled.prompts
     if panel.clusters is not None:
-        units = min(units, cluster_codes(panel.clusters[panel.labelled_cells > 0])[1])
-    return Settling(z, labelled.prompts, units, verdicts.settings.confidence)
+        units = min(units, clusters.cluster_codes(panel.clusters[panel.labelled_cells > 0])[1])
+    return more_labels.Settling(z, labelled.prompts, units, verdicts.settings.confidence)
 
 
-def _step(verdicts: VerdictElsewhere, labelled: Labelled, settling: Settling | None, prompts: int) -> LabelStep:
+def _step(
+    verdicts: VerdictElsewhere, labelled: gates.Labelled, settling: more_labels.Settling | None, prompts: int
+) -> result_exhibits.LabelStep:
     now, confidence = labelled.prompts, verdicts.settings.confidence
-    found = projected(verdicts.recovery, prompts / now, confidence)
+    found = more_labels.projected(verdicts.recovery, prompts / now, confidence)
     if found is None:
         raise AssertionError("what can be projected once can be projected again")
     suspected = tuple(_suspected(verdicts, prompts / now))
     level, _ = verdicts.answer(recovery=found, suspected=suspected)
     chance = None if settling is None or _stays_open(verdicts, suspected) else settling.chance(prompts)
     labels = ceil(round(prompts * labelled.labels_each, 6))
-    return LabelStep(
+    return result_exhibits.LabelStep(
         **step_figures(found),
         level=level,
         sentence=" ".join(_sentences(verdicts, level, prompts, labels, chance, suspected, now=prompts == now)),
@@ -186,8 +169,10 @@ def _suspected(verdicts: VerdictElsewhere, ratio: float) -> Iterator[Suspected]:
     yield from (one for one in judge.suspected if one.kind != "few pools" and one.outstanding is None)
     for one in judge.outstanding:
         found = one.without.get(RECOVERY)
-        then = None if found is None else projected(found, min(ratio, _MANY), verdicts.settings.confidence)
-        if one.without and not passes(then, verdicts.gate):
+        then = (
+            None if found is None else more_labels.projected(found, min(ratio, _MANY), verdicts.settings.confidence)
+        )
+        if one.without and not gates.passes(then, verdicts.gate):
             yield of_outstanding(one.group, RECOVERY, verdicts.gate, with_it=verdicts.recovery, without_it=found)
             break
     pools = _pools(judge) * ratio
@@ -195,7 +180,7 @@ def _suspected(verdicts: VerdictElsewhere, ratio: float) -> Iterator[Suspected]:
         yield few_pools(max(floor(pools), 1))
 
 
-def _pools(judge: JudgeAudit) -> int:
+def _pools(judge: judge_record.JudgeAudit) -> int:
     """Return the pools that a verdict needs twenty of."""
     if judge.cells is not None:
         counts = judge.cells.figures.counts.get(RECOVERY)
@@ -210,7 +195,7 @@ def _stays_open(verdicts: VerdictElsewhere, suspected: Sequence[Suspected]) -> b
 
 def _sentences(
     verdicts: VerdictElsewhere,
-    level: Level,
+    level: result_verdict.Level,
     prompts: int,
     labels: int,
     chance: float | None,
@@ -234,7 +219,7 @@ def _sentences(
         )
 
 
-def would_be(level: Level, who: str) -> str:
+def would_be(level: result_verdict.Level, who: str) -> str:
     """Return what a verdict would say, as a clause.
 
     Examples
@@ -252,7 +237,7 @@ def _chance(value: float) -> str:
     return "more than 99%" if value > 0.99 else "less than 1%" if value < 0.01 else percent(round(value, 2))
 
 
-def _needed(verdicts: VerdictElsewhere, settling: Settling | None) -> LabelsNeeded | None:
+def _needed(verdicts: VerdictElsewhere, settling: more_labels.Settling | None) -> result_exhibits.LabelsNeeded | None:
     """Return the labelled prompts that settle the verdict; None where none do, or where labels are a sample."""
     prompts = None if settling is None else settling.needed()
     pilot = _pilot(verdicts)
@@ -260,20 +245,20 @@ def _needed(verdicts: VerdictElsewhere, settling: Settling | None) -> LabelsNeed
     if settling is None or prompts is None or pilot is None or _stays_open(verdicts, many):
         return None
     low, high = settling.needed_between(pilot)
-    return LabelsNeeded(power=POWER, prompts=prompts, low=low, high=high)
+    return result_exhibits.LabelsNeeded(power=more_labels.POWER, prompts=prompts, low=low, high=high)
 
 
-def _pilot(verdicts: VerdictElsewhere) -> Shift | None:
+def _pilot(verdicts: VerdictElsewhere) -> pilot_effect.Shift | None:
     """Return the distance to the gate with its standard error, from prompts that are labelled whole."""
     judge = verdicts.judge
     if not _labelled_whole(judge):
         return None
     panel = judge.labelling.panel.keep(judge.labelling.labelled)
-    t = Sums(*panel.sums())
-    return gate_shift(t.J - t.R, t.M - t.R, verdicts.gate, panel.clusters)
+    t = sums.Sums(*panel.sums())
+    return more_labels.gate_shift(t.J - t.R, t.M - t.R, verdicts.gate, panel.clusters)
 
 
-def _labelled_whole(judge: JudgeAudit) -> bool:
+def _labelled_whole(judge: judge_record.JudgeAudit) -> bool:
     """Tell whether the figures are those of prompts that are labelled whole, and nothing is estimated for others."""
     return judge.labelling.method in ("complete", "labelled_only") and judge.drawn is None
 
@@ -295,17 +280,17 @@ class _StudiesShares(Protocol):
     @property
     def settings(self) -> RouteSettings: ...
 
-    def recovery_by_share(self) -> Mapping[str, RoutedRecovery]: ...
+    def recovery_by_share(self) -> Mapping[str, routing.RoutedRecovery]: ...
 
 
 def what_if(
-    judges: Mapping[str, JudgeAudit],
+    judges: Mapping[str, judge_record.JudgeAudit],
     settings: Settings,
     *,
     source: str,
     reference: str | None = None,
     also: Iterable[object] = (),
-) -> WhatIf | None:
+) -> result_exhibits.WhatIf | None:
     """Return what would change the verdict; of several judges on the one with the largest recovery.
 
     None where the verdict does not rest on a recovery with an interval. A study of routing among `also`, on the same
@@ -314,9 +299,9 @@ def what_if(
     judge = _leading(judges)
     if judge is None or settings.target != "best-of-n":
         return None
-    verdicts = VerdictElsewhere(judge, settings, reference or ORACLE)
+    verdicts = VerdictElsewhere(judge, settings, reference or verdict.ORACLE)
     own = _Studied(source, frozenset((*settings.exclude, *settings.control)))
-    return WhatIf(
+    return result_exhibits.WhatIf(
         judge=judge.judge,
         confidence=settings.confidence,
         gate_value=verdicts.gate,
@@ -325,7 +310,7 @@ def what_if(
     )
 
 
-def _leading(judges: Mapping[str, JudgeAudit]) -> JudgeAudit | None:
+def _leading(judges: Mapping[str, judge_record.JudgeAudit]) -> judge_record.JudgeAudit | None:
     """Return the judge with the largest recovery; None where none has one with an interval, or it ties every pair."""
     known = [(one.metrics[RECOVERY], one) for one in judges.values()]
     some = [(found.estimate, one) for found, one in known if found.estimate is not None and found.low is not None]
@@ -335,7 +320,7 @@ def _leading(judges: Mapping[str, JudgeAudit]) -> JudgeAudit | None:
     return None if judge.record.verdict.level == "random" else judge
 
 
-def gate_steps(verdicts: VerdictElsewhere) -> GateSteps:
+def gate_steps(verdicts: VerdictElsewhere) -> result_exhibits.GateSteps:
     """Return the verdict at each gate from 0 to 1, that of the audit among them."""
     gates = sorted({*_GATES, verdicts.gate})
     figures = step_figures(verdicts.recovery)
@@ -344,22 +329,22 @@ def gate_steps(verdicts: VerdictElsewhere) -> GateSteps:
         level, sentence = verdicts.answer(gate=gate)
         held = verdicts.judge.gate(RECOVERY, gate)
         steps.append(
-            GateStep(
+            result_exhibits.GateStep(
                 **figures, level=level, sentence=sentence, gate=gate, state=held.state, gate_sentence=held.sentence
             )
         )
-    return GateSteps(steps=steps, current=gates.index(verdicts.gate))
+    return result_exhibits.GateSteps(steps=steps, current=gates.index(verdicts.gate))
 
 
-def share_steps(verdicts: VerdictElsewhere, routed: RoutedRecovery) -> ShareSteps:
+def share_steps(verdicts: VerdictElsewhere, routed: routing.RoutedRecovery) -> result_exhibits.ShareSteps:
     """Return the verdict at each share of the prompts that goes to a judge that never errs."""
     steps = [
         _share_step(verdicts, share, found) for share, found in zip(routed.shares, routed.recoveries, strict=True)
     ]
-    return ShareSteps(signal=routed.signal, steps=steps, current=0)
+    return result_exhibits.ShareSteps(signal=routed.signal, steps=steps, current=0)
 
 
-def _share_step(verdicts: VerdictElsewhere, share: float, found: Estimate) -> ShareStep:
+def _share_step(verdicts: VerdictElsewhere, share: float, found: estimand.Estimate) -> result_exhibits.ShareStep:
     level, _ = verdicts.answer(recovery=found)
     sent = f"{percent(share)} of the prompts" if 0 < share < 1 else "all prompts" if share else "no prompt"
     figure = "undefined" if found.estimate is None else with_interval(found, "share")
@@ -369,10 +354,10 @@ def _share_step(verdicts: VerdictElsewhere, share: float, found: Estimate) -> Sh
         f"With {sent} sent to a judge that never errs, recovery {'would be' if share else 'is'} {figure} and the "
         f"verdict {level}; the gate is {setting(verdicts.gate, 'share')}."
     )
-    return ShareStep(**step_figures(found), level=level, sentence=sentence, share=share)
+    return result_exhibits.ShareStep(**step_figures(found), level=level, sentence=sentence, share=share)
 
 
-def _routed(verdicts: VerdictElsewhere, own: _Studied, also: Iterable[object]) -> ShareSteps | None:
+def _routed(verdicts: VerdictElsewhere, own: _Studied, also: Iterable[object]) -> result_exhibits.ShareSteps | None:
     """Return the shares of the first study of routing that was made on the candidates of the audit."""
     for one in also:
         if not isinstance(one, _StudiesShares):

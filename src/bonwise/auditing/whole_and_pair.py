@@ -9,11 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.clusters import FEWEST, cluster_sums
-from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.estimation import IntervalRule, from_jackknife
-from bonwise.stats.jackknife import Scatter, kurtosis_df
-from bonwise.stats.laws import Fieller, RecoveryNearOne, Student
+from bonwise.stats import clusters, estimand, estimation, jackknife, laws
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -273,14 +269,14 @@ _Strata = np.typing.NDArray[np.int64]
 class WholeAndPairEstimates:
     """What whole pools and pairs tell of a judge."""
 
-    gain: Estimate
-    recovery: Estimate
+    gain: estimand.Estimate
+    recovery: estimand.Estimate
     predicted: float = field(default=0.0)
     """Share of the variance of the best label less the mean, within strata, that pairs predict."""
 
 
 def whole_and_pair_estimates(
-    draw: WholeAndPairDraw, labels: Floats, rule: IntervalRule, *, seed: int = 0
+    draw: WholeAndPairDraw, labels: Floats, rule: estimation.IntervalRule, *, seed: int = 0
 ) -> WholeAndPairEstimates:
     """Estimate gain and recovery for all prompts from `labels`, (cells,), by their usual law of intervals.
 
@@ -290,14 +286,14 @@ def whole_and_pair_estimates(
     n, whole = int((draw.whole | draw.pairs).sum()), int(draw.whole.sum())
     reason = _too_few(joined, whole)
     if reason:
-        found = Estimate.undefined(reason, n).with_method("cells")
+        found = estimand.Estimate.undefined(reason, n).with_method("cells")
         return WholeAndPairEstimates(found, found)
     parts = whole_and_pair(joined, labels, seed=seed)
     units = 0 if rule.clusters is None else len(np.unique(rule.clusters))
-    if 0 < units < FEWEST:
-        reason = f"no interval: {units} clusters, and an interval needs {FEWEST}"
+    if 0 < units < clusters.FEWEST:
+        reason = f"no interval: {units} clusters, and an interval needs {clusters.FEWEST}"
         values = (float(parts.gain.mean()), float(parts.gain.mean() / parts.best.mean()))
-        gain, recovery = (Estimate(one, None, None, None, n, None, "cells", reason) for one in values)
+        gain, recovery = (estimand.Estimate(one, None, None, None, n, None, "cells", reason) for one in values)
         return WholeAndPairEstimates(gain, recovery, parts.predicted)
     gain, recovery = _gain(parts, rule, n), _recovery(parts, rule, n)
     return WholeAndPairEstimates(gain.with_method("cells"), recovery.with_method("cells"), parts.predicted)
@@ -340,10 +336,10 @@ def _too_few(draw: WholeAndPairDraw, whole: int) -> str:
     return ""
 
 
-def _scatter(values: Floats, rule: IntervalRule) -> Floats:
+def _scatter(values: Floats, rule: estimation.IntervalRule) -> Floats:
     """Return what each prompt, or cluster, adds to means of some values, shape (means, units)."""
     centred = values - values.mean(axis=1, keepdims=True)
-    found: Floats = cluster_sums(centred, rule.clusters) / values.shape[1]
+    found: Floats = clusters.cluster_sums(centred, rule.clusters) / values.shape[1]
     return found
 
 
@@ -353,28 +349,32 @@ def _covariance(added: Floats) -> Floats:
     return found
 
 
-def _gain(parts: WholeAndPairParts, rule: IntervalRule, n: int) -> Estimate:
+def _gain(parts: WholeAndPairParts, rule: estimation.IntervalRule, n: int) -> estimand.Estimate:
     low, high = rule.label_range
     limits = (low - high, high - low)
     added = _scatter(parts.gain[None, :], rule)
     value, se = float(parts.gain.mean()), float(np.sqrt(_covariance(added)[0, 0]))
-    df = kurtosis_df(added[0])
+    df = jackknife.kurtosis_df(added[0])
     value = min(max(value, limits[0]), limits[1])
-    law = Student(value, se, df, limits)
-    return from_jackknife(value, Scatter(se, df), n, limits, rule.confidence, exact=None, law=law)
+    law = laws.Student(value, se, df, limits)
+    return estimation.from_jackknife(
+        value, jackknife.Scatter(se, df), n, limits, rule.confidence, exact=None, law=law
+    )
 
 
-def _recovery(parts: WholeAndPairParts, rule: IntervalRule, n: int) -> Estimate:
+def _recovery(parts: WholeAndPairParts, rule: estimation.IntervalRule, n: int) -> estimand.Estimate:
     gain, best = float(parts.gain.mean()), float(parts.best.mean())
     if best <= 0:
-        return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+        return estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, n)
     value, limits = gain / best, (-np.inf, 1.0)
     added = _scatter(np.stack((parts.gain, parts.best)), rule)
     C, along = _covariance(added), added[0] - value * added[1]
-    df, se = kurtosis_df(along), float(np.sqrt(_covariance(along[None, :])[0, 0])) / best
-    ratio = Fieller(gain, best, float(C[0, 0]), float(C[0, 1]), float(C[1, 1]), df, limits)
+    df, se = jackknife.kurtosis_df(along), float(np.sqrt(_covariance(along[None, :])[0, 0])) / best
+    ratio = laws.Fieller(gain, best, float(C[0, 0]), float(C[0, 1]), float(C[1, 1]), df, limits)
     if ratio.at(rule.confidence) is None:
-        return Estimate.undefined(NOT_DISTINGUISHABLE, n)
+        return estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, n)
     value = min(value, 1.0)
-    law = RecoveryNearOne.over(ratio, value, se, df)
-    return from_jackknife(value, Scatter(se, df), n, limits, rule.confidence, exact=None, law=law)
+    law = laws.RecoveryNearOne.over(ratio, value, se, df)
+    return estimation.from_jackknife(
+        value, jackknife.Scatter(se, df), n, limits, rule.confidence, exact=None, law=law
+    )

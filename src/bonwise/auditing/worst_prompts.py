@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bonwise.auditing.judge_record import JudgeAudit
@@ -14,8 +13,7 @@ from bonwise.auditing.per_prompt import per_prompt
 from bonwise.auditing.result_exhibits import CandidateSeen, PromptSeen, WorstPrompts
 from bonwise.printable import printable
 from bonwise.report.page.environment import LONGEST_NAME, LONGEST_TEXT, MARKUP, page_bytes
-from bonwise.stats.sums import TIE_DECIMALS
-from bonwise.stats.top_of_scores import at_top
+from bonwise.stats import sums, top_of_scores
 from bonwise.table.panel import Panel
 from bonwise.table.words import PromptWords, Words
 
@@ -51,7 +49,7 @@ def prompt_rows(judges: Sequence[JudgeAudit], words: Words | None) -> WorstPromp
     """
     table = per_prompt(judges)
     # What rounding leaves of 0 is no loss.
-    lost = table[table["gain_lost"].round(TIE_DECIMALS) > 0]
+    lost = table[table["gain_lost"].round(sums.TIE_DECIMALS) > 0]
     unknown = int(table["gain_lost"].isna().sum())
     shown = lost.head(MOST_ROWS)
     spoken = {} if words is None else words.of(list(dict.fromkeys(shown["prompt_id"])))
@@ -70,8 +68,8 @@ class _PoolsOfAJudge:
         # Single names are taken thousands of times, and an index of pandas gives them slowly.
         self.names = self.panel.candidates.to_numpy()
         self.logged = judge.logged
-        self.picked = at_top(self.panel.ranked, self.panel.sizes)
-        self.best = at_top(self.panel.labels, self.panel.sizes)
+        self.picked = top_of_scores.at_top(self.panel.ranked, self.panel.sizes)
+        self.best = top_of_scores.at_top(self.panel.labels, self.panel.sizes)
         self.ends = np.cumsum(self.panel.sizes)
 
     def seen(self, line: Mapping[Any, Any], spoken: Mapping[str, PromptWords]) -> PromptSeen:
@@ -104,7 +102,7 @@ class _PoolsOfAJudge:
             words_left_out=False,
         )
 
-    def _most_telling(self, pool: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _most_telling(self, pool: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
         if len(pool) <= AT_A_GLANCE:
             return pool
         picked, best = self.picked[pool], self.best[pool]
@@ -113,7 +111,7 @@ class _PoolsOfAJudge:
         order = np.lexsort((-self.panel.ranked[pool], ~(picked | best), *(~marked for marked in early)))
         return pool[order[:MOST_CANDIDATES]]
 
-    def _named(self, cells: npt.NDArray[np.int64]) -> tuple[str, int]:
+    def _named(self, cells: np.typing.NDArray[np.int64]) -> tuple[str, int]:
         """Name a few candidates, and count the others."""
         names = self.names[self.panel.names[cells[:NAMED]]]
         told = " | ".join(printable(one, longest=LONGEST_NAME // NAMED) for one in names)

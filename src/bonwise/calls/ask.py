@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from bonwise.calls.bill import Bill, PartialUsage, Usage
 from bonwise.errors import UsageError
-from bonwise.table.checks import checked_price
-from bonwise.table.verdicts import Unscored
+from bonwise.table import checks, verdicts
 
 __all__ = [
     "OCCASION",
@@ -179,7 +178,7 @@ class Reply:
         return self.usage if self.partial_usage is None else self.partial_usage.told
 
 
-Outcome = Choice | Unscored
+Outcome = Choice | verdicts.Unscored
 """An answer to be read; or why there is none: the server refused the request for good, or it is owed."""
 
 
@@ -200,7 +199,7 @@ class CallOutcome:
     @property
     def tokens_each(self) -> float:
         """Tokens of one of its answers, input and output; 0 where the server counted none."""
-        answers = sum(not isinstance(one, Unscored) for one in self.outcomes.values())
+        answers = sum(not isinstance(one, verdicts.Unscored) for one in self.outcomes.values())
         return (self.bill.input_tokens + self.bill.output_tokens) / answers if answers else 0.0
 
 
@@ -280,12 +279,12 @@ _SETTLED = ("refused", "cannot judge", "the reader failed")
 """How the reasons of readings begin that another answer is not wanted for."""
 
 
-def unreadable(choice: Choice, reading: Unscored) -> bool:
+def unreadable(choice: Choice, reading: verdicts.Unscored) -> bool:
     """Tell whether an answer failed in its form alone: no refusal, filter or cut, and no "cannot judge".
 
     Examples
     --------
-    >>> [unreadable(Choice("Fine.", end), Unscored("no score in the reply")) for end in ("stop", "refusal")]
+    >>> [unreadable(Choice("Fine.", end), verdicts.Unscored("no score in the reply")) for end in ("stop", "refusal")]
     [True, False]
     """
     return choice.finish == "stop" and not reading.owed and not reading.reason.startswith(_SETTLED)
@@ -322,7 +321,7 @@ class Ask:
     """
     shortened: int = field(default=0, compare=False)
     """Texts in it that were too long and are shown without their middle."""
-    second: Callable[[Choice, Unscored], bool] = field(default=unreadable, compare=False, repr=False)
+    second: Callable[[Choice, verdicts.Unscored], bool] = field(default=unreadable, compare=False, repr=False)
     """Whether an answer that was not read is asked for a second time unless ``reask`` says otherwise."""
     replaced: int = field(default=0, compare=False)
     """Halves of surrogate pairs in it, which no server takes, that are shown as U+FFFD."""
@@ -345,14 +344,14 @@ def model_from_spec(spec: str, base_url: str | None = None, price: tuple[float, 
         )
     if not provider or not name or spec != spec.strip():
         raise UsageError(f"{spec!r} names no model", hint="write provider/model, such as openai/gpt-5-mini")
-    return Model(provider, name, base_url, checked_price("price", price))
+    return Model(provider, name, base_url, checks.checked_price("price", price))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One sample."""
 
-    reading: Any | Unscored
+    reading: Any | verdicts.Unscored
     """What the ask's reader found; `Unscored` with ``owed`` set where no answer arrived."""
     raw: str = ""
     """The model's words."""

@@ -10,12 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bonwise.calls import attempts, bill, prices, tokens
 from bonwise.calls.ask import OCCASION, Answer, Answers, CallOutcome, Outcome, Problem
-from bonwise.calls.attempts import CallAttempts, CallSize, Terms, UnsupportedError, refused_for_good
-from bonwise.calls.bill import Bill
-from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import Response
-from bonwise.calls.tokens import input_tokens
 from bonwise.errors import UsageError
 from bonwise.table.verdicts import Unscored, kept
 
@@ -119,15 +116,15 @@ Open = dict[bytes, int]
 class CallsUnderWay:
     """The calls of an engine that are not answered yet, and whether new ones may start."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: attempts.Terms) -> None:
         self.terms = terms
         self.tasks_by_key: dict[bytes, asyncio.Task[CallOutcome]] = {}
         """By the keys that a call is to answer."""
-        self._calls: dict[asyncio.Task[CallOutcome], CallAttempts] = {}
+        self._calls: dict[asyncio.Task[CallOutcome], attempts.CallAttempts] = {}
         self.stopped = ""
         """Why nothing new is sent, empty while there is no reason."""
 
-    def start(self, call: CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
+    def start(self, call: attempts.CallAttempts, keys: Sequence[bytes]) -> asyncio.Task[CallOutcome]:
         """Start a call in its own task; the task goes on if the caller is cancelled."""
         task = asyncio.create_task(call.run())
         self._calls[task] = call
@@ -192,7 +189,7 @@ class AskRun:
         self._refused = endpoint.refused
         self._request: Request = self._build(1) if self._refused else whole
         self._answers: dict[int, Answer] = {}
-        self._bill = Bill()
+        self._bill = bill.Bill()
         self._reused_tokens = 0.0
         self._until: float | None = None
         self._unread: set[int] = set()  # samples whose latest answer is worth a second ask
@@ -306,8 +303,8 @@ class AskRun:
                 continue
             try:
                 outcome = task.result()
-            except UnsupportedError as error:
-                self._bill += error.bill if task in paid else Bill()
+            except attempts.UnsupportedError as error:
+                self._bill += error.bill if task in paid else bill.Bill()
                 await self._leave_out(error.problem.parameter, error.problem.message)
                 continue
             if task in paid:
@@ -335,10 +332,10 @@ class AskRun:
         paid = {self._calls.start(self._call(group), group) for group in groups}
         return paid, set(under_way.values())
 
-    def _call(self, keys: list[bytes]) -> CallAttempts:
+    def _call(self, keys: list[bytes]) -> attempts.CallAttempts:
         single = self._request
         several = partial(self._endpoint.provider.request, self._ask, dropped=self._refused)
-        return CallAttempts(
+        return attempts.CallAttempts(
             self._terms,
             self._endpoint,
             lambda samples: single if samples == 1 else several(samples),
@@ -348,12 +345,12 @@ class AskRun:
             until=self._until,
         )
 
-    def _size(self, samples: int) -> CallSize:
+    def _size(self, samples: int) -> attempts.CallSize:
         ask, price = self._ask, self._endpoint.price
         output = ask.max_tokens * samples
-        expected, most = input_tokens(ask, self._request)
-        most_cost = None if price is None else Prices.most_cost(price, most, output)
-        return CallSize(expected + output, most + output, most_cost, output)
+        expected, most = tokens.input_tokens(ask, self._request)
+        most_cost = None if price is None else prices.Prices.most_cost(price, most, output)
+        return attempts.CallSize(expected + output, most + output, most_cost, output)
 
     async def _leave_out(self, parameter: str, message: str) -> None:
         if parameter in self._endpoint.written_down:
@@ -396,8 +393,8 @@ class AskRun:
         adapter = self._endpoint.provider
         if stored.choice is None:
             if 200 <= stored.status < 300:  # a success is refused only for its size
-                return refused_for_good(Problem("oversized", stored.note, stored.status, sent=True))
-            return refused_for_good(adapter.problem(Response(stored.status, {}, stored.raw), time.time()))
+                return attempts.refused_for_good(Problem("oversized", stored.note, stored.status, sent=True))
+            return attempts.refused_for_good(adapter.problem(Response(stored.status, {}, stored.raw), time.time()))
         try:
             reply = adapter.reply(stored.raw)
             outcome = reply.choices[stored.choice]
@@ -414,7 +411,7 @@ class AskRun:
         reused = sum(answer.from_ledger for answer in answers)
         totals = self._terms.totals
         if owed or reused or self._reused_tokens:
-            unpaid = Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
+            unpaid = bill.Bill(owed=owed, from_ledger=reused, reused_tokens=round(self._reused_tokens))
             self._bill += unpaid
             totals.bill += unpaid
         for one in readings:

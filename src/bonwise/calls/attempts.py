@@ -11,17 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
+from bonwise.calls import limiter, prices, rate_limits, retry, spending, tokens
 from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply
 from bonwise.calls.bill import Bill
 from bonwise.calls.ledger.records import Recorded
-from bonwise.calls.limiter import DeadlineError
-from bonwise.calls.prices import Prices, unpriced
-from bonwise.calls.providers.protocol import Response
-from bonwise.calls.providers.wire import refused_extra
-from bonwise.calls.rate_limits import PATIENCE, RateLimits
-from bonwise.calls.retry import until_answered
-from bonwise.calls.spending import SpendingLimitReached
-from bonwise.calls.tokens import reckoned
+from bonwise.calls.providers import protocol, wire
 from bonwise.printable import printable
 from bonwise.table.verdicts import Unscored
 from bonwise.tracing import UNTRACED, Untraced, logger, span
@@ -29,11 +23,9 @@ from bonwise.tracing import UNTRACED, Untraced, logger, span
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bonwise.calls.ask import Request
-    from bonwise.calls.bill import CallTotals, PartialUsage
+    from bonwise.calls import ask, bill, shared_money
     from bonwise.calls.endpoint import Endpoint
     from bonwise.calls.ledger.ledger import LedgerProtocol
-    from bonwise.calls.shared_money import SharedMoney
     from bonwise.calls.spending import Reservation, Spending
 
 __all__ = ["CallAttempts", "CallSize", "Exchange", "Terms", "UnsupportedError", "attempt_span"]
@@ -47,7 +39,7 @@ class Exchange:
     problem: Problem | None = None
     reply: Reply | None = None
     cost: float | None = None
-    limits: RateLimits = field(default_factory=RateLimits)
+    limits: rate_limits.RateLimits = field(default_factory=rate_limits.RateLimits)
 
 
 _LOG = logger("calls")
@@ -57,7 +49,7 @@ _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 def attempt_span(
-    endpoint: Endpoint, request: Request, number: int, exchange: Exchange
+    endpoint: Endpoint, request: ask.Request, number: int, exchange: Exchange
 ) -> AbstractContextManager[object]:
     """Return an attempt's span: a failure is logged as information (another follows), an answer for debugging."""
     current = span(f"chat {request.model}", "LLM")
@@ -67,7 +59,9 @@ def attempt_span(
 
 
 @contextmanager
-def _told(current: Untraced, endpoint: Endpoint, request: Request, number: int, exchange: Exchange) -> Iterator[None]:
+def _told(
+    current: Untraced, endpoint: Endpoint, request: ask.Request, number: int, exchange: Exchange
+) -> Iterator[None]:
     failed: Problem | None = None
     with current:
         try:
@@ -88,7 +82,7 @@ def _told(current: Untraced, endpoint: Endpoint, request: Request, number: int, 
                 current.note({**_asked(endpoint, request, number), **_answered(exchange)})
 
 
-def _asked(endpoint: Endpoint, request: Request, number: int) -> Mapping[str, Any]:
+def _asked(endpoint: Endpoint, request: ask.Request, number: int) -> Mapping[str, Any]:
     server, body = urlsplit(request.base_url), request.body  # of the address only what names no user
     return {
         "gen_ai.operation.name": "chat",
@@ -147,8 +141,8 @@ class Terms:
 
     ledger: LedgerProtocol
     spending: Spending
-    money: SharedMoney
-    totals: CallTotals
+    money: shared_money.SharedMoney
+    totals: bill.CallTotals
     attempts: int
     """The most attempts at one call."""
     price_version: str
@@ -179,7 +173,7 @@ class CallAttempts:
         self,
         terms: Terms,
         endpoint: Endpoint,
-        build: Callable[[int], Request],
+        build: Callable[[int], ask.Request],
         keys: Sequence[bytes],
         size: CallSize,
         *,
@@ -208,16 +202,16 @@ class CallAttempts:
                 await self._attempt(1)
             except AttemptError as error:
                 attempts, latest = self._terms.attempts, self._endpoint.latest_start(self._until)
-                await until_answered(self._attempt, attempts=attempts, deadline=latest, failed=error)
+                await retry.until_answered(self._attempt, attempts=attempts, deadline=latest, failed=error)
         except AttemptError as error:
             await self._end(error)
         except _StaleError:
             self._keys = ()
-        except SpendingLimitReached as error:
+        except spending.SpendingLimitReached as error:
             await self._owe(error.reason)
         except _LastAttemptFailed as error:
             await self._owe(str(error))
-        except (DeadlineError, TimeoutError):
+        except (limiter.DeadlineError, TimeoutError):
             await self._owe("no answer before the deadline")
         except BaseException:
             await self._let_go("given up")
@@ -278,7 +272,7 @@ class CallAttempts:
 
     def _refuse_unpriced(self) -> None:
         if self._size.most_cost is None and self._terms.spending.needs_prices:
-            raise unpriced(self._endpoint.model, self._endpoint.base_url)
+            raise prices.unpriced(self._endpoint.model, self._endpoint.base_url)
 
     def _refuse_stale(self) -> None:
         if self._call is None and not self._endpoint.refused <= self._refused:
@@ -310,14 +304,14 @@ class CallAttempts:
         response = await self._receive()
         if isinstance(response, Problem):
             exchange.problem = response
-            await self._reject(Response(response.status or 200, {}, b""), response)
+            await self._reject(protocol.Response(response.status or 200, {}, b""), response)
             return
         now = time.time()
         exchange.limits = self._endpoint.provider.rate_limits(response.headers, now)
         if not 200 <= response.status < 300:
             problem = self._endpoint.provider.problem(response, now)
             if problem.kind == "rejected" and self._request.extra:
-                problem = refused_extra(response, now, self._request.extra) or problem
+                problem = wire.refused_extra(response, now, self._request.extra) or problem
             if not self._is_final(problem):
                 raise AttemptError(problem)
             exchange.problem = problem
@@ -342,7 +336,7 @@ class CallAttempts:
         fault = reply.choices[0].fault
         raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
-    async def _receive(self) -> Response | Problem:
+    async def _receive(self) -> protocol.Response | Problem:
         """Return the response; the problem, where it is one that another attempt would only pay for again."""
         try:
             return await self._endpoint.send(self._request, self._until)
@@ -357,7 +351,9 @@ class CallAttempts:
             problem.kind == "unsupported" and (not problem.parameter or problem.parameter in self._refused)
         )
 
-    async def _record(self, response: Response, reply: Reply, cost: float | None, answered: Sequence[int]) -> None:
+    async def _record(
+        self, response: protocol.Response, reply: Reply, cost: float | None, answered: Sequence[int]
+    ) -> None:
         choices = dict(zip(self._keys, answered, strict=False))
         self._faulty = min(len(reply.choices), len(self._keys)) - len(answered)
         await self._keep(self._recorded(response, reply, cost, choices))
@@ -365,7 +361,7 @@ class CallAttempts:
         self._endpoint.answered, self._endpoint.denied = True, None
         self.bill = self.bill.with_answer(reply.told, cost)
 
-    async def _reject(self, response: Response, problem: Problem) -> None:
+    async def _reject(self, response: protocol.Response, problem: Problem) -> None:
         recorded = self._recorded(response, None, 0.0, {})
         if problem.kind == "oversized":
             # The one response that is not kept: what it was stands beside it, and nobody knows what it cost.
@@ -376,7 +372,7 @@ class CallAttempts:
         self.bill += Bill(calls=0 if problem.sent else 1)
 
     def _recorded(
-        self, response: Response, reply: Reply | None, cost: float | None, choices: dict[bytes, int]
+        self, response: protocol.Response, reply: Reply | None, cost: float | None, choices: dict[bytes, int]
     ) -> Recorded:
         headers, stated = response.headers, self._endpoint.model.price
         return Recorded(
@@ -405,7 +401,7 @@ class CallAttempts:
     def _cost(self, reply: Reply) -> float | None:
         if self._endpoint.price is None or reply.usage is None:
             return None
-        return Prices.cost(self._endpoint.price, reply.usage)
+        return prices.Prices.cost(self._endpoint.price, reply.usage)
 
     def _settle(self, reservation: Reservation, exchange: Exchange) -> int | None:
         """Settle one attempt; return the tokens it really took, None where nobody counted."""
@@ -426,11 +422,11 @@ class CallAttempts:
             reservation.cancel()
         return None if exchange.sent else 0
 
-    def _settle_in_part(self, reservation: Reservation, reply: Reply, partial: PartialUsage) -> int:
+    def _settle_in_part(self, reservation: Reservation, reply: Reply, partial: bill.PartialUsage) -> int:
         """Charge what a server told of a call as known, and the rest as what may be billed besides."""
         size, price, told = self._size, self._endpoint.price, partial.told.total
-        whole = reckoned(partial, size.expected - size.output, size.output, reply.choices)
-        may_cost = None if price is None else Prices.cost(price, whole)
+        whole = tokens.reckoned(partial, size.expected - size.output, size.output, reply.choices)
+        may_cost = None if price is None else prices.Prices.cost(price, whole)
         reservation.settle(told, None, may_tokens=whole.total - told, may_cost=may_cost)
         return whole.total
 
@@ -441,7 +437,7 @@ class CallAttempts:
             self._endpoint.refused |= {problem.parameter}
             await self._let_go(problem.message)
             raise UnsupportedError(problem, self.bill) from error
-        if problem.kind in {"denied", "quota"} or (problem.retry_after or 0.0) > PATIENCE:
+        if problem.kind in {"denied", "quota"} or (problem.retry_after or 0.0) > rate_limits.PATIENCE:
             self._endpoint.close(problem)
         await self._owe(problem.message)
 

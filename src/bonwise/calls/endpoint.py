@@ -6,18 +6,16 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.calls.ask import AttemptError, Problem
+from bonwise.calls import ask, retry
 from bonwise.calls.providers.protocol import USUAL_TIMEOUT
 from bonwise.calls.providers.supplied import client_of
-from bonwise.calls.retry import Latencies, RetryBudget
 from bonwise.errors import CallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bonwise.calls.ask import Model, Request
+    from bonwise.calls import ask, prices
     from bonwise.calls.limiter import Limiter
-    from bonwise.calls.prices import Price
     from bonwise.calls.providers.protocol import Client, Connection, Provider, Response
 
 __all__ = ["ClientInUse", "Endpoint"]
@@ -35,11 +33,11 @@ class Endpoint:
     def __init__(
         self,
         provider: Provider,
-        model: Model,
+        model: ask.Model,
         base_url: str,
         refused: frozenset[str],
-        price: Price | None,
-        limiter: Callable[[Model], Limiter],
+        price: prices.Price | None,
+        limiter: Callable[[ask.Model], Limiter],
         connection: Connection,
     ) -> None:
         self.provider = provider
@@ -51,14 +49,14 @@ class Endpoint:
         self.price = price
         self.answered = False
         """Whether the model has answered here before, now or in an earlier run."""
-        self.closed: Problem | None = None
+        self.closed: ask.Problem | None = None
         """Why nothing is sent here for a while: a person has to mend key, model or account."""
-        self.denied: Problem | None = None
+        self.denied: ask.Problem | None = None
         """What a person has to mend, until an answer comes."""
         self.without_key: CallError | None = None
         """Why nothing can be sent for want of a key, until there is one."""
         self._closed_until = 0.0
-        self.latencies, self.retries = Latencies(), RetryBudget()
+        self.latencies, self.retries = retry.Latencies(), retry.RetryBudget()
         self._make_limiter, self._connection = limiter, connection
         self.limiter: Limiter
         """Paces the account of this moment: `open` makes it."""
@@ -80,11 +78,11 @@ class Endpoint:
             self.closed = self.denied = None
             self._retired, self._lines = self._retired + self._lines, []
         if self.closed is not None and asyncio.get_running_loop().time() < self._closed_until:
-            raise AttemptError(self.closed)
+            raise ask.AttemptError(self.closed)
         self.closed = None
         self._free_client()
 
-    def close(self, problem: Problem) -> None:
+    def close(self, problem: ask.Problem) -> None:
         """Send nothing for a while, unless the problem can be that of one request only.
 
         A firewall may forbid single texts; where answers have come, a refusal other than of the key says
@@ -103,7 +101,7 @@ class Endpoint:
         """
         return until if until is None or self.latencies.median is None else until - self.latencies.median
 
-    async def send(self, request: Request, until: float | None = None) -> Response:
+    async def send(self, request: ask.Request, until: float | None = None) -> Response:
         """Send a request once, by a client that has few calls under way.
 
         An attempt needed by `until`, a time of the event loop, is given up after 4 times the 95th percentile of the
@@ -123,7 +121,7 @@ class Endpoint:
                 raise
             self.latencies.add(longest)
             words = f"{self.base_url} gave no whole answer within {longest:.3g} s"
-            raise AttemptError(Problem("timeout", words, sent=True)) from None
+            raise ask.AttemptError(ask.Problem("timeout", words, sent=True)) from None
         finally:
             in_use.calls -= 1
         if until is not None and found.status < 300:

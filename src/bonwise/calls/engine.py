@@ -9,18 +9,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from bonwise.calls import ask_run, attempts, bill, shared_money
 from bonwise.calls.ask import AttemptError
-from bonwise.calls.ask_run import AskRun, CallsUnderWay
-from bonwise.calls.attempts import Terms
-from bonwise.calls.bill import CallTotals
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol, NullLedger
 from bonwise.calls.limiter import EndpointLimiter, Limiter
 from bonwise.calls.prices import Prices
-from bonwise.calls.providers.protocol import Connection, provider
-from bonwise.calls.providers.supplied import SuppliedClient, client_of
+from bonwise.calls.providers import protocol, supplied
 from bonwise.calls.settings import CallSettings
-from bonwise.calls.shared_money import SharedMoney
 from bonwise.calls.spending import Spending
 from bonwise.errors import CallError, UsageError
 from bonwise.flags import completed, shows
@@ -36,7 +32,7 @@ GRACE = 5.0
 MOST_CLIENTS = 16
 """Endpoints of users' clients that are kept: an engine that all share outlives a client made for one request."""
 
-_Key = tuple[str, str, str, tuple[float, float] | None, SuppliedClient | None]
+_Key = tuple[str, str, str, tuple[float, float] | None, supplied.SuppliedClient | None]
 
 
 @shows(CallSettings)
@@ -71,20 +67,22 @@ class Engine:
     ) -> None:
         asked = completed(CallSettings, settings, "Engine")
         at_once = asked["max_concurrency"]
-        self.totals = CallTotals()
+        self.totals = bill.CallTotals()
         self.spending = spending or Spending(asked["max_calls"], asked["max_tokens"], asked["max_cost"])
         self.prices = Prices.load() if prices is None else prices
         self.deadline, self.reask = asked["deadline"], asked["reask"]
         self.ledger: LedgerProtocol = _opened_ledger(ledger)
         self._owns_ledger = not isinstance(ledger, Ledger)
-        money = SharedMoney(self.ledger, self.spending.shared)
-        self.terms = Terms(self.ledger, self.spending, money, self.totals, asked["attempts"], self.prices.version)
+        money = shared_money.SharedMoney(self.ledger, self.spending.shared)
+        self.terms = attempts.Terms(
+            self.ledger, self.spending, money, self.totals, asked["attempts"], self.prices.version
+        )
         """What all calls under way share."""
         self._limiter = limiter or (lambda _model: EndpointLimiter(at_once))
-        self._connection = asked["connection"] or Connection(connections=at_once)
+        self._connection = asked["connection"] or protocol.Connection(connections=at_once)
         self._endpoints = Endpoints()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._calls = CallsUnderWay(self.terms)
+        self._calls = ask_run.CallsUnderWay(self.terms)
         if asked["offline"]:
             self.stop("not in the ledger")
 
@@ -100,14 +98,14 @@ class Engine:
         self._loop = loop
         self.totals.shortened += ask.shortened
         self.totals.replaced += ask.replaced
-        whole = provider(ask.model.provider).request(ask, 1, frozenset())
+        whole = protocol.provider(ask.model.provider).request(ask, 1, frozenset())
         endpoint = self.endpoint(ask, whole)
-        return await AskRun(ask, whole, endpoint, self._calls, deadline=self.deadline, reask=self.reask).run()
+        return await ask_run.AskRun(ask, whole, endpoint, self._calls, deadline=self.deadline, reask=self.reask).run()
 
     def endpoint(self, ask: Ask, request: Request | None = None) -> Endpoint:
         """Return the endpoint of an ask: the model, at the server to which its whole `request` would go now."""
         model = ask.model
-        adapter = provider(model.provider)
+        adapter = protocol.provider(model.provider)
         base_url = (request or adapter.request(ask, 1, frozenset())).base_url
 
         def make() -> Endpoint:
@@ -181,7 +179,7 @@ class Endpoints:
 
     def of(self, model: Model, base_url: str, make: Callable[[], Endpoint]) -> Endpoint:
         """Return the endpoint of a model at a server, made when it is first asked for."""
-        client = client_of(model)
+        client = supplied.client_of(model)
         key = (model.provider, base_url, model.name, model.price, client)
         endpoint = self._endpoints.get(key)
         if endpoint is None:

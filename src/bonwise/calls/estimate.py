@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from bonwise.calls import ask_run, bill, tokens
 from bonwise.calls.ask import Ask, Model
-from bonwise.calls.ask_run import refuse_impossible
-from bonwise.calls.bill import Usage
 from bonwise.calls.endpoint import Endpoint
 from bonwise.calls.engine import Engine
 from bonwise.calls.ledger.ledger import Ledger
 from bonwise.calls.prices import Price, Prices
-from bonwise.calls.tokens import ask_text, expected_input_tokens, expected_output_tokens, most_input_tokens
 from bonwise.table.verdicts import Unscored
 
 if TYPE_CHECKING:
@@ -227,10 +225,10 @@ class _Tally:
         if not missing:
             return
         calls, answers = (1, missing) if self._at_once else (missing, 1)
-        text = ask_text(ask)
-        sent = round(expected_input_tokens(text) * self._correction)
-        most = most_input_tokens(len(text.encode("utf-8", "surrogatepass")), _MESSAGES)
-        each = expected_output_tokens(ask) if self._observed is None else min(self._observed, ask.max_tokens)
+        text = tokens.ask_text(ask)
+        sent = round(tokens.expected_input_tokens(text) * self._correction)
+        most = tokens.most_input_tokens(len(text.encode("utf-8", "surrogatepass")), _MESSAGES)
+        each = tokens.expected_output_tokens(ask) if self._observed is None else min(self._observed, ask.max_tokens)
         self._calls += calls
         self._input += calls * sent
         self._input_most += calls * most
@@ -261,8 +259,8 @@ class _Tally:
 
 def _cost(price: Price, input_tokens: int, output_tokens: float) -> float:
     # A mean length is not a whole number: the output is priced a million tokens at a time.
-    per_million = Prices.cost(price, Usage(uncached=input_tokens, output=1_000_000))
-    without = Prices.cost(price, Usage(uncached=input_tokens))
+    per_million = Prices.cost(price, bill.Usage(uncached=input_tokens, output=1_000_000))
+    without = Prices.cost(price, bill.Usage(uncached=input_tokens))
     return without + (per_million - without) * output_tokens / 1_000_000
 
 
@@ -316,7 +314,7 @@ class _View:
         """Yield each question; what is asked anew and what is asked again are different requests, so parts of it."""
         for ask in asks:
             endpoint = self.endpoints[ask.model] = self._engine.endpoint(ask)
-            refuse_impossible(ask, endpoint.provider.capabilities)
+            ask_run.refuse_impossible(ask, endpoint.provider.capabilities)
             needed = self._needed(ask, endpoint)
             first, *again = needed or [0]
             self.stored = ask.samples - sum(needed)

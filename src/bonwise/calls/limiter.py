@@ -9,9 +9,7 @@ import math
 import random
 from typing import Protocol
 
-from bonwise.calls.ask import Problem
-from bonwise.calls.pace import LATEST, Bucket, ConcurrencyWindow, OverloadSigns
-from bonwise.calls.rate_limits import PATIENCE, RateLimits
+from bonwise.calls import ask, pace, rate_limits
 from bonwise.errors import UsageError
 
 __all__ = ["DeadlineError", "EndpointLimiter", "Lease", "Limiter"]
@@ -37,7 +35,7 @@ class DeadlineError(Exception):
 class Lease(Protocol):
     """The right to send one call, once."""
 
-    def settle(self, *, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
+    def settle(self, *, tokens: int | None, limits: rate_limits.RateLimits, problem: ask.Problem | None) -> None:
         """Say how the call went; exactly once, however it went.
 
         Parameters
@@ -89,7 +87,7 @@ class EndpointLimiter:
     --------
     >>> async def one_call(limiter: Limiter) -> None:
     ...     lease = await limiter.acquire(tokens=500)
-    ...     lease.settle(tokens=480, limits=RateLimits(), problem=None)
+    ...     lease.settle(tokens=480, limits=rate_limits.RateLimits(), problem=None)
     >>> asyncio.run(one_call(EndpointLimiter(requests_per_minute=60)))
     """
 
@@ -101,7 +99,7 @@ class EndpointLimiter:
         *,
         seed: int | None = None,
     ) -> None:
-        self._window = ConcurrencyWindow(_at_least_one("max_concurrency", max_concurrency))
+        self._window = pace.ConcurrencyWindow(_at_least_one("max_concurrency", max_concurrency))
         self._requests = _own_bucket("requests_per_minute", requests_per_minute)
         self._tokens = _own_bucket("tokens_per_minute", tokens_per_minute)
         self._jitter = random.Random(seed)  # noqa: S311 - spreads pauses, guards nothing
@@ -114,7 +112,7 @@ class EndpointLimiter:
         self._timer: asyncio.TimerHandle | None = None
         self._closed_until = 0.0
         self._pauses = self._strikes = 0
-        self._signs = OverloadSigns()
+        self._signs = pace.OverloadSigns()
 
     async def acquire(self, tokens: int, deadline: float | None = None) -> Lease:
         """Wait until a call may start; see `Limiter.acquire`."""
@@ -222,7 +220,9 @@ class EndpointLimiter:
             self._requests.charge(-1, now)
         self._admit(asyncio.get_running_loop())
 
-    def _settle(self, lease: _LimiterLease, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
+    def _settle(
+        self, lease: _LimiterLease, tokens: int | None, limits: rate_limits.RateLimits, problem: ask.Problem | None
+    ) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._hear(lease, limits, now)
@@ -244,7 +244,7 @@ class EndpointLimiter:
         if not self._has_room():
             self._window.grow(careful=self._signs.some_fail)
 
-    def _failed(self, lease: _LimiterLease, problem: Problem, now: float) -> None:
+    def _failed(self, lease: _LimiterLease, problem: ask.Problem, now: float) -> None:
         throttled = problem.kind == "throttled"
         if throttled and self._server_paces:
             self._pause(lease, problem, now)
@@ -252,11 +252,11 @@ class EndpointLimiter:
         if self._signs.failed():
             self._window.cut(lease.cuts)
         # A server that refuses some has a pace, which fewer calls at once find; one that refuses all wants a pause.
-        if throttled and self._signs.in_a_row >= LATEST:
+        if throttled and self._signs.in_a_row >= pace.LATEST:
             self._pause(lease, problem, now)
 
-    def _pause(self, lease: _LimiterLease, problem: Problem, now: float) -> None:
-        if problem.retry_after and problem.retry_after <= PATIENCE:
+    def _pause(self, lease: _LimiterLease, problem: ask.Problem, now: float) -> None:
+        if problem.retry_after and problem.retry_after <= rate_limits.PATIENCE:
             self._close(now + problem.retry_after)
         elif lease.pauses == self._pauses:
             longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._strikes, 16))
@@ -270,15 +270,15 @@ class EndpointLimiter:
     def _close(self, until: float) -> None:
         self._closed_until = max(self._closed_until, until)
 
-    def _hear(self, lease: _LimiterLease, limits: RateLimits, now: float) -> None:
+    def _hear(self, lease: _LimiterLease, limits: rate_limits.RateLimits, now: float) -> None:
         tokens = limits.input_tokens or limits.tokens
         if limits.requests is not None:
             self._server_paces = True
-            self._requests = self._requests or Bucket(limits.requests.limit, self._running)
+            self._requests = self._requests or pace.Bucket(limits.requests.limit, self._running)
             self._requests.sync(limits.requests, now, lease.since, self._started - lease.started)
         if tokens is not None:
             self._server_paces = True
-            self._tokens = self._tokens or Bucket(tokens.limit, self._running_tokens)
+            self._tokens = self._tokens or pace.Bucket(tokens.limit, self._running_tokens)
             self._tokens.sync(tokens, now, lease.since, self._started_tokens - lease.started_tokens)
         output = limits.output_tokens
         if output is not None and output.remaining is not None and output.remaining < NEARLY_NONE * output.limit:
@@ -300,7 +300,7 @@ class _LimiterLease:
         self.pauses = endpoint._pauses  # noqa: SLF001
         self.cuts = endpoint._window.cuts  # noqa: SLF001
 
-    def settle(self, *, tokens: int | None, limits: RateLimits, problem: Problem | None) -> None:
+    def settle(self, *, tokens: int | None, limits: rate_limits.RateLimits, problem: ask.Problem | None) -> None:
         """Say how the call went; see `Lease.settle`."""
         if self._settled:
             raise RuntimeError("a lease is settled once")
@@ -335,5 +335,5 @@ def _at_least_one(name: str, value: int) -> int:
     return value
 
 
-def _own_bucket(name: str, limit: int | None) -> Bucket | None:
-    return None if limit is None else Bucket(_at_least_one(name, limit), own=True)
+def _own_bucket(name: str, limit: int | None) -> pace.Bucket | None:
+    return None if limit is None else pace.Bucket(_at_least_one(name, limit), own=True)

@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from bonwise.calls.ask import AttemptError
-from bonwise.calls.rate_limits import PATIENCE
+from bonwise.calls import ask, rate_limits
 
 __all__ = ["ATTEMPTS", "Latencies", "RetryBudget", "until_answered"]
 
@@ -60,7 +59,7 @@ async def until_answered(
     *,
     attempts: int = ATTEMPTS,
     deadline: float | None = None,
-    failed: AttemptError | None = None,
+    failed: ask.AttemptError | None = None,
     seed: int | None = None,
 ) -> T:
     """Repeat an attempt until it brings an answer, or a problem that waiting does not mend.
@@ -95,7 +94,7 @@ async def until_answered(
 
 
 def _is_transient(error: BaseException) -> bool:
-    return isinstance(error, AttemptError) and error.problem.transient
+    return isinstance(error, ask.AttemptError) and error.problem.transient
 
 
 TRANSIENT = retry_if_exception(_is_transient)
@@ -114,14 +113,14 @@ class _Patience:
     def wait(self, state: RetryCallState) -> float:
         """Return the seconds until the next attempt."""
         error = state.outcome.exception() if state.outcome is not None else None
-        if isinstance(error, AttemptError) and error.problem.retry_after:
+        if isinstance(error, ask.AttemptError) and error.problem.retry_after:
             return error.problem.retry_after
         longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 16))
         return longest * self._jitter.uniform(0.5, 1.0)
 
     def over(self, state: RetryCallState) -> bool:
         """Tell whether the last attempt was the last one."""
-        if state.attempt_number >= self._attempts or state.upcoming_sleep > PATIENCE:
+        if state.attempt_number >= self._attempts or state.upcoming_sleep > rate_limits.PATIENCE:
             return True
         return (
             self._deadline is not None and asyncio.get_running_loop().time() + state.upcoming_sleep > self._deadline

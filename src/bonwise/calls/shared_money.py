@@ -9,16 +9,12 @@ from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from bonwise.calls.ask_run import PAUSES
-from bonwise.calls.bill import PICO
-from bonwise.calls.cost_limit import SECONDS
+from bonwise.calls import ask_run, bill, cost_limit, spending
 from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol
-from bonwise.calls.spending import SpendingLimitReached
 from bonwise.errors import LedgerError
 
 if TYPE_CHECKING:
-    from bonwise.calls.cost_limit import CostLimit
-    from bonwise.calls.spending import Reservation
+    from bonwise.calls import cost_limit, spending
 
 __all__ = ["SharedMoney"]
 
@@ -31,14 +27,14 @@ class SharedMoney:
     earlier than the latest at which money was spent there: a clock that goes back frees nothing.
     """
 
-    def __init__(self, ledger: LedgerProtocol, limit: CostLimit | None) -> None:
+    def __init__(self, ledger: LedgerProtocol, limit: cost_limit.CostLimit | None) -> None:
         if limit is not None:
             limit.refuse_without(ledger.path)
         self._ledger, self._limit = ledger if isinstance(ledger, Ledger) else None, limit
         self._clock = time.time
         self._turn, self._freed = asyncio.Lock(), asyncio.Event()
 
-    async def cover(self, reservation: Reservation) -> None:
+    async def cover(self, reservation: spending.Reservation) -> None:
         """Set a worst case aside on the ledger too, in line while calls in flight, of any process, may leave room."""
         if self._ledger is None:
             return
@@ -46,19 +42,19 @@ class SharedMoney:
             reservation.ended = partial(self._spend, self._ledger, None)
         elif self._turn.locked() or not await self._is_held(reservation, self._ledger, self._limit):
             async with self._turn:
-                for pause in chain(PAUSES, repeat(PAUSES[-1])):
+                for pause in chain(ask_run.PAUSES, repeat(ask_run.PAUSES[-1])):
                     self._freed.clear()
                     if await self._is_held(reservation, self._ledger, self._limit):
                         return
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._freed.wait(), pause)
 
-    async def _is_held(self, reservation: Reservation, ledger: Ledger, limit: CostLimit) -> bool:
-        most, seconds = round(limit.dollars * PICO), SECONDS[str(limit.window)]
+    async def _is_held(self, reservation: spending.Reservation, ledger: Ledger, limit: cost_limit.CostLimit) -> bool:
+        most, seconds = round(limit.dollars * bill.PICO), cost_limit.SECONDS[str(limit.window)]
         row = await ledger.hold_money(reservation.need.cost, most, seconds, self._clock())
         if row is None:
             reason = f"max_cost={limit} leaves no room for the worst case of another call"
-            raise SpendingLimitReached("max_cost", reason)
+            raise spending.SpendingLimitReached("max_cost", reason)
         if row:
             reservation.ended = partial(self._spend, ledger, row)
         return row > 0

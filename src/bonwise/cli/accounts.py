@@ -10,9 +10,8 @@ from pydantic import Field
 
 from bonwise.printable import printable
 from bonwise.release import release
-from bonwise.report.amounts import money
+from bonwise.report import amounts, numbers
 from bonwise.report.blocks import Part, Said
-from bonwise.report.numbers import count, counted
 from bonwise.results import Count, Document, FrameRow, NonNegative, Record
 
 if TYPE_CHECKING:
@@ -105,12 +104,16 @@ def said_of(document: ConvertDocument) -> list[Said]:
     """Return the sentences."""
     data = document.data
     said: list[Said] = [
-        Said("finding", f"{printable(document.out)}: {counted(data.rows, 'row')}, {counted(data.prompts, 'prompt')}")
+        Said(
+            "finding",
+            f"{printable(document.out)}: {numbers.counted(data.rows, 'row')}, "
+            f"{numbers.counted(data.prompts, 'prompt')}",
+        )
     ]
     if document.read_as:
         said.append(Said("note", f"read as {printable(document.read_as, longest=1000)}"))
     if data.left_out:
-        said.append(Said("caveat", f"{counted(data.left_out, 'row')} without prompt or candidate left out"))
+        said.append(Said("caveat", f"{numbers.counted(data.left_out, 'row')} without prompt or candidate left out"))
     return [
         *said,
         *(Said("caveat", f"an audit still lacks: {printable(one, longest=600)}") for one in document.lacks),
@@ -198,7 +201,7 @@ def _lines(
     for one in models or [sums]:
         yield Said("finding", _asked(one))
     if document.lost_attempts:
-        lost = counted(document.lost_attempts, "attempt")
+        lost = numbers.counted(document.lost_attempts, "attempt")
         were = "was" if document.lost_attempts == 1 else "were"
         yield Said("caveat", f"{lost} {were} sent and never answered; the servers may bill them")
     for gone in refused:
@@ -208,11 +211,14 @@ def _lines(
 
 
 def _asked(one: ModelCalls) -> str:
-    unpriced = f" and {counted(one.unpriced, 'call')} without a known price" if one.unpriced else ""
-    tokens = f"{count(one.input_tokens)} + {count(one.output_tokens)} tokens"
+    unpriced = f" and {numbers.counted(one.unpriced, 'call')} without a known price" if one.unpriced else ""
+    tokens = f"{numbers.count(one.input_tokens)} + {numbers.count(one.output_tokens)} tokens"
     states = _states(one.calls) or "none"
-    return f"{one.name}: calls {states}; {counted(one.answers, 'answer')}, {tokens}, {money(one.cost)}{unpriced}"
+    return (
+        f"{one.name}: calls {states}; {numbers.counted(one.answers, 'answer')}, {tokens}, "
+        f"{amounts.money(one.cost)}{unpriced}"
+    )
 
 
 def _states(calls: Mapping[CallState, int]) -> str:
-    return ", ".join(f"{count(times)} {state}" for state, times in calls.items() if times)
+    return ", ".join(f"{numbers.count(times)} {state}" for state, times in calls.items() if times)

@@ -12,23 +12,23 @@ import typer
 
 from bonwise.auditing.front import audit as run_audit
 from bonwise.cli import arguments as given
-from bonwise.cli.build_server import errors_told, over_several_files, write_junit, write_markdown
-from bonwise.cli.shared_flags import Output, TypedCall, flags_of, shared_flags
+from bonwise.cli import build_server, shared_flags
 from bonwise.errors import InputError, UsageError
 from bonwise.extras import PAGES
 from bonwise.flags import numbers
 from bonwise.printable import shell_path, shell_word
 
 if TYPE_CHECKING:
-    from bonwise.auditing.result import Audit
-    from bonwise.auditing.result_verdict import Gate
+    from bonwise.auditing import result, result_verdict
     from bonwise.report.blocks import Said
     from bonwise.results import Document
 
 __all__ = ["AuditCommand", "audit", "further_studies"]
 
 
-def further_studies(audit: Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None) -> list[Document]:
+def further_studies(
+    audit: result.Audit, *, calibration: bool, verdicts: Path | None, pools: Path | None
+) -> list[Document]:
     """Return the results beside the audit's own on the page; studies of the scores of picks are a UsageError."""
     table, settings = audit.table, audit.settings
     left_out = (*settings.exclude, *settings.control)
@@ -79,13 +79,13 @@ _NEXT_FIRST = (
 """Flags in the order in which a next command has them; others follow."""
 
 
-@over_several_files
-@shared_flags(of=run_audit, before={"fail_under": "thresholds", "output": "pools"})
+@build_server.over_several_files
+@shared_flags.shared_flags(of=run_audit, before={"fail_under": "thresholds", "output": "pools"})
 def audit(
     *,
-    call: TypedCall,
+    call: shared_flags.TypedCall,
     fail_under: Annotated[list[str] | None, typer.Option(help="Gate METRIC=VALUE (repeatable).")] = None,
-    output: Output,
+    output: shared_flags.Output,
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Study on the page what calibrating the scores would change.")
     ] = False,
@@ -117,7 +117,7 @@ def audit(
     html = output.html
     read = (file, *call.reading.paths(), record, pools, verdicts)
     written, beside = (output.json, per_prompt, html), _all_prompts_file(html)
-    with errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
+    with build_server.errors_told(file, markdown=markdown, junit=junit, others=(*read, *written, beside)):
         _refuse_without("--html", output.html, {"--calibration": calibration, "--verdicts": verdicts})
         _refuse_without("--fail-under", fail_under, {"--junit": junit})
         _refuse_two_for_one({"--json": output.json, "--markdown": markdown, "--junit": junit})
@@ -148,7 +148,7 @@ def _all_prompts_file(html: Path | None) -> Path | None:
 
 
 def _write_page(
-    audit: Audit, html: Path, *, pools: Path | None, also: Sequence[Document], then: Sequence[Said]
+    audit: result.Audit, html: Path, *, pools: Path | None, also: Sequence[Document], then: Sequence[Said]
 ) -> None:
     """Write the page, and say where the prompts are that it cannot show: nobody named that file."""
     from bonwise.auditing.page import write_page
@@ -175,8 +175,8 @@ def _refuse_two_for_one(targets: Mapping[str, str | None]) -> None:
 
 
 def _deliver(
-    audit: Audit,
-    output: Output,
+    audit: result.Audit,
+    output: shared_flags.Output,
     *,
     per_prompt: Path | None,
     markdown: str | None,
@@ -187,20 +187,20 @@ def _deliver(
     if per_prompt is not None:
         _write_per_prompt(audit, per_prompt)
     if junit is not None:
-        write_junit(audit, junit)
+        build_server.write_junit(audit, junit)
     if markdown is not None:
-        write_markdown(audit, markdown)
+        build_server.write_markdown(audit, markdown)
     given.deliver(audit, output.json, aside="-" in (markdown, junit), then=then, full=full)
 
 
-def _write_per_prompt(audit: Audit, path: Path) -> None:
+def _write_per_prompt(audit: result.Audit, path: Path) -> None:
     from bonwise.table.writing import csv_frame, write_whole
 
     rows = audit.per_prompt()
     write_whole(path, rows.to_json(orient="records", lines=True) if path.suffix == ".jsonl" else csv_frame(rows))
 
 
-def _exit_code(gates: Sequence[Gate]) -> int:
+def _exit_code(gates: Sequence[result_verdict.Gate]) -> int:
     states = {gate.state for gate in gates}
     return NOT_MET if "not met" in states else INCONCLUSIVE if "inconclusive" in states else 0
 
@@ -266,10 +266,10 @@ class AuditCommand:
         return self._again(f"--per-prompt {_ROWS}")
 
     def _again(self, *flags: str) -> str:
-        return self._typed("audit", *self.reading, *flags_of(self.own), *flags)
+        return self._typed("audit", *self.reading, *shared_flags.flags_of(self.own), *flags)
 
     def _on_the_table(self, command: str, left_out: Sequence[str]) -> str:
-        return self._typed(command, *self.reading, *flags_of({"--exclude": list(left_out)}))
+        return self._typed(command, *self.reading, *shared_flags.flags_of({"--exclude": list(left_out)}))
 
     def _typed(self, command: str, *flags: str) -> str:
         return " ".join(["bonwise", command, shell_path(self.file), *flags])

@@ -12,16 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bonwise.calls.ask import Ask
-from bonwise.cli.arguments import emit, say
-from bonwise.cli.picks import without_router_warnings
+from bonwise.cli import arguments, picks
 from bonwise.printable import printable
-from bonwise.report.amounts import money
-from bonwise.report.numbers import counted
-from bonwise.selection.checked_contest import CheckedContest, most_calls_of
-from bonwise.selection.contest_run import asks_of, calls_for
-from bonwise.selection.entrants import DistinctTexts, distinct_texts
-from bonwise.selection.judge_runner import Call
-from bonwise.selection.protocol import Match, Question
+from bonwise.report import amounts, numbers
+from bonwise.selection import checked_contest, contest_run, entrants, judge_runner, protocol
 from bonwise.selection.settings import SelectionSettings, default_strategy
 from bonwise.table.pools import Pool
 from bonwise.table.verdicts import Preference, Score
@@ -116,7 +110,7 @@ def refuse_plan_without_key(
         return
     # A copy of the router has seen no pool, and this one is to see each of them once.
     tried = replace(plan, router=deepcopy(plan.router))
-    with without_router_warnings():
+    with picks.without_router_warnings():
         if source is None or not all(_decided(source(), tried, stored, reask)):
             raise error
 
@@ -157,7 +151,7 @@ def _engine(run: Path, reask: int | None) -> Iterator[Engine]:
 
 
 def _show(lines: Sequence[str]) -> None:
-    emit("".join(f"{line}\n" for line in lines))
+    arguments.emit("".join(f"{line}\n" for line in lines))
 
 
 def _counted(rows: Iterator[str], found: CostEstimate, large: Sequence[LargePools]) -> list[str]:
@@ -169,18 +163,18 @@ def _counted(rows: Iterator[str], found: CostEstimate, large: Sequence[LargePool
 def _warn(large: Sequence[LargePools]) -> None:
     for one in large:
         if one.calls:
-            say(f"warning: {one.warning()}")
+            arguments.say(f"warning: {one.warning()}")
 
 
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
-    from bonwise.judges.calling import asked
+    from bonwise.judges import calling
     from bonwise.judges.protocol import is_asking
 
     for pool in pools:
         texts = [candidate.text for candidate in pool.candidates]
         for judge in filter(is_asking, judges):
             for _ in small([pool], calls_of_judge(judge)):
-                yield from asked(judge, pool.prompt, texts)
+                yield from calling.asked(judge, pool.prompt, texts)
 
 
 def _rows(found: CostEstimate) -> Iterator[str]:
@@ -216,13 +210,13 @@ def _elsewhere(address: str | None) -> str:
 def _bound(found: CostEstimate, scale: float) -> str:
     """Return the calls of some asks, and the most that they can take, times a factor."""
     tokens = math.ceil((found.input_tokens_most + found.output_tokens_most) * scale)
-    cost = "cost unknown" if found.cost_most is None else money(found.cost_most * scale)
-    calls = counted(math.ceil(found.calls * scale), "more call")
+    cost = "cost unknown" if found.cost_most is None else amounts.money(found.cost_most * scale)
+    calls = numbers.counted(math.ceil(found.calls * scale), "more call")
     return f"{calls}; at most {_calls_most(found, scale)}, {tokens:,} tokens and {cost}"
 
 
 def _calls_most(found: CostEstimate | ModelEstimate, scale: float = 1.0) -> str:
-    most = counted(math.ceil(found.calls_most * scale), "call")
+    most = numbers.counted(math.ceil(found.calls_most * scale), "call")
     return f"{most} with second asks" if found.calls_most > found.calls else most
 
 
@@ -234,9 +228,9 @@ def _figures(row: ModelEstimate | CostEstimate) -> str:
     most = f"{row.input_tokens_most + row.output_tokens_most:,} tokens"
     cost = "cost unknown"
     if row.cost is not None and row.cost_most is not None:
-        cost, most = f"about {money(row.cost)}", f"{most} and {money(row.cost_most)}"
+        cost, most = f"about {amounts.money(row.cost)}", f"{most} and {amounts.money(row.cost_most)}"
     return (
-        f"{counted(row.calls, 'call')} ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
+        f"{numbers.counted(row.calls, 'call')} ({row.stored:,} of {row.samples:,} answers are cached or duplicate), "
         f"about {row.input_tokens:,} input and {row.output_tokens_expected:,} output tokens, {cost}; at most "
         f"{_calls_most(row)}, {most}"
     )
@@ -258,7 +252,7 @@ class FirstAsks:
         for pool, its in _contested(self.plan, pools):
             yield from _asked(_contest(self.plan, its).next(), self.plan, pool, its)
             if second is not None:
-                yield from asks_of(Call(second, pool.prompt, its.texts))
+                yield from contest_run.asks_of(judge_runner.Call(second, pool.prompt, its.texts))
 
 
 @dataclass(slots=True)
@@ -280,7 +274,7 @@ class LaterAsks:
             rounds = list(_rounds(self.plan, pool, its))
             first = rounds[0] if rounds else []
             asked = sum(ask.samples for ask in first)
-            left = max(0, most_calls_of(self.plan.strategy, self.plan.judge, len(its.texts)) - asked)
+            left = max(0, checked_contest.most_calls_of(self.plan.strategy, self.plan.judge, len(its.texts)) - asked)
             self.more += left
             # A strategy that asks nothing more about equal candidates: its first questions stand for further ones.
             further = list(chain.from_iterable(rounds[1:])) or (_again(first, left) if left else [])
@@ -313,9 +307,9 @@ class StrongerAsks:
                 yield from asks
 
 
-def _contested(plan: SelectionSettings, pools: Iterable[Pool]) -> Iterator[tuple[Pool, DistinctTexts]]:
+def _contested(plan: SelectionSettings, pools: Iterable[Pool]) -> Iterator[tuple[Pool, entrants.DistinctTexts]]:
     for pool in pools:
-        its = distinct_texts(
+        its = entrants.distinct_texts(
             pool.candidates,
             plan.judge,
             seed=plan.seed,
@@ -327,14 +321,14 @@ def _contested(plan: SelectionSettings, pools: Iterable[Pool]) -> Iterator[tuple
             yield pool, its
 
 
-def _contest(plan: SelectionSettings, its: DistinctTexts) -> CheckedContest:
-    return CheckedContest(plan.strategy, its.entrants, plan.judge)
+def _contest(plan: SelectionSettings, its: entrants.DistinctTexts) -> checked_contest.CheckedContest:
+    return checked_contest.CheckedContest(plan.strategy, its.entrants, plan.judge)
 
 
-def _rounds(plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator[list[Ask]]:
+def _rounds(plan: SelectionSettings, pool: Pool, its: entrants.DistinctTexts) -> Iterator[list[Ask]]:
     """Yield what each round asks, every answer being the same."""
     contest = _contest(plan, its)
-    most, asked = most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
+    most, asked = checked_contest.most_calls_of(plan.strategy, plan.judge, len(its.texts)), 0
     while questions := contest.next():
         asks = list(_asked(questions, plan, pool, its))
         asked += sum(ask.samples for ask in asks)
@@ -343,14 +337,18 @@ def _rounds(plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator
             return
         for question in questions:
             verdict = (
-                Preference(question.a, question.b, _EQUAL, _EQUAL) if isinstance(question, Match) else Score(_EQUAL)
+                Preference(question.a, question.b, _EQUAL, _EQUAL)
+                if isinstance(question, protocol.Match)
+                else Score(_EQUAL)
             )
             contest.hear(question, verdict)
 
 
-def _asked(questions: Sequence[Question], plan: SelectionSettings, pool: Pool, its: DistinctTexts) -> Iterator[Ask]:
-    for call, _ in calls_for(questions, plan.judge, pool.prompt, its.texts):
-        yield from asks_of(call)
+def _asked(
+    questions: Sequence[protocol.Question], plan: SelectionSettings, pool: Pool, its: entrants.DistinctTexts
+) -> Iterator[Ask]:
+    for call, _ in contest_run.calls_for(questions, plan.judge, pool.prompt, its.texts):
+        yield from contest_run.asks_of(call)
 
 
 def _again(asks: Sequence[Ask], answers: int) -> list[Ask]:
@@ -382,18 +380,19 @@ class LargePools:
     def lines(self, *, besides: bool) -> Iterator[str]:
         """Yield what there is to say of them; nothing where there is none."""
         if self.calls:
-            calls, pools = counted(sum(self.calls), "call"), counted(len(self.calls), "pool")
+            calls, pools = numbers.counted(sum(self.calls), "call"), numbers.counted(len(self.calls), "pool")
             yield (
                 f"{'besides, ' if besides else ''}{self.name}: at most {calls} by formula in {pools} of up to "
-                f"{counted(self.candidates, 'candidate')}; tokens, cost and cached answers of these are not estimated"
+                f"{numbers.counted(self.candidates, 'candidate')}; tokens, cost and cached answers of these are not "
+                "estimated"
             )
 
     def warning(self) -> str:
         """Return what to do about them."""
         return (
-            f"{self.name} asks up to {counted(max(self.calls), 'question')} about a pool of "
-            f"{counted(self.candidates, 'candidate')}; score each candidate alone (pointwise), or compare some pairs "
-            "(bonwise select --strategy round_robin:pairs=matched)"
+            f"{self.name} asks up to {numbers.counted(max(self.calls), 'question')} about a pool of "
+            f"{numbers.counted(self.candidates, 'candidate')}; score each candidate alone (pointwise), or compare "
+            "some pairs (bonwise select --strategy round_robin:pairs=matched)"
         )
 
 
@@ -407,16 +406,15 @@ def calls_of_judge(judge: Judge) -> Callable[[int], int]:
 def calls_of_plan(plan: SelectionSettings) -> Callable[[int], int]:
     """Return the calls that selecting from so many candidates takes at most, a stronger judge's among them."""
     from bonwise.judges.calling import calls_of
-    from bonwise.selection.checked_contest import most_calls_of
-    from bonwise.selection.settings import default_strategy
+    from bonwise.selection import checked_contest, settings
 
     def calls(candidates: int) -> int:
         if candidates < 2:
             return 0
-        most = most_calls_of(plan.strategy, plan.judge, candidates)
+        most = checked_contest.most_calls_of(plan.strategy, plan.judge, candidates)
         if plan.router is not None:
             strong = plan.router.strong
-            most += most_calls_of(default_strategy(strong), strong, candidates)
+            most += checked_contest.most_calls_of(settings.default_strategy(strong), strong, candidates)
             most += 0 if plan.router.second is None else calls_of(plan.router.second, candidates)
         return most
 

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bonwise.cli import arguments, shared_flags
 from bonwise.cli import arguments as given
-from bonwise.cli.arguments import Force, Seed
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, TypedCall, flags_of, shared_flags, steps_next
-from bonwise.doctoring.front import convert as rows_of
-from bonwise.doctoring.front import doctor as look_over
+from bonwise.doctoring import front
 from bonwise.printable import printable
 from bonwise.table.checks import SEED
 
@@ -25,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["convert", "demo", "doctor"]
 
 
-@shared_flags(NO_PROPENSITY, of=rows_of, before={"out": "reading"})
+@shared_flags.shared_flags(shared_flags.NO_PROPENSITY, of=front.convert, before={"out": "reading"})
 def convert(
     *,
-    call: TypedCall,
+    call: shared_flags.TypedCall,
     out: Annotated[Path, typer.Option(help="Write the rows here, as CSV.", show_default=False)],
-    output: JsonOutput,
+    output: shared_flags.JsonOutput,
 ) -> int:
     """Write the rows of a file of another tool as a table of scores.
 
@@ -39,16 +37,15 @@ def convert(
     output.refuse_overwriting(*call.paths(), also=(out,))
     from bonwise.cli.accounts import ConvertDocument, said_of
     from bonwise.printable import shell_path
-    from bonwise.report.blocks import Said
-    from bonwise.report.terminal import lines, show
+    from bonwise.report import blocks, terminal
     from bonwise.table.writing import csv_frame, write_whole
 
     converted = call.run()
     write_whole(out, csv_frame(converted.frame))
     document = ConvertDocument.of(converted, call.values["source"], out)
     given.write_json(document, output.json)
-    then = steps_next([Said("command", f"bonwise doctor {shell_path(out)}")])
-    show(lines([*said_of(document), *then]), sys.stderr if output.json == "-" else sys.stdout)
+    then = shared_flags.steps_next([blocks.Said("command", f"bonwise doctor {shell_path(out)}")])
+    terminal.show(terminal.lines([*said_of(document), *then]), sys.stderr if output.json == "-" else sys.stdout)
     return 0
 
 
@@ -57,21 +54,20 @@ _FOLDER = Path("bonwise-demo")
 
 def demo(
     folder: Annotated[Path, typer.Option("--out", help="Where the files go.")] = _FOLDER,
-    seed: Seed = SEED,
+    seed: arguments.Seed = SEED,
     full: Annotated[
         bool, typer.Option("--full", help="Print every step with its figures, and all commands.")
     ] = False,
-    force: Force = False,
+    force: arguments.Force = False,
 ) -> int:
     """Judge, select and audit bundled tasks: no key, no network."""
-    from bonwise.demo.run import run_demo
-    from bonwise.demo.text import demo_in_short, demo_parts
+    from bonwise.demo import run, text
     from bonwise.report.terminal import show
 
-    made = run_demo(folder, seed=seed, force=force, then=lambda audit: _next(audit, folder))
+    made = run.run_demo(folder, seed=seed, force=force, then=lambda audit: _next(audit, folder))
     given_flags = {"--out": None if folder == _FOLDER else folder, "--seed": None if seed == SEED else seed}
-    everything = " ".join(["bonwise demo", *flags_of({**given_flags, "--full": True})])
-    show(demo_parts(made) if full else demo_in_short(made, everything), sys.stdout)
+    everything = " ".join(["bonwise demo", *shared_flags.flags_of({**given_flags, "--full": True})])
+    show(text.demo_parts(made) if full else text.demo_in_short(made, everything), sys.stdout)
     return 0
 
 
@@ -80,13 +76,13 @@ def _next(audit: Audit, folder: Path) -> Sequence[Said]:
     from bonwise.auditing.next_steps import next_steps
     from bonwise.cli.audit import AuditCommand
 
-    labels = flags_of({"--labels": folder / "labels.csv"})
+    labels = shared_flags.flags_of({"--labels": folder / "labels.csv"})
     own = {"--pools": folder / "pools.jsonl"}
     return next_steps(audit, AuditCommand(folder / "scores.csv", labels, own, shown=True))
 
 
-@shared_flags(of=look_over, before={"output": "reading"})
-def doctor(*, call: TypedCall, output: JsonOutput) -> int:
+@shared_flags.shared_flags(of=front.doctor, before={"output": "reading"})
+def doctor(*, call: shared_flags.TypedCall, output: shared_flags.JsonOutput) -> int:
     """Check a file before an audit, and say what to type next."""
     output.refuse_overwriting(*call.paths())
     from bonwise.errors import InputError
@@ -104,12 +100,10 @@ def doctor(*, call: TypedCall, output: JsonOutput) -> int:
 
 def _show_columns(file: Path, columns: Mapping[str, str]) -> None:
     """Print what the columns hold of a file that cannot be read as a table of scores."""
-    from bonwise.doctoring.engine import columns_of
-    from bonwise.doctoring.view import described_columns
+    from bonwise.doctoring import engine, view
     from bonwise.errors import BonwiseError
-    from bonwise.report.blocks import Part
-    from bonwise.report.terminal import renderables, show
+    from bonwise.report import blocks, terminal
 
     with suppress(BonwiseError):
-        part = Part(printable(str(file)), list(described_columns(columns_of(file, **columns))))
-        show(renderables(part), sys.stdout)
+        part = blocks.Part(printable(str(file)), list(view.described_columns(engine.columns_of(file, **columns))))
+        terminal.show(terminal.renderables(part), sys.stdout)

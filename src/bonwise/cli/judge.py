@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.arguments import AllowUnscored, Force, emit, refuse_overwriting, say
-from bonwise.cli.model_flags import ModelFlags
-from bonwise.cli.running import filled_lines, judge_all, outcome, tally, unscored_lines
+from bonwise.cli import arguments, model_flags, running
 from bonwise.cli.shared_flags import shared_flags
 from bonwise.printable import quoted
 from bonwise.report.numbers import counted
@@ -42,23 +40,21 @@ def judge(
         bool, typer.Option("--tokens", help="Write what the answers took too, in a column tokens.")
     ] = False,
     *,
-    asking: ModelFlags,
-    allow_unscored: AllowUnscored = False,
-    force: Force = False,
+    asking: model_flags.ModelFlags,
+    allow_unscored: arguments.AllowUnscored = False,
+    force: arguments.Force = False,
 ) -> int:
     """Score every candidate of every pool with one or more judges.
 
     Writes one row per prompt, candidate and judge, in input order. Exit codes: 0 done, 1 nothing was scored (the rows
     are written all the same), 2 bad input or no key, 4 answers are pending.
     """
-    from bonwise.judges.scoring import PAIR_HEADER, SCORE_HEADER
+    from bonwise.judges import protocol, scoring
 
-    refuse_overwriting((pools,), (out,), headers=[SCORE_HEADER], force=force)
-    refuse_overwriting((pools, out), (pairs,), headers=[PAIR_HEADER], force=force)
-    from bonwise.judges.protocol import is_asking
-    from bonwise.selection.many_pools import JudgedPools, refuse_without_key
+    arguments.refuse_overwriting((pools,), (out,), headers=[scoring.SCORE_HEADER], force=force)
+    arguments.refuse_overwriting((pools, out), (pairs,), headers=[scoring.PAIR_HEADER], force=force)
+    from bonwise.selection import many_pools, settings
     from bonwise.selection.pools import refuse_nul
-    from bonwise.selection.settings import Engines
     from bonwise.table.pools import read_pools
 
     judges = asking.judges(judge)
@@ -69,33 +65,32 @@ def judge(
         from bonwise.cli.dry_run import show_estimate
 
         return show_estimate(asked, judges, asking.run, asking.engine["reask"])
-    engines = Engines.of(**asking.engine_settings(asks=any(map(is_asking, judges))))
-    refuse_without_key(asked, judges, engines)
+    engines = settings.Engines.of(**asking.engine_settings(asks=any(map(protocol.is_asking, judges))))
+    many_pools.refuse_without_key(asked, judges, engines)
     judged: list[JudgedPool] = []
-    summary = judge_all(asked, judges, engines, asking.run, judged.append)
-    found = JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
+    summary = running.judge_all(asked, judges, engines, asking.run, judged.append)
+    found = many_pools.JudgedPools(tuple(judged), judges, summary.engine.totals.bill, engines.run)
     _write(found, out, pairs, raw=raw, tokens=tokens)
-    return outcome(summary, allow_unscored=allow_unscored)
+    return running.outcome(summary, allow_unscored=allow_unscored)
 
 
 def _write(found: JudgedPools, out: str, pairs: str | None, *, raw: bool, tokens: bool) -> None:
-    from bonwise.judges.scoring import order_effects, words_of_lost
-    from bonwise.judges.wrappers import Resampled
+    from bonwise.judges import scoring, wrappers
 
     _deliver(found.to_csv(raw=raw, tokens=tokens), out)
     if pairs is not None:
         _deliver(found.pairs_to_csv(tokens=tokens), pairs)
     for line in _told(found, "" if out == "-" else f" to {out}"):
-        say(line)
+        arguments.say(line)
     for at, judge in enumerate(found.judges):
-        if lost := words_of_lost(found.judged, at):
-            say(f"{judge.name}: {lost}: an order could not be read; each counts a half for both sides")
-    for effect in order_effects(found.judged, found.judges):
-        say(str(effect))
+        if lost := scoring.words_of_lost(found.judged, at):
+            arguments.say(f"{judge.name}: {lost}: an order could not be read; each counts a half for both sides")
+    for effect in scoring.order_effects(found.judged, found.judges):
+        arguments.say(str(effect))
     for at, judge in enumerate(found.judges):
-        if isinstance(judge, Resampled):
+        if isinstance(judge, wrappers.Resampled):
             sent = [parameters for one in found for parameters in one.judgments[at].effective]
-            say(f"{judge.name}: draws are meant to differ by {judge.varies_by_what_was_sent(sent)}")
+            arguments.say(f"{judge.name}: draws are meant to differ by {judge.varies_by_what_was_sent(sent)}")
 
 
 def _told(found: JudgedPools, where: str) -> Iterator[str]:
@@ -105,15 +100,15 @@ def _told(found: JudgedPools, where: str) -> Iterator[str]:
     for at, judge in enumerate(found.judges):
         verdicts = [verdict for one in found for verdict in one.judgments[at].verdicts]
         missing = sum(isinstance(one, Unscored) and not one.owed for one in verdicts)
-        yield from unscored_lines(missing, len(verdicts), f" by {quoted(judge.name)}")
-    yield from tally(unscored, "unscored")
-    yield from filled_lines(Counter(found.filled))
+        yield from running.unscored_lines(missing, len(verdicts), f" by {quoted(judge.name)}")
+    yield from running.tally(unscored, "unscored")
+    yield from running.filled_lines(Counter(found.filled))
 
 
 def _deliver(text: str, target: str) -> None:
     from bonwise.table.writing import write_whole
 
     if target == "-":
-        emit(text)
+        arguments.emit(text)
     else:
         write_whole(Path(target), text)

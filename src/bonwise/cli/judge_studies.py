@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bonwise.cli.arguments import say
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Output, TypedCall, flags_of, shared_flags, steps_next
+from bonwise.cli import arguments, shared_flags
 from bonwise.errors import UsageError
 from bonwise.routing.front import route as study
 from bonwise.selection.learning import learn as learn_from
@@ -23,12 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["learn", "route"]
 
 
-@shared_flags({**NO_PROPENSITY, "--label-col": "no labels are needed"}, of=learn_from, before={"save": "judge"})
+@shared_flags.shared_flags(
+    {**shared_flags.NO_PROPENSITY, "--label-col": "no labels are needed"}, of=learn_from, before={"save": "judge"}
+)
 def learn(
     *,
-    call: TypedCall,
+    call: shared_flags.TypedCall,
     save: Annotated[Path | None, typer.Option("--save", help="Write what was learnt here (JSON).")] = None,
-    output: JsonOutput,
+    output: shared_flags.JsonOutput,
 ) -> int:
     """Learn from repeated scores when another call is worth it.
 
@@ -40,11 +41,11 @@ def learn(
         from bonwise.selection.draw_model import save_model
 
         save_model(learnt.model, save)
-    output.deliver(learnt, then=steps_next(_next(learnt, save, call)))
+    output.deliver(learnt, then=shared_flags.steps_next(_next(learnt, save, call)))
     return 0
 
 
-def _next(learnt: LearnDocument, save: Path | None, call: TypedCall) -> Sequence[Said]:
+def _next(learnt: LearnDocument, save: Path | None, call: shared_flags.TypedCall) -> Sequence[Said]:
     """Say what to type next."""
     from shlex import quote
 
@@ -53,7 +54,7 @@ def _next(learnt: LearnDocument, save: Path | None, call: TypedCall) -> Sequence
     from bonwise.selection.registry import StrategySpec
 
     if save is None:
-        flags = [*flags_of(call.unusual()), *ReadingOptions(**call.reading.keywords()).as_flags()]
+        flags = [*shared_flags.flags_of(call.unusual()), *ReadingOptions(**call.reading.keywords()).as_flags()]
         again = " ".join(["bonwise learn", shell_path(call.values["source"]), *flags, "--save voi.json"])
         return [Said("command", again)]
     calls = learnt.prices[min(1, len(learnt.prices) - 1)].mean_calls
@@ -61,13 +62,13 @@ def _next(learnt: LearnDocument, save: Path | None, call: TypedCall) -> Sequence
     return [Said("command", f"bonwise select POOLS.jsonl --judge JUDGE --strategy {quote(printable(str(strategy)))}")]
 
 
-@shared_flags(of=study, before={"reading": "first_pass_only", "save": "reading", "judge": "reading"})
+@shared_flags.shared_flags(of=study, before={"reading": "first_pass_only", "save": "reading", "judge": "reading"})
 def route(
     *,
-    call: TypedCall,
+    call: shared_flags.TypedCall,
     save: Annotated[Path | None, typer.Option(help="Write the recommended router here, for bonwise select.")] = None,
     judge: Annotated[str | None, typer.Option(help="Whose router to save, where there are several judges.")] = None,
-    output: Output,
+    output: shared_flags.Output,
 ) -> int:
     """Choose which prompts a stronger judge should decide.
 
@@ -81,7 +82,7 @@ def route(
         router = studied.router(judge)
         router.save(save)
         for line in _about_production(save, router):
-            say(line)
+            arguments.say(line)
     output.deliver(studied)
     return 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import NO_PROPENSITY, JsonOutput, Reading, TypedCall, command_of, shared_flags
+from bonwise.cli import shared_flags
 from bonwise.errors import UsageError
 from bonwise.labels.front import COMPARE, draw_labels
 from bonwise.printable import printable, shell_path, shell_word
@@ -28,14 +28,14 @@ _EXAMPLE = "bonwise labels draw scores.csv --labels 100 --out design.csv"
 
 
 @app.command("draw")
-@shared_flags(
-    NO_PROPENSITY,
+@shared_flags.shared_flags(
+    shared_flags.NO_PROPENSITY,
     of=draw_labels,
     before={"reading": "output", "file": "design", "labels": "design", "out": "design", "sheet": "pools"},
 )
 def draw(
     *,
-    call: TypedCall,
+    call: shared_flags.TypedCall,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -61,7 +61,7 @@ def draw(
             ".json (Label Studio)."
         ),
     ] = None,
-    output: JsonOutput,
+    output: shared_flags.JsonOutput,
 ) -> int:
     """Draw what to label, with the probability of each.
 
@@ -91,11 +91,16 @@ def draw(
     return 0
 
 
-app.command("compare", help=COMPARE.help)(command_of(COMPARE))
+app.command("compare", help=COMPARE.help)(shared_flags.command_of(COMPARE))
 
 
 def _draw_of_pools(
-    pools: Path, sheet: Path, labels: int | None, seed: int, reading: Reading[PoolKeywords], output: JsonOutput
+    pools: Path,
+    sheet: Path,
+    labels: int | None,
+    seed: int,
+    reading: shared_flags.Reading[PoolKeywords],
+    output: shared_flags.JsonOutput,
 ) -> int:
     """Write a sheet of pools that have no scores yet."""
     from bonwise.labels.blind_sheet import sheet_of_pools
@@ -113,7 +118,7 @@ def _draw_of_pools(
 
 
 def _refuse_without_scores(
-    pools: Path | None, sheet: Path | None, flags: Mapping[str, object], reading: Reading[PoolKeywords]
+    pools: Path | None, sheet: Path | None, flags: Mapping[str, object], reading: shared_flags.Reading[PoolKeywords]
 ) -> None:
     """Refuse what a sheet of pools cannot do."""
     if pools is None or sheet is None:
@@ -131,15 +136,16 @@ def _refuse_without_scores(
 
 
 def _refuse_overwriting(
-    output: JsonOutput, inputs: Sequence[Path | None], out: Path | None, sheet: Path | None
+    output: shared_flags.JsonOutput, inputs: Sequence[Path | None], out: Path | None, sheet: Path | None
 ) -> None:
-    from bonwise.table.label_design import DESIGN_HEADER
-    from bonwise.table.writing import BLIND_SHEET, SHEET
+    from bonwise.table import label_design, writing
 
-    output.refuse_overwriting(*inputs, also=(out,), headers=[DESIGN_HEADER])
+    output.refuse_overwriting(*inputs, also=(out,), headers=[label_design.DESIGN_HEADER])
     targets = (*output.targets.values(), out)
     files = (sheet, sheet.with_suffix(".xml") if sheet is not None and sheet.suffix.lower() == ".json" else None)
-    given.refuse_overwriting((*inputs, *targets), files, headers=[SHEET, BLIND_SHEET], force=output.force)
+    given.refuse_overwriting(
+        (*inputs, *targets), files, headers=[writing.SHEET, writing.BLIND_SHEET], force=output.force
+    )
 
 
 def _then(when: str, command: str) -> tuple[Said, ...]:

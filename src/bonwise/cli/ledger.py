@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from bonwise.cli import model_flags, running
 from bonwise.cli.arguments import Force, JsonTarget, deliver, emit, refuse_overwriting, say
-from bonwise.cli.model_flags import RUN
-from bonwise.cli.running import shown_count
 from bonwise.errors import FileError, LedgerError, UsageError
 from bonwise.printable import shell_path
 from bonwise.report.numbers import counted
 
 if TYPE_CHECKING:
-    from bonwise.calls.ledger.damage import LedgerCheck
-    from bonwise.calls.ledger.ledger import Ledger
-    from bonwise.calls.ledger.records import LedgerRow, LedgerStats, State
+    from bonwise.calls.ledger import damage, ledger, records
     from bonwise.cli.accounts import LedgerDocument, ModelCalls, RefusedParameter
 
 __all__ = ["app"]
@@ -43,7 +40,7 @@ STATES = ("sent", "answered", "rejected", "failed", "unknown")
 
 
 @app.command("stats")
-def stats(run: RunArgument = RUN, json_target: JsonTarget = None, force: Force = False) -> int:
+def stats(run: RunArgument = model_flags.RUN, json_target: JsonTarget = None, force: Force = False) -> int:
     """Sum up calls, answers, tokens and cost by model."""
     from bonwise.cli.accounts import describe_with
 
@@ -58,7 +55,7 @@ def stats(run: RunArgument = RUN, json_target: JsonTarget = None, force: Force =
 
 @app.command("show")
 def show(
-    run: RunArgument = RUN,
+    run: RunArgument = model_flags.RUN,
     key: Annotated[str, typer.Option("--key", help="First hexadecimal digits of a key: the whole row.")] = "",
     model: ModelFilter = None,
     state: StateFilter = None,
@@ -81,7 +78,7 @@ def show(
 
 @app.command("export")
 def export(
-    run: RunArgument = RUN,
+    run: RunArgument = model_flags.RUN,
     out: Annotated[str, typer.Option("--out", help="Where the rows go (JSONL); - for stdout.")] = "-",
     model: ModelFilter = None,
     state: StateFilter = None,
@@ -93,14 +90,14 @@ def export(
     """
     with _opened(run) as ledger:
         refuse_overwriting((ledger.path,), (out,), headers=[EXPORT_HEADER], force=force)
-        rows = shown_count(ledger.rows(model=model, state=_state(state)), "row")
+        rows = running.shown_count(ledger.rows(model=model, state=_state(state)), "row")
         count = write_rows(out, map(_json, rows))
     say(counted(count, "row"))
     return 0
 
 
 @app.command("check")
-def check(run: RunArgument = RUN) -> int:
+def check(run: RunArgument = model_flags.RUN) -> int:
     """Compare every stored answer with its digest.
 
     It names the calls that are damaged; the exit code is then 2.
@@ -119,7 +116,7 @@ def check(run: RunArgument = RUN) -> int:
 
 
 @app.command("repair")
-def repair(run: RunArgument = RUN) -> int:
+def repair(run: RunArgument = model_flags.RUN) -> int:
     """Drop damaged answers.
 
     The next run asks for them again. The damaged file is kept under another name.
@@ -147,7 +144,7 @@ def repair(run: RunArgument = RUN) -> int:
 
 @app.command("prune")
 def prune(
-    run: RunArgument = RUN,
+    run: RunArgument = model_flags.RUN,
     state: Annotated[list[str] | None, typer.Option("--state", help="States to delete (repeatable).")] = None,
     before: Annotated[str | None, typer.Option("--before", help="Only calls before this day, YYYY-MM-DD.")] = None,
 ) -> int:
@@ -157,7 +154,7 @@ def prune(
     """
     from bonwise.calls.ledger.ledger import FAILED
 
-    states = [cast("State", _state(one)) for one in state or FAILED]
+    states = [cast("records.State", _state(one)) for one in state or FAILED]
     with _opened(run) as ledger:
         deleted = ledger.prune(states, None if before is None else _day(before))
     say(f"{counted(deleted, 'call')} deleted")
@@ -166,7 +163,7 @@ def prune(
 
 @app.command("forget")
 def forget(
-    run: RunArgument = RUN,
+    run: RunArgument = model_flags.RUN,
     model: ModelFilter = None,
     parameter: Annotated[str | None, typer.Option("--parameter", help="Only this parameter.")] = None,
 ) -> int:
@@ -180,7 +177,7 @@ def forget(
     return 0
 
 
-def _opened(run: Path) -> Ledger:
+def _opened(run: Path) -> ledger.Ledger:
     from bonwise.calls.ledger.ledger import Ledger
 
     return Ledger.open(_file(run))
@@ -195,14 +192,14 @@ def _file(run: Path) -> Path:
     return file
 
 
-def _checked(found: LedgerCheck) -> str:
+def _checked(found: damage.LedgerCheck) -> str:
     return f"{counted(found.keys, 'answer')}: each is what was written"
 
 
-def _state(text: str | None) -> State | None:
+def _state(text: str | None) -> records.State | None:
     if text is not None and text not in STATES:
         raise UsageError(f"no state {text!r}", hint=f"choose one of {', '.join(STATES)}")
-    return cast("State | None", text)
+    return cast("records.State | None", text)
 
 
 def _day(text: str) -> float:
@@ -212,7 +209,7 @@ def _day(text: str) -> float:
         raise UsageError(f"--before {text} is no day", hint="write it as 2026-11-21") from None
 
 
-def _models(found: LedgerStats) -> list[ModelCalls]:
+def _models(found: records.LedgerStats) -> list[ModelCalls]:
     from bonwise.cli.accounts import ModelCalls
 
     return [
@@ -229,7 +226,7 @@ def _models(found: LedgerStats) -> list[ModelCalls]:
     ]
 
 
-def _refused(found: LedgerStats) -> list[RefusedParameter]:
+def _refused(found: records.LedgerStats) -> list[RefusedParameter]:
     from bonwise.cli.accounts import RefusedParameter
 
     return [
@@ -251,7 +248,7 @@ def _date(seconds: float) -> str:
         return "an unknown day"
 
 
-def _document(found: LedgerStats, verdict: str) -> LedgerDocument:
+def _document(found: records.LedgerStats, verdict: str) -> LedgerDocument:
     from bonwise.cli.accounts import LedgerDocument
 
     return LedgerDocument(
@@ -279,12 +276,12 @@ def _damaged(run: Path) -> Iterator[None]:
         raise LedgerError(f"{run} is damaged: {refusal(error)}") from None
 
 
-def _line(row: LedgerRow) -> str:
+def _line(row: records.LedgerRow) -> str:
     said = row.reading or row.note or ""
     return f"{row.key[:12] or '-':12}  {row.state:8}  {row.provider}/{row.model}  {said}"
 
 
-def _json(row: LedgerRow, indent: int | None = None) -> str:
+def _json(row: records.LedgerRow, indent: int | None = None) -> str:
     try:
         return json.dumps(_row(row), indent=indent, allow_nan=False) + "\n"
     except (AttributeError, TypeError, ValueError) as error:
@@ -293,7 +290,7 @@ def _json(row: LedgerRow, indent: int | None = None) -> str:
         ) from None
 
 
-def _row(row: LedgerRow) -> dict[str, Any]:
+def _row(row: records.LedgerRow) -> dict[str, Any]:
     from bonwise.calls.ledger.schema import json_from
 
     usage = row.usage

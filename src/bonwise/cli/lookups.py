@@ -43,14 +43,13 @@ def judges(
 def _calls(kind: str, candidates: int) -> str:
     """Return the calls of a judge with its default options; 0 for one that asks no model."""
     from bonwise.errors import BonwiseError
-    from bonwise.judges.protocol import is_asking
-    from bonwise.judges.registry import judge_from_spec
+    from bonwise.judges import protocol, registry
 
     if kind == "local":
         return "0"
     try:
-        judge = judge_from_spec(kind, model=EXAMPLE_MODEL)
-        return f"{judge.calls(candidates):,}" if is_asking(judge) else "?"
+        judge = registry.judge_from_spec(kind, model=EXAMPLE_MODEL)
+        return f"{judge.calls(candidates):,}" if protocol.is_asking(judge) else "?"
     except BonwiseError:
         return "?"
     except Exception:  # noqa: BLE001 - what a plug-in's own count raises harms no other line

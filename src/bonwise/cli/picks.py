@@ -10,31 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bonwise.cli.arguments import say
-from bonwise.cli.running import filled_lines, tally, unscored_lines
+from bonwise.cli import arguments, running
 from bonwise.errors import BonwiseError
 from bonwise.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
     from bonwise.routing.router import Router
-    from bonwise.selection.result import (
-        CandidateWords,
-        DecidedBy,
-        OrderTotals,
-        PickRecord,
-        RoutedTotals,
-        SelectionsDocument,
-        ShownPick,
-    )
-    from bonwise.selection.run import RunSummary
-    from bonwise.selection.selection import Selection
-    from bonwise.selection.settings import SelectionSettings
+    from bonwise.selection import result, run, selection, settings
     from bonwise.selection.totals import Totals
     from bonwise.table.pools import Pool
 
 __all__ = ["MOST_PARAMETERS", "MOST_POOLS", "MOST_ROWS", "PickReport", "PickedPage", "without_router_warnings"]
 
-MAKESHIFT: Mapping[DecidedBy, str] = {
+MAKESHIFT: Mapping[result.DecidedBy, str] = {
     "first": "picks rest on no judgment: the first candidate was kept, as --on-failure first says",
     "random": "picks rest on no judgment: a random candidate was kept, as --on-failure random says",
     "partial": "picks are the best of what could be judged: answers are missing, or lost comparisons could change "
@@ -57,7 +45,7 @@ def without_router_warnings() -> Iterator[None]:
 class PickReport:
     """Running figures of many selections."""
 
-    plan: SelectionSettings
+    plan: settings.SelectionSettings
     router: Router | None = None
     """That of the plan."""
     totals: Totals = field(init=False)
@@ -67,7 +55,7 @@ class PickReport:
 
         self.totals = Totals()
 
-    def note(self, pick: Selection) -> None:
+    def note(self, pick: selection.Selection) -> None:
         """Take in one selection."""
         self.totals.note(pick)
 
@@ -82,15 +70,15 @@ class PickReport:
         for name, words in MAKESHIFT.items():
             if name in how:
                 yield f"WARNING: {how[name]:,} {words}"
-        yield from tally(Counter(found.failures), "failed")
+        yield from running.tally(Counter(found.failures), "failed")
         if len(found.stopped) > 1:
-            yield from tally(Counter(found.stopped), "stopped")
+            yield from running.tally(Counter(found.stopped), "stopped")
         yield from self._about_routes(found.routed)
         yield from _about_order(found.order)
         unscored = _never_scored(found.unscored)
-        yield from unscored_lines(unscored.total(), found.candidates)
-        yield from tally(unscored, "unscored")
-        yield from filled_lines(Counter(found.filled or {}))
+        yield from running.unscored_lines(unscored.total(), found.candidates)
+        yield from running.tally(unscored, "unscored")
+        yield from running.filled_lines(Counter(found.filled or {}))
 
     def _who(self) -> str:
         from bonwise.selection.settings import default_strategy
@@ -99,7 +87,7 @@ class PickReport:
         usual = strategy == default_strategy(self.plan.judge).name
         return self.plan.judge.name if usual else f"{self.plan.judge.name} and {strategy}"
 
-    def _about_routes(self, routed: RoutedTotals) -> Iterator[str]:
+    def _about_routes(self, routed: result.RoutedTotals) -> Iterator[str]:
         seen = routed.seen
         if self.router is not None and seen:
             yield (
@@ -107,14 +95,14 @@ class PickReport:
                 f"({number(routed.sent / seen, 'share')}; the share is {percent(self.router.share)}), "
                 f"changed {counted(routed.changed, 'pick')} of the first pass"
             )
-            yield from tally(Counter(routed.reasons), f"{self.router.signal}")
+            yield from running.tally(Counter(routed.reasons), f"{self.router.signal}")
             if warning := self.router.report().warning:
                 yield f"WARNING: {warning}"
                 if self.router.on_missing == "keep":
                     yield f"take a judge that gives {self.router.signal}, another --route, or --on-missing random"
 
 
-def _about_order(order: OrderTotals) -> Iterator[str]:
+def _about_order(order: result.OrderTotals) -> Iterator[str]:
     from bonwise.judges.scoring import OrderEffect
 
     if order.lost:
@@ -151,7 +139,7 @@ class _PoolTexts(NamedTuple):
     """The texts of a pool."""
 
     prompt: _ShortenedText
-    candidates: list[CandidateWords]
+    candidates: list[result.CandidateWords]
 
 
 @dataclass(slots=True)
@@ -169,7 +157,7 @@ class PickedPage:
     _settings: dict[str, Any] = field(default_factory=dict)
     _parameters: list[Any] = field(default_factory=list)
     _coming: dict[str, _PoolTexts] = field(default_factory=dict)
-    _picks: list[ShownPick] = field(default_factory=list)
+    _picks: list[result.ShownPick] = field(default_factory=list)
     _read: int = 0
     _words: int = 0
     _names: int = 0
@@ -188,49 +176,49 @@ class PickedPage:
                 self._coming[pool.prompt_id] = self._words_of(pool)
             yield pool
 
-    def note(self, pick: Selection) -> None:
+    def note(self, pick: selection.Selection) -> None:
         """Take in a pick; they come in the order of the pools."""
-        from bonwise.selection.recorded import pick_record
-        from bonwise.selection.result import ShownPick
+        from bonwise.selection import recorded, result
 
         self._settings = self._settings or dict(pick.settings)
         self._note_parameters(pick.settings.get("parameters") or ())
         words = self._coming.pop(pick.prompt_id or "", None)
         if words is None or not self._has_room(pick):
             return
-        shown = ShownPick(
+        shown = result.ShownPick(
             # The words hold the text, and the page the settings.
-            pick=self._with_short_words(pick_record(pick, whole=False)),
+            pick=self._with_short_words(recorded.pick_record(pick, whole=False)),
             prompt=words.prompt.kept,
             prompt_left_out=words.prompt.left_out,
             candidates=words.candidates,
         )
         self._picks.append(shown)
 
-    def document(self, ended: str) -> SelectionsDocument:
+    def document(self, ended: str) -> result.SelectionsDocument:
         """Return the document ``bonwise.selections/1`` of some picks; `ended`: why pools are missing, or empty."""
         from bonwise.results import given
-        from bonwise.selection.recorded import settings_of
-        from bonwise.selection.result import SelectionsDocument, SelectionsSettings
+        from bonwise.selection import recorded, result
 
         router, totals = self.router, self.totals.record()
-        settings = SelectionsSettings(
-            **settings_of({**self._settings, "parameters": self._parameters}),
+        settings = result.SelectionsSettings(
+            **recorded.settings_of({**self._settings, "parameters": self._parameters}),
             source=self.source,
             ended=ended,
             **given(signal=None if router is None else router.signal, share=None if router is None else router.share),
         )
-        return SelectionsDocument(settings=settings, totals=totals, picks=list(self._fitting()), of=totals.pools)
+        return result.SelectionsDocument(
+            settings=settings, totals=totals, picks=list(self._fitting()), of=totals.pools
+        )
 
-    def leave(self, summary: RunSummary | None) -> bool:
+    def leave(self, summary: run.RunSummary | None) -> bool:
         """Write the page of what was picked, and tell whether that could be done; no `summary` after an error."""
         if not self._settings:
-            say(f"nothing was picked, so {self.path} is not written")
+            arguments.say(f"nothing was picked, so {self.path} is not written")
             return True
         try:
             self.document(_ended(summary)).to_html(self.path)
         except BonwiseError as error:
-            say(str(error))  # what ended the run decides the exit code
+            arguments.say(str(error))  # what ended the run decides the exit code
             return False
         return True
 
@@ -240,7 +228,7 @@ class PickedPage:
             if len(self._parameters) < MOST_PARAMETERS and one not in self._parameters:
                 self._parameters.append(one)
 
-    def _has_room(self, pick: Selection) -> bool:
+    def _has_room(self, pick: selection.Selection) -> bool:
         """Take the room for a pick's names; from the first pick on that has none, no pick has."""
         self._rows -= len(pick.ids) + len(pick.comparisons)
         names = _bytes_of_names(pick) if self._rows >= 0 else 0
@@ -251,7 +239,7 @@ class PickedPage:
         self._names -= names
         return True
 
-    def _fitting(self) -> Iterator[ShownPick]:
+    def _fitting(self) -> Iterator[result.ShownPick]:
         """Yield what is shown; where the names leave too little room the later ones come without words."""
         from bonwise.report.page.environment import page_bytes
 
@@ -268,7 +256,7 @@ class PickedPage:
         candidates = [CandidateWords(id=name, text=one.kept, text_left_out=one.left_out) for name, one in texts]
         return _PoolTexts(self._kept(pool.prompt), candidates)
 
-    def _with_short_words(self, pick: PickRecord) -> PickRecord:
+    def _with_short_words(self, pick: result.PickRecord) -> result.PickRecord:
         """Return a pick with as much of the judge's words as there is room for."""
         return pick.model_copy(update={"raw": [one and self._marked(one) for one in pick.raw]})
 
@@ -289,7 +277,7 @@ class PickedPage:
         return _ShortenedText(kept, len(text) - len(kept))
 
 
-def _bytes_of_names(pick: Selection) -> int:
+def _bytes_of_names(pick: selection.Selection) -> int:
     from bonwise.printable import printable
     from bonwise.report.page.environment import MARKUP, page_bytes
     from bonwise.selection.view import LONGEST_NAME, MOST_COMPARISONS
@@ -299,7 +287,7 @@ def _bytes_of_names(pick: Selection) -> int:
     return sum(page_bytes(printable(name, longest=LONGEST_NAME)) + MARKUP for name in names)
 
 
-def _wordless(one: ShownPick) -> ShownPick:
+def _wordless(one: result.ShownPick) -> result.ShownPick:
     candidates = [
         each.model_copy(update={"text": "", "text_left_out": (each.text_left_out or 0) + len(each.text or "")})
         for each in one.candidates
@@ -309,7 +297,7 @@ def _wordless(one: ShownPick) -> ShownPick:
     return one.model_copy(update={"pick": pick, "prompt": "", "prompt_left_out": left_out, "candidates": candidates})
 
 
-def _ended(summary: RunSummary | None) -> str:
+def _ended(summary: run.RunSummary | None) -> str:
     """Return why not every pool may be there, nothing where they all are."""
     if summary is None or summary.failure is not None:
         return "an error ended the run"

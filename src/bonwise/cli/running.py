@@ -21,12 +21,10 @@ from bonwise.report.numbers import counted
 if TYPE_CHECKING:
     from bonwise.calls.bill import CallTotals
     from bonwise.calls.engine import Engine
-    from bonwise.judges.protocol import Judge
-    from bonwise.judges.scoring import JudgedPool
+    from bonwise.judges import protocol, scoring
+    from bonwise.selection import selection, settings
     from bonwise.selection.run import Progress, RunControl, RunProgress, RunSummary
-    from bonwise.selection.selection import Selection
     from bonwise.selection.selector import Selector
-    from bonwise.selection.settings import Engines
     from bonwise.table.pools import Pool
 
 __all__ = [
@@ -250,28 +248,36 @@ INTERRUPTED = 130
 
 
 def judge_all(
-    pools: Sequence[Pool], judges: Sequence[Judge], engines: Engines, run: Path, each: Callable[[JudgedPool], None]
+    pools: Sequence[Pool],
+    judges: Sequence[protocol.Judge],
+    engines: settings.Engines,
+    run: Path,
+    each: Callable[[scoring.JudgedPool], None],
 ) -> RunSummary:
     """Judge pools, hand each on in input order, and return how it went; whatever ends it, what was paid is said."""
-    from bonwise.judges.pool_loop import SyncReader
-    from bonwise.judges.scoring import expected_answers
+    from bonwise.judges import pool_loop, scoring
     from bonwise.selection.many_pools import judged_by
     from bonwise.selection.run import RunControl, Stop
 
     async def work(control: RunControl) -> None:
         async with (
             engines.make() as engine,
-            aclosing(judged_by(judges, SyncReader(iter(pools)), engine, control, run)) as found,
+            aclosing(judged_by(judges, pool_loop.SyncReader(iter(pools)), engine, control, run)) as found,
         ):
             async for judged in found:
                 each(judged)
 
     with shown_progress() as progress:
-        return _finished(RunControl(progress, Stop(), expected_answers(pools, judges)), work)
+        return _finished(RunControl(progress, Stop(), scoring.expected_answers(pools, judges)), work)
 
 
 def select_all(
-    pools: Iterator[Pool], selector: Selector, run: Path, each: Callable[[Selection], None], *, total: int | None
+    pools: Iterator[Pool],
+    selector: Selector,
+    run: Path,
+    each: Callable[[selection.Selection], None],
+    *,
+    total: int | None,
 ) -> RunSummary:
     """Pick from pools as they come, hand each pick on in input order, and return how it went.
 

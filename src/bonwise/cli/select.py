@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bonwise.cli.arguments import AllowUnscored, Force, HtmlTarget, emit, refuse_overwriting, say
-from bonwise.cli.model_flags import ModelFlags, PoolModelFlags
+from bonwise.cli import arguments, model_flags, running
 from bonwise.cli.picks import PickedPage, PickReport, without_router_warnings
-from bonwise.cli.running import BAD_INPUT, outcome, select_all
 from bonwise.cli.shared_flags import shared_flags
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
     from bonwise.routing.router import Router
-    from bonwise.selection.run import RunSummary
-    from bonwise.selection.selection import Selection
-    from bonwise.selection.settings import OnFailure, SelectionSettings
+    from bonwise.selection import run, selection, settings
     from bonwise.table.pools import Pool
 
 __all__ = ["select"]
@@ -67,10 +63,10 @@ def select(
         str, typer.Option("--on-failure", help="Where a judge fails or is late: owe, first, random or raise.")
     ] = "owe",
     *,
-    asking: PoolModelFlags,
-    html: HtmlTarget = None,
-    allow_unscored: AllowUnscored = False,
-    force: Force = False,
+    asking: model_flags.PoolModelFlags,
+    html: arguments.HtmlTarget = None,
+    allow_unscored: arguments.AllowUnscored = False,
+    force: arguments.Force = False,
 ) -> int:
     """Pick the best candidate of every pool.
 
@@ -84,7 +80,7 @@ def select(
     )
     plan = _plan(asking, judge[0], strategy, router, on_failure)
     source = _source(pools)
-    refuse_overwriting((pools,), (html,), force=force)
+    arguments.refuse_overwriting((pools,), (html,), force=force)
     if asking.dry_run:
         from bonwise.cli.dry_run import show_plan
 
@@ -107,7 +103,9 @@ def select(
     return _pick_all(source, _selection_run(plan, asking, total), picks, page, allow_unscored=allow_unscored)
 
 
-def _selection_run(plan: SelectionSettings, asking: ModelFlags, total: int | None) -> Callable[..., RunSummary]:
+def _selection_run(
+    plan: settings.SelectionSettings, asking: model_flags.ModelFlags, total: int | None
+) -> Callable[..., run.RunSummary]:
     from bonwise.selection.selector import Selector
 
     selector = Selector.for_one_run(
@@ -118,12 +116,12 @@ def _selection_run(plan: SelectionSettings, asking: ModelFlags, total: int | Non
         seed=plan.seed,
         **asking.engine_settings(asks=plan.asks_models),
     )
-    return partial(select_all, selector=selector, run=asking.run, total=total)
+    return partial(running.select_all, selector=selector, run=asking.run, total=total)
 
 
 def _pick_all(
     source: Callable[[], Iterator[Pool]],
-    run_of: Callable[..., RunSummary],
+    run_of: Callable[..., run.RunSummary],
     picks: PickReport,
     page: PickedPage | None,
     *,
@@ -131,11 +129,11 @@ def _pick_all(
 ) -> int:
     """Write the picks as they come, then the page; whatever ends the run, what was found is said."""
 
-    def write(pick: Selection) -> None:
+    def write(pick: selection.Selection) -> None:
         picks.note(pick)
         if page is not None:
             page.note(pick)
-        emit(json.dumps(pick.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
+        arguments.emit(json.dumps(pick.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
 
     summary, kept = None, True
     try:
@@ -143,15 +141,15 @@ def _pick_all(
             summary = run_of(source() if page is None else page.passing(source()), each=write)
     finally:
         for line in picks.lines():
-            say(line)
+            arguments.say(line)
         if page is not None:
             kept = page.leave(summary)
-    return outcome(summary, allow_unscored=allow_unscored) or (0 if kept else BAD_INPUT)
+    return running.outcome(summary, allow_unscored=allow_unscored) or (0 if kept else running.BAD_INPUT)
 
 
 def _plan(
-    asking: ModelFlags, judge: str, strategy: str | None, router: Router | None, on_failure: str
-) -> SelectionSettings:
+    asking: model_flags.ModelFlags, judge: str, strategy: str | None, router: Router | None, on_failure: str
+) -> settings.SelectionSettings:
     from bonwise.selection.settings import settings_of
 
     return settings_of(
@@ -159,7 +157,7 @@ def _plan(
         strategy=None if strategy is None else asking.strategy(strategy),
         router=router,
         deadline=asking.engine["deadline"],
-        on_failure=cast("OnFailure", on_failure),
+        on_failure=cast("settings.OnFailure", on_failure),
         seed=asking.seed,
     )
 
@@ -176,7 +174,7 @@ def _source(path: Path) -> Callable[[], Iterator[Pool]]:
 
 
 def _router(
-    asking: ModelFlags,
+    asking: model_flags.ModelFlags,
     judge: str,
     strong: str | None,
     route: str | None,
@@ -187,13 +185,12 @@ def _router(
     if strong is None or route is None:
         _refuse_half_a_route({flag for flag, value in stated.items() if value is not None})
         return None
-    from bonwise.routing.router import Router
-    from bonwise.routing.saved import SavedRouter
+    from bonwise.routing import router, saved
 
-    signal = SavedRouter.load(route) if Path(route).is_file() else route
-    if isinstance(signal, SavedRouter) and signal.judge not in {"judge", asking.judge(judge).name}:
-        say(f"{route} was learnt from the first pass of {signal.judge}, not of {asking.judge(judge).name}")
-    return Router(
+    signal = saved.SavedRouter.load(route) if Path(route).is_file() else route
+    if isinstance(signal, saved.SavedRouter) and signal.judge not in {"judge", asking.judge(judge).name}:
+        arguments.say(f"{route} was learnt from the first pass of {signal.judge}, not of {asking.judge(judge).name}")
+    return router.Router(
         asking.judge(strong),
         signal,
         settings["share"],

@@ -62,12 +62,11 @@ def _selector(
     max_calls: int | None,
 ) -> Selector:
     from bonwise.judges.registry import judge_from_spec
-    from bonwise.selection.registry import strategy_from_spec
-    from bonwise.selection.selector import Selector
+    from bonwise.selection import registry, selector
 
-    return Selector(
+    return selector.Selector(
         judge_from_spec(judge, base_url=base_url),
-        strategy=None if strategy is None else strategy_from_spec(strategy, base_url=base_url),
+        strategy=None if strategy is None else registry.strategy_from_spec(strategy, base_url=base_url),
         ledger=run,
         max_cost=max_cost,
         max_calls=max_calls,
@@ -95,24 +94,23 @@ def serve(
     from bonwise.serving import EXTRA
 
     EXTRA.require("bonwise serve")
-    from bonwise.serving.app import ChatEndpoint
+    from bonwise.serving import app, server
     from bonwise.serving.config import read_config
-    from bonwise.serving.server import bound_socket, check_host, log_to_standard_error, serve_alone
 
     settings = read_config(config)
-    check_host(host, settings)
+    server.check_host(host, settings)
     models = ", ".join(f"bon/{name}" for name in settings.models)
     if check:
-        ChatEndpoint(settings)
+        app.ChatEndpoint(settings)
         say(f"{config} can be served: {models}")
         return 0
-    with bound_socket(host, port) as door:
+    with server.bound_socket(host, port) as door:
         shown = f"[{host}]" if ":" in host else host
-        log_to_standard_error()
+        server.log_to_standard_error()
         folder = None if run is None else str(run)
         ready = partial(say, f"serving {models} at http://{shown}:{door.getsockname()[1]}/v1")
         if workers == 1:
-            return serve_alone(settings, door, folder, ready=ready)
+            return server.serve_alone(settings, door, folder, ready=ready)
         from bonwise.serving.workers import serve_by_workers
 
         return serve_by_workers(str(config), door, folder, workers, ready=ready)

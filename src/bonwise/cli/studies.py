@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bonwise.cli import arguments as given
-from bonwise.cli.shared_flags import NO_PROPENSITY, Output, Reading, command_of, shared_flags, steps_next
+from bonwise.cli import shared_flags
 from bonwise.errors import UsageError
-from bonwise.table.checks import CONFIDENCE, SEED
-from bonwise.table.reading_options import ReadingKeywords, ReadingOptions
+from bonwise.table import checks, reading_options
 
 if TYPE_CHECKING:
     from bonwise.report.blocks import Said
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["app_for", "label_strategy"]
 
 
-@shared_flags(NO_PROPENSITY)
+@shared_flags.shared_flags(shared_flags.NO_PROPENSITY)
 def label_strategy(
     *,
     file: Annotated[Path, typer.Argument(help="Scores; with --verdict-col a file of verdicts.", show_default=False)],
     verdicts: Annotated[Path | None, typer.Option(help="Verdicts, of bonwise judge --pairs.")] = None,
-    reading: Reading[ReadingKeywords],
+    reading: shared_flags.Reading[reading_options.ReadingKeywords],
     pairwise: Annotated[str | None, typer.Option(help="Whose verdicts, where there are several judges'.")] = None,
     bins: Annotated[int | None, typer.Option(help="Of quantised scores; 20 if not given.")] = None,
     edges: Annotated[
@@ -42,9 +41,9 @@ def label_strategy(
         list[str] | None, typer.Option(help="Verdicts alone: their column; twice for two presentation orders.")
     ] = None,
     pair_col: Annotated[str | None, typer.Option(help="Verdicts alone: what tells a prompt's pairs apart.")] = None,
-    confidence: given.Confidence = CONFIDENCE,
-    seed: given.Seed = SEED,
-    output: Output,
+    confidence: given.Confidence = checks.CONFIDENCE,
+    seed: given.Seed = checks.SEED,
+    output: shared_flags.Output,
 ) -> int:
     """Compare ways of asking; what the help says is in the document of the study."""
     output.refuse_overwriting(file, verdicts, drawn, pools, *reading.paths(), also=(out,))
@@ -70,7 +69,7 @@ def label_strategy(
     return _strategies(file, verdicts, {**opened, **_said(asked), "confidence": confidence}, output)
 
 
-def _strategies(file: Path, verdicts: Path | None, settings: Mapping[str, Any], output: Output) -> int:
+def _strategies(file: Path, verdicts: Path | None, settings: Mapping[str, Any], output: shared_flags.Output) -> int:
     if verdicts is None:
         raise UsageError(
             "no verdicts on pairs to compare the scores with",
@@ -88,7 +87,7 @@ def _verdicts(
     oracle: Sequence[str] | None,
     roles: Mapping[str, str | None],
     confidence: float,
-    output: Output,
+    output: shared_flags.Output,
 ) -> int:
     for flag, value in {"--label-col": oracle, "--prompt-col": roles["prompt"]}.items():
         if not value:
@@ -104,7 +103,9 @@ def _verdicts(
     return 0
 
 
-def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], output: Output) -> int:
+def _draw(
+    file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[str, Any], output: shared_flags.Output
+) -> int:
     for name in ("pools", "out"):
         if drawing[name] is None:
             raise UsageError(f"pairs are drawn with --{name}, and none was given", hint=f"add --{name} FILE")
@@ -112,7 +113,7 @@ def _draw(file: Path, pairs: int, drawing: Mapping[str, Any], settings: Mapping[
 
     draw = draw_pairs(file, pairs=pairs, pools=drawing["pools"], judge=drawing["judge"], **settings)
     record = draw.write(drawing["out"])
-    output.deliver(draw, then=steps_next(_next(file, drawing["out"], record, settings)))
+    output.deliver(draw, then=shared_flags.steps_next(_next(file, drawing["out"], record, settings)))
     given.say(f"pairs in {drawing['out']}, their record in {record}")
     return 0
 
@@ -122,14 +123,14 @@ def _next(file: Path, drawn: Path, record: Path, settings: Mapping[str, Any]) ->
     from bonwise.printable import shell_path
     from bonwise.report.blocks import Said
 
-    options = {one.name: settings[one.name] for one in fields(ReadingOptions) if one.name in settings}
+    options = {one.name: settings[one.name] for one in fields(reading_options.ReadingOptions) if one.name in settings}
     study = ["bonwise study label-strategy", shell_path(file), "--verdicts verdicts.csv"]
     study.append(f"--drawn {shell_path(record)}")
     if settings.get("labels") is not None:
         study.append(f"--labels {shell_path(settings['labels'])}")
     return [
         Said("command", f"bonwise judge {shell_path(drawn)} --judge pairwise:PROVIDER/MODEL --pairs verdicts.csv"),
-        Said("command", " ".join([*study, *ReadingOptions(**options).as_flags()])),
+        Said("command", " ".join([*study, *reading_options.ReadingOptions(**options).as_flags()])),
     ]
 
 
@@ -182,4 +183,4 @@ def _command(name: str) -> Callable[..., int]:
         return label_strategy
     from bonwise.studies.registration import study_of
 
-    return command_of(study_of(name).command)
+    return shared_flags.command_of(study_of(name).command)

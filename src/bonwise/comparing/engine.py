@@ -8,26 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
-from bonwise.auditing.comparison import Compared, choices, differing_by_nothing, pick_alike, turned
-from bonwise.auditing.judge_record import panel_influences
+from bonwise.auditing import comparison, judge_record, logged_picks, result
 from bonwise.auditing.labelling import label_state
-from bonwise.auditing.logged_picks import logged_panels, logged_table, picks_made, read_picks
-from bonwise.auditing.result import ChoiceRecord
 from bonwise.auditing.settings import Settings
 from bonwise.comparing.result import CompareSettings, PickComparison, PicksSide
 from bonwise.errors import InputError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.stats.catalog import OF_PICKS
-from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
-from bonwise.stats.estimand import Estimate, under_method
-from bonwise.stats.estimation import IntervalRule, difference, estimate
+from bonwise.stats import catalog, efficiency, estimand, estimation
 from bonwise.stats.sums import Floats, Sums
-from bonwise.table.facts import DroppedPrompt, labels_left_out, unused_labels
+from bonwise.table import facts, reading_options
 from bonwise.table.panel import LabelsInPart, Panel
 from bonwise.table.picks import Pick, Picks
-from bonwise.table.reading_options import ReadingOptions, values_read
 
 __all__ = ["SAME_POOLS", "compared"]
 
@@ -40,19 +33,24 @@ _WHOLE_PROMPTS = (
     "each set, if the labelled candidates are a random sample of all."
 )
 
-_OF_POOLS = tuple(e.name for e in OF_PICKS if not e.on_scores)
+_OF_POOLS = tuple(e.name for e in catalog.OF_PICKS if not e.on_scores)
 """What does not depend on the picks: its difference is 0 whatever the prompts."""
 
 
 def compared(
-    first: str | Path, second: str | Path, options: ReadingOptions, *, confidence: float, as_picked: bool
+    first: str | Path,
+    second: str | Path,
+    options: reading_options.ReadingOptions,
+    *,
+    confidence: float,
+    as_picked: bool,
 ) -> PickComparison:
     """Compare two sets of logged picks against the same oracle labels."""
     settings = Settings(confidence=confidence, shape=options.shape)
-    picks = read_picks(first, as_picked=as_picked), read_picks(second, as_picked=as_picked)
-    table = logged_table([(_FIRST, picks[0]), (_SECOND, picks[1])], options)
+    picks = logged_picks.read_picks(first, as_picked=as_picked), logged_picks.read_picks(second, as_picked=as_picked)
+    table = logged_picks.logged_table([(_FIRST, picks[0]), (_SECOND, picks[1])], options)
     reasons = _reasons(*picks)
-    panels = logged_panels(table, [(_FIRST, reasons), (_SECOND, reasons)], options.shape)
+    panels = logged_picks.logged_panels(table, [(_FIRST, reasons), (_SECOND, reasons)], options.shape)
     common, method, in_part = _common(panels, picks)
     rule = settings.rule(common[0].labels, common[0].clusters)
     sides = _Side.of(picks[0], common[0], rule, method), _Side.of(picks[1], common[1], rule, method)
@@ -66,7 +64,7 @@ def compared(
         second=sides[1].record(alone[1]),
         differences=estimate_records(differences),
         dropped=[
-            DroppedPrompt(prompt_id=prompt, reason=why)
+            facts.DroppedPrompt(prompt_id=prompt, reason=why)
             for prompt, why in sorted(dropped.items())
             if prompt not in strangers
         ],
@@ -74,11 +72,11 @@ def compared(
             confidence=confidence,
             shape=common[0].shape,
             version=release(),
-            **values_read(table),
-            **given(labels_left_out=labels_left_out(table.labels_left_out)),
+            **reading_options.values_read(table),
+            **given(labels_left_out=facts.labels_left_out(table.labels_left_out)),
         ),
         **given(
-            unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS)),
+            unused_labels=facts.unused_labels(in_part.told(_WHOLE_PROMPTS)),
             choice=_choice(*sides, differences, settings) or None,
         ),
     )
@@ -91,23 +89,23 @@ class _Side:
     picks: Picks
     panel: Panel
     sums: Floats
-    spent: Spent
-    metrics: Mapping[str, Estimate]
+    spent: efficiency.Spent
+    metrics: Mapping[str, estimand.Estimate]
     """What the picks are worth and what they took."""
 
     @classmethod
-    def of(cls, picks: Picks, panel: Panel, rule: IntervalRule, method: str) -> _Side:
+    def of(cls, picks: Picks, panel: Panel, rule: estimation.IntervalRule, method: str) -> _Side:
         sums = panel.sums()
         spent = _spent(picks, panel, sums)
-        worth = {**estimate(OF_PICKS, sums, rule), **efficiency(spent, rule.confidence)}
-        metrics = under_method(worth, method)
+        worth = {**estimation.estimate(catalog.OF_PICKS, sums, rule), **efficiency.efficiency(spent, rule.confidence)}
+        metrics = estimand.under_method(worth, method)
         return cls(picks, panel, sums, spent, metrics)
 
     def record(self, alone: Sequence[str]) -> PicksSide:
         """Return this side of the result, with the prompts that the other set does not hold."""
         return PicksSide(
             source=self.picks.source,
-            picks=picks_made(self.picks, tuple(self.panel.prompt_ids)),
+            picks=logged_picks.picks_made(self.picks, tuple(self.panel.prompt_ids)),
             calls=_total(self.spent.answers),
             tokens=_total(self.spent.tokens),
             only_here=list(alone),
@@ -116,18 +114,18 @@ class _Side:
 
 
 def _choice(
-    first: _Side, second: _Side, differences: Mapping[str, Estimate], settings: Settings
-) -> dict[str, ChoiceRecord]:
+    first: _Side, second: _Side, differences: Mapping[str, estimand.Estimate], settings: Settings
+) -> dict[str, result.ChoiceRecord]:
     """Choose the better of both by recovery and by gain, with intervals that hold after the choice."""
 
-    def difference(one: str, _: str, metric: str) -> Estimate | None:
-        return differences[metric] if one == _FIRST else turned(differences[metric])
+    def difference(one: str, _: str, metric: str) -> estimand.Estimate | None:
+        return differences[metric] if one == _FIRST else comparison.turned(differences[metric])
 
     compared = {
-        name: Compared(side.metrics, panel_influences(side.panel, side.sums))
+        name: comparison.Compared(side.metrics, judge_record.panel_influences(side.panel, side.sums))
         for name, side in ((_FIRST, first), (_SECOND, second))
     }
-    return choices(compared, difference, settings.confidence, seed=settings.seed)
+    return comparison.choices(compared, difference, settings.confidence, seed=settings.seed)
 
 
 def _alone(mine: Picks, other: Picks) -> tuple[str, ...]:
@@ -168,26 +166,28 @@ def _common(panels: tuple[Panel, ...], sides: tuple[Picks, Picks]) -> tuple[tupl
     return both, labelling.method, LabelsInPart.of_panel(shared)
 
 
-def _differences(first: _Side, second: _Side, rule: IntervalRule, method: str) -> dict[str, Estimate]:
+def _differences(
+    first: _Side, second: _Side, rule: estimation.IntervalRule, method: str
+) -> dict[str, estimand.Estimate]:
     """Return the metrics of the first set minus those of the second, paired by prompt."""
-    less = difference([e for e in OF_PICKS if e.on_scores], first.sums, second.sums, rule)
-    if pick_alike(first.panel.ranked, second.panel.ranked, first.panel.sizes):
-        less = differing_by_nothing(less)
+    less = estimation.difference([e for e in catalog.OF_PICKS if e.on_scores], first.sums, second.sums, rule)
+    if comparison.pick_alike(first.panel.ranked, second.panel.ranked, first.panel.sizes):
+        less = comparison.differing_by_nothing(less)
     n = {name: first.metrics[name].n for name in _OF_POOLS}
     differences = {
-        **{name: Estimate(0.0, None, None, None, n[name], None, reason=SAME_POOLS) for name in _OF_POOLS},
+        **{name: estimand.Estimate(0.0, None, None, None, n[name], None, reason=SAME_POOLS) for name in _OF_POOLS},
         **less,
-        **efficiency_difference(first.spent, second.spent, rule.confidence),
+        **efficiency.efficiency_difference(first.spent, second.spent, rule.confidence),
     }
-    return under_method(differences, method)
+    return estimand.under_method(differences, method)
 
 
-def _spent(picks: Picks, panel: Panel, sums: Floats) -> Spent:
+def _spent(picks: Picks, panel: Panel, sums: Floats) -> efficiency.Spent:
     t = Sums(*sums)
     by_prompt = {pick.prompt_id: pick for pick in picks.picks}
     mine = [by_prompt[prompt] for prompt in panel.prompt_ids]
     said = any(pick.tokens is not None for pick in mine)
-    return Spent(
+    return efficiency.Spent(
         t.J - t.R,
         t.M - t.R,
         _counts(mine, "answers"),

@@ -11,22 +11,10 @@ from bonwise.comparing.result import PickComparison, PicksSide
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
-from bonwise.report.answers import StatedVerdict, verdict
+from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
-from bonwise.report.figures.forest import Forest, Row, forest_figure
-from bonwise.report.figures.names import short
+from bonwise.report.figures import forest, names
 from bonwise.report.limits import limits
-from bonwise.report.numbers import (
-    Unit,
-    count,
-    counted,
-    estimate,
-    interval,
-    percent,
-    unit_of_difference,
-    with_any_interval,
-)
-from bonwise.report.table_facts import labels_left_out, values_read_as
 
 __all__ = ["describe"]
 
@@ -62,7 +50,7 @@ def describe(document: PickComparison) -> Part:
 
 def _blocks(document: PickComparison) -> Iterator[Block]:
     settings = document.settings
-    confidence = percent(settings.confidence)
+    confidence = numbers.percent(settings.confidence)
     yield Table.facts(
         [
             ("table", settings.shape),
@@ -71,7 +59,9 @@ def _blocks(document: PickComparison) -> Iterator[Block]:
         ]
     )
     yield Said(
-        "note", f"{counted(document.prompts, 'prompt')} in both; in brackets {confidence} intervals, paired by prompt"
+        "note",
+        f"{numbers.counted(document.prompts, 'prompt')} in both; in brackets {confidence} intervals, paired by "
+        "prompt",
     )
     yield _verdict(document)
     yield from _left_out(document)
@@ -89,20 +79,20 @@ def _verdict(document: PickComparison) -> Part:
         told = "Neither recovery nor gain is defined for both sets of picks."
         return Part("undefined", [Said("lead", told)], "verdict")
     found, unit = document.differences[metric], unit_of(metric)
-    sides = [with_any_interval(side.metrics[metric], unit) for side in (document.first, document.second)]
-    points = unit_of_difference(unit)
-    size = estimate(found, points, sign=True)
+    sides = [numbers.with_any_interval(side.metrics[metric], unit) for side in (document.first, document.second)]
+    points = numbers.unit_of_difference(unit)
+    size = numbers.estimate(found, points, sign=True)
     figures = f"{metric} is {sides[0]} for the first and {sides[1]} for the second"
     if found.low is None or found.high is None:
         told = f"The difference has no interval: {figures}, {size} apart."
         return Part("no interval", [Said("lead", told)], "verdict")
-    figures += f", a difference of {size} {interval(found, points, sign=True)}"
+    figures += f", a difference of {size} {numbers.interval(found, points, sign=True)}"
     if found.low <= 0 <= found.high:
         told = f"Neither set of picks is shown to be better: {figures}."
-        return verdict(StatedVerdict("no difference shown", "open", told), _MORE)
+        return answers.verdict(answers.StatedVerdict("no difference shown", "open", told), _MORE)
     which = "first" if found.low > 0 else "second"
     told = f"The {which} set of picks is better: {figures}."
-    return verdict(StatedVerdict(f"the {which} is better", "good", told), _TAKE)
+    return answers.verdict(answers.StatedVerdict(f"the {which} is better", "good", told), _TAKE)
 
 
 def _left_out(document: PickComparison) -> Iterator[Said]:
@@ -110,33 +100,36 @@ def _left_out(document: PickComparison) -> Iterator[Said]:
         if side.only_here:
             names = ", ".join(printable(name, longest=40) for name in side.only_here[:_MOST_NAMES])
             more = ", ..." if len(side.only_here) > _MOST_NAMES else ""
-            yield Said("caveat", f"{count(len(side.only_here))} only in {printable(side.source)}: {names}{more}")
+            yield Said(
+                "caveat", f"{numbers.count(len(side.only_here))} only in {printable(side.source)}: {names}{more}"
+            )
     for reason, times in Counter(one.reason for one in document.dropped).most_common(_MOST_REASONS):
-        yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
-    yield from labels_left_out(document.settings.labels_left_out)
-    yield from values_read_as(document.settings)
+        yield Said("caveat", f"dropped {numbers.counted(times, 'prompt')}: {printable(reason, longest=120)}")
+    yield from table_facts.labels_left_out(document.settings.labels_left_out)
+    yield from table_facts.values_read_as(document.settings)
     if document.unused_labels is not None:
         yield Said("caveat", document.unused_labels.sentence)
 
 
 def _findings(document: PickComparison) -> Iterator[Said]:
     first, second = document.first, document.second
-    yield Said("finding", f"First: {short(first.source, _PATH)}. Second: {short(second.source, _PATH)}.")
+    yield Said("finding", f"First: {names.short(first.source, _PATH)}. Second: {names.short(second.source, _PATH)}.")
     for metric, words in _SUMMED_UP:
         one, other = first.metrics[metric], second.metrics[metric]
         if one.estimate is not None and other.estimate is not None:
             unit = unit_of(metric)
-            apart = _difference(document.differences[metric], unit_of_difference(unit))
+            apart = _difference(document.differences[metric], numbers.unit_of_difference(unit))
             yield Said(
                 "finding",
-                f"{words}: first {with_any_interval(one, unit)}, second {with_any_interval(other, unit)}; {apart}.",
+                f"{words}: first {numbers.with_any_interval(one, unit)}, second "
+                f"{numbers.with_any_interval(other, unit)}; {apart}.",
             )
 
 
-def _difference(found: EstimateRecord, unit: Unit) -> str:
+def _difference(found: EstimateRecord, unit: numbers.Unit) -> str:
     if found.estimate is None:
         return "no difference can be computed"
-    size, ends = estimate(found, unit), interval(found, unit, sign=True)
+    size, ends = numbers.estimate(found, unit), numbers.interval(found, unit, sign=True)
     figure = f"the first has {size.removeprefix('-')} {'less' if found.estimate < 0 else 'more'}"
     if found.estimate == 0:
         figure = "they do not differ"
@@ -160,11 +153,18 @@ def _table(document: PickComparison) -> Table:
     for metric in document.metrics:
         found = document.differences[metric]
         unit = unit_of(metric)
-        apart = unit_of_difference(unit)
+        apart = numbers.unit_of_difference(unit)
         both = (document.first.metrics[metric], document.second.metrics[metric])
         star = " *" if found.method == "labelled_only" else ""
-        sides = [cell for one in both for cell in (estimate(one, unit), interval(one, unit))]
-        rows.append((metric + star, *sides, estimate(found, apart, sign=True), interval(found, apart, sign=True)))
+        sides = [cell for one in both for cell in (numbers.estimate(one, unit), numbers.interval(one, unit))]
+        rows.append(
+            (
+                metric + star,
+                *sides,
+                numbers.estimate(found, apart, sign=True),
+                numbers.interval(found, apart, sign=True),
+            )
+        )
     return Table.of(columns, rows, "Worth and cost of both, and their differences")
 
 
@@ -192,13 +192,13 @@ def _reasons(metric: str, *sides: PicksSide) -> Iterator[str]:
             yield reason
 
 
-def compare_forests(document: PickComparison) -> list[Drawing[Forest]]:
+def compare_forests(document: PickComparison) -> list[Drawing[forest.Forest]]:
     """Draw what the picks differ by, and their values."""
     differences = document.differences
     shares = {word: differences[key] for key, word in _SHARES}
     gain = {_GAIN: differences[_GAIN]}
     return [
-        *forest_figure(
+        *forest.forest_figure(
             _rows(shares),
             "compare-shares",
             "Differences of the picks",
@@ -207,7 +207,7 @@ def compare_forests(document: PickComparison) -> list[Drawing[Forest]]:
             across="first - second",
             unit="points",
         ),
-        *forest_figure(
+        *forest.forest_figure(
             _rows(gain),
             "compare-gain",
             "Difference of the gain",
@@ -219,13 +219,13 @@ def compare_forests(document: PickComparison) -> list[Drawing[Forest]]:
     ]
 
 
-def _values(document: PickComparison) -> list[Drawing[Forest]]:
+def _values(document: PickComparison) -> list[Drawing[forest.Forest]]:
     first, second = document.first.metrics, document.second.metrics
     values = [first[_BY_CHANCE], first[_OF_PICKS], second[_OF_PICKS], first[_OF_BEST]]
     said = _in_words(dict(zip(("random pick", "first", "second", "best candidate"), values, strict=True)))
     files = (f"first: {_file(document.first)}", f"second: {_file(document.second)}")
     shown = dict(zip(("random pick", *files, "best candidate"), values, strict=True))
-    return forest_figure(
+    return forest.forest_figure(
         _rows(shown),
         "compare-values",
         "Value of the picks",
@@ -241,11 +241,13 @@ def _file(side: PicksSide) -> str:
     return PurePath(side.source).name or side.source
 
 
-def _rows(found: _Figures) -> list[Row]:
+def _rows(found: _Figures) -> list[forest.Row]:
     return [(word, one.estimate, one.low, one.high) for word, one in found.items()]
 
 
-def _in_words(found: _Figures, unit: Unit = "number", *, sign: bool = False) -> str:
+def _in_words(found: _Figures, unit: numbers.Unit = "number", *, sign: bool = False) -> str:
     return "; ".join(
-        f"{word} {with_any_interval(one, unit, sign=sign)}" for word, one in found.items() if one.estimate is not None
+        f"{word} {numbers.with_any_interval(one, unit, sign=sign)}"
+        for word, one in found.items()
+        if one.estimate is not None
     )

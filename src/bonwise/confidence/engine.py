@@ -11,28 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bonwise.confidence.result import (
-    BinRecord,
-    ConfidenceAudit,
-    ConfidenceSettings,
-    JudgeConfidence,
-    Level,
-    StatementCounts,
-)
+from bonwise.confidence import result
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.confidence import Calibration, calibration, clustered_mean, means_by_group
 from bonwise.stats.estimand import Estimate
-from bonwise.table.checks import check_confidence
-from bonwise.table.facts import labels_left_out
-from bonwise.table.identifiers import as_categories
-from bonwise.table.numbers import distinct, parse_numbers
-from bonwise.table.opening import join_labels, open_table, refuse_clusters
+from bonwise.table import checks, facts, identifiers, numbers, opening, reading_options, score_table
 from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.reading_options import ReadingOptions, values_read
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["Statements", "Ties", "audited_confidence"]
 
@@ -76,7 +63,7 @@ def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:
     """
     level = _numbers(raw, "confidence", source) if "confidence" in raw.columns else np.full(len(raw), np.nan)
     prompt = (
-        np.asarray(as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64)
+        np.asarray(identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64)
         if "prompt_id" in raw.columns
         else np.arange(len(raw))
     )
@@ -92,7 +79,7 @@ def plain_statements(raw: pd.DataFrame, source: str, ties: Ties) -> Statements:
 
 
 def pair_statements(
-    raw: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions, ties: Ties
+    raw: pd.DataFrame, source: str, labels: RowSource, reading: reading_options.ReadingOptions, ties: Ties
 ) -> Statements:
     """Read the pairs file of ``bonwise judge --pairs``: each order is a statement on the candidate shown first."""
     missing = [name for name in ("prompt_id", "a", "b", "shown_second") if name not in raw.columns]
@@ -100,7 +87,9 @@ def pair_statements(
         raise ColumnError(f"{source}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
     (best, worse), left_out = _pair_labels(raw, source, labels, reading)
     won = np.where(np.isnan(best - worse), np.nan, (1 + np.sign(np.round(best - worse, 9))) / 2)
-    prompt = np.asarray(as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64)
+    prompt = np.asarray(
+        identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=source).codes, dtype=np.int64
+    )
     judge = _judges(raw, source)
     first, second = _unit(raw, "shown_first", source), _unit(raw, "shown_second", source)
     level = [
@@ -122,17 +111,17 @@ def pair_statements(
 
 
 def _pair_labels(
-    raw: pd.DataFrame, source: str, labels: RowSource, reading: ReadingOptions
+    raw: pd.DataFrame, source: str, labels: RowSource, reading: reading_options.ReadingOptions
 ) -> tuple[tuple[_Floats, _Floats], Mapping[str, int]]:
     """Return the labels of both candidates of each pair, and how many labels were left out."""
     ends = [raw[["prompt_id", name]].set_axis(["prompt_id", "candidate"], axis=1) for name in ("a", "b")]
     cells = pd.concat(ends, ignore_index=True)
-    (prompt, _), (name, names) = (distinct(cells[role].astype(str)) for role in ("prompt_id", "candidate"))
+    (prompt, _), (name, names) = (numbers.distinct(cells[role].astype(str)) for role in ("prompt_id", "candidate"))
     # Numbered in the order of their appearance, which is that of the rows of the table.
     at, _ = pd.factorize(prompt * (len(names) + 1) + name + 1)
     _, first = np.unique(at, return_index=True)
-    table = ScoreTable.from_frame(cells.iloc[first].assign(judge_score=0.0), source=source)
-    joined = join_labels(table, labels, reading)
+    table = score_table.ScoreTable.from_frame(cells.iloc[first].assign(judge_score=0.0), source=source)
+    joined = opening.join_labels(table, labels, reading)
     values = joined.frame["oracle_label"].to_numpy()[at]
     return (values[: len(raw)], values[len(raw) :]), joined.labels_left_out
 
@@ -159,12 +148,12 @@ def _checked(
 
 def _judges(raw: pd.DataFrame, source: str) -> pd.Categorical:
     if "judge" in raw.columns:
-        return as_categories(raw["judge"], role="judge", source=source)
+        return identifiers.as_categories(raw["judge"], role="judge", source=source)
     return pd.Categorical.from_codes(np.zeros(len(raw), dtype=np.int8), pd.Index(["judge"], dtype=object))
 
 
 def _numbers(raw: pd.DataFrame, name: str, source: str) -> _Floats:
-    return parse_numbers(raw[name], role=name, source=source)
+    return numbers.parse_numbers(raw[name], role=name, source=source)
 
 
 def _unit(raw: pd.DataFrame, name: str, source: str) -> _Floats:
@@ -193,72 +182,74 @@ VERDICTS = "verdicts without a probability"
 
 
 def audited_confidence(
-    source: RowSource, options: ReadingOptions, *, ties: Ties, confidence: float
-) -> ConfidenceAudit:
+    source: RowSource, options: reading_options.ReadingOptions, *, ties: Ties, confidence: float
+) -> result.ConfidenceAudit:
     """Hold what judges state of their confidence against what was the case."""
-    check_confidence(confidence)
+    checks.check_confidence(confidence)
     if ties not in get_args(Ties):
         raise UsageError(f"oracle ties cannot be {ties!r}", hint=f"one of {', '.join(get_args(Ties))}")
     raw, name = open_rows(source)
     if {"probability", "outcome"} <= set(raw.columns):
         statements = plain_statements(raw, name, ties)
-        settings = ConfidenceSettings(source=name, confidence=confidence, oracle_ties=ties, version=release())
-        return ConfidenceAudit(kind="statements", judges=_stated(statements, confidence), settings=settings)
+        settings = result.ConfidenceSettings(source=name, confidence=confidence, oracle_ties=ties, version=release())
+        return result.ConfidenceAudit(kind="statements", judges=_stated(statements, confidence), settings=settings)
     if {"shown_first", "shown_second"} <= set(raw.columns):
         if options.labels is None:
             raise InputError(f"{name}: no oracle labels to compare the pairs with", hint="add --labels FILE")
         statements = pair_statements(raw, name, options.labels, options, ties)
-        settings = ConfidenceSettings(
+        settings = result.ConfidenceSettings(
             source=name,
             confidence=confidence,
             oracle_ties=ties,
             version=release(),
-            **given(labels_left_out=labels_left_out(statements.labels_left_out)),
+            **given(labels_left_out=facts.labels_left_out(statements.labels_left_out)),
         )
-        return ConfidenceAudit(kind="pairs", judges=_stated(statements, confidence), settings=settings)
+        return result.ConfidenceAudit(kind="pairs", judges=_stated(statements, confidence), settings=settings)
     table = _scores(source, name, raw, options)
-    settings = ConfidenceSettings(
+    settings = result.ConfidenceSettings(
         source=name,
         confidence=confidence,
         version=release(),
-        **given(labels_left_out=labels_left_out(table.labels_left_out)),
-        **values_read(table),
+        **given(labels_left_out=facts.labels_left_out(table.labels_left_out)),
+        **reading_options.values_read(table),
     )
-    return ConfidenceAudit(kind="intervals", judges=_coverage(table, confidence), settings=settings)
+    return result.ConfidenceAudit(kind="intervals", judges=_coverage(table, confidence), settings=settings)
 
 
-def _scores(source: RowSource, name: str, raw: pd.DataFrame, reading: ReadingOptions) -> ScoreTable:
+def _scores(
+    source: RowSource, name: str, raw: pd.DataFrame, reading: reading_options.ReadingOptions
+) -> score_table.ScoreTable:
     if not {"low", "high"} <= set(raw.columns):
         raise ColumnError(
             f"{name}: no stated confidence: neither probability and outcome, nor pairs, nor low and high",
             hint="see bonwise confidence --help",
         )
-    table = open_table(source, reading)
-    refuse_clusters(table, "this study")
+    table = opening.open_table(source, reading)
+    opening.refuse_clusters(table, "this study")
     table.check_scales()
     return table
 
 
-def _stated(statements: Statements, confidence: float) -> dict[str, JudgeConfidence]:
+def _stated(statements: Statements, confidence: float) -> dict[str, result.JudgeConfidence]:
     return {
         str(judge): _judge(statements, np.asarray(statements.judge == judge), str(judge), confidence)
         for judge in statements.judge.categories
     }
 
 
-def _judge(statements: Statements, of_judge: np.ndarray, judge: str, confidence: float) -> JudgeConfidence:
+def _judge(statements: Statements, of_judge: np.ndarray, judge: str, confidence: float) -> result.JudgeConfidence:
     stated, outcome, prompt, level = (
         part[of_judge] for part in (statements.stated, statements.outcome, statements.prompt, statements.level)
     )
     prompts = len(np.unique(prompt))
-    data = StatementCounts(
+    data = result.StatementCounts(
         statements=len(stated),
         prompts=prompts,
         oracle_ties_counted_half=statements.tied[judge],
         dropped=dict(statements.dropped[judge]),
     )
     if not len(stated):
-        return JudgeConfidence(data=data, metrics={})
+        return result.JudgeConfidence(data=data, metrics={})
     right = 1 - np.abs(np.where(stated == 0.5, 0.5, np.round(stated)) - outcome)
     metrics = {"accuracy": clustered_mean(right, prompt, confidence, share=True)}
     bins = None
@@ -273,13 +264,13 @@ def _judge(statements: Statements, of_judge: np.ndarray, judge: str, confidence:
         bins = _bins(calibrated)
     known = ~np.isnan(level)
     levels = _levels(level[known].astype(np.int64), right[known], prompt[known], confidence) if known.any() else None
-    return JudgeConfidence(data=data, metrics=estimate_records(metrics), **given(bins=bins, levels=levels))
+    return result.JudgeConfidence(data=data, metrics=estimate_records(metrics), **given(bins=bins, levels=levels))
 
 
-def _bins(calibrated: Calibration) -> list[BinRecord]:
+def _bins(calibrated: Calibration) -> list[result.BinRecord]:
     bins = len(calibrated.statements)
     return [
-        BinRecord(
+        result.BinRecord(
             low=at / bins,
             high=(at + 1) / bins,
             statements=calibrated.statements[at],
@@ -291,15 +282,15 @@ def _bins(calibrated: Calibration) -> list[BinRecord]:
     ]
 
 
-def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence: float) -> list[Level]:
+def _levels(level: np.ndarray, right: np.ndarray, prompt: np.ndarray, confidence: float) -> list[result.Level]:
     means = means_by_group(right, level - 1, prompt, LEVELS, confidence, share=True)
     return [
-        Level(level=at, statements=int((level == at).sum()), accuracy=EstimateRecord.of(mean))
+        result.Level(level=at, statements=int((level == at).sum()), accuracy=EstimateRecord.of(mean))
         for at, mean in enumerate(means, start=1)
     ]
 
 
-def _coverage(table: ScoreTable, confidence: float) -> dict[str, JudgeConfidence]:
+def _coverage(table: score_table.ScoreTable, confidence: float) -> dict[str, result.JudgeConfidence]:
     frame = table.frame
     judges = {judge: _covered(frame[frame["judge"] == judge], confidence) for judge in table.judges}
     if not any(judge.metrics for judge in judges.values()):
@@ -307,21 +298,21 @@ def _coverage(table: ScoreTable, confidence: float) -> dict[str, JudgeConfidence
     return judges
 
 
-def _covered(frame: pd.DataFrame, confidence: float) -> JudgeConfidence:
+def _covered(frame: pd.DataFrame, confidence: float) -> result.JudgeConfidence:
     """Say how often the label lies within the stated interval, its ends included."""
     low, high, label = (np.round(frame[name].to_numpy(), 9) for name in ("low", "high", "oracle_label"))
     prompt = frame["prompt_id"].cat.codes.to_numpy().astype(np.int64)
     stated, labelled = ~np.isnan(low) & ~np.isnan(high), ~np.isnan(label)
     usable = stated & labelled
     dropped = {"nothing stated": int((~stated).sum()), "no label": int((stated & ~labelled).sum())}
-    data = StatementCounts(
+    data = result.StatementCounts(
         statements=int(usable.sum()),
         prompts=len(np.unique(prompt[usable])),
         dropped={reason: count for reason, count in dropped.items() if count},
         **given(mean_width=float((high - low)[usable].mean()) if usable.any() else None),
     )
     if not usable.any():
-        return JudgeConfidence(data=data, metrics={})
+        return result.JudgeConfidence(data=data, metrics={})
     within = ((low <= label) & (label <= high))[usable].astype(float)
     covered = clustered_mean(within, prompt[usable], confidence, share=True)
-    return JudgeConfidence(data=data, metrics={"coverage": EstimateRecord.of(covered)})
+    return result.JudgeConfidence(data=data, metrics={"coverage": EstimateRecord.of(covered)})

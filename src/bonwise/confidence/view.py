@@ -7,28 +7,15 @@ from collections.abc import Iterator, Sequence
 from bonwise.confidence.result import BinRecord, ConfidenceAudit, JudgeConfidence, Level
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
+from bonwise.report import numbers, table_facts
 from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import (
-    Unit,
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    listed_counts,
-    number,
-    percent,
-    setting,
-    with_interval,
-)
-from bonwise.report.table_facts import labels_left_out, values_read_as
 
 __all__ = ["describe"]
 
-_UNITS: dict[str, Unit] = {"accuracy": "share", "coverage": "share"}
+_UNITS: dict[str, numbers.Unit] = {"accuracy": "share", "coverage": "share"}
 """What is not a probability, as it was stated, or a score of such."""
 
 _ERROR = "mean_bin_error"
@@ -50,15 +37,15 @@ def describe(document: ConfidenceAudit) -> Part:
             Table.facts(
                 [
                     ("scores", settings.source),
-                    ("judges", count(len(document.judges))),
-                    ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
+                    ("judges", numbers.count(len(document.judges))),
+                    ("intervals", f"{numbers.percent(settings.confidence)}, clustered by prompt"),
                     ("bonwise", settings.version),
                 ]
             ),
-            Said("note", f"intervals at {percent(settings.confidence)}, clustered by prompt{ties}"),
+            Said("note", f"intervals at {numbers.percent(settings.confidence)}, clustered by prompt{ties}"),
             *verdict_of_judges(answers, _OFF if off else _MORE),
-            *labels_left_out(settings.labels_left_out),
-            *values_read_as(settings),
+            *table_facts.labels_left_out(settings.labels_left_out),
+            *table_facts.values_read_as(settings),
             *(
                 Part(_title(name, judge), list(_judge(judge, settings.confidence, f"confidence-{at}")))
                 for at, (name, judge) in enumerate(document.judges.items(), start=1)
@@ -75,7 +62,7 @@ def _answers(document: ConfidenceAudit) -> dict[str, StatedVerdict]:
 
 
 def _off(error: EstimateRecord) -> StatedVerdict:
-    figure = f"on average over the bins they differ from what was the case by {with_interval(error)}"
+    figure = f"on average over the bins they differ from what was the case by {numbers.with_interval(error)}"
     if outcome_of(error) == "above":
         return StatedVerdict("probabilities are off", "bad", f"The stated probabilities are wrong: {figure}.")
     return StatedVerdict("no error shown", "open", f"The stated probabilities are not shown to be wrong: {figure}.")
@@ -83,13 +70,16 @@ def _off(error: EstimateRecord) -> StatedVerdict:
 
 def _title(name: str, judge: JudgeConfidence) -> str:
     data = judge.data
-    return f"{printable(name)}: {counted(data.statements, 'statement')} on {counted(data.prompts, 'prompt')}"
+    return (
+        f"{printable(name)}: {numbers.counted(data.statements, 'statement')} on "
+        f"{numbers.counted(data.prompts, 'prompt')}"
+    )
 
 
 def _judge(judge: JudgeConfidence, confidence: float, key: str) -> Iterator[Block]:
     if judge.data.dropped:
-        yield Said("caveat", f"left out: {listed_counts(judge.data.dropped.items())}")
-    ends = interval_title(confidence)
+        yield Said("caveat", f"left out: {numbers.listed_counts(judge.data.dropped.items())}")
+    ends = numbers.interval_title(confidence)
     if judge.bins is not None:
         yield from _drawn(judge.bins, key)
         yield _bins(judge.bins, ends)
@@ -118,8 +108,8 @@ def _drawn(bins: Sequence[BinRecord], key: str) -> list[Drawing[Curves]]:
         [calibrated, judge],
         key,
         "Stated and observed",
-        f"Where {number(first.stated)} was stated, the share is {with_interval(first.observed)}; where "
-        f"{number(last.stated)} was stated, {with_interval(last.observed)}.",
+        f"Where {numbers.number(first.stated)} was stated, the share is {numbers.with_interval(first.observed)}; "
+        f"where {numbers.number(last.stated)} was stated, {numbers.with_interval(last.observed)}.",
         across="stated probability",
         up="share that was the case",
     )
@@ -127,12 +117,12 @@ def _drawn(bins: Sequence[BinRecord], key: str) -> list[Drawing[Curves]]:
 
 def _summary(judge: JudgeConfidence, ends: str) -> Table:
     rows = [
-        (metric.replace("_", " "), estimate(figure, unit), interval(figure, unit), _note(figure))
+        (metric.replace("_", " "), numbers.estimate(figure, unit), numbers.interval(figure, unit), _note(figure))
         for metric, figure in judge.metrics.items()
         for unit in [_UNITS.get(metric, "number")]
     ]
     if judge.data.mean_width is not None:
-        rows.append(("mean width", number(judge.data.mean_width), "", ""))
+        rows.append(("mean width", numbers.number(judge.data.mean_width), "", ""))
     columns = (Column("summary", "name"), Column("estimate"), Column(ends), Column("note", "meaning", spare=1))
     return Table.of(columns, rows, "What sums it up")
 
@@ -153,13 +143,13 @@ def _bins(bins: Sequence[BinRecord], ends: str) -> Table:
     )
     rows = [
         (
-            f"P in [{setting(each.low)}, {setting(each.high)}{']' if each is bins[-1] else ')'}",
-            count(each.statements),
-            number(each.stated),
-            estimate(each.observed),
-            interval(each.observed),
-            estimate(each.error),
-            interval(each.error),
+            f"P in [{numbers.setting(each.low)}, {numbers.setting(each.high)}{']' if each is bins[-1] else ')'}",
+            numbers.count(each.statements),
+            numbers.number(each.stated),
+            numbers.estimate(each.observed),
+            numbers.interval(each.observed),
+            numbers.estimate(each.error),
+            numbers.interval(each.error),
         )
         for each in bins
     ]
@@ -171,9 +161,9 @@ def _levels(levels: Sequence[Level], ends: str) -> Table:
     rows = [
         (
             str(level.level),
-            count(level.statements),
-            estimate(level.accuracy, "share"),
-            interval(level.accuracy, "share"),
+            numbers.count(level.statements),
+            numbers.estimate(level.accuracy, "share"),
+            numbers.interval(level.accuracy, "share"),
         )
         for level in levels
     ]

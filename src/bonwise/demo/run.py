@@ -13,28 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bonwise.auditing.front import audit
-from bonwise.auditing.page import write_page
-from bonwise.auditing.per_prompt import ROW_HEADER
-from bonwise.auditing.result import Audit
+from bonwise.auditing import front, page, per_prompt, result
 from bonwise.demo.tasks import Task, label, load_tasks
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.extras import PAGES, TABLES, Feature
+from bonwise.judges import protocol, scoring
 from bonwise.judges.local import NAMES, Consensus, from_name
-from bonwise.judges.protocol import Judge
-from bonwise.judges.scoring import SCORE_HEADER, judge_pools_now, score_table
 from bonwise.report.blocks import Said
 from bonwise.routing.router import Router
+from bonwise.selection import selection
 from bonwise.selection.front import select
 from bonwise.selection.protocol import Strategy
-from bonwise.selection.selection import Selection
-from bonwise.selection.strategies.scores import Adaptive, Greedy, Resample
-from bonwise.selection.strategies.value_of_information import ValueOfInformation
-from bonwise.table.pools import Candidate
-from bonwise.table.text_files import file_errors
+from bonwise.selection.strategies import scores, value_of_information
+from bonwise.table import pools, text_files, writing
 from bonwise.table.verdicts import Score, Verdict
-from bonwise.table.writing import SHEET, csv_frame, csv_text, refuse_foreign, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +43,12 @@ READ = 0.75
 LEVELS = 20
 """Steps of its scale from 0 to 1: coarse scales tie."""
 
-STRATEGIES: tuple[Strategy, ...] = (Greedy(), Adaptive(), ValueOfInformation(mean_calls=8), Resample(draws=5))
+STRATEGIES: tuple[Strategy, ...] = (
+    scores.Greedy(),
+    scores.Adaptive(),
+    value_of_information.ValueOfInformation(mean_calls=8),
+    scores.Resample(draws=5),
+)
 
 SHARE = 0.25
 """Part of the tasks that a stronger judge decides."""
@@ -80,10 +78,10 @@ def run_policies(tasks: Sequence[Task], folder: Path, labels: Path, seed: int) -
     for signal in SIGNALS:
         router = Router(_checker(tasks), signal=signal, share=SHARE, seed=seed)
         name = f"greedy, {SHARE:.0%} to the checker by {signal}"
-        yield _audited(name, _picks(tasks, Hurried(seed), seed, Greedy(), router), folder, labels)
+        yield _audited(name, _picks(tasks, Hurried(seed), seed, scores.Greedy(), router), folder, labels)
 
 
-def pick_lines(picks: Iterable[Selection]) -> str:
+def pick_lines(picks: Iterable[selection.Selection]) -> str:
     """Return the log of picks, without the time they took: the same seed writes the same file."""
     records = (pick.to_dict() for pick in picks)
     return json_lines({key: value for key, value in record.items() if key != "latency"} for record in records)
@@ -99,16 +97,16 @@ def _checker(tasks: Sequence[Task]) -> Callable[[str, str], float]:
     by_prompt = {task.pool.prompt: task for task in tasks}
 
     def checker(prompt: str, text: str) -> float:
-        return label(by_prompt[prompt], Candidate("", text))
+        return label(by_prompt[prompt], pools.Candidate("", text))
 
     return checker
 
 
-def _audited(name: str, picks: Sequence[Selection], folder: Path, labels: Path) -> Policy:
+def _audited(name: str, picks: Sequence[selection.Selection], folder: Path, labels: Path) -> Policy:
     word = "".join(letter if letter.isalnum() else "-" for letter in name.replace("%", "")).strip("-")
     file = folder / f"picks-{word}.jsonl"
-    write_whole(file, pick_lines(picks))
-    found = audit(file, labels=labels)
+    writing.write_whole(file, pick_lines(picks))
+    found = front.audit(file, labels=labels)
     scores = sum(sum(pick.draws) for pick in picks) / len(picks)
     strong = sum(pick.routed is not None and pick.routed.strong is not None for pick in picks) / len(picks)
     return Policy(name, scores, strong, found["value_judge"], found["recovery"], file)
@@ -236,18 +234,18 @@ class Demo:
     """Where the files are."""
     tasks: int
     answers: int
-    local: Audit
+    local: result.Audit
     """The local judges on the bundled tasks, against the checkers."""
     picked: dict[str, float]
     """Mean label of the answers that each judge's selection picked."""
-    paradox: Audit
+    paradox: result.Audit
     """Two simulated judges of equal global correlation."""
     policies: tuple[Policy, ...]
     """Ways to use one weak judge."""
 
 
 def run_demo(
-    folder: Path, *, seed: int = 0, force: bool = False, then: Callable[[Audit], Sequence[Said]] | None = None
+    folder: Path, *, seed: int = 0, force: bool = False, then: Callable[[result.Audit], Sequence[Said]] | None = None
 ) -> Demo:
     """Judge the bundled tasks, pick, audit, and write every file of the journey.
 
@@ -261,27 +259,27 @@ def run_demo(
     labels = {(t.pool.prompt_id, c.id): label(t, c) for t in tasks for c in t.pool.candidates}
     bundled = {
         "pools.jsonl": json_lines(_pool_line(task) for task in tasks),
-        "labels.csv": csv_text(SHEET, ((*cell, value) for cell, value in labels.items())),
+        "labels.csv": writing.csv_text(writing.SHEET, ((*cell, value) for cell, value in labels.items())),
     }
     _refuse_foreign_files(folder, bundled, force=force)
-    with file_errors(folder):
+    with text_files.file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for name, text in bundled.items():
-        write_whole(folder / name, text)
-    judged = judge_pools_now([task.pool for task in tasks], judges)
-    write_whole(folder / "scores.csv", csv_text(*score_table(judged, judges)))
+        writing.write_whole(folder / name, text)
+    judged = scoring.judge_pools_now([task.pool for task in tasks], judges)
+    writing.write_whole(folder / "scores.csv", writing.csv_text(*scoring.score_table(judged, judges)))
     picked = {}
     for judge in judges:
         picks = _picks(tasks, judge, seed)
         name = judge.name.replace(":", "-")
-        write_whole(folder / f"winners-{name}.jsonl", pick_lines(picks))
+        writing.write_whole(folder / f"winners-{name}.jsonl", pick_lines(picks))
         made = [labels[pick.prompt_id or "", pick.best_id] for pick in picks if pick.best_id is not None]
         picked[judge.name] = sum(made) / len(made)
-    found = audit(folder / "scores.csv", labels=folder / "labels.csv", pools=folder / "pools.jsonl")
-    write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
-    write_whole(folder / "per_prompt.csv", csv_frame(found.per_prompt()))
-    write_page(found, folder / "audit.html", then=None if then is None else then(found))
-    paradox = audit(_long(two_judges(seed=seed)))
+    found = front.audit(folder / "scores.csv", labels=folder / "labels.csv", pools=folder / "pools.jsonl")
+    writing.write_whole(folder / "audit.json", json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
+    writing.write_whole(folder / "per_prompt.csv", writing.csv_frame(found.per_prompt()))
+    page.write_page(found, folder / "audit.html", then=None if then is None else then(found))
+    paradox = front.audit(_long(two_judges(seed=seed)))
     policies = tuple(run_policies(tasks, folder, folder / "labels.csv", seed))
     answers = sum(len(task.pool.candidates) for task in tasks)
     return Demo(folder, len(tasks), answers, found, picked, paradox, policies)
@@ -291,12 +289,12 @@ def _refuse_foreign_files(folder: Path, bundled: Mapping[str, str], *, force: bo
     """Refuse a folder in which something of another kind stands where the demo writes."""
     for name, text in bundled.items():
         place = folder / name
-        with file_errors(place):
+        with text_files.file_errors(place):
             if not place.is_file() or place.read_bytes() != text.encode():
-                refuse_foreign(place, force=force)
+                writing.refuse_foreign(place, force=force)
     logs = (*folder.glob("winners-*.jsonl"), *folder.glob("picks-*.jsonl"))
     for place in (*(folder / name for name in _WRITTEN), *logs):
-        refuse_foreign(place, (SCORE_HEADER, ROW_HEADER, _PICK_HEADER), force=force)
+        writing.refuse_foreign(place, (scoring.SCORE_HEADER, per_prompt.ROW_HEADER, _PICK_HEADER), force=force)
 
 
 def _pool_line(task: Task) -> dict[str, object]:
@@ -308,8 +306,12 @@ def _pool_line(task: Task) -> dict[str, object]:
 
 
 def _picks(
-    tasks: Sequence[Task], judge: Judge, seed: int, strategy: Strategy | None = None, router: Router | None = None
-) -> list[Selection]:
+    tasks: Sequence[Task],
+    judge: protocol.Judge,
+    seed: int,
+    strategy: Strategy | None = None,
+    router: Router | None = None,
+) -> list[selection.Selection]:
     return [
         select(
             task.pool.prompt,

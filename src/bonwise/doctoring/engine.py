@@ -11,36 +11,22 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from bonwise.auditing.candidate_attributes import candidate_lengths
-from bonwise.auditing.labelling import StatedDraw, label_state, stated_draw
-from bonwise.auditing.suspected import FEWEST_POOLS, few_pools, first_of_ends, outstanding_of
-from bonwise.doctoring.result import (
-    AnnotatorCounts,
-    ColumnFacts,
-    DoctorDocument,
-    JudgeScores,
-    LabelCoverage,
-    TableCounts,
-)
+from bonwise.auditing import candidate_attributes, labelling, suspected
+from bonwise.doctoring import result
 from bonwise.errors import InputError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
-from bonwise.report.numbers import number
-from bonwise.report.table_facts import off_scale_words, outstanding_words
+from bonwise.report import numbers, table_facts
 from bonwise.results import given
-from bonwise.stats.catalog import recovery
+from bonwise.stats import catalog, top_of_scores
 from bonwise.stats.sums import Sums, prompt_sums
-from bonwise.stats.top_of_scores import at_top
-from bonwise.table.annotators import AnnotatorLabels
-from bonwise.table.cells import draw_columns
+from bonwise.table import annotators, cells, opening, reading_options, sources
 from bonwise.table.columns import LabelColumns, names_of_columns, resolve_columns
 from bonwise.table.label_words import label_words
 from bonwise.table.numbers import StructuredText, distinct, is_blank, read_numbers, without_missing
-from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores, with_unlabelled
 from bonwise.table.panel import (
     MEANT_BY_NONE,
     USED_BY_CELLS,
@@ -51,10 +37,8 @@ from bonwise.table.panel import (
     lay_out,
 )
 from bonwise.table.reading import RowSource, name_of
-from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.roles import IDENTIFIERS, ROLES, WORDS, name_tokens
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.sources import open_source, with_columns
 
 __all__ = ["Suspicion", "column_facts", "columns_of", "looked_over", "near_duplicates", "suspicions"]
 
@@ -145,7 +129,7 @@ _LONG_TEXT = 40
 """Characters from which the middle cell of a column is taken for text rather than for a name."""
 
 
-def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[ColumnFacts]:
+def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool) -> Iterator[result.ColumnFacts]:
     """Yield what each column of a file holds; `taken` is role to column, and with `strata` the others are strata.
 
     Examples
@@ -155,7 +139,7 @@ def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool)
     ['names', 'numbers (percent, 85% = 0.85)']
     """
     roles = {name: role for role, column in taken.items() for name in names_of_columns(column)}
-    draws = draw_columns(frame.columns)
+    draws = cells.draw_columns(frame.columns)
     for name in frame.columns:
         column = frame[name]
         role = ""
@@ -171,12 +155,12 @@ def column_facts(frame: pd.DataFrame, taken: Mapping[str, str], *, strata: bool)
         kind = "blank" if missing.all() else _kind(column[~missing])
         if role in IDENTIFIERS and not missing.all() and is_blank(column[~missing]).any():
             kind = "names"
-        yield ColumnFacts(
+        yield result.ColumnFacts(
             name=str(name), kind=kind, missing=int(missing.sum()), examples=_examples(column[~missing]), taken=role
         )
 
 
-def _without_words(column: pd.Series) -> npt.NDArray[np.bool_]:
+def _without_words(column: pd.Series) -> np.typing.NDArray[np.bool_]:
     """Tell which identifiers are missing: of these a word such as NA is one like any other."""
     empty = column.isna() | (column.astype(str).str.strip() == "")
     return empty.to_numpy(dtype=bool)
@@ -227,7 +211,11 @@ def suspicions(table: ScoreTable, panels: Sequence[Panel]) -> tuple[Suspicion, .
         *_names(table),
         *(one for panel in panels for one in _scores(panel)),
         *(one for panel in panels for one in _losses(table, panel)),
-        *(Suspicion(said, (flag,)) for judge in table.judges for said, flag in off_scale_words(table, judge)),
+        *(
+            Suspicion(said, (flag,))
+            for judge in table.judges
+            for said, flag in table_facts.off_scale_words(table, judge)
+        ),
         *_directions(table, panels),
         *_scales(table),
         *_suspicions_of_labels(table, fullest),
@@ -276,7 +264,7 @@ def _losses(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     )
     yield Suspicion(
         f"{panel.judge!r} gave no score to {int(lost.sum()):,} of {len(lost):,} candidates "
-        f"({number(float(lost.mean()), 'share')}): they cannot be picked, and cost recovery where they were "
+        f"({numbers.number(float(lost.mean()), 'share')}): they cannot be picked, and cost recovery where they were "
         f"good{without}.{most}"
     )
 
@@ -286,9 +274,12 @@ def _lost_in_groups(table: ScoreTable, panel: Panel, lost: np.ndarray) -> Iterat
     groups = [(f"candidate {quoted(str(name))}", panel.names == code) for code, name in enumerate(panel.candidates)]
     if len(panel.labels) and not np.isnan(panel.labels).all():
         groups.append(
-            ("the candidates with the best label", at_top(panel.labels, panel.sizes) & ~np.isnan(panel.labels))
+            (
+                "the candidates with the best label",
+                top_of_scores.at_top(panel.labels, panel.sizes) & ~np.isnan(panel.labels),
+            )
         )
-    lengths = candidate_lengths(table, panel, None)
+    lengths = candidate_attributes.candidate_lengths(table, panel, None)
     if lengths is not None:
         groups.append(("long answers", lengths > np.nanquantile(lengths, 2 / 3)))
     rate = lost.mean()
@@ -300,7 +291,7 @@ def _lost_in_groups(table: ScoreTable, panel: Panel, lost: np.ndarray) -> Iterat
         error = np.sqrt(rate * (1 - rate) * (1 / count + 1 / (len(lost) - count)))
         yield (
             (here - elsewhere) / error,
-            f"{name}: {number(here, 'share')} of them, {number(elsewhere, 'share')} of others",
+            f"{name}: {numbers.number(here, 'share')} of them, {numbers.number(elsewhere, 'share')} of others",
         )
 
 
@@ -351,15 +342,15 @@ def _suspicions_of_labels(table: ScoreTable, panel: Panel) -> Iterator[Suspicion
     found = panel.labelled_cells
     lacking = found < panel.sizes
     unstated = "propensity" not in table.frame.columns
-    if found.any() and label_state(panel).method == "labelled_only":
+    if found.any() and labelling.label_state(panel).method == "labelled_only":
         seen = f"{int(lacking.sum()):,} of {len(lacking):,} prompts lack labels; an audit will describe the others"
         state = "No verdict is useful until --design states how these were chosen." if unstated else ""
         part = LabelsInPart.of_panel(panel)
         in_part = f"{part.unused}: {USED_BY_CELLS} {MEANT_BY_NONE}" if part.prompts and unstated else ""
         yield Suspicion(" ".join(filter(None, [f"{seen}.", state, in_part])))
     complete = int((~lacking).sum())
-    if 0 < complete < FEWEST_POOLS:
-        yield Suspicion(few_pools(complete).sentence)
+    if 0 < complete < suspected.FEWEST_POOLS:
+        yield Suspicion(suspected.few_pools(complete).sentence)
     known = panel.labels[~np.isnan(panel.labels)]
     if known.size and known.min() == known.max():
         yield Suspicion(f"Every label is {known[0]:g}: there is nothing to recover.")
@@ -370,7 +361,10 @@ def _easy(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     complete = panel.keep(panel.labelled_cells == panel.sizes)
     for easy in easy_of_panel(panel):
         what = "label" if easy.by_labels else "score"
-        seen = f"Candidate {quoted(easy.name)} has the lowest {what} in {number(easy.lowest, 'share')} of prompts"
+        seen = (
+            f"Candidate {quoted(easy.name)} has the lowest {what} in {numbers.number(easy.lowest, 'share')} of "
+            "prompts"
+        )
         inflated = _with_and_without(table, [easy.name], complete) if easy.by_labels else ""
         word = shell_word(easy.name)
         yield Suspicion(
@@ -383,8 +377,8 @@ def _easy(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
 def _outstanding(table: ScoreTable, panel: Panel) -> Iterator[Suspicion]:
     """Look for candidates that no other one reaches: they approve, or fail, any judge."""
     complete = panel.keep(panel.labelled_cells == panel.sizes)
-    for one in first_of_ends(outstanding_of(panel, (), lambda *_: {})):
-        _, holds, flags = outstanding_words(one.group)
+    for one in suspected.first_of_ends(suspected.outstanding_of(panel, (), lambda *_: {})):
+        _, holds, flags = table_facts.outstanding_words(one.group)
         seen = f"{holds[0].upper()}{holds[1:]}{_with_and_without(table, one.group.names, complete)}"
         them = "it" if len(one.group.names) == 1 else "them"
         yield Suspicion(f"{seen}. Where a judge is useful only with {them}, its verdict stays open. {flags}")
@@ -400,41 +394,44 @@ def _with_and_without(table: ScoreTable, names: Sequence[str], with_it: Panel) -
     if not len(without.sizes):
         return ""
     found = [_recovery(panel) for panel in (without, with_it)]
-    return f" (recovery {number(found[0], 'share')} without {them}, {number(found[1], 'share')} with {them})"
+    return (
+        f" (recovery {numbers.number(found[0], 'share')} without {them}, {numbers.number(found[1], 'share')} with "
+        f"{them})"
+    )
 
 
 def _recovery(panel: Panel) -> float:
     sums = panel.sums()
-    return float(recovery(Sums(*sums.sum(axis=1))))
+    return float(catalog.recovery(Sums(*sums.sum(axis=1))))
 
 
 _UNNAMED, _UNNAMED_LABELS = "SCORES.csv", "LABELS.csv"
 """Stand in a command for tables that were no file."""
 
 
-def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
+def looked_over(source: opening.ScoreSource, options: reading_options.ReadingOptions) -> result.DoctorDocument:
     """Look a table of scores over before an audit: what each column was taken for, what is odd, what to type next."""
     opened = None
-    if isinstance(source, ScoreTable | HoldsScores):
-        table = open_scores(source, options)
+    if isinstance(source, ScoreTable | opening.HoldsScores):
+        table = opening.open_scores(source, options)
     else:
         own = options.of_scores()
-        opened, _ = with_columns(open_source(source, own.named_columns), own)
+        opened, _ = sources.with_columns(sources.open_source(source, own.named_columns), own)
         table = ScoreTable.validated(opened, own)
     columns = _columns_of(table)
     held = None if opened is None else without_missing(opened.frame, columns, options.missing)[opened.frame.columns]
     if options.labels is not None:
-        table = join_labels(table, options.labels, options)
-    table = with_unlabelled(table, options)
+        table = opening.join_labels(table, options.labels, options)
+    table = opening.with_unlabelled(table, options)
     panels = lay_out(table)
-    found, stated = suspicions(table, panels), stated_draw(None, table)
+    found, stated = suspicions(table, panels), labelling.stated_draw(None, table)
     # In the order in which they are found, each once: judges of one table lack the same prompts.
     dropped = dict.fromkeys((one.prompt_id, one.reason) for panel in panels for one in _dropped(panel, stated))
-    return DoctorDocument(
+    return result.DoctorDocument(
         source=table.source,
         columns={role: str(column) for role, column in table.columns.items()},
         strata=[str(column) for column in table.strata],
-        counts=TableCounts(
+        counts=result.TableCounts(
             rows=len(table.frame),
             prompts=len(table.prompts),
             candidates=len(table.candidates),
@@ -451,7 +448,7 @@ def looked_over(source: ScoreSource, options: ReadingOptions) -> DoctorDocument:
     )
 
 
-def columns_of(source: RowSource, **columns: str) -> list[ColumnFacts]:
+def columns_of(source: RowSource, **columns: str) -> list[result.ColumnFacts]:
     """Describe the columns of a file that may be no table of scores; `columns` are role to column.
 
     Examples
@@ -459,7 +456,7 @@ def columns_of(source: RowSource, **columns: str) -> list[ColumnFacts]:
     >>> [(one.name, one.taken) for one in columns_of([{"Item ID": "p", "stars": "4 stars"}])]
     [('Item ID', 'prompt_id'), ('stars', '')]
     """
-    opened = open_source(source, columns)
+    opened = sources.open_source(source, columns)
     frame, name = opened.frame, opened.name
     taken: dict[str, str] = {role: column for role, column in columns.items() if column in frame.columns}
     for role in ROLES:
@@ -495,20 +492,20 @@ def _near_duplicates(table: ScoreTable) -> Iterator[str]:
         )
 
 
-def _dropped(panel: Panel, stated: StatedDraw | None) -> tuple[PromptLeftOut, ...]:
+def _dropped(panel: Panel, stated: labelling.StatedDraw | None) -> tuple[PromptLeftOut, ...]:
     """Return what an audit would leave out, for lack of scores or, of a few prompts, of labels."""
     audited = bool(len(panel.sizes)) and bool((panel.labelled_cells == panel.sizes).any())
-    return label_state(panel, stated).panel.dropped if audited else panel.dropped
+    return labelling.label_state(panel, stated).panel.dropped if audited else panel.dropped
 
 
-def _judge(panel: Panel) -> JudgeScores:
+def _judge(panel: Panel) -> result.JudgeScores:
     if not len(panel.sizes):
-        return JudgeScores(judge=panel.judge, prompts=0)
+        return result.JudgeScores(judge=panel.judge, prompts=0)
     scores = panel.scores[~np.isnan(panel.scores)]
     if not len(scores):
-        return JudgeScores(judge=panel.judge, prompts=0)
+        return result.JudgeScores(judge=panel.judge, prompts=0)
     sums = Sums(*prompt_sums(panel.scores, np.zeros(len(panel.scores)), panel.sizes))
-    return JudgeScores(
+    return result.JudgeScores(
         judge=panel.judge,
         prompts=int((panel.scored_cells > 0).sum()),
         lowest=float(scores.min()),
@@ -520,10 +517,10 @@ def _judge(panel: Panel) -> JudgeScores:
     )
 
 
-def _label_coverage(table: ScoreTable, panel: Panel) -> LabelCoverage:
+def _label_coverage(table: ScoreTable, panel: Panel) -> result.LabelCoverage:
     values = table.frame["oracle_label"].dropna()
     found, some = panel.labelled_cells, bool(len(values))
-    return LabelCoverage(
+    return result.LabelCoverage(
         labelled_rows=len(values),
         labelled_prompts=int((found == panel.sizes).sum()),
         partly_labelled_prompts=int(((found > 0) & (found < panel.sizes)).sum()),
@@ -538,10 +535,10 @@ def _label_coverage(table: ScoreTable, panel: Panel) -> LabelCoverage:
     )
 
 
-def _annotators(found: AnnotatorLabels | None) -> AnnotatorCounts | None:
+def _annotators(found: annotators.AnnotatorLabels | None) -> result.AnnotatorCounts | None:
     if found is None:
         return None
-    return AnnotatorCounts(
+    return result.AnnotatorCounts(
         layout="rows" if found.in_rows else "columns",
         columns=list(map(str, found.columns)),
         annotators=len(found.names),
@@ -553,7 +550,9 @@ def _annotators(found: AnnotatorLabels | None) -> AnnotatorCounts | None:
     )
 
 
-def _next_command(table: ScoreTable, path: str, reading: ReadingOptions, found: Sequence[Suspicion]) -> str:
+def _next_command(
+    table: ScoreTable, path: str, reading: reading_options.ReadingOptions, found: Sequence[Suspicion]
+) -> str:
     flags = reading.as_flags()
     if reading.labels is not None:
         flags.append("--labels " + shell_path(name_of(reading.labels, _UNNAMED_LABELS)))

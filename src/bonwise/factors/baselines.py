@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, sparse, stats
 
 from bonwise.estimates import EstimateRecord
@@ -145,7 +144,7 @@ class HeldOut:
 
     own: Floats = field(repr=False)
     baselines: Mapping[str, Floats] = field(repr=False)
-    prompt: npt.NDArray[np.int64] = field(repr=False)
+    prompt: np.typing.NDArray[np.int64] = field(repr=False)
     """Cluster of each rating."""
 
     def mean(self, losses: Floats, confidence: float) -> EstimateRecord:

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bonwise.errors import UsageError
-from bonwise.factors.difference_bands import UNSEEN_TRAITS, band_of_covariance, band_of_draws
-from bonwise.factors.human_view import HumanView
-from bonwise.factors.leaderboards import unrated
-from bonwise.factors.prompt_columns import PromptColumns, properties_of_prompts
-from bonwise.factors.result_models import (
-    FactorComparison,
-    FactorExplanation,
-    GapCoefficient,
-    GapRecord,
-    PromptDifference,
-)
+from bonwise.factors import difference_bands, human_view, leaderboards, prompt_columns, result_models
 from bonwise.printable import quoted
 from bonwise.results import given
 from bonwise.stats.sums import Floats
@@ -29,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_models", "explain_gaps"]
 
 
-def compare_models(view: HumanView, model: str, other: str) -> FactorComparison:
+def compare_models(view: human_view.HumanView, model: str, other: str) -> result_models.FactorComparison:
     """Compare two models on every prompt.
 
     Per prompt this is the difference of capabilities ``t[m, p] - t[m', p]``, with a simultaneous interval; by
@@ -39,24 +29,24 @@ def compare_models(view: HumanView, model: str, other: str) -> FactorComparison:
     if one == two:
         raise UsageError(f"{quoted(model)} is compared with itself", hint="name two models")
     draws = view.draws.differences(one, two)
-    return FactorComparison(
+    return result_models.FactorComparison(
         model=model,
         other=other,
         prompts=_prompts(view, draws),
         gaps=list(_gaps(view, draws)),
         confidence=view.confidence,
-        notes=[UNSEEN_TRAITS, *unrated(view)],
+        notes=[difference_bands.UNSEEN_TRAITS, *leaderboards.unrated(view)],
         human=view.human,
         source=view.source,
         version=view.version,
     )
 
 
-def _prompts(view: HumanView, draws: Floats) -> list[PromptDifference]:
-    band = band_of_draws(draws, view.confidence)
+def _prompts(view: human_view.HumanView, draws: Floats) -> list[result_models.PromptDifference]:
+    band = difference_bands.band_of_draws(draws, view.confidence)
     least, most = band.band
     return [
-        PromptDifference(
+        result_models.PromptDifference(
             prompt_id=view.prompts[at],
             category=view.prompt_categories[at],
             **band.figures(at),
@@ -66,7 +56,7 @@ def _prompts(view: HumanView, draws: Floats) -> list[PromptDifference]:
     ]
 
 
-def _gaps(view: HumanView, draws: Floats) -> Iterator[GapRecord]:
+def _gaps(view: human_view.HumanView, draws: Floats) -> Iterator[result_models.GapRecord]:
     """Yield the mean difference on all prompts, and on those of each category: least squares on categories."""
     named = np.array(view.prompt_categories, dtype=object)
     names = sorted({one for one in view.prompt_categories if one})
@@ -77,8 +67,8 @@ def _gaps(view: HumanView, draws: Floats) -> Iterator[GapRecord]:
         explained = float(np.clip(fitted.var() / mean.var(), 0, 1))
     for name in ("", *names):
         rows = np.ones(len(named), dtype=bool) if not name else named == name
-        band = band_of_draws(draws[:, rows].mean(axis=1, keepdims=True), view.confidence)
-        yield GapRecord(
+        band = difference_bands.band_of_draws(draws[:, rows].mean(axis=1, keepdims=True), view.confidence)
+        yield result_models.GapRecord(
             category=name, prompts=int(rows.sum()), **band.alone(0), **given(explained=None if name else explained)
         )
 
@@ -89,8 +79,13 @@ _NO_CAUSES = (
 
 
 def explain_gaps(
-    view: HumanView, model: str, other: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
-) -> FactorExplanation:
+    view: human_view.HumanView,
+    model: str,
+    other: str,
+    *,
+    prompts: RowSource | None = None,
+    tags: Sequence[str] | None = None,
+) -> result_models.FactorExplanation:
     """Regress the gap between two models on tags of the prompts, categories, numbers and the length of the text.
 
     Least squares over prompts, freed of the fit's pull towards the mean, see `bonwise.factors.latent_regression`.
@@ -99,24 +94,26 @@ def explain_gaps(
     one, two = view.model_at(model), view.model_at(other)
     if one == two:
         raise UsageError(f"{quoted(model)} is compared with itself", hint="name two models")
-    properties, notes = properties_of_prompts(view, prompts, tags)
-    columns = PromptColumns.of(properties, len(view.prompts))
+    properties, notes = prompt_columns.properties_of_prompts(view, prompts, tags)
+    columns = prompt_columns.PromptColumns.of(properties, len(view.prompts))
     factors = view.prompt_factors(view.draws.by_model[:, one] - view.draws.by_model[:, two]).only(columns.rows)
     design = columns.design
     found = factors.regression(design)
     degrees = len(columns.rows) - design.shape[1]
-    constant = band_of_covariance(
+    constant = difference_bands.band_of_covariance(
         found.estimate[:1], found.covariance[:1, :1], view.confidence, degrees, view.seed
     ).alone(0)
-    band = band_of_covariance(found.estimate[1:], found.covariance[1:, 1:], view.confidence, degrees, view.seed)
+    band = difference_bands.band_of_covariance(
+        found.estimate[1:], found.covariance[1:, 1:], view.confidence, degrees, view.seed
+    )
     shares = found.explained
     ends = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
-    return FactorExplanation(
+    return result_models.FactorExplanation(
         model=model,
         other=other,
         prompts=len(columns.rows),
         left_out=columns.left_out,
-        constant=GapCoefficient(
+        constant=result_models.GapCoefficient(
             column="",
             level="",
             kind="constant",
@@ -127,7 +124,7 @@ def explain_gaps(
             band_high=constant["high"],
         ),
         coefficients=[
-            GapCoefficient(
+            result_models.GapCoefficient(
                 column=column.name,
                 level=column.level,
                 kind=column.kind,
@@ -141,7 +138,7 @@ def explain_gaps(
         explained_low=float(min(ends[0], shares.mean())),
         explained_high=float(max(ends[1], shares.mean())),
         confidence=view.confidence,
-        notes=[*notes, *columns.notes, _NO_CAUSES, *unrated(view)],
+        notes=[*notes, *columns.notes, _NO_CAUSES, *leaderboards.unrated(view)],
         human=view.human,
         source=view.source,
         version=view.version,

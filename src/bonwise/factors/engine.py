@@ -7,44 +7,23 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 from scipy.sparse.csgraph import connected_components
 
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
-from bonwise.factors.baselines import HeldOut, baseline_losses
-from bonwise.factors.difference_bands import COVERS, STAGE_ONE_ERRORS, UNSEEN_TRAITS, StageOneError
-from bonwise.factors.human_view import HumanView
-from bonwise.factors.leaderboards import cohesion_of_categories, rank_models, unrated
+from bonwise.factors import baselines, difference_bands, human_view, leaderboards, posterior_draws, result, stage_one
 from bonwise.factors.model_choice import PRIORS, RANKS, ChosenModel, choose_among, fit_stage_one
-from bonwise.factors.posterior_draws import PluggedIn, PosteriorDraws, draw_posterior
 from bonwise.factors.rating_arrays import RatingArrays
 from bonwise.factors.ratings import RatingTable
-from bonwise.factors.result import (
-    BaselineRecord,
-    FactorData,
-    FactorFit,
-    FactorSettings,
-    FactorStudySettings,
-    FitParts,
-    HoldoutRecord,
-    JudgeInformation,
-    MapAxis,
-    ModelCapability,
-    PromptMap,
-    PromptPlace,
-)
 from bonwise.factors.settings import FactorKeywords
-from bonwise.factors.stage_one import CapabilityFactors, backend_for, say_torch_is_faster
 from bonwise.factors.stage_two import HumanDesign, HumanModel, HumanRatings, RatedCells, VerdictColumns, fit_human
 from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.ordinal_ratings import slope_and_curvature
 from bonwise.stats.sums import Floats
-from bonwise.table.checks import check_number
-from bonwise.table.reading import RowSource
+from bonwise.table import checks, reading
 
 __all__ = [
     "FEWEST_HUMAN",
@@ -58,7 +37,7 @@ __all__ = [
     "refuse_unfit",
 ]
 
-Recorded = TypeVar("Recorded", FactorSettings, FactorStudySettings)
+Recorded = TypeVar("Recorded", result.FactorSettings, result.FactorStudySettings)
 
 _RECORDED = ("rank", "prior", "restarts", "confidence")
 
@@ -128,7 +107,7 @@ def _refuse_apart(table: RatingTable, judges: RatingArrays) -> None:
         )
 
 
-def _components(graph: sparse.csr_array) -> tuple[int, npt.NDArray[np.int32]]:
+def _components(graph: sparse.csr_array) -> tuple[int, np.typing.NDArray[np.int32]]:
     count, group = connected_components(graph, directed=False)
     return int(count), group
 
@@ -137,16 +116,16 @@ _WEAK_RIDGE = 1e-3
 
 
 def fitted_factors(
-    source: RowSource | RatingTable,
+    source: reading.RowSource | RatingTable,
     human: str | None,
     asked: FactorKeywords,
     *,
     normalize: bool,
     holdout: float | None,
-    interval: StageOneError | None,
-) -> FactorFit:
+    interval: difference_bands.StageOneError | None,
+) -> result.FactorFit:
     """Fit a factor model, see `bonwise.factors.front.fit_factors`."""
-    backend_for(asked["backend"], 0)
+    stage_one.backend_for(asked["backend"], 0)
     _check(asked["prior"], normalize, holdout, interval)
     table = read_ratings(source, human, asked)
     whole, rank, say = RatingArrays.of(table), asked["rank"], asked["say"]
@@ -156,9 +135,9 @@ def fitted_factors(
     refuse_unfit(table, data, rank)
     judges = data.without_human()
     own = {"normalize": normalize, "holdout": holdout, "interval": interval}
-    settings = recorded(FactorSettings, table, asked, len(judges), **own)
+    settings = recorded(result.FactorSettings, table, asked, len(judges), **own)
     if say is not None:
-        say_torch_is_faster(asked["backend"], len(judges), say)
+        stage_one.say_torch_is_faster(asked["backend"], len(judges), say)
     design = HumanDesign(data.models, VerdictColumns.of(judges))
     ratings = HumanRatings.of(data, seed=settings.seed)
     ranks = [few for few in RANKS if few <= largest_rank(judges)] if rank is None else [rank]
@@ -178,11 +157,15 @@ def fitted_factors(
     return _fit(table, settings, chosen, held, view, len(ratings), variances)
 
 
-def _check(prior: float | None, normalize: bool, holdout: float | None, interval: StageOneError | None) -> None:
+def _check(
+    prior: float | None, normalize: bool, holdout: float | None, interval: difference_bands.StageOneError | None
+) -> None:
     if holdout is not None:
-        check_number("holdout", holdout, low=0.01, high=0.99)
-    if interval is not None and interval not in STAGE_ONE_ERRORS:
-        raise UsageError(f"there is no interval {quoted(interval)}", hint=f"one of {', '.join(STAGE_ONE_ERRORS)}")
+        checks.check_number("holdout", holdout, low=0.01, high=0.99)
+    if interval is not None and interval not in difference_bands.STAGE_ONE_ERRORS:
+        raise UsageError(
+            f"there is no interval {quoted(interval)}", hint=f"one of {', '.join(difference_bands.STAGE_ONE_ERRORS)}"
+        )
     if normalize and prior is not None:
         raise UsageError("normalised columns have no prior", hint="leave out normalize, or prior")
 
@@ -195,13 +178,13 @@ def recorded(kind: type[Recorded], table: RatingTable, asked: FactorKeywords, ju
         **own,
         human=table.human_scale.rater,
         seed=int(asked["seed"]),
-        backend=backend_for(asked["backend"], judged),
+        backend=stage_one.backend_for(asked["backend"], judged),
         source=table.source,
         version=release(),
     )
 
 
-def read_ratings(source: RowSource | RatingTable, human: str | None, asked: FactorKeywords) -> RatingTable:
+def read_ratings(source: reading.RowSource | RatingTable, human: str | None, asked: FactorKeywords) -> RatingTable:
     """Return the table of ratings, with the human one named."""
     if isinstance(source, RatingTable):
         if human is not None and human != source.human_scale.rater:
@@ -218,7 +201,7 @@ def read_ratings(source: RowSource | RatingTable, human: str | None, asked: Fact
     return RatingTable.read(source, human=human, **rules)
 
 
-def _known(data: RatingArrays, holdout: float | None, seed: int) -> npt.NDArray[np.bool_]:
+def _known(data: RatingArrays, holdout: float | None, seed: int) -> np.typing.NDArray[np.bool_]:
     """Tell which human ratings are fitted; all ratings of one cell are held out together."""
     known = data.human.copy()
     if holdout is None:
@@ -231,25 +214,27 @@ def _known(data: RatingArrays, holdout: float | None, seed: int) -> npt.NDArray[
 
 def _held_out(
     held: HumanRatings, chosen: ChosenModel, design: HumanDesign, fitted: HumanRatings, prompts: int
-) -> HeldOut:
+) -> baselines.HeldOut:
     own = -chosen.human.log_probabilities(held)
-    return HeldOut(own, baseline_losses(design, fitted, held, prompts), held.cells.prompt)
+    return baselines.HeldOut(own, baselines.baseline_losses(design, fitted, held, prompts), held.cells.prompt)
 
 
 def _draws(
     data: RatingArrays,
     chosen: ChosenModel,
     skills: HumanModel,
-    settings: FactorSettings,
+    settings: result.FactorSettings,
     say: Callable[[str], None] | None,
-) -> PosteriorDraws:
+) -> posterior_draws.PosteriorDraws:
     """Draw capabilities of the model on skills alone, because the interval is about these."""
     if settings.interval == "laplace_gibbs":
         start = (_weights(skills), skills.regression.cutoffs)
-        return draw_posterior(data, chosen.capabilities, start, seed=settings.seed, say=say)
+        return posterior_draws.draw_posterior(data, chosen.capabilities, start, seed=settings.seed, say=say)
     propagated = settings.interval == "propagated"
     prior = max(chosen.best.prior, 1e-6)
-    plugged = PluggedIn.of(data.without_human(), chosen.capabilities, skills, prior=prior, propagated=propagated)
+    plugged = posterior_draws.PluggedIn.of(
+        data.without_human(), chosen.capabilities, skills, prior=prior, propagated=propagated
+    )
     return plugged.draws(np.random.default_rng(settings.seed))
 
 
@@ -259,12 +244,14 @@ def _weights(skills: HumanModel) -> Floats:
     return np.asarray(skills.regression.coefficients / (1.0 if scales is None else scales))
 
 
-def _view(table: RatingTable, data: RatingArrays, draws: PosteriorDraws, settings: FactorSettings) -> HumanView:
+def _view(
+    table: RatingTable, data: RatingArrays, draws: posterior_draws.PosteriorDraws, settings: result.FactorSettings
+) -> human_view.HumanView:
     human = data.only(data.human)
     counts = np.bincount(human.model, minlength=data.models)
     counts = counts + np.bincount(human.opponent[human.side_by_side], minlength=data.models)
     named = [*table.categories, ""]
-    return HumanView.of(
+    return human_view.HumanView.of(
         draws,
         human=settings.human,
         side_by_side=table.human_scale.side_by_side,
@@ -283,16 +270,16 @@ def _view(table: RatingTable, data: RatingArrays, draws: PosteriorDraws, setting
 
 def _fit(
     table: RatingTable,
-    settings: FactorSettings,
+    settings: result.FactorSettings,
     chosen: ChosenModel,
-    held: HeldOut | None,
-    view: HumanView | None,
+    held: baselines.HeldOut | None,
+    view: human_view.HumanView | None,
     fitted: int,
     variances: tuple[Floats, Floats] | None = None,
-) -> FactorFit:
+) -> result.FactorFit:
     best = chosen.best
-    fit = FactorFit(
-        data=FactorData(
+    fit = result.FactorFit(
+        data=result.FactorData(
             prompts=len(table.prompts),
             models=len(table.models),
             ratings=len(table.rating),
@@ -313,26 +300,30 @@ def _fit(
         **({} if view is None else _pictures(table, view, variances)),
         notes=list(_notes(table, settings, chosen, view)),
     )
-    return fit.computed_from(FitParts(view, held))
+    return fit.computed_from(result.FitParts(view, held))
 
 
-def _holdout(held: HeldOut, confidence: float, fitted: int) -> HoldoutRecord:
+def _holdout(held: baselines.HeldOut, confidence: float, fitted: int) -> result.HoldoutRecord:
     mean = held.mean(held.own, confidence)
     cross_entropy = float(held.own.mean())
-    return HoldoutRecord(cross_entropy=cross_entropy, se=mean.se, n=len(held.own), prompts=mean.n, fitted=fitted)
+    return result.HoldoutRecord(
+        cross_entropy=cross_entropy, se=mean.se, n=len(held.own), prompts=mean.n, fitted=fitted
+    )
 
 
-def _baselines(held: HeldOut, confidence: float) -> dict[str, BaselineRecord]:
+def _baselines(held: baselines.HeldOut, confidence: float) -> dict[str, result.BaselineRecord]:
     return {
-        name: BaselineRecord(cross_entropy=float(losses.mean()), difference=held.mean(losses - held.own, confidence))
+        name: result.BaselineRecord(
+            cross_entropy=float(losses.mean()), difference=held.mean(losses - held.own, confidence)
+        )
         for name, losses in held.baselines.items()
     }
 
 
-def _leaderboard(view: HumanView, settings: FactorSettings) -> Iterator[ModelCapability]:
-    leaderboard = rank_models(view)
+def _leaderboard(view: human_view.HumanView, settings: result.FactorSettings) -> Iterator[result.ModelCapability]:
+    leaderboard = leaderboards.rank_models(view)
     for row in leaderboard.models:
-        yield ModelCapability(
+        yield result.ModelCapability(
             model=row.model,
             capability=EstimateRecord(
                 estimate=row.estimate,
@@ -347,19 +338,23 @@ def _leaderboard(view: HumanView, settings: FactorSettings) -> Iterator[ModelCap
         )
 
 
-def _pictures(table: RatingTable, view: HumanView, variances: tuple[Floats, Floats] | None) -> dict[str, Any]:
+def _pictures(
+    table: RatingTable, view: human_view.HumanView, variances: tuple[Floats, Floats] | None
+) -> dict[str, Any]:
     """Return what a page draws; a key is absent where there is nothing."""
     judges = [scale.rater for at, scale in enumerate(table.raters) if at != table.human and scale.size > 1]
     information = None
     if variances is not None:
         information = list(information_of_judges(judges, variances, view.confidence))
     return given(
-        cohesion=cohesion_of_categories(view) or None, information=information, prompt_map=map_of_prompts(view)
+        cohesion=leaderboards.cohesion_of_categories(view) or None,
+        information=information,
+        prompt_map=map_of_prompts(view),
     )
 
 
 def _notes(
-    table: RatingTable, settings: FactorSettings, chosen: ChosenModel, view: HumanView | None
+    table: RatingTable, settings: result.FactorSettings, chosen: ChosenModel, view: human_view.HumanView | None
 ) -> Iterator[str]:
     silent = [scale.rater for scale in table.raters if scale.size < 2]
     if silent:
@@ -371,21 +366,21 @@ def _notes(
     if chosen.human.regression.smoothed:
         yield "A category has no human rating to fit: half a rating was added to each."
     if settings.interval is not None:
-        share = COVERS[settings.interval]
+        share = difference_bands.COVERS[settings.interval]
         yield (
             f"In simulations of BiGGen-Bench's size the 95% interval {settings.interval} held "
             f"{share:.0%} of the true differences within prompts."
         )
-        yield UNSEEN_TRAITS
+        yield difference_bands.UNSEEN_TRAITS
     if view is not None:
-        yield from unrated(view)
+        yield from leaderboards.unrated(view)
 
 
 # What the page of a fit draws: how much each judge adds, and the map of the prompts.
 
 
 def gap_variances(
-    judges: RatingArrays, fitted: CapabilityFactors, weights: Floats, prior: float
+    judges: RatingArrays, fitted: stage_one.CapabilityFactors, weights: Floats, prior: float
 ) -> tuple[Floats, Floats]:
     """Return the mean variance of the human's gaps on each prompt, with all judges and without each.
 
@@ -416,7 +411,7 @@ def gap_variances(
 
 def information_of_judges(
     names: list[str], variances: tuple[Floats, Floats], confidence: float
-) -> Iterator[JudgeInformation]:
+) -> Iterator[result.JudgeInformation]:
     """Yield by which share the variance of `gap_variances` would grow without each judge, most first."""
     whole, without = variances
     growth = without.sum(axis=1) / whole.sum() - 1
@@ -425,7 +420,7 @@ def information_of_judges(
         off = (without[at] - (1 + growth[at]) * whole) / whole.sum()
         se = float(np.sqrt(count / max(count - 1, 1) * (off**2).sum()))
         half = float(stats.t.ppf((1 + confidence) / 2, max(count - 1, 1))) * se
-        yield JudgeInformation(
+        yield result.JudgeInformation(
             rater=names[at],
             growth=EstimateRecord(
                 estimate=float(growth[at]),
@@ -463,7 +458,7 @@ def principal_places(values: Floats) -> tuple[Floats, Floats, Floats]:
     return off @ axes.T + 0.0, axes, squares / max(float(squares.sum()), 1e-300)
 
 
-def map_of_prompts(view: HumanView) -> PromptMap | None:
+def map_of_prompts(view: human_view.HumanView) -> result.PromptMap | None:
     """Return the map of prompts, None where all of them stand on a line."""
     capabilities = _capabilities(view)
     if min(capabilities.shape) < 2:
@@ -472,24 +467,24 @@ def map_of_prompts(view: HumanView) -> PromptMap | None:
     if shares[1] < _FLAT:
         return None
     x, y = (
-        MapAxis(
+        result.MapAxis(
             share=float(min(shares[at], 1.0)),
             high=view.models[int(axes[at].argmax())],
             low=view.models[int(axes[at].argmin())],
         )
         for at in range(2)
     )
-    return PromptMap(
+    return result.PromptMap(
         x=x,
         y=y,
         prompts=[
-            PromptPlace(prompt_id=name, category=category, x=float(place[0]), y=float(place[1]))
+            result.PromptPlace(prompt_id=name, category=category, x=float(place[0]), y=float(place[1]))
             for name, category, place in zip(view.prompts, view.prompt_categories, places, strict=True)
         ],
     )
 
 
-def _capabilities(view: HumanView) -> Floats:
+def _capabilities(view: human_view.HumanView) -> Floats:
     """Return mean capabilities over draws, less their mean on the prompt, shape (prompts, models)."""
     mean = np.zeros((len(view.prompts), len(view.models)))
     for models, prompts in zip(view.draws.by_model, view.draws.by_prompt, strict=True):

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.report.blocks import Drawing, Value
+from bonwise.report import blocks, numbers
 from bonwise.report.figures.axes import COLOURS, legend_below, tell
 from bonwise.report.figures.names import short, told_apart
-from bonwise.report.numbers import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +41,7 @@ class Places:
     up: str
     """What the axes hold."""
 
-    def rows(self) -> Iterator[Mapping[str, Value]]:
+    def rows(self) -> Iterator[Mapping[str, blocks.Value]]:
         """Yield a row per prompt, those that are not drawn too."""
         for prompt, category, x, y in self.every:
             yield {"prompt_id": prompt, "category": category, "x": x, "y": y}
@@ -60,19 +59,19 @@ class Places:
         named = [name for name, _ in sorted(sizes.items(), key=lambda one: (-one[1], one[0]))]
         shown = named if len(named) <= _MOST_NAMED else named[: _MOST_NAMED - 1]
         words = dict(zip(shown, told_apart(shown, _LONGEST), strict=True))
-        rest = f"{count(len(named) - len(shown))} others" if len(named) > len(shown) else "no category"
+        rest = f"{numbers.count(len(named) - len(shown))} others" if len(named) > len(shown) else "no category"
         found: dict[str, list[Place]] = {word: [] for word in words.values()}
         for place in self.drawn:
             found.setdefault(words.get(place[1], rest if named else ""), []).append(place)
         return list(found.items())
 
 
-def prompt_map_figure(data: Places, key: str, title: str, says: str) -> Drawing[Places]:
+def prompt_map_figure(data: Places, key: str, title: str, says: str) -> blocks.Drawing[Places]:
     """Draw prompts as points; what is not drawn is added to `says`."""
     drawn, every = len(data.drawn), len(data.every)
-    cut = f" {count(drawn)} of {count(every)} prompts are drawn." if drawn < every else ""
+    cut = f" {numbers.count(drawn)} of {numbers.count(every)} prompts are drawn." if drawn < every else ""
     lines = -(-len(data.groups) // 2) if len(data.groups) > 1 else 0
-    return Drawing(_paint, data, key, title, says + cut, (_SIZE[0], _SIZE[1] + _LINE * lines))
+    return blocks.Drawing(_paint, data, key, title, says + cut, (_SIZE[0], _SIZE[1] + _LINE * lines))
 
 
 def _paint(axes: Axes, data: Places) -> None:

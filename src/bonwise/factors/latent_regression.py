@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.stats.sums import Floats
 
@@ -98,7 +97,7 @@ class PromptFactors:
         between = np.einsum("dpk,dpl->kl", off, off) / off[..., 0].size
         return cls(contrast, prompts, spread, _shrunk(spread, between), prompts.mean(axis=1))
 
-    def only(self, rows: npt.NDArray[np.int64]) -> PromptFactors:
+    def only(self, rows: np.typing.NDArray[np.int64]) -> PromptFactors:
         """Return some of the prompts; what is open of each still refers to the mean of all."""
         return PromptFactors(self.contrast, self.prompts[:, rows], self.spread[rows], self.shrunk[rows], self.centre)
 
@@ -107,7 +106,7 @@ class PromptFactors:
         """The gap on each prompt, shape (draws, prompts)."""
         return np.asarray(np.einsum("dk,dpk->dp", self.contrast, self.prompts))
 
-    def regression(self, z: Floats, weight: npt.NDArray[np.bool_] | None = None) -> TagCoefficients:
+    def regression(self, z: Floats, weight: np.typing.NDArray[np.bool_] | None = None) -> TagCoefficients:
         """Return the coefficients of the gaps on properties of the prompts.
 
         `z`, (prompts, coefficients), has full column rank, the constant first; `weight` marks the prompts that count.

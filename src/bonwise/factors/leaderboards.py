@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.errors import UsageError
-from bonwise.factors.difference_bands import band_of_draws
-from bonwise.factors.human_view import HumanView
-from bonwise.factors.result import CategoryCohesion
-from bonwise.factors.result_models import (
-    CohesionRecord,
-    FactorLeaderboard,
-    FactorPrediction,
-    LeaderboardRow,
-    PredictedModel,
-)
+from bonwise.factors import difference_bands, human_view, result, result_models
 from bonwise.printable import quoted
 from bonwise.results import given
-from bonwise.stats.ordinal_ratings import category_probabilities
-from bonwise.stats.sums import Floats
+from bonwise.stats import ordinal_ratings, sums
 
 __all__ = ["PERMUTATIONS", "cohesion_of_categories", "composites", "predict_averages", "rank_models"]
 
@@ -32,7 +21,9 @@ _COMPOSITE = (
 _ONE = "One prompt: intervals assume that no trait matters to people that every judge overlooks."
 
 
-def rank_models(view: HumanView, *, prompt: str | None = None, category: str | None = None) -> FactorLeaderboard:
+def rank_models(
+    view: human_view.HumanView, *, prompt: str | None = None, category: str | None = None
+) -> result_models.FactorLeaderboard:
     """Rank the models on all prompts, on one, or on those of a category; `UsageError` on both.
 
     A category's reference composite is the direction ``u`` that its prompts share: the leading eigenvector of the sum
@@ -57,7 +48,7 @@ def rank_models(view: HumanView, *, prompt: str | None = None, category: str | N
         rows = np.arange(len(view.prompts))
         draws = view.draws.by_model @ view.draws.by_prompt.mean(axis=1)[:, :, None]
         draws = draws[:, :, 0]
-    return FactorLeaderboard(
+    return result_models.FactorLeaderboard(
         scope="category" if category is not None else "prompt" if prompt is not None else "all",
         name=category if category is not None else prompt,
         prompts=len(rows),
@@ -71,13 +62,13 @@ def rank_models(view: HumanView, *, prompt: str | None = None, category: str | N
     )
 
 
-def unrated(view: HumanView) -> list[str]:
+def unrated(view: human_view.HumanView) -> list[str]:
     """Return a sentence about models that no human has rated; empty where there is none."""
     names = [name for name, count in zip(view.models, view.human_ratings, strict=True) if not count]
     return [f"No human has rated {', '.join(names)}: judges alone place them."] if names else []
 
 
-def composites(view: HumanView, rows: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+def composites(view: human_view.HumanView, rows: np.typing.NDArray[np.int64]) -> tuple[sums.Floats, sums.Floats]:
     """Return the models, (draws, models), along the reference composite of prompts, and its cohesion, (draws,).
 
     The cohesion is the largest eigenvalue over the sum of all.
@@ -90,18 +81,20 @@ def composites(view: HumanView, rows: npt.NDArray[np.int64]) -> tuple[Floats, Fl
     return np.einsum("dmk,dk->dm", view.draws.by_model, leading), values[:, -1] / values.sum(axis=1)
 
 
-def cohesion_of_categories(view: HumanView) -> list[CategoryCohesion]:
+def cohesion_of_categories(view: human_view.HumanView) -> list[result.CategoryCohesion]:
     """Return the cohesion of every category with at least two prompts, the most cohesive first."""
     found = []
     for name in sorted({one for one in view.prompt_categories if one}):
         rows = view.prompts_of(name)
         if 1 < len(rows) < len(view.prompts):
             cohesion, random = _cohesion(view, rows, composites(view, rows)[1])
-            found.append(CategoryCohesion(category=name, prompts=len(rows), cohesion=cohesion, random=random))
+            found.append(result.CategoryCohesion(category=name, prompts=len(rows), cohesion=cohesion, random=random))
     return sorted(found, key=lambda one: -one.cohesion.share)
 
 
-def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> tuple[CohesionRecord, float]:
+def _cohesion(
+    view: human_view.HumanView, rows: np.typing.NDArray[np.int64], shares: sums.Floats
+) -> tuple[result_models.CohesionRecord, float]:
     """Return the cohesion of some prompts, and the mean of random sets of as many."""
     rng = np.random.default_rng(view.seed)
     as_cohesive, total = 0, 0.0
@@ -114,7 +107,7 @@ def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> t
         total += share
         as_cohesive += bool(share >= shares[draw] * (1 - 1e-12))
     low, high = np.quantile(shares, [(1 - view.confidence) / 2, (1 + view.confidence) / 2])
-    record = CohesionRecord(
+    record = result_models.CohesionRecord(
         share=float(min(shares.mean(), 1.0)),
         low=float(low),
         high=float(min(high, 1.0)),
@@ -124,24 +117,24 @@ def _cohesion(view: HumanView, rows: npt.NDArray[np.int64], shares: Floats) -> t
     return record, min(total / PERMUTATIONS, 1.0)
 
 
-def _ranked(view: HumanView, draws: Floats) -> list[LeaderboardRow]:
-    band = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
+def _ranked(view: human_view.HumanView, draws: sums.Floats) -> list[result_models.LeaderboardRow]:
+    band = difference_bands.band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     order = np.argsort(-band.estimate, kind="stable")
     return [
-        LeaderboardRow(model=view.models[at], **band.figures(at), human_ratings=view.human_ratings[at])
+        result_models.LeaderboardRow(model=view.models[at], **band.figures(at), human_ratings=view.human_ratings[at])
         for at in order
     ]
 
 
-def predict_averages(view: HumanView) -> FactorPrediction:
+def predict_averages(view: human_view.HumanView) -> result_models.FactorPrediction:
     """Predict each model's mean ``E[Y]`` over prompts, or mean ``P(win) - P(loss)`` against every other model."""
     draws = np.stack([_averages(view, at) for at in range(len(view.draws))])
-    band = band_of_draws(draws, view.confidence)
+    band = difference_bands.band_of_draws(draws, view.confidence)
     models = [
-        PredictedModel(model=view.models[at], **band.alone(at), human_ratings=view.human_ratings[at])
+        result_models.PredictedModel(model=view.models[at], **band.alone(at), human_ratings=view.human_ratings[at])
         for at in np.argsort(-band.estimate, kind="stable")
     ]
-    return FactorPrediction(
+    return result_models.FactorPrediction(
         quantity="net_win_rate" if view.side_by_side else "mean_rating",
         prompts=len(view.prompts),
         models=models,
@@ -153,17 +146,17 @@ def predict_averages(view: HumanView) -> FactorPrediction:
     )
 
 
-def _averages(view: HumanView, draw: int) -> Floats:
+def _averages(view: human_view.HumanView, draw: int) -> sums.Floats:
     """Return the average of each model in one draw, shape (models,)."""
     found = view.draws.by_model[draw] @ view.draws.by_prompt[draw].T
     cutoffs, points = view.draws.cutoffs[draw], np.array(view.points)
     models, prompts = found.shape
     if not view.side_by_side:
-        expected = category_probabilities(found.ravel(), cutoffs) @ points
+        expected = ordinal_ratings.category_probabilities(found.ravel(), cutoffs) @ points
         return np.asarray(expected.reshape(models, prompts).mean(axis=1))
     net = np.zeros((models, models))
     for one in range(models):
         for other in range(one):
-            chances = category_probabilities(found[one] - found[other], cutoffs)
+            chances = ordinal_ratings.category_probabilities(found[one] - found[other], cutoffs)
             net[one, other] = (chances @ np.sign(points)).mean()
     return np.asarray((net - net.T).sum(axis=1) / (models - 1))

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.result import ModelCandidateRecord
-from bonwise.factors.stage_one import CapabilityFactors, fit_capabilities
-from bonwise.factors.stage_two import RIDGES, Block, HumanDesign, HumanModel, HumanRatings, cross_validated, fit_human
+from bonwise.factors import rating_arrays, result, stage_one, stage_two
 
 __all__ = ["PRIORS", "RANKS", "ChosenModel", "StageOneFit", "choose_among", "fit_stage_one"]
 
@@ -17,7 +14,7 @@ RANKS = (1, 2, 3, 5)
 PRIORS = (1.0, 6.0)
 """Ranks, and precisions of the prior of the factors, among which cross-validation chooses."""
 
-COLUMNS: tuple[tuple[Block, ...], ...] = (
+COLUMNS: tuple[tuple[stage_two.Block, ...], ...] = (
     ("skills",),
     ("skills", "models"),
     ("skills", "verdicts"),
@@ -31,28 +28,31 @@ class StageOneFit:
 
     rank: int
     prior: float
-    capabilities: CapabilityFactors = field(repr=False)
+    capabilities: stage_one.CapabilityFactors = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenModel:
     """The choice."""
 
-    capabilities: CapabilityFactors = field(repr=False)
+    capabilities: stage_one.CapabilityFactors = field(repr=False)
     """Stage 1."""
-    human: HumanModel = field(repr=False)
+    human: stage_two.HumanModel = field(repr=False)
     """Stage 2."""
-    best: ModelCandidateRecord
-    candidates: list[ModelCandidateRecord] = field(repr=False)
+    best: result.ModelCandidateRecord
+    candidates: list[result.ModelCandidateRecord] = field(repr=False)
     """All that were compared."""
 
 
 def fit_stage_one(
-    judges: RatingArrays, ranks: Sequence[int] = RANKS, priors: Sequence[float] = PRIORS, **settings: Any
+    judges: rating_arrays.RatingArrays,
+    ranks: Sequence[int] = RANKS,
+    priors: Sequence[float] = PRIORS,
+    **settings: Any,
 ) -> list[StageOneFit]:
     """Fit stage 1 to the judges' ratings, with each rank and prior; `settings` are those of `fit_capabilities`."""
     return [
-        StageOneFit(rank, prior, fit_capabilities(judges, rank, prior=prior, **settings))
+        StageOneFit(rank, prior, stage_one.fit_capabilities(judges, rank, prior=prior, **settings))
         for rank in ranks
         for prior in priors
     ]
@@ -60,10 +60,10 @@ def fit_stage_one(
 
 def choose_among(
     fits: Sequence[StageOneFit],
-    design: HumanDesign,
-    ratings: HumanRatings,
+    design: stage_two.HumanDesign,
+    ratings: stage_two.HumanRatings,
     *,
-    columns: Sequence[tuple[Block, ...]] = COLUMNS,
+    columns: Sequence[tuple[stage_two.Block, ...]] = COLUMNS,
 ) -> ChosenModel:
     """Take of fits of stage 1, and of `columns`, sets of blocks, what predicts human ratings best out of fold."""
     compared = [
@@ -72,15 +72,20 @@ def choose_among(
         for blocks in columns
     ]
     best, capabilities, skilled, blocks = min(compared, key=lambda row: row[0].cross_entropy)
-    human = fit_human(skilled, ratings, blocks, best.ridge)
+    human = stage_two.fit_human(skilled, ratings, blocks, best.ridge)
     return ChosenModel(capabilities, human, best, [candidate for candidate, *_ in compared])
 
 
 def _candidate(
-    fit: StageOneFit, design: HumanDesign, ratings: HumanRatings, blocks: tuple[Block, ...]
-) -> ModelCandidateRecord:
-    mean, se, ridge = min((*cross_validated(design, ratings, blocks, ridge), ridge) for ridge in RIDGES)
-    return ModelCandidateRecord(
+    fit: StageOneFit,
+    design: stage_two.HumanDesign,
+    ratings: stage_two.HumanRatings,
+    blocks: tuple[stage_two.Block, ...],
+) -> result.ModelCandidateRecord:
+    mean, se, ridge = min(
+        (*stage_two.cross_validated(design, ratings, blocks, ridge), ridge) for ridge in stage_two.RIDGES
+    )
+    return result.ModelCandidateRecord(
         rank=fit.rank,
         prior=fit.prior,
         columns=list(blocks),

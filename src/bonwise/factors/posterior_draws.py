@@ -8,12 +8,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 
-from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_one import CapabilityFactors
-from bonwise.factors.stage_two import HumanModel
+from bonwise.factors import rating_arrays, stage_one, stage_two
 from bonwise.stats.ordinal_ratings import mirrored, score_and_information, slope_and_curvature
 from bonwise.stats.sums import Floats
 
@@ -46,7 +43,7 @@ class PosteriorDraws:
     def __len__(self) -> int:
         return len(self.by_model)
 
-    def capabilities(self, prompts: npt.ArrayLike | None = None) -> Floats:
+    def capabilities(self, prompts: np.typing.ArrayLike | None = None) -> Floats:
         """Return the human's capabilities, shape (draws, models, prompts)."""
         chosen = self.by_prompt if prompts is None else self.by_prompt[:, np.asarray(prompts)]
         return np.asarray(np.einsum("dmk,dpk->dmp", self.by_model, chosen))
@@ -58,8 +55,8 @@ class PosteriorDraws:
 
 
 def draw_posterior(
-    data: RatingArrays,
-    start: CapabilityFactors,
+    data: rating_arrays.RatingArrays,
+    start: stage_one.CapabilityFactors,
     human: tuple[Floats, Floats],
     *,
     seed: int = 0,
@@ -98,7 +95,9 @@ class _State:
     spread: Floats
 
     @classmethod
-    def starting(cls, data: RatingArrays, start: CapabilityFactors, human: tuple[Floats, Floats]) -> _State:
+    def starting(
+        cls, data: rating_arrays.RatingArrays, start: stage_one.CapabilityFactors, human: tuple[Floats, Floats]
+    ) -> _State:
         weights, cutoffs = human
         prompts = start.prompts.copy()
         rated = np.unique(data.prompt)
@@ -112,7 +111,7 @@ class _State:
 class _Sampler:
     """Moves a state by sweeps."""
 
-    data: RatingArrays
+    data: rating_arrays.RatingArrays
     rng: np.random.Generator
     state: _State
 
@@ -130,7 +129,7 @@ class _Sampler:
         return [slice(int(first), int(last)) for first, last in pairwise(ends)]
 
     @cached_property
-    def _pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _pairs(self) -> tuple[np.typing.NDArray[np.int64], np.typing.NDArray[np.int64], np.typing.NDArray[np.int64]]:
         """Distinct pairs of model and opponent, and which each row is of."""
         code = self.data.model * (self.data.models + 1) + self.data.opponent + 1
         found, at = np.unique(code, return_inverse=True)
@@ -270,9 +269,9 @@ DRAWS = 400
 class PluggedIn:
     """Intervals around the fitted stages 1 and 2, without further draws of the factors."""
 
-    capabilities: CapabilityFactors = field(repr=False)
+    capabilities: stage_one.CapabilityFactors = field(repr=False)
     """Stage 1."""
-    human: HumanModel = field(repr=False)
+    human: stage_two.HumanModel = field(repr=False)
     """Stage 2 on the block ``skills`` alone."""
     information: Floats | None = field(repr=False)
     """Of the prompts' factors in stage 1; None takes them as known."""
@@ -280,9 +279,9 @@ class PluggedIn:
     @classmethod
     def of(
         cls,
-        judges: RatingArrays,
-        capabilities: CapabilityFactors,
-        human: HumanModel,
+        judges: rating_arrays.RatingArrays,
+        capabilities: stage_one.CapabilityFactors,
+        human: stage_two.HumanModel,
         *,
         prior: float,
         propagated: bool,

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
-from bonwise.factors.human_view import HumanView
-from bonwise.factors.prompt_properties import PromptProperty, PropertyKind, read_prompt_properties
+from bonwise.factors import human_view, prompt_properties
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
 
@@ -29,8 +27,8 @@ CATEGORY = "category"
 
 
 def properties_of_prompts(
-    view: HumanView, prompts: RowSource | None, tags: Sequence[str] | None
-) -> tuple[list[PromptProperty], list[str]]:
+    view: human_view.HumanView, prompts: RowSource | None, tags: Sequence[str] | None
+) -> tuple[list[prompt_properties.PromptProperty], list[str]]:
     """Return what is known of the prompts, and what a reader should know of that; `InputError` where nothing is.
 
     Categories of the ratings are one property, unless a column of `prompts` has that name. `tags` None takes all.
@@ -41,12 +39,12 @@ def properties_of_prompts(
             "nothing is known of the prompts",
             hint="give a table with prompt_id and columns of tags: --prompts FILE, or give the ratings a category",
         )
-    found: list[PromptProperty] = []
+    found: list[prompt_properties.PromptProperty] = []
     notes: list[str] = []
     if prompts is not None:
         named = tags if tags is None or not rated else [one for one in tags if one != CATEGORY] or None
         if tags is None or named is not None:
-            found = read_prompt_properties(prompts, view.prompts, named)
+            found = prompt_properties.read_prompt_properties(prompts, view.prompts, named)
     elif tags is not None and (absent := [one for one in tags if one != CATEGORY]):
         raise UsageError(
             f"no column named {quoted(absent[0])}", hint="give the table that holds it: --prompts FILE, or prompts="
@@ -55,7 +53,7 @@ def properties_of_prompts(
         if any(one.name == CATEGORY for one in found):
             notes.append("The categories of the prompts are those of the table of prompts, not of the ratings.")
         else:
-            found.insert(0, PromptProperty.of_names(CATEGORY, view.prompt_categories))
+            found.insert(0, prompt_properties.PromptProperty.of_names(CATEGORY, view.prompt_categories))
     return found, notes
 
 
@@ -67,7 +65,7 @@ class PromptColumn:
     """Of the property."""
     level: str
     """Of a category; blank otherwise."""
-    kind: PropertyKind
+    kind: prompt_properties.PropertyKind
     unit: str
     """What a coefficient is per: the baseline of a category, or the step of a number."""
     values: Floats = field(repr=False)
@@ -79,7 +77,7 @@ class PromptColumn:
 class PromptColumns:
     """Columns for a regression, and what was left out."""
 
-    rows: npt.NDArray[np.int64] = field(repr=False)
+    rows: np.typing.NDArray[np.int64] = field(repr=False)
     """Prompts that count."""
     columns: tuple[PromptColumn, ...]
     """Over these prompts."""
@@ -94,7 +92,7 @@ class PromptColumns:
         return np.column_stack([np.ones(len(self.rows)), *(one.values for one in self.columns)])
 
     @classmethod
-    def of(cls, properties: Sequence[PromptProperty], prompts: int) -> PromptColumns:
+    def of(cls, properties: Sequence[prompt_properties.PromptProperty], prompts: int) -> PromptColumns:
         """Return the columns of some properties; `InputError` where none is left, or prompts are too few for so many.
 
         A prompt without a value, or in a category with fewer than `FEWEST`, does not count. A column that is the same
@@ -125,7 +123,9 @@ class PromptColumns:
         return cls(rows, tuple(kept), left_out, tuple(notes))
 
 
-def prompt_groups(properties: Sequence[PromptProperty]) -> tuple[list[tuple[str, str, Floats]], list[str]]:
+def prompt_groups(
+    properties: Sequence[prompt_properties.PromptProperty],
+) -> tuple[list[tuple[str, str, Floats]], list[str]]:
     """Return groups (name, level, 1 in it, 0 outside, NaN unknown), and sentences about what makes none."""
     groups: list[tuple[str, str, Floats]] = []
     small: list[str] = []
@@ -146,7 +146,9 @@ def prompt_groups(properties: Sequence[PromptProperty]) -> tuple[list[tuple[str,
     return groups, notes
 
 
-def _known(properties: Sequence[PromptProperty], prompts: int) -> tuple[npt.NDArray[np.bool_], dict[str, int]]:
+def _known(
+    properties: Sequence[prompt_properties.PromptProperty], prompts: int
+) -> tuple[np.typing.NDArray[np.bool_], dict[str, int]]:
     known = np.ones(prompts, dtype=bool)
     left_out: dict[str, int] = {}
     for one in properties:
@@ -166,7 +168,7 @@ def _known(properties: Sequence[PromptProperty], prompts: int) -> tuple[npt.NDAr
     return known, left_out
 
 
-def _columns(one: PromptProperty, rows: npt.NDArray[np.int64]) -> Iterator[PromptColumn]:
+def _columns(one: prompt_properties.PromptProperty, rows: np.typing.NDArray[np.int64]) -> Iterator[PromptColumn]:
     values = one.values[rows]
     if one.kind == "tag":
         yield PromptColumn(one.name, "", one.kind, "with the tag", values, int(values.sum()))

@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import ColumnError, InputError, RowError
 from bonwise.printable import quoted
-from bonwise.table.identifiers import as_categories, require_columns
-from bonwise.table.numbers import first_text_row, is_blank, parse_numbers
-from bonwise.table.reading import RowSource, open_rows
+from bonwise.table import identifiers, numbers, reading
 
 __all__ = ["MOST_LEVELS", "TEXTS", "PromptProperty", "PropertyKind", "read_prompt_properties"]
 
@@ -28,7 +25,7 @@ class PromptProperty:
 
     name: str
     kind: PropertyKind
-    values: npt.NDArray[np.float64] = field(repr=False)
+    values: np.typing.NDArray[np.float64] = field(repr=False)
     """1 or 0 of a tag, the place in `levels` of a category, characters of a length; NaN where there is none."""
     levels: tuple[str, ...] = ()
     """Names of a category, sorted; empty otherwise."""
@@ -57,7 +54,7 @@ _ON = {"1": 1.0, "1.0": 1.0, "true": 1.0, "yes": 1.0, "0": 0.0, "0.0": 0.0, "fal
 
 
 def read_prompt_properties(
-    source: RowSource, prompts: Sequence[str], columns: Sequence[str] | None = None
+    source: reading.RowSource, prompts: Sequence[str], columns: Sequence[str] | None = None
 ) -> list[PromptProperty]:
     """Read what is known of each prompt.
 
@@ -71,9 +68,9 @@ def read_prompt_properties(
     >>> [(one.name, one.kind, one.values.tolist()) for one in read_prompt_properties(rows, ["p1", "p2"])]
     [('maths', 'tag', [1.0, 0.0]), ('prompt', 'length', [6.0, 2.0])]
     """
-    raw, name = open_rows(source, "prompts")
-    require_columns(raw, ("prompt_id", *(columns or ())), name)
-    ids = as_categories(raw["prompt_id"], role="prompt_id", source=name)
+    raw, name = reading.open_rows(source, "prompts")
+    identifiers.require_columns(raw, ("prompt_id", *(columns or ())), name)
+    ids = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=name)
     again = pd.Series(ids.codes).duplicated().to_numpy()
     if again.any():
         at = int(np.flatnonzero(again)[0])
@@ -100,7 +97,7 @@ def read_prompt_properties(
 
 def _property(column: pd.Series, name: str, source: str) -> PromptProperty | None:
     """Return what a column holds, None where all of it is blank."""
-    blank = is_blank(column)
+    blank = numbers.is_blank(column)
     if blank.all():
         return None
     stated = column[~blank]
@@ -113,9 +110,9 @@ def _property(column: pd.Series, name: str, source: str) -> PromptProperty | Non
         values = np.full(len(column), np.nan)
         values[~blank] = on.to_numpy(dtype=np.float64)
         return PromptProperty(name, "tag", values)
-    if first_text_row(column) is None:
-        return PromptProperty(name, "number", parse_numbers(column, role=name, source=source))
-    named = as_categories(stated, role=name, source=source)
+    if numbers.first_text_row(column) is None:
+        return PromptProperty(name, "number", numbers.parse_numbers(column, role=name, source=source))
+    named = identifiers.as_categories(stated, role=name, source=source)
     if len(named.categories) > MOST_LEVELS:
         raise ColumnError(
             f"{source}: column {quoted(name)} has {len(named.categories)} different names, too many for a category",

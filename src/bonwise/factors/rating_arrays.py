@@ -11,8 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from bonwise.factors.ratings import RatingTable
-from bonwise.stats.ordinal_ratings import CutoffLayout
-from bonwise.stats.sums import Floats
+from bonwise.stats import ordinal_ratings, sums
 
 __all__ = ["RatingArrays"]
 
@@ -34,9 +33,9 @@ class RatingArrays:
     """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
     rating: _Ints = field(repr=False)
     """The human is rater 0. An opponent of -1 is none. A rating counts from 0."""
-    weight: Floats = field(repr=False)
+    weight: sums.Floats = field(repr=False)
     """How often the rating was given."""
-    layout: CutoffLayout = field(repr=False)
+    layout: ordinal_ratings.CutoffLayout = field(repr=False)
     """Of all raters."""
     prompts: int
     """How many there are."""
@@ -50,7 +49,7 @@ class RatingArrays:
         place = np.full(len(table.raters), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         rows = place[table.rater] >= 0
-        layout = CutoffLayout(
+        layout = ordinal_ratings.CutoffLayout(
             tuple(table.raters[at].size for at in kept), tuple(table.raters[at].side_by_side for at in kept)
         )
         return cls(
@@ -105,7 +104,7 @@ class RatingArrays:
         place[kept] = np.arange(len(kept))
         rest = self.only(place[self.rater] >= 0)
         sizes, symmetric = self.layout.sizes, self.layout.symmetric
-        layout = CutoffLayout(tuple(sizes[at] for at in kept), tuple(symmetric[at] for at in kept))
+        layout = ordinal_ratings.CutoffLayout(tuple(sizes[at] for at in kept), tuple(symmetric[at] for at in kept))
         return replace(rest, rater=place[rest.rater], layout=layout)
 
     def counted(self) -> RatingArrays:
@@ -153,13 +152,13 @@ class RatingArrays:
     def _sums(self, place: _Ints, count: int) -> sparse.csr_array:
         return sparse.csr_array((np.ones(len(self)), (place, np.arange(len(self)))), shape=(count, len(self)))
 
-    def differences(self, of_models: Floats) -> Floats:
+    def differences(self, of_models: sums.Floats) -> sums.Floats:
         """Return the row of the model, less that of the opponent where there is one, shape (rows, columns)."""
         padded = np.concatenate([of_models, np.zeros((1, of_models.shape[1]))])
         found = of_models[self.model]
         return found - padded[self.opponent] if self.side_by_side.any() else found
 
-    def shares(self) -> list[Floats]:
+    def shares(self) -> list[sums.Floats]:
         """Return the share of each category by rater."""
         counts = np.bincount(self.category, self.weight, int(self.layout.first_category[-1]))
         parts = np.split(counts, self.layout.first_category[1:-1])

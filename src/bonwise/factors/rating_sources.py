@@ -11,20 +11,16 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table.cells import draw_columns
-from bonwise.table.identifiers import joined_names, require_columns
-from bonwise.table.numbers import parse_numbers
-from bonwise.table.opening import ScoreSource, open_scores
-from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.vote_columns import NamedVoteColumns
-from bonwise.table.vote_rows import VoteRows, check_verdict_map, one_verdict
+from bonwise.table import cells, identifiers, numbers, opening, reading, vote_columns, vote_rows
 
 __all__ = ["ratings_of_biggen", "ratings_of_pairs", "ratings_of_scores", "ratings_of_votes"]
 
 _VERDICTS = {1.0: "model", 0.5: "tie", 0.0: "opponent"}
 
 
-def ratings_of_scores(source: ScoreSource, *, human: str = "human", category: str | None = None) -> pd.DataFrame:
+def ratings_of_scores(
+    source: opening.ScoreSource, *, human: str = "human", category: str | None = None
+) -> pd.DataFrame:
     """Return a judge's scores and the oracle labels as ratings of candidates.
 
     Each judge is a rater, each of its draws a replicate, and the oracle is the rater `human`. Candidates are the
@@ -37,7 +33,7 @@ def ratings_of_scores(source: ScoreSource, *, human: str = "human", category: st
     >>> ratings_of_scores(scores)[["model", "rater", "rating"]].values.tolist()
     [['a', 'judge', 3.0], ['a', 'human', 1.0]]
     """
-    table = open_scores(source)
+    table = opening.open_scores(source)
     if human in table.judges:
         raise UsageError(
             f"{table.source}: a judge is named {quoted(human)}, like the human rater",
@@ -56,7 +52,7 @@ def ratings_of_scores(source: ScoreSource, *, human: str = "human", category: st
             "category": frame[category].astype(object) if category else "",
         }
     )
-    wide = list(draw_columns(frame.columns))
+    wide = list(cells.draw_columns(frame.columns))
     if wide:
         draws = [_scored(rows, frame, column, str(at)) for at, column in enumerate(wide)]
     else:
@@ -73,7 +69,7 @@ def _scored(rows: pd.DataFrame, frame: pd.DataFrame, column: str, replicate: pd.
 
 
 def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source named
-    source: RowSource,
+    source: reading.RowSource,
     *,
     verdict: str | None = None,
     pair: Sequence[str] | None = None,
@@ -96,7 +92,7 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
     >>> ratings_of_votes(vote, verdict="won", pair=["a", "b"], prompt=["q"]).to_dict("records")
     [{'prompt_id': '7', 'model': 'x', 'opponent': 'y', 'rater': 'human', 'rating': 'opponent', 'category': ''}]
     """
-    raw, where = open_rows(source)
+    raw, where = reading.open_rows(source)
     if pair is not None and len(pair) != 2:
         raise UsageError(
             f"{where}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
@@ -104,20 +100,22 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
         )
     if prompt is not None and not prompt:
         raise UsageError(f"{where}: no column names the prompt", hint="such as prompt=['question_id', 'turn']")
-    named = NamedVoteColumns(
+    named = vote_columns.NamedVoteColumns(
         verdicts=None if verdict is None else (verdict,),
         pair=None if pair is None else tuple(pair),
         prompt=None if prompt is None else tuple(prompt),
         judge=(),
     )
     needed = ("verdicts", "pair", "prompt")
-    rows = VoteRows.of(raw, where, named, needed=needed, verdict_map=check_verdict_map(verdict_map))
+    rows = vote_rows.VoteRows.of(
+        raw, where, named, needed=needed, verdict_map=vote_rows.check_verdict_map(verdict_map)
+    )
     frame, columns = rows.frame, rows.columns
-    require_columns(frame, [column for column in (rater, category) if column is not None], where)
-    won = pd.Series(one_verdict(rows.worth), index=frame.index)
+    identifiers.require_columns(frame, [column for column in (rater, category) if column is not None], where)
+    won = pd.Series(vote_rows.one_verdict(rows.worth), index=frame.index)
     return pd.DataFrame(
         {
-            "prompt_id": joined_names(frame, columns.prompt, "prompt_id", where).astype(object),
+            "prompt_id": identifiers.joined_names(frame, columns.prompt, "prompt_id", where).astype(object),
             "model": frame[columns.pair[0]].astype(object),
             "opponent": frame[columns.pair[1]].astype(object),
             "rater": name if rater is None else frame[rater].astype(object),
@@ -127,7 +125,7 @@ def ratings_of_votes(  # noqa: PLR0913 - one argument a role, all but the source
     )
 
 
-def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.DataFrame:
+def ratings_of_pairs(source: reading.RowSource, *, category: str | None = None) -> pd.DataFrame:
     """Return the verdicts that ``bonwise judge --pairs`` writes as side-by-side ratings.
 
     What a candidate earned, from 0 to 1, less 1/2 is the rating; each presentation order is a replicate. Columns are
@@ -140,9 +138,11 @@ def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.Da
     >>> ratings_of_pairs([pair])["rating"].tolist()
     [0.5, -0.25]
     """
-    raw, where = open_rows(source)
+    raw, where = reading.open_rows(source)
     orders = ("shown_first", "shown_second")
-    require_columns(raw, ["prompt_id", "judge", "a", "b", *orders, *([category] if category else [])], where)
+    identifiers.require_columns(
+        raw, ["prompt_id", "judge", "a", "b", *orders, *([category] if category else [])], where
+    )
     parts = [
         pd.DataFrame(
             {
@@ -150,7 +150,7 @@ def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.Da
                 "model": raw["a"],
                 "opponent": raw["b"],
                 "rater": raw["judge"],
-                "rating": parse_numbers(raw[order], role=order, source=where) - 0.5,
+                "rating": numbers.parse_numbers(raw[order], role=order, source=where) - 0.5,
                 "replicate": order,
                 "category": "" if category is None else raw[category],
             }
@@ -160,7 +160,7 @@ def ratings_of_pairs(source: RowSource, *, category: str | None = None) -> pd.Da
     return pd.concat(parts, ignore_index=True)
 
 
-def ratings_of_biggen(source: RowSource, *, human: str = "human") -> pd.DataFrame:
+def ratings_of_biggen(source: reading.RowSource, *, human: str = "human") -> pd.DataFrame:
     """Return results in the schema of BiGGen-Bench as ratings of one model each.
 
     Columns are ``id``, ``model_name``, ``human_score``, a column ``NAME_score`` per judge, and optionally
@@ -174,8 +174,8 @@ def ratings_of_biggen(source: RowSource, *, human: str = "human") -> pd.DataFram
     >>> ratings_of_biggen([row])[["rater", "rating", "replicate"]].values.tolist()
     [['human', 4, '0'], ['gpt4', 5, '0'], ['gpt4', 3, '2']]
     """
-    raw, where = open_rows(source)
-    require_columns(raw, ["id", "model_name", "human_score"], where)
+    raw, where = reading.open_rows(source)
+    identifiers.require_columns(raw, ["id", "model_name", "human_score"], where)
     judges = [str(c) for c in raw.columns if str(c).endswith("_score") and c != "human_score"]
     names = {column: column.removesuffix("_score") for column in judges}
     if human in names.values():

@@ -15,12 +15,9 @@ from bonwise.errors import InputError, RowError, UsageError
 from bonwise.factors.result import RaterRecord, RatingRule
 from bonwise.factors.settings import MOST_CATEGORIES, Binning
 from bonwise.printable import listed, quoted
-from bonwise.table.checks import check_whole
-from bonwise.table.identifiers import as_categories, require_columns
+from bonwise.table import checks, identifiers, verdict_words, vote_readings
 from bonwise.table.numbers import is_blank, parse_numbers
 from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.verdict_words import Side
-from bonwise.table.vote_readings import verdicts_or_nothing
 
 __all__ = ["BINNINGS", "RATING_COLUMNS", "CategoryRules", "RatingTable", "scale_of_ratings"]
 
@@ -30,7 +27,7 @@ _Ints = npt.NDArray[np.int64]
 BINNINGS: tuple[Binning, ...] = get_args(Binning)
 
 _VERDICTS: Mapping[float, str] = {0.0: "opponent", 0.5: "tie", 1.0: "model"}
-_OWN_WORDS: Mapping[str, Side] = {"model": "first", "opponent": "second"}
+_OWN_WORDS: Mapping[str, verdict_words.Side] = {"model": "first", "opponent": "second"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class CategoryRules:
     binning: Binning = "equal_count"
 
     def __post_init__(self) -> None:
-        check_whole("bins", self.bins, least=2)
+        checks.check_whole("bins", self.bins, least=2)
         if self.binning not in BINNINGS:
             raise UsageError(f"there is no binning {quoted(self.binning)}", hint=f"one of {', '.join(BINNINGS)}")
         for rater, words in self.declared.items():
@@ -155,10 +152,10 @@ class RatingTable:
         """
         rules = CategoryRules(dict(categories or {}), bins, binning)
         raw, name = open_rows(source)
-        require_columns(raw, RATING_COLUMNS, name)
+        identifiers.require_columns(raw, RATING_COLUMNS, name)
         raw, dropped = _kept(raw, name)
-        prompts = as_categories(raw["prompt_id"], role="prompt_id", source=name)
-        raters = as_categories(raw["rater"], role="rater", source=name)
+        prompts = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=name)
+        raters = identifiers.as_categories(raw["rater"], role="rater", source=name)
         models, model, opponent = _sides(raw, name)
         names = tuple(str(one) for one in raters.categories)
         if human not in names:
@@ -243,12 +240,16 @@ def _kept(raw: pd.DataFrame, source: str) -> tuple[pd.DataFrame, dict[str, int]]
 
 def _sides(raw: pd.DataFrame, source: str) -> tuple[tuple[str, ...], _Ints, _Ints]:
     """Return the names of all models, and which of them are rated and compared with; -1 for no opponent."""
-    model = as_categories(raw["model"], role="model", source=source)
+    model = identifiers.as_categories(raw["model"], role="model", source=source)
     names = {str(one) for one in model.categories}
     compared = np.zeros(len(raw), dtype=bool)
     if "opponent" in raw.columns:
         compared = ~is_blank(raw["opponent"])
-    opponent = as_categories(raw["opponent"][compared], role="opponent", source=source) if compared.any() else None
+    opponent = (
+        identifiers.as_categories(raw["opponent"][compared], role="opponent", source=source)
+        if compared.any()
+        else None
+    )
     if opponent is not None:
         names |= {str(one) for one in opponent.categories}
     models = pd.Index(sorted(names), dtype=object)
@@ -297,7 +298,7 @@ def _categories(raw: pd.DataFrame, prompt: _Ints, count: int, source: str) -> tu
     stated = np.flatnonzero(~is_blank(raw["category"]))
     if not stated.size:
         return (), found
-    named = as_categories(raw["category"].iloc[stated], role="category", source=source)
+    named = identifiers.as_categories(raw["category"].iloc[stated], role="category", source=source)
     # The last assignment stays, so that a prompt has the category of its first row.
     found[prompt[stated][::-1]] = named.codes[::-1]
     unlike = np.flatnonzero(found[prompt[stated]] != named.codes)
@@ -314,7 +315,7 @@ def _repeats(raw: pd.DataFrame, cells: pd.DataFrame, source: str) -> int:
     """Count the ratings that repeat an earlier one without a replicate; refuse a replicate that occurs twice."""
     if "replicate" not in raw.columns or is_blank(raw["replicate"]).all():
         return int(cells.duplicated().sum())
-    replicate = as_categories(raw["replicate"], role="replicate", source=source)
+    replicate = identifiers.as_categories(raw["replicate"], role="replicate", source=source)
     again = cells.assign(replicate=replicate.codes).duplicated().to_numpy()
     if again.any():
         at = int(np.flatnonzero(again)[0])
@@ -396,7 +397,7 @@ def _word(cell: object) -> str:
 
 def _verdicts(column: pd.Series, names: pd.DataFrame, source: str) -> _Floats:
     """Read verdicts: 1 for the model, 0 for the opponent, 1/2 for a tie, NaN for what is no verdict."""
-    return verdicts_or_nothing(column, source, sides=names[["model", "opponent"]], words=_OWN_WORDS)[0]
+    return vote_readings.verdicts_or_nothing(column, source, sides=names[["model", "opponent"]], words=_OWN_WORDS)[0]
 
 
 def _of_verdicts(verdicts: _Floats) -> _ReadRatings:

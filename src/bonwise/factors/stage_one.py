@@ -11,8 +11,7 @@ from scipy import optimize
 
 from bonwise.errors import UsageError
 from bonwise.extras import TORCH
-from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.settings import Backend
+from bonwise.factors import rating_arrays, settings
 from bonwise.printable import quoted
 from bonwise.stats.ordinal_ratings import CutoffLayout, ordinal_terms
 from bonwise.stats.sums import Floats
@@ -86,7 +85,7 @@ class CapabilityFactors:
 
 UsedBackend = Literal["numpy", "torch"]
 
-BACKENDS: tuple[Backend, ...] = get_args(Backend)
+BACKENDS: tuple[settings.Backend, ...] = get_args(settings.Backend)
 
 MANY_RATINGS = 300_000
 """Ratings of judges above which ``auto`` is torch."""
@@ -99,7 +98,7 @@ _MEMORY = 20
 class StageOneLoss:
     """Mean negative log-likelihood per rating with its penalty, as a function of one vector of parameters."""
 
-    data: RatingArrays = field(repr=False)
+    data: rating_arrays.RatingArrays = field(repr=False)
     shape: CapabilityShape
     prior: float = 1.0
     """Precision of the Gaussian prior of all factors; at least 0."""
@@ -156,7 +155,7 @@ class StageOneLoss:
         return CapabilityFactors(raters, prompts, models, self.shape.layout.cutoffs(raw), loss, steps)
 
 
-def backend_for(backend: Backend, ratings: int) -> UsedBackend:
+def backend_for(backend: settings.Backend, ratings: int) -> UsedBackend:
     """Return what computes the loss of so many ratings; `MissingExtraError` where torch is asked for but missing."""
     if backend not in BACKENDS:
         raise UsageError(f"there is no backend {quoted(backend)}", hint=f"one of {', '.join(BACKENDS)}")
@@ -166,21 +165,21 @@ def backend_for(backend: Backend, ratings: int) -> UsedBackend:
     return "torch" if backend == "torch" or (backend == "auto" and many) else "numpy"
 
 
-def say_torch_is_faster(backend: Backend, ratings: int, say: Callable[[str], None]) -> None:
+def say_torch_is_faster(backend: settings.Backend, ratings: int, say: Callable[[str], None]) -> None:
     """Say which package to install where ``auto`` would take torch if it were installed."""
     if backend == "auto" and ratings > MANY_RATINGS and TORCH.missing():
         say(f"stage 1 fits {ratings:,} ratings with numpy; torch needs less time: pip install 'bonwise[torch]'")
 
 
 def fit_capabilities(  # noqa: PLR0913 - every setting is named
-    data: RatingArrays,
+    data: rating_arrays.RatingArrays,
     rank: int,
     *,
     prior: float = 1.0,
     normalize: bool = False,
     restarts: int = 2,
     seed: int = 0,
-    backend: Backend = "auto",
+    backend: settings.Backend = "auto",
     say: Callable[[str], None] | None = None,
 ) -> CapabilityFactors:
     """Fit the factors of all raters of `data`; of so many `restarts` the one with the smallest loss is kept.

@@ -9,8 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.stage_one import CapabilityFactors
+from bonwise.factors import rating_arrays, stage_one
 from bonwise.stats.ordinal_ratings import OrdinalRegression, category_probabilities, fit_ordinal
 from bonwise.stats.sums import Floats
 
@@ -44,7 +43,7 @@ class RatedCells:
     """An opponent of -1 is none."""
 
     @classmethod
-    def of(cls, data: RatingArrays) -> RatedCells:
+    def of(cls, data: rating_arrays.RatingArrays) -> RatedCells:
         """Return the cells of ratings, one per row."""
         return cls(data.prompt, data.model, data.opponent)
 
@@ -89,7 +88,7 @@ class VerdictColumns:
     models: int
 
     @classmethod
-    def of(cls, judges: RatingArrays) -> VerdictColumns:
+    def of(cls, judges: rating_arrays.RatingArrays) -> VerdictColumns:
         """Return the columns of judges; the human is not among them."""
         sizes, symmetric = judges.layout.sizes, judges.layout.symmetric
         alone = np.zeros((judges.raters, judges.models, judges.prompts))
@@ -166,7 +165,7 @@ class HumanDesign:
     scales: Floats | None = field(default=None, repr=False)
     """By what the features were divided."""
 
-    def with_skills(self, capabilities: CapabilityFactors) -> HumanDesign:
+    def with_skills(self, capabilities: stage_one.CapabilityFactors) -> HumanDesign:
         """Return the design with the features of a stage 1."""
         features = capabilities.features()
         scales = features.reshape(-1, capabilities.rank).std(axis=0)
@@ -216,7 +215,7 @@ class HumanRatings:
     """Fold of cross-validation: all ratings of one model on one prompt, or of one pair, share one."""
 
     @classmethod
-    def of(cls, data: RatingArrays, *, seed: int = 0, folds: int = FOLDS) -> HumanRatings:
+    def of(cls, data: rating_arrays.RatingArrays, *, seed: int = 0, folds: int = FOLDS) -> HumanRatings:
         """Return the human's ratings among all, with their folds drawn."""
         human = data.only(data.human)
         cells = RatedCells.of(human)

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bonwise.errors import UsageError
-from bonwise.factors.difference_bands import UNSEEN_TRAITS, Band, band_of_covariance, band_of_draws
-from bonwise.factors.human_view import HumanView
-from bonwise.factors.latent_regression import PromptFactors, joined_coefficients
-from bonwise.factors.leaderboards import unrated
-from bonwise.factors.prompt_columns import FEWEST, prompt_groups, properties_of_prompts
+from bonwise.factors import difference_bands, human_view, latent_regression, leaderboards, prompt_columns
 from bonwise.factors.result_models import AdvantageRecord, FactorStrengths, GroupAdvantage, PromptAdvantage
 from bonwise.stats.sums import Floats
 
@@ -23,7 +19,7 @@ __all__ = ["find_strengths"]
 
 
 def find_strengths(
-    view: HumanView, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
+    view: human_view.HumanView, model: str, *, prompts: RowSource | None = None, tags: Sequence[str] | None = None
 ) -> FactorStrengths:
     """Find the groups of prompts, and the prompts, on which a model's advantage is largest and smallest.
 
@@ -32,10 +28,10 @@ def find_strengths(
     `InputError`.
     """
     at = view.model_at(model)
-    if len(view.prompts) < FEWEST:
+    if len(view.prompts) < prompt_columns.FEWEST:
         raise UsageError(
             f"{len(view.prompts)} prompts are too few to find strengths",
-            hint=f"fit ratings of at least {FEWEST} prompts",
+            hint=f"fit ratings of at least {prompt_columns.FEWEST} prompts",
         )
     others = [place for place in range(len(view.models)) if place != at]
     contrast = view.draws.by_model[:, at] - view.draws.by_model[:, others].mean(axis=1)
@@ -43,12 +39,14 @@ def find_strengths(
     groups: list[GroupAdvantage] = []
     notes: list[str] = []
     if prompts is not None or any(view.prompt_categories):
-        properties, notes = properties_of_prompts(view, prompts, tags)
-        inside, further = prompt_groups(properties)
+        properties, notes = prompt_columns.properties_of_prompts(view, prompts, tags)
+        inside, further = prompt_columns.prompt_groups(properties)
         notes += further
         groups = _groups(view, factors, inside)
     whole = factors.regression(np.ones((len(view.prompts), 1)))
-    mean = band_of_covariance(whole.estimate, whole.covariance, view.confidence, len(view.prompts) - 1, view.seed)
+    mean = difference_bands.band_of_covariance(
+        whole.estimate, whole.covariance, view.confidence, len(view.prompts) - 1, view.seed
+    )
     return FactorStrengths(
         model=model,
         models=len(view.models),
@@ -56,7 +54,7 @@ def find_strengths(
         groups=groups,
         prompts=_prompts(view, factors.gaps),
         confidence=view.confidence,
-        notes=[*notes, UNSEEN_TRAITS, *unrated(view)],
+        notes=[*notes, difference_bands.UNSEEN_TRAITS, *leaderboards.unrated(view)],
         human=view.human,
         source=view.source,
         version=view.version,
@@ -64,7 +62,7 @@ def find_strengths(
 
 
 def _groups(
-    view: HumanView, factors: PromptFactors, inside: Sequence[tuple[str, str, Floats]]
+    view: human_view.HumanView, factors: latent_regression.PromptFactors, inside: Sequence[tuple[str, str, Floats]]
 ) -> list[GroupAdvantage]:
     """Return the mean advantage in each group, and how far it lies from the mean of the prompts that are known."""
     if not inside:
@@ -75,7 +73,7 @@ def _groups(
         known = ~np.isnan(values)
         parts.append(factors.regression(np.column_stack([np.ones(len(values)), np.nan_to_num(values)]), weight=known))
         shares.append(values[known].mean())
-    found, share = joined_coefficients(parts), np.array(shares)
+    found, share = latent_regression.joined_coefficients(parts), np.array(shares)
     count = len(inside)
     to_levels, to_differences = np.zeros((count, 2 * count)), np.zeros((count, 2 * count))
     places = np.arange(count)
@@ -83,8 +81,8 @@ def _groups(
     to_differences[places, 2 * places + 1] = 1 - share
     degrees = len(view.prompts) - 2
 
-    def band(turn: Floats) -> Band:
-        return band_of_covariance(
+    def band(turn: Floats) -> difference_bands.Band:
+        return difference_bands.band_of_covariance(
             turn @ found.estimate, turn @ found.covariance @ turn.T, view.confidence, degrees, view.seed
         )
 
@@ -96,9 +94,9 @@ def _groups(
     return sorted(rows, key=lambda one: -one.difference)
 
 
-def _prompts(view: HumanView, draws: Floats) -> list[PromptAdvantage]:
-    level = band_of_draws(draws, view.confidence)
-    apart = band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
+def _prompts(view: human_view.HumanView, draws: Floats) -> list[PromptAdvantage]:
+    level = difference_bands.band_of_draws(draws, view.confidence)
+    apart = difference_bands.band_of_draws(draws - draws.mean(axis=1, keepdims=True), view.confidence)
     return [
         PromptAdvantage(
             prompt_id=view.prompts[at], category=view.prompt_categories[at], **_advantage(level, apart, at)
@@ -107,7 +105,7 @@ def _prompts(view: HumanView, draws: Floats) -> list[PromptAdvantage]:
     ]
 
 
-def _advantage(level: Band, apart: Band, at: int) -> dict[str, Any]:
+def _advantage(level: difference_bands.Band, apart: difference_bands.Band, at: int) -> dict[str, Any]:
     """Return the advantage on one item, and by how much it is more than the mean, as the fields of a record."""
     difference = apart.figures(at)
     low, high = difference["band_low"], difference["band_high"]

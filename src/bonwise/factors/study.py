@@ -10,18 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bonwise.errors import InputError, UsageError
+from bonwise.factors import engine, model_choice, rating_arrays, ratings, result, stage_one, stage_two
 from bonwise.factors.baselines import HeldOut, baseline_losses
-from bonwise.factors.engine import FEWEST_HUMAN, largest_rank, read_ratings, recorded, refuse_unfit
-from bonwise.factors.model_choice import PRIORS, RANKS, StageOneFit, choose_among, fit_stage_one
-from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.factors.ratings import RatingTable
-from bonwise.factors.result import FactorStudy, FactorStudySettings, StudiedBaseline, StudiedData, StudiedShareRecord
 from bonwise.factors.settings import FactorKeywords
-from bonwise.factors.stage_one import backend_for
-from bonwise.factors.stage_two import HumanDesign, HumanRatings, RatedCells, VerdictColumns
 from bonwise.stats.sums import Floats
-from bonwise.table.checks import check_number, check_whole
-from bonwise.table.reading import RowSource
+from bonwise.table import checks, reading
 
 __all__ = ["BUDGETS", "studied_factors"]
 
@@ -52,11 +45,11 @@ class _ShareLosses:
         own, prompts = (np.concatenate([getattr(part, of) for part in parts]) for of in ("own", "prompt"))
         return HeldOut(own, baselines, prompts)
 
-    def record(self, largest: _ShareLosses, confidence: float) -> StudiedShareRecord:
+    def record(self, largest: _ShareLosses, confidence: float) -> result.StudiedShareRecord:
         """Return the record; the model is compared with itself at the largest share."""
         held, most = self.held_out(), largest.held_out()
         means = [split.held.own.mean() for split in self.by_split]
-        return StudiedShareRecord(
+        return result.StudiedShareRecord(
             share=self.share,
             judges=self.judges,
             fitted=float(np.mean([split.fitted for split in self.by_split])),
@@ -64,7 +57,7 @@ class _ShareLosses:
             between_splits=_between(means),
             more_than_largest=held.mean(held.own - most.own, confidence),
             baselines={
-                name: StudiedBaseline(
+                name: result.StudiedBaseline(
                     cross_entropy=held.mean(losses, confidence),
                     between_splits=_between([split.held.baselines[name].mean() for split in self.by_split]),
                     difference=held.mean(losses - held.own, confidence),
@@ -79,7 +72,7 @@ class _ShareLosses:
 def _notes(by_judges: Sequence[_ShareLosses], left_out: Sequence[float]) -> Iterator[str]:
     if left_out:
         shares = ", ".join(f"{share:.0%}" for share in left_out)
-        yield f"Not studied: {shares} of the human ratings, which is fewer than {FEWEST_HUMAN}."
+        yield f"Not studied: {shares} of the human ratings, which is fewer than {engine.FEWEST_HUMAN}."
     counts = [losses.judges for losses in by_judges]
     if len(set(counts)) < len(counts):
         yield "Some shares of the judges are the same number of judges."
@@ -104,7 +97,7 @@ _USUAL = 0.1
 
 
 def studied_factors(
-    source: RowSource | RatingTable,
+    source: reading.RowSource | ratings.RatingTable,
     human: str | None,
     asked: FactorKeywords,
     *,
@@ -112,20 +105,20 @@ def studied_factors(
     rater_shares: Sequence[float],
     rater_budget: float | None,
     splits: int,
-) -> FactorStudy:
+) -> result.FactorStudy:
     """Study shares of ratings and of judges, see `bonwise.factors.front.study_factors`."""
-    backend_for(asked["backend"], 0)
+    stage_one.backend_for(asked["backend"], 0)
     for budget in budgets or ():
-        check_number("budgets", budget, low=0.0, high=_MOST)
+        checks.check_number("budgets", budget, low=0.0, high=_MOST)
     for share in rater_shares:
-        check_number("rater_shares", share, low=0.001, high=1.0)
-    check_whole("splits", splits, least=1)
-    table = read_ratings(source, human, asked)
-    whole, confidence = RatingArrays.of(table), asked["confidence"]
-    refuse_unfit(table, whole, asked["rank"])
+        checks.check_number("rater_shares", share, low=0.001, high=1.0)
+    checks.check_whole("splits", splits, least=1)
+    table = engine.read_ratings(source, human, asked)
+    whole, confidence = rating_arrays.RatingArrays.of(table), asked["confidence"]
+    engine.refuse_unfit(table, whole, asked["rank"])
     taken, left_out = _budgets(table, int(whole.human.sum()), budgets)
-    settings = recorded(
-        FactorStudySettings,
+    settings = engine.recorded(
+        result.FactorStudySettings,
         table,
         asked,
         int((~whole.human).sum()),
@@ -136,8 +129,8 @@ def studied_factors(
     )
     held_out, studied = _StudiedSplits(whole, settings, asked["say"]).studied()
     by_labels, by_judges = studied[: len(taken)], studied[len(taken) :]
-    return FactorStudy(
-        data=StudiedData(
+    return result.FactorStudy(
+        data=result.StudiedData(
             prompts=len(table.prompts),
             models=len(table.models),
             ratings=len(table.rating),
@@ -157,9 +150,9 @@ def studied_factors(
 class _StudiedSplits:
     """Fits and predicts, split by split."""
 
-    data: RatingArrays
+    data: rating_arrays.RatingArrays
     """All ratings."""
-    settings: FactorStudySettings
+    settings: result.FactorStudySettings
     say: Callable[[str], None] | None
 
     def studied(self) -> tuple[list[int], list[_ShareLosses]]:
@@ -179,7 +172,7 @@ class _StudiedSplits:
             order = rng.permutation(judges) + 1
             held = ratings.only(places >= max(asked.budgets) * len(ratings))
             held_out.append(len(held))
-            fits: dict[int, tuple[list[StageOneFit], HumanDesign]] = {judges: self._all_judges}
+            fits: dict[int, tuple[list[model_choice.StageOneFit], stage_two.HumanDesign]] = {judges: self._all_judges}
             losses: dict[tuple[float, int], tuple[HeldOut, int]] = {}
             for (budget, _), count, into in zip(steps, counts, studied, strict=True):
                 fitted = ratings.only(places < budget * len(ratings))
@@ -192,50 +185,60 @@ class _StudiedSplits:
                 self.say(f"split {number + 1} of {asked.splits}: {len(steps)} shares fitted")
         return held_out, studied
 
-    def _in_order(self, rng: np.random.Generator) -> tuple[HumanRatings, Floats]:
+    def _in_order(self, rng: np.random.Generator) -> tuple[stage_two.HumanRatings, Floats]:
         human = self.data.only(self.data.human)
-        places = RatedCells.of(human).places(self.data.models, rng)
-        return HumanRatings.of(self.data, seed=int(rng.integers(2**31))), places
+        places = stage_two.RatedCells.of(human).places(self.data.models, rng)
+        return stage_two.HumanRatings.of(self.data, seed=int(rng.integers(2**31))), places
 
     @cached_property
-    def _all_judges(self) -> tuple[list[StageOneFit], HumanDesign]:
+    def _all_judges(self) -> tuple[list[model_choice.StageOneFit], stage_two.HumanDesign]:
         return self._stage_one(list(range(1, self.data.raters)))
 
-    def _stage_one(self, raters: list[int]) -> tuple[list[StageOneFit], HumanDesign]:
+    def _stage_one(self, raters: list[int]) -> tuple[list[model_choice.StageOneFit], stage_two.HumanDesign]:
         judges, asked = self.data.of_raters(raters), self.settings
-        ranks = [few for few in RANKS if few <= largest_rank(judges)] if asked.rank is None else [asked.rank]
-        priors = list(PRIORS) if asked.prior is None else [asked.prior]
-        fits = fit_stage_one(judges, ranks, priors, restarts=asked.restarts, seed=asked.seed, backend=asked.backend)
-        return fits, HumanDesign(judges.models, VerdictColumns.of(judges))
+        ranks = (
+            [few for few in model_choice.RANKS if few <= engine.largest_rank(judges)]
+            if asked.rank is None
+            else [asked.rank]
+        )
+        priors = list(model_choice.PRIORS) if asked.prior is None else [asked.prior]
+        fits = model_choice.fit_stage_one(
+            judges, ranks, priors, restarts=asked.restarts, seed=asked.seed, backend=asked.backend
+        )
+        return fits, stage_two.HumanDesign(judges.models, stage_two.VerdictColumns.of(judges))
 
     def _losses(
-        self, fits: list[StageOneFit], design: HumanDesign, fitted: HumanRatings, held: HumanRatings
+        self,
+        fits: list[model_choice.StageOneFit],
+        design: stage_two.HumanDesign,
+        fitted: stage_two.HumanRatings,
+        held: stage_two.HumanRatings,
     ) -> tuple[HeldOut, int]:
-        chosen = choose_among(fits, design, fitted)
+        chosen = model_choice.choose_among(fits, design, fitted)
         baselines = baseline_losses(design, fitted, held, self.data.prompts)
         return HeldOut(-chosen.human.log_probabilities(held), baselines, held.cells.prompt), chosen.best.rank
 
 
 def _budgets(
-    table: RatingTable, count: int, asked: Sequence[float] | None
+    table: ratings.RatingTable, count: int, asked: Sequence[float] | None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the budgets to study, and those that were not asked for and are too small."""
     wanted = sorted(set(BUDGETS if asked is None else asked))
-    small = [share for share in wanted if share * count < FEWEST_HUMAN]
+    small = [share for share in wanted if share * count < engine.FEWEST_HUMAN]
     taken = [share for share in wanted if share not in small]
-    least = FEWEST_HUMAN / count
+    least = engine.FEWEST_HUMAN / count
     if not taken or (asked is not None and small):
         raise (UsageError if taken or least <= _MOST else InputError)(
-            f"{table.source}: {wanted[0]:g} of {count} human ratings is fewer than the {FEWEST_HUMAN} that can be "
-            "cross-validated",
+            f"{table.source}: {wanted[0]:g} of {count} human ratings is fewer than the {engine.FEWEST_HUMAN} that "
+            "can be cross-validated",
             hint=f"fit shares of at least {np.ceil(100 * least) / 100:.2f}"
             if least <= _MOST
             else "add human ratings",
         )
-    if (1 - taken[-1]) * count < FEWEST_HUMAN:
+    if (1 - taken[-1]) * count < engine.FEWEST_HUMAN:
         raise UsageError(
-            f"{table.source}: a share of {taken[-1]:g} of {count} human ratings leaves fewer than {FEWEST_HUMAN} to "
-            "predict",
+            f"{table.source}: a share of {taken[-1]:g} of {count} human ratings leaves fewer than "
+            f"{engine.FEWEST_HUMAN} to predict",
             hint="choose smaller shares",
         )
     return tuple(taken), tuple(small)

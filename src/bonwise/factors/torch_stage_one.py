@@ -12,8 +12,7 @@ import torch
 from torch.nn.functional import logsigmoid, softplus
 
 from bonwise.factors.rating_arrays import RatingArrays
-from bonwise.stats.ordinal_ratings import LEAST_GAP
-from bonwise.stats.sums import Floats
+from bonwise.stats import ordinal_ratings, sums
 
 if TYPE_CHECKING:
     from bonwise.factors.stage_one import CapabilityShape
@@ -37,7 +36,7 @@ class TorchStageOneLoss:
     prior: float = 1.0
     normalize: bool = False
 
-    def __call__(self, vector: Floats) -> tuple[float, Floats]:
+    def __call__(self, vector: sums.Floats) -> tuple[float, sums.Floats]:
         """Return the loss and its gradient, in double precision."""
         at = torch.tensor(vector, dtype=torch.float64, requires_grad=True)
         found = self._penalty(at)
@@ -81,7 +80,9 @@ class TorchStageOneLoss:
 
     def _cutoffs(self, raw: Any) -> Any:
         layout = self.shape.layout
-        increments = torch.where(torch.from_numpy(layout.increments), softplus(raw, threshold=40) + LEAST_GAP, raw)
+        increments = torch.where(
+            torch.from_numpy(layout.increments), softplus(raw, threshold=40) + ordinal_ratings.LEAST_GAP, raw
+        )
         found = layout.to_cutoffs.tocoo()
         row, column = (torch.from_numpy(places.astype(np.int64)) for places in (found.row, found.col))
         parts = torch.from_numpy(found.data).to(raw.dtype) * increments.index_select(0, column)
@@ -107,8 +108,8 @@ class TorchStageOneLoss:
 
 
 def by_batches(
-    loss: TorchStageOneLoss, start: Floats, rng: np.random.Generator, say: Callable[[str], None] | None = None
-) -> Floats:
+    loss: TorchStageOneLoss, start: sums.Floats, rng: np.random.Generator, say: Callable[[str], None] | None = None
+) -> sums.Floats:
     """Return parameters after some passes of Adam over batches of the ratings, in single precision."""
     at = torch.tensor(start, dtype=torch.float32, requires_grad=True)
     count = len(loss.data)

@@ -4,61 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bonwise.factors.figures import Places, axis_words, prompt_map_figure
-from bonwise.factors.result import (
-    CategoryCohesion,
-    FactorFit,
-    FactorStudy,
-    JudgeInformation,
-    ModelCandidateRecord,
-    PromptMap,
-    RaterRecord,
-    StudiedBaseline,
-    StudiedShareRecord,
-)
-from bonwise.factors.view_answers import baseline_name, fit_answer, next_steps, study_answer
+from bonwise.factors import figures, result, view_answers
 from bonwise.printable import printable
-from bonwise.report.answers import verdict
+from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, curves_figure
 from bonwise.report.figures.forest import Forest, ReferenceMark, forest_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import (
-    NOTHING,
-    Ends,
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    number,
-    percent,
-    setting,
-    with_interval,
-)
 
 __all__ = ["cohesion_part", "describe", "describe_study", "information_part", "map_part"]
 
 _LONGEST = 32
 
 
-def cohesion_part(found: Sequence[CategoryCohesion]) -> Part:
+def cohesion_part(found: Sequence[result.CategoryCohesion]) -> Part:
     """Describe how far one skill drives the prompts of each category."""
     return Part("Cohesion of the categories", list(_cohesion(found)), "detail")
 
 
-def _cohesion(found: Sequence[CategoryCohesion]) -> Iterator[Block]:
+def _cohesion(found: Sequence[result.CategoryCohesion]) -> Iterator[Block]:
     yield Said(
         "note",
         "Cohesion is the share of what the prompts of a category ask for that is one skill. p is the share of random "
         "sets of as many prompts that are as cohesive. Only a category with a small p is more than a set of prompts.",
     )
     few = sum(one.cohesion.p <= 0.05 for one in found)
-    by_chance = setting(round(0.05 * len(found), 1))
+    by_chance = numbers.setting(round(0.05 * len(found), 1))
     yield Said(
         "finding",
-        f"Categories with p of at most 0.05: {count(few)} of {count(len(found))}. By chance it would be about "
-        f"{by_chance}.",
+        f"Categories with p of at most 0.05: {numbers.count(few)} of {numbers.count(len(found))}. By chance it would "
+        f"be about {by_chance}.",
     )
     columns = (
         Column("category", "name"),
@@ -71,10 +46,10 @@ def _cohesion(found: Sequence[CategoryCohesion]) -> Iterator[Block]:
     rows = [
         (
             printable(one.category, longest=_LONGEST),
-            count(one.prompts),
-            estimate(_share(one), "share"),
-            interval(_share(one), "share"),
-            number(one.random, "share"),
+            numbers.count(one.prompts),
+            numbers.estimate(_share(one), "share"),
+            numbers.interval(_share(one), "share"),
+            numbers.number(one.random, "share"),
             _p(one),
         )
         for one in found
@@ -85,30 +60,30 @@ def _cohesion(found: Sequence[CategoryCohesion]) -> Iterator[Block]:
         "factor-cohesion",
         "Cohesion of the categories",
         f"Share of one skill by category, most cohesive first: {printable(best.category, longest=_LONGEST)}, "
-        f"{with_interval(_share(best), 'share')}, p = {_p(best)}.",
+        f"{numbers.with_interval(_share(best), 'share')}, p = {_p(best)}.",
         across="cohesion: share of one skill",
         marks=[ReferenceMark(at, one.random, "random", "random sets of prompts") for at, one in enumerate(found)],
-        said=[f"{with_interval(_share(one), 'share')}, p = {_p(one)}" for one in found],
+        said=[f"{numbers.with_interval(_share(one), 'share')}, p = {_p(one)}" for one in found],
         unit="share",
         bars=True,
     )
     yield Table.of(columns, rows)
 
 
-def _share(one: CategoryCohesion) -> Ends:
-    return Ends(one.cohesion.share, one.cohesion.low, one.cohesion.high)
+def _share(one: result.CategoryCohesion) -> numbers.Ends:
+    return numbers.Ends(one.cohesion.share, one.cohesion.low, one.cohesion.high)
 
 
-def _p(one: CategoryCohesion) -> str:
-    return setting(round(one.cohesion.p, 3))
+def _p(one: result.CategoryCohesion) -> str:
+    return numbers.setting(round(one.cohesion.p, 3))
 
 
-def information_part(found: Sequence[JudgeInformation]) -> Part:
+def information_part(found: Sequence[result.JudgeInformation]) -> Part:
     """Describe what is lost without each judge."""
     return Part("What each judge adds", list(_information(found)), "detail")
 
 
-def _information(found: Sequence[JudgeInformation]) -> Iterator[Block]:
+def _information(found: Sequence[result.JudgeInformation]) -> Iterator[Block]:
     yield Said(
         "note",
         "By how much the variance of the human's gaps between models on a prompt would grow without the ratings of "
@@ -118,8 +93,8 @@ def _information(found: Sequence[JudgeInformation]) -> Iterator[Block]:
     rows = [
         (
             printable(one.rater, longest=_LONGEST),
-            estimate(one.growth, "share", sign=True),
-            interval(one.growth, "share", sign=True),
+            numbers.estimate(one.growth, "share", sign=True),
+            numbers.interval(one.growth, "share", sign=True),
         )
         for one in found
     ]
@@ -129,22 +104,22 @@ def _information(found: Sequence[JudgeInformation]) -> Iterator[Block]:
         "factor-judges",
         "What each judge adds",
         "Growth of the variance of the human's gaps without each judge. Most: "
-        f"{printable(first.rater, longest=_LONGEST)}, {with_interval(first.growth, 'share', sign=True)}.",
+        f"{printable(first.rater, longest=_LONGEST)}, {numbers.with_interval(first.growth, 'share', sign=True)}.",
         across="growth of the variance without the judge, as a share",
-        said=[with_interval(one.growth, "share", sign=True) for one in found],
+        said=[numbers.with_interval(one.growth, "share", sign=True) for one in found],
         unit="share",
         bars=True,
     )
     yield Table.of(columns, rows)
 
 
-def map_part(found: PromptMap) -> Part:
+def map_part(found: result.PromptMap) -> Part:
     """Describe where the prompts stand."""
     return Part("Map of the prompts", [_map_note(found), _map(found)], "detail")
 
 
-def _map_note(found: PromptMap) -> Said:
-    shares = f"{number(found.x.share, 'share')} and {number(found.y.share, 'share')}"
+def _map_note(found: result.PromptMap) -> Said:
+    shares = f"{numbers.number(found.x.share, 'share')} and {numbers.number(found.y.share, 'share')}"
     return Said(
         "note",
         "Prompts stand near each other where the same models are better. The axes are the principal axes of the "
@@ -152,52 +127,54 @@ def _map_note(found: PromptMap) -> Said:
     )
 
 
-def _map(found: PromptMap) -> Drawing[Places]:
+def _map(found: result.PromptMap) -> Drawing[figures.Places]:
     places = [(one.prompt_id, one.category, one.x, one.y) for one in found.prompts]
     x, y = (
-        axis_words(at, number(axis.share, "share"), axis.high, up=at == 2)
+        figures.axis_words(at, numbers.number(axis.share, "share"), axis.high, up=at == 2)
         for at, axis in ((1, found.x), (2, found.y))
     )
     coloured = len({one.category for one in found.prompts if one.category})
-    by = f", in the colours of {count(coloured)} categories" if coloured > 1 else ""
-    says = f"{counted(len(places), 'prompt')}{by}. {_ends(found)}"
-    return prompt_map_figure(Places(places, x, y), "factor-map", "Map of the prompts", says)
+    by = f", in the colours of {numbers.count(coloured)} categories" if coloured > 1 else ""
+    says = f"{numbers.counted(len(places), 'prompt')}{by}. {_ends(found)}"
+    return figures.prompt_map_figure(figures.Places(places, x, y), "factor-map", "Map of the prompts", says)
 
 
-def _ends(found: PromptMap) -> str:
+def _ends(found: result.PromptMap) -> str:
     right, left = (printable(one, longest=_LONGEST) for one in (found.x.high, found.x.low))
     up, down = (printable(one, longest=_LONGEST) for one in (found.y.high, found.y.low))
     return f"To the right {right} is better and {left} worse; upwards {up} is better and {down} worse."
 
 
-def describe(document: FactorFit) -> Part:
+def describe(document: result.FactorFit) -> Part:
     """Describe the fit: first how well it predicts, then the models, then how it was chosen."""
     return Part(f"Factor model of {printable(document.settings.source)}", list(_blocks(document)))
 
 
-def _blocks(document: FactorFit) -> Iterator[Block]:
+def _blocks(document: result.FactorFit) -> Iterator[Block]:
     data, settings = document.data, document.settings
     yield Table.facts(
         [
             ("ratings", settings.source),
             ("human rater", settings.human),
-            ("intervals", f"{percent(settings.confidence)}, {settings.interval or 'none'}"),
+            ("intervals", f"{numbers.percent(settings.confidence)}, {settings.interval or 'none'}"),
             ("bonwise", settings.version),
         ]
     )
     yield Said(
         "finding",
-        f"{counted(data.ratings, 'rating')} of {counted(data.models, 'model')} on "
-        f"{counted(data.prompts, 'prompt')} by {counted(len(document.raters), 'rater')}; "
-        f"{count(data.human_ratings)} of them by "
+        f"{numbers.counted(data.ratings, 'rating')} of {numbers.counted(data.models, 'model')} on "
+        f"{numbers.counted(data.prompts, 'prompt')} by {numbers.counted(len(document.raters), 'rater')}; "
+        f"{numbers.count(data.human_ratings)} of them by "
         f"{printable(settings.human, longest=_LONGEST)}.",
     )
-    yield verdict(fit_answer(document), next_steps(document))
+    yield answers.verdict(view_answers.fit_answer(document), view_answers.next_steps(document))
     if data.dropped:
-        left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())
+        left_out = ", ".join(f"{numbers.count(rows)} ({reason})" for reason, rows in data.dropped.items())
         yield Said("caveat", f"Rows left out: {left_out}.")
     if data.repeats:
-        yield Said("note", f"{counted(data.repeats, 'rating')} repeat an earlier one and count as replicates.")
+        yield Said(
+            "note", f"{numbers.counted(data.repeats, 'rating')} repeat an earlier one and count as replicates."
+        )
     if document.ranking:
         yield from _drawn(document)
         yield _leaderboard(document)
@@ -216,81 +193,87 @@ def _blocks(document: FactorFit) -> Iterator[Block]:
     yield limits("factor")
 
 
-def _leaderboard(document: FactorFit) -> Table:
+def _leaderboard(document: result.FactorFit) -> Table:
     columns = (
         Column("model", "name"),
         Column("capability", sorted=True),
-        Column(interval_title(document.settings.confidence)),
+        Column(numbers.interval_title(document.settings.confidence)),
         Column("human ratings", spare=1),
     )
     rows = [
         (
             printable(one.model, longest=_LONGEST),
-            estimate(one.capability, sign=True),
-            interval(one.capability),
-            count(one.human_ratings),
+            numbers.estimate(one.capability, sign=True),
+            numbers.interval(one.capability),
+            numbers.count(one.human_ratings),
         )
         for one in document.ranking
     ]
     return Table.of(columns, rows, "Mean capability over prompts, less the mean of all models")
 
 
-def _drawn(document: FactorFit) -> list[Drawing[Forest]]:
+def _drawn(document: result.FactorFit) -> list[Drawing[Forest]]:
     found = [(one.model, one.capability) for one in document.ranking]
     best, capability = found[0]
     return forest_figure(
         [(model, one.estimate, one.low, one.high) for model, one in found],
         "factor-models",
         "Models",
-        f"Mean capability, less that of all models. Best: {printable(best)}, {with_interval(capability, sign=True)}.",
+        f"Mean capability, less that of all models. Best: {printable(best)}, "
+        f"{numbers.with_interval(capability, sign=True)}.",
         across="capability, less the mean",
-        said=[with_interval(one, sign=True) for _, one in found],
+        said=[numbers.with_interval(one, sign=True) for _, one in found],
     )
 
 
-def _held_out(document: FactorFit) -> Iterator[Block]:
+def _held_out(document: result.FactorFit) -> Iterator[Block]:
     held = document.holdout
     if held is None:
         return
     yield Said(
         "finding",
-        f"{counted(held.fitted, 'human rating')} predict the {count(held.n)} held out with a cross-entropy of "
-        f"{setting(round(held.cross_entropy, 4))} nats per rating.",
+        f"{numbers.counted(held.fitted, 'human rating')} predict the {numbers.count(held.n)} held out with a "
+        f"cross-entropy of {numbers.setting(round(held.cross_entropy, 4))} nats per rating.",
     )
-    losses = [setting(round(one.cross_entropy, 4)) for one in document.baselines.values()]
+    losses = [numbers.setting(round(one.cross_entropy, 4)) for one in document.baselines.values()]
     columns = (Column("baseline", "words"), *map(Column, ("cross-entropy", "more than the model", "interval")))
     rows = [
-        (baseline_name(name), loss, estimate(one.difference, sign=True), interval(one.difference))
+        (
+            view_answers.baseline_name(name),
+            loss,
+            numbers.estimate(one.difference, sign=True),
+            numbers.interval(one.difference),
+        )
         for (name, one), loss in zip(document.baselines.items(), losses, strict=True)
     ]
     yield Table.of(columns, rows, "Baselines on the same held-out ratings")
 
 
-def _chosen(document: FactorFit) -> Part:
+def _chosen(document: result.FactorFit) -> Part:
     said = Said(
         "note",
-        f"Rank {document.rank}, prior precision {setting(document.prior)}, columns {', '.join(document.columns)}, "
-        f"ridge {setting(document.ridge)}: the smallest cross-entropy of human ratings, cross-validated. The loss of "
-        "stage 1 falls with every further skill and chooses nothing.",
+        f"Rank {document.rank}, prior precision {numbers.setting(document.prior)}, columns "
+        f"{', '.join(document.columns)}, ridge {numbers.setting(document.ridge)}: the smallest cross-entropy of "
+        "human ratings, cross-validated. The loss of stage 1 falls with every further skill and chooses nothing.",
     )
     columns = tuple(map(Column, ("rank", "prior", "columns", "ridge", "cross-entropy", "se", "stage 1")))
     ranked = sorted(document.candidates, key=lambda one: one.cross_entropy)
     return Part("Choice of the model", [said, Table.of(columns, map(_candidate, ranked))], "detail")
 
 
-def _candidate(one: ModelCandidateRecord) -> tuple[str, ...]:
+def _candidate(one: result.ModelCandidateRecord) -> tuple[str, ...]:
     return (
-        count(one.rank),
-        setting(one.prior),
+        numbers.count(one.rank),
+        numbers.setting(one.prior),
         ", ".join(one.columns),
-        setting(one.ridge),
-        number(one.cross_entropy),
-        number(one.se),
-        number(one.stage_one_loss),
+        numbers.setting(one.ridge),
+        numbers.number(one.cross_entropy),
+        numbers.number(one.se),
+        numbers.number(one.stage_one_loss),
     )
 
 
-def _raters(raters: list[RaterRecord]) -> Part:
+def _raters(raters: list[result.RaterRecord]) -> Part:
     columns = (
         Column("rater", "name"),
         Column("ratings"),
@@ -301,10 +284,12 @@ def _raters(raters: list[RaterRecord]) -> Part:
     rows = [
         (
             printable(one.rater, longest=_LONGEST),
-            count(one.ratings),
+            numbers.count(one.ratings),
             "two models" if one.side_by_side else "one model",
             ", ".join(printable(word, longest=_LONGEST) for word in one.categories[:10]),
-            f"{count(one.distinct)} numbers in {len(one.categories)} bins" if one.rule == "bins" else one.rule,
+            f"{numbers.count(one.distinct)} numbers in {len(one.categories)} bins"
+            if one.rule == "bins"
+            else one.rule,
         )
         for one in raters
     ]
@@ -314,26 +299,26 @@ def _raters(raters: list[RaterRecord]) -> Part:
 _OWN = "factor model"
 
 
-def describe_study(document: FactorStudy) -> Part:
+def describe_study(document: result.FactorStudy) -> Part:
     """Describe the study: by human ratings, by judges, then every method."""
     return Part(f"Human ratings and judges of {printable(document.settings.source)}", list(_study_blocks(document)))
 
 
-def _study_blocks(document: FactorStudy) -> Iterator[Block]:
+def _study_blocks(document: result.FactorStudy) -> Iterator[Block]:
     data, settings = document.data, document.settings
     yield Table.facts(
         [
             ("ratings", settings.source),
             ("human rater", settings.human),
-            ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
-            ("splits", count(settings.splits)),
+            ("intervals", f"{numbers.percent(settings.confidence)}, clustered by prompt"),
+            ("splits", numbers.count(settings.splits)),
             ("bonwise", settings.version),
         ]
     )
-    yield verdict(study_answer(document), next_steps(document))
+    yield answers.verdict(view_answers.study_answer(document), view_answers.next_steps(document))
     yield Said("finding", _finding(document))
     if data.dropped:
-        left_out = ", ".join(f"{count(rows)} ({reason})" for reason, rows in data.dropped.items())
+        left_out = ", ".join(f"{numbers.count(rows)} ({reason})" for reason, rows in data.dropped.items())
         yield Said("caveat", f"Rows left out: {left_out}.")
     yield from _curves(document.by_labels, "labels")
     yield _summary(document.by_labels, document, "labels")
@@ -346,33 +331,34 @@ def _study_blocks(document: FactorStudy) -> Iterator[Block]:
     yield limits("factor")
 
 
-def _finding(document: FactorStudy) -> str:
+def _finding(document: result.FactorStudy) -> str:
     first, last = document.by_labels[0], document.by_labels[-1]
     name, best = _best(first)
     held = document.data.held_out
     words = (
-        f"From {count(round(first.fitted))} ratings by {printable(document.settings.human, longest=_LONGEST)} the "
-        f"factor model predicts {count(round(sum(held) / len(held)))} others with a cross-entropy of "
-        f"{with_interval(first.cross_entropy)} nats per rating. The best of {len(first.baselines)} baselines, "
-        f"{name}, has {with_interval(best.cross_entropy)}."
+        f"From {numbers.count(round(first.fitted))} ratings by "
+        f"{printable(document.settings.human, longest=_LONGEST)} the factor model predicts "
+        f"{numbers.count(round(sum(held) / len(held)))} others with a cross-entropy of "
+        f"{numbers.with_interval(first.cross_entropy)} nats per rating. The best of {len(first.baselines)} "
+        f"baselines, {name}, has {numbers.with_interval(best.cross_entropy)}."
     )
     if len(document.by_labels) == 1:
         return words
     return (
-        f"{words} From {count(round(last.fitted))} ratings the factor model loses "
-        f"{with_interval(first.more_than_largest)} less."
+        f"{words} From {numbers.count(round(last.fitted))} ratings the factor model loses "
+        f"{numbers.with_interval(first.more_than_largest)} less."
     )
 
 
-def _best(step: StudiedShareRecord) -> tuple[str, StudiedBaseline]:
+def _best(step: result.StudiedShareRecord) -> tuple[str, result.StudiedBaseline]:
     """Return the baseline that loses least, in words, and its record."""
     name = min(step.baselines, key=lambda one: step.baselines[one].cross_entropy.estimate or 0.0)
-    return baseline_name(name), step.baselines[name]
+    return view_answers.baseline_name(name), step.baselines[name]
 
 
-def _summary(steps: Sequence[StudiedShareRecord], document: FactorStudy, of: str) -> Table:
+def _summary(steps: Sequence[result.StudiedShareRecord], document: result.FactorStudy, of: str) -> Table:
     settings = document.settings
-    ends = interval_title(settings.confidence)
+    ends = numbers.interval_title(settings.confidence)
     first = Column("human ratings" if of == "labels" else "judges")
     columns = (
         first,
@@ -387,35 +373,35 @@ def _summary(steps: Sequence[StudiedShareRecord], document: FactorStudy, of: str
     rows = []
     for one in steps:
         name, best = _best(one)
-        fitted = count(round(one.fitted)) if of == "labels" else count(one.judges)
+        fitted = numbers.count(round(one.fitted)) if of == "labels" else numbers.count(one.judges)
         rows.append(
             (
                 fitted,
-                percent(one.share),
-                estimate(one.cross_entropy),
-                interval(one.cross_entropy),
-                number(one.between_splits),
+                numbers.percent(one.share),
+                numbers.estimate(one.cross_entropy),
+                numbers.interval(one.cross_entropy),
+                numbers.number(one.between_splits),
                 name,
-                estimate(best.difference, sign=True),
-                interval(best.difference),
+                numbers.estimate(best.difference, sign=True),
+                numbers.interval(best.difference),
             )
         )
-    judges = counted(document.data.judges, "judge")
+    judges = numbers.counted(document.data.judges, "judge")
     words = (
         f"Cross-entropy of held-out ratings in nats, by human ratings fitted; {judges}"
         if of == "labels"
-        else f"By judges, drawn at random; {percent(settings.rater_budget)} of the human ratings fitted"
+        else f"By judges, drawn at random; {numbers.percent(settings.rater_budget)} of the human ratings fitted"
     )
     return Table.of(columns, rows, words)
 
 
-def _curves(steps: Sequence[StudiedShareRecord], of: str) -> list[Drawing[Curves]]:
+def _curves(steps: Sequence[result.StudiedShareRecord], of: str) -> list[Drawing[Curves]]:
     across = [one.fitted if of == "labels" else float(one.judges) for one in steps]
     if len(steps) < 2:
         return []
     curves = [
         Curve(
-            baseline_name(name),
+            view_answers.baseline_name(name),
             across,
             [one.baselines[name].cross_entropy.estimate for one in steps],
             role="other",
@@ -440,15 +426,16 @@ def _curves(steps: Sequence[StudiedShareRecord], of: str) -> list[Drawing[Curves
         curves,
         f"factor-study-{of}",
         f"Cross-entropy by {what}",
-        f"The factor model loses {with_interval(own[0])} nats per held-out rating with "
-        f"{count(round(across[0]))} {what} and {with_interval(own[-1])} with {count(round(across[-1]))}.",
+        f"The factor model loses {numbers.with_interval(own[0])} nats per held-out rating with "
+        f"{numbers.count(round(across[0]))} {what} and {numbers.with_interval(own[-1])} with "
+        f"{numbers.count(round(across[-1]))}.",
         across=what,
         up="cross-entropy, nats",
     )
 
 
-def _every(document: FactorStudy) -> Part:
-    ends = interval_title(document.settings.confidence)
+def _every(document: result.FactorStudy) -> Part:
+    ends = numbers.interval_title(document.settings.confidence)
     columns = (
         Column("fitted", "words"),
         Column("method", "words"),
@@ -459,23 +446,35 @@ def _every(document: FactorStudy) -> Part:
         Column("interval"),
     )
     rows = list(_rows(document))
-    folded = f"A table of {counted(len(rows), 'row')}"
+    folded = f"A table of {numbers.counted(len(rows), 'row')}"
     return Part("Every method", [Table.of(columns, rows)], "detail", folded=folded)
 
 
-def _rows(document: FactorStudy) -> Iterator[tuple[str, ...]]:
+def _rows(document: result.FactorStudy) -> Iterator[tuple[str, ...]]:
     for of, steps in (("labels", document.by_labels), ("judges", document.by_judges)):
         for one in steps:
-            fitted = counted(round(one.fitted), "rating") if of == "labels" else counted(one.judges, "judge")
+            fitted = (
+                numbers.counted(round(one.fitted), "rating")
+                if of == "labels"
+                else numbers.counted(one.judges, "judge")
+            )
             own = one.cross_entropy
-            yield fitted, _OWN, estimate(own), interval(own), number(one.between_splits), NOTHING, NOTHING
+            yield (
+                fitted,
+                _OWN,
+                numbers.estimate(own),
+                numbers.interval(own),
+                numbers.number(one.between_splits),
+                numbers.NOTHING,
+                numbers.NOTHING,
+            )
             for name, found in one.baselines.items():
                 yield (
                     fitted,
-                    baseline_name(name),
-                    estimate(found.cross_entropy),
-                    interval(found.cross_entropy),
-                    number(found.between_splits),
-                    estimate(found.difference, sign=True),
-                    interval(found.difference),
+                    view_answers.baseline_name(name),
+                    numbers.estimate(found.cross_entropy),
+                    numbers.interval(found.cross_entropy),
+                    numbers.number(found.between_splits),
+                    numbers.estimate(found.difference, sign=True),
+                    numbers.interval(found.difference),
                 )

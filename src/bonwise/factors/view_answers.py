@@ -6,17 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bonwise.estimates import EstimateRecord
-from bonwise.factors.result import BaselineRecord, FactorFit, FactorSettings, FactorStudy
-from bonwise.factors.result_models import (
-    FactorComparison,
-    FactorExplanation,
-    FactorLeaderboard,
-    FactorStrengths,
-    GapCoefficient,
-    GroupAdvantage,
-    LeaderboardRow,
-    PromptAdvantage,
-)
+from bonwise.factors import result, result_models
 from bonwise.printable import printable, shell_path, shell_word
 from bonwise.report.answers import State, StatedVerdict, outcome_of
 from bonwise.report.blocks import Said
@@ -67,7 +57,7 @@ _LONGEST = 32
 _MOST_NAMES = 3
 
 
-def fit_answer(document: FactorFit) -> StatedVerdict:
+def fit_answer(document: result.FactorFit) -> StatedVerdict:
     """Return whether judges improve the prediction of held-out human ratings over the best baseline without one."""
     alone = {name: document.baselines[name] for name in WITHOUT_JUDGES if name in document.baselines}
     if document.holdout is None or not alone:
@@ -91,11 +81,11 @@ def fit_answer(document: FactorFit) -> StatedVerdict:
     }[outcome_of(gain)]
 
 
-def _loss(named: tuple[str, BaselineRecord]) -> float:
+def _loss(named: tuple[str, result.BaselineRecord]) -> float:
     return named[1].cross_entropy
 
 
-def study_answer(document: FactorStudy) -> StatedVerdict:
+def study_answer(document: result.FactorStudy) -> StatedVerdict:
     """Return whether the largest share of human ratings, or of judges, predicts better than the smallest."""
     gains = {what: (told, found) for what, told, found in _gains(document)}
     if not gains:
@@ -119,7 +109,7 @@ def _both_or(verb: str, found: Sequence[str]) -> str:
     return f"both {verb}" if len(found) == 2 else f"more {found[0]} {verb}"
 
 
-def _gains(document: FactorStudy) -> Iterator[tuple[str, str, EstimateRecord]]:
+def _gains(document: result.FactorStudy) -> Iterator[tuple[str, str, EstimateRecord]]:
     """Yield what there is more of, how much, and by how much the factor model then loses less."""
     ratings, judges = document.by_labels, document.by_judges
     fitted = [(round(one.fitted), one) for one in (ratings[0], ratings[-1])]
@@ -132,7 +122,7 @@ def _gains(document: FactorStudy) -> Iterator[tuple[str, str, EstimateRecord]]:
             yield what, f"{count(most)} {noun} instead of {count(fewest)}", first.more_than_largest
 
 
-def leaderboard_answer(document: FactorLeaderboard) -> StatedVerdict:
+def leaderboard_answer(document: result_models.FactorLeaderboard) -> StatedVerdict:
     """Return whether the simultaneous interval of the first model lies above those of all others."""
     first, *others = document.models
     name, figure = _name(first.model), with_interval(_band(first), sign=True)
@@ -150,7 +140,7 @@ def leaderboard_answer(document: FactorLeaderboard) -> StatedVerdict:
     )
 
 
-def comparison_answer(document: FactorComparison) -> StatedVerdict:
+def comparison_answer(document: result_models.FactorComparison) -> StatedVerdict:
     """Return which of two models is better on average over all prompts."""
     first, second = _name(document.model), _name(document.other)
     whole = document.gaps[0]
@@ -163,7 +153,7 @@ def comparison_answer(document: FactorComparison) -> StatedVerdict:
     }[outcome_of(found)]
 
 
-def explanation_answer(document: FactorExplanation) -> StatedVerdict:
+def explanation_answer(document: result_models.FactorExplanation) -> StatedVerdict:
     """Return whether a property of the prompts goes with the gap, by intervals that hold together."""
     explained = Ends(document.explained, document.explained_low, document.explained_high)
     share = f"together they explain {with_interval(explained, 'share')} of its variance"
@@ -177,16 +167,16 @@ def explanation_answer(document: FactorExplanation) -> StatedVerdict:
     return StatedVerdict("association shown", "good", told)
 
 
-def clear_coefficients(document: FactorExplanation) -> list[GapCoefficient]:
+def clear_coefficients(document: result_models.FactorExplanation) -> list[result_models.GapCoefficient]:
     """Return the coefficients whose simultaneous interval excludes 0."""
     return [
         one for one in document.coefficients if outcome_of(Ends(one.estimate, one.band_low, one.band_high)) != "open"
     ]
 
 
-def strengths_answer(document: FactorStrengths) -> StatedVerdict:
+def strengths_answer(document: result_models.FactorStrengths) -> StatedVerdict:
     """Return which groups of prompts are strengths and weaknesses of a model; without groups, which prompts."""
-    rows: Sequence[GroupAdvantage | PromptAdvantage] = document.groups or document.prompts
+    rows: Sequence[result_models.GroupAdvantage | result_models.PromptAdvantage] = document.groups or document.prompts
     what = f"{counted(len(rows), 'group')} of prompts" if document.groups else counted(len(rows), "prompt")
     strong = [one for one in rows if one.verdict == "strength"]
     weak = [one for one in reversed(rows) if one.verdict == "weakness"]
@@ -214,22 +204,22 @@ def _word(*, strong: bool, weak: bool) -> tuple[str, State]:
     return ("strengths shown", "good") if strong else ("weaknesses shown", "bad")
 
 
-def _examples(rows: Sequence[GroupAdvantage | PromptAdvantage]) -> str:
+def _examples(rows: Sequence[result_models.GroupAdvantage | result_models.PromptAdvantage]) -> str:
     told = [f"{_row_name(one)} {_apart(one)}" for one in rows[:_MOST_NAMES]]
     return ", ".join([*told, *(["..."] if len(rows) > _MOST_NAMES else [])])
 
 
-def _apart(one: GroupAdvantage | PromptAdvantage) -> str:
+def _apart(one: result_models.GroupAdvantage | result_models.PromptAdvantage) -> str:
     return with_interval(Ends(one.difference, one.band_low, one.band_high), sign=True)
 
 
-def _row_name(one: GroupAdvantage | PromptAdvantage) -> str:
-    if isinstance(one, PromptAdvantage):
+def _row_name(one: result_models.GroupAdvantage | result_models.PromptAdvantage) -> str:
+    if isinstance(one, result_models.PromptAdvantage):
         return _name(one.prompt_id)
     return f"{_name(one.column)} = {_name(one.level)}" if one.level else _name(one.column)
 
 
-def _band(one: LeaderboardRow) -> Ends:
+def _band(one: result_models.LeaderboardRow) -> Ends:
     return Ends(one.estimate, one.band_low, one.band_high)
 
 
@@ -259,22 +249,22 @@ def next_steps(
     """Say what to do after a result, by the files that a fit and a table of prompts are in."""
     saved, table = shell_path(fit or _FIT), shell_path(prompts or _PROMPTS)
     match document:
-        case FactorFit():
+        case result.FactorFit():
             return _after_fit(document, fit)
-        case FactorStudy():
+        case result.FactorStudy():
             return [Said("finding", _AFTER_STUDY[study_answer(document).state == "good"])]
-        case FactorLeaderboard(models=[first, second, *_]):
+        case result_models.FactorLeaderboard(models=[first, second, *_]):
             why = "Compare the first two models prompt by prompt:"
             words = f"compare {saved} {shell_word(first.model)} {shell_word(second.model)}"
-        case FactorComparison():
+        case result_models.FactorComparison():
             why = "See which properties of the prompts are associated with the gap:"
             words = f"explain {saved} {shell_word(document.model)} {shell_word(document.other)} --prompts {_PROMPTS}"
-        case FactorExplanation():
+        case result_models.FactorExplanation():
             why = "See on which groups of prompts the first model is strong or weak:"
             words = f"strengths {saved} {shell_word(document.model)} --prompts {table}"
-        case FactorStrengths() if strengths_answer(document).word == "no difference shown":
+        case result_models.FactorStrengths() if strengths_answer(document).word == "no difference shown":
             return [Said("finding", "More human ratings make these intervals narrower.")]
-        case FactorStrengths():
+        case result_models.FactorStrengths():
             why, words = "Rank the models on a category of prompts:", f"leaderboard {saved} --category CATEGORY"
         case _:
             why = "Each interval is of one model alone. To see whether a model leads, rank the models:"
@@ -289,7 +279,7 @@ _AFTER_STUDY = {
 """By whether more of something helps."""
 
 
-def _after_fit(document: FactorFit, fit: str | Path | None) -> Sequence[Said]:
+def _after_fit(document: result.FactorFit, fit: str | Path | None) -> Sequence[Said]:
     """Hold out ratings where none were, rank the models where judges add, otherwise study what would help."""
     answer = fit_answer(document)
     if answer.word == "not tested":
@@ -300,7 +290,7 @@ def _after_fit(document: FactorFit, fit: str | Path | None) -> Sequence[Said]:
     return _then("Study whether more human ratings or more judges would help:", f"study {_again(document)}")
 
 
-def _again(document: FactorFit) -> str:
+def _again(document: result.FactorFit) -> str:
     """Return the arguments that read the same ratings and choose the same model."""
     settings = document.settings
     ratings = settings.source if settings.source.endswith(_SUFFIXES) else "RATINGS.csv"
@@ -311,7 +301,7 @@ def _again(document: FactorFit) -> str:
     return " ".join([shell_path(ratings), *flags])
 
 
-def _chosen(settings: FactorSettings) -> Iterator[tuple[str, float | None]]:
+def _chosen(settings: result.FactorSettings) -> Iterator[tuple[str, float | None]]:
     yield "rank", settings.rank
     yield "prior", settings.prior
 

@@ -4,27 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bonwise.factors.result_models import (
-    CohesionRecord,
-    FactorComparison,
-    FactorExplanation,
-    FactorLeaderboard,
-    FactorPrediction,
-    FactorStrengths,
-    GapCoefficient,
-    GapRecord,
-    GroupAdvantage,
-    PromptAdvantage,
-    PromptDifference,
-)
-from bonwise.factors.view_answers import (
-    clear_coefficients,
-    comparison_answer,
-    explanation_answer,
-    leaderboard_answer,
-    next_steps,
-    strengths_answer,
-)
+from bonwise.factors import result_models, view_answers
 from bonwise.printable import printable
 from bonwise.report.answers import verdict
 from bonwise.report.blocks import Block, Column, Part, Said, Table
@@ -45,13 +25,13 @@ _PROMPTS_AT_A_GLANCE = 12
 """Prompts that a terminal shows."""
 
 
-def describe_comparison(document: FactorComparison) -> Part:
+def describe_comparison(document: result_models.FactorComparison) -> Part:
     """Describe where each of two models is better."""
     first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
     return Part(f"{first} against {second}", list(_blocks_of_comparison(document, first, second)))
 
 
-def _blocks_of_comparison(document: FactorComparison, first: str, second: str) -> Iterator[Block]:
+def _blocks_of_comparison(document: result_models.FactorComparison, first: str, second: str) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),
@@ -60,7 +40,7 @@ def _blocks_of_comparison(document: FactorComparison, first: str, second: str) -
             ("bonwise", document.version),
         ]
     )
-    yield verdict(comparison_answer(document), next_steps(document))
+    yield verdict(view_answers.comparison_answer(document), view_answers.next_steps(document))
     better, worse = (sum(one.verdict == word for one in document.prompts) for word in ("better", "worse"))
     total = len(document.prompts)
     yield Said(
@@ -97,11 +77,11 @@ def _blocks_of_comparison(document: FactorComparison, first: str, second: str) -
     yield limits("factor")
 
 
-def _category_name(one: GapRecord) -> str:
+def _category_name(one: result_models.GapRecord) -> str:
     return printable(one.category, longest=_LONGEST) or "all prompts"
 
 
-def _gaps(gaps: list[GapRecord]) -> Table:
+def _gaps(gaps: list[result_models.GapRecord]) -> Table:
     columns = (Column("category", "name"), Column("prompts"), Column("mean difference"), Column("interval"))
     rows = []
     for one in gaps:
@@ -110,7 +90,7 @@ def _gaps(gaps: list[GapRecord]) -> Table:
     return Table.of(columns, rows)
 
 
-def _prompt_row(one: PromptDifference) -> tuple[str, ...]:
+def _prompt_row(one: result_models.PromptDifference) -> tuple[str, ...]:
     ends = Ends(one.estimate, one.band_low, one.band_high)
     return (
         printable(one.prompt_id, longest=_LONGEST),
@@ -122,7 +102,7 @@ def _prompt_row(one: PromptDifference) -> tuple[str, ...]:
     )
 
 
-def describe_explanation(document: FactorExplanation) -> Part:
+def describe_explanation(document: result_models.FactorExplanation) -> Part:
     """Describe what goes with the gaps between two models."""
     first, second = (printable(one, longest=_LONGEST) for one in (document.model, document.other))
     return Part(
@@ -130,7 +110,7 @@ def describe_explanation(document: FactorExplanation) -> Part:
     )
 
 
-def _blocks_of_explanation(document: FactorExplanation, first: str, second: str) -> Iterator[Block]:
+def _blocks_of_explanation(document: result_models.FactorExplanation, first: str, second: str) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),
@@ -140,8 +120,8 @@ def _blocks_of_explanation(document: FactorExplanation, first: str, second: str)
             ("bonwise", document.version),
         ]
     )
-    yield verdict(explanation_answer(document), next_steps(document))
-    clear = clear_coefficients(document)
+    yield verdict(view_answers.explanation_answer(document), view_answers.next_steps(document))
+    clear = view_answers.clear_coefficients(document)
     if clear:
         largest = max(clear, key=lambda one: abs(one.estimate))
         better = first if largest.estimate > 0 else second
@@ -172,18 +152,18 @@ def _blocks_of_explanation(document: FactorExplanation, first: str, second: str)
     yield limits("factor")
 
 
-def _column_name(one: GapCoefficient) -> str:
+def _column_name(one: result_models.GapCoefficient) -> str:
     if one.kind == "constant":
         return "none of these"
     column = printable(one.column, longest=_LONGEST)
     return f"{column} = {printable(one.level, longest=_LONGEST)}" if one.level else column
 
 
-def _coefficient_words(one: GapCoefficient) -> str:
+def _coefficient_words(one: result_models.GapCoefficient) -> str:
     return with_interval(Ends(one.estimate, one.band_low, one.band_high), sign=True)
 
 
-def _coefficient_row(one: GapCoefficient) -> tuple[str, ...]:
+def _coefficient_row(one: result_models.GapCoefficient) -> tuple[str, ...]:
     ends = Ends(one.estimate, one.band_low, one.band_high)
     return (
         _column_name(one),
@@ -195,14 +175,14 @@ def _coefficient_row(one: GapCoefficient) -> tuple[str, ...]:
     )
 
 
-def describe_leaderboard(document: FactorLeaderboard) -> Part:
+def describe_leaderboard(document: result_models.FactorLeaderboard) -> Part:
     """Describe the ranking."""
     scope = {"all": "all prompts", "category": "category", "prompt": "prompt"}[document.scope]
     name = "" if document.name is None else f" {printable(document.name, longest=60)}"
     return Part(f"Leaderboard on {scope}{name}", list(_blocks_of_leaderboard(document)))
 
 
-def _blocks_of_leaderboard(document: FactorLeaderboard) -> Iterator[Block]:
+def _blocks_of_leaderboard(document: result_models.FactorLeaderboard) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),
@@ -212,7 +192,7 @@ def _blocks_of_leaderboard(document: FactorLeaderboard) -> Iterator[Block]:
             ("bonwise", document.version),
         ]
     )
-    yield verdict(leaderboard_answer(document), next_steps(document))
+    yield verdict(view_answers.leaderboard_answer(document), view_answers.next_steps(document))
     yield Said("finding", f"Capability on {counted(document.prompts, 'prompt')}, less the mean of all models.")
     columns = (
         Column("model", "name"),
@@ -247,7 +227,7 @@ def _blocks_of_leaderboard(document: FactorLeaderboard) -> Iterator[Block]:
     yield limits("factor")
 
 
-def _cohesion(found: CohesionRecord) -> str:
+def _cohesion(found: result_models.CohesionRecord) -> str:
     ends = Ends(found.share, found.low, found.high)
     return (
         f"One skill carries {with_interval(ends, 'share')} of what the prompts of the category ask for; "
@@ -258,12 +238,12 @@ def _cohesion(found: CohesionRecord) -> str:
 _WORDS_OF_PREDICTION = {"mean_rating": "mean rating", "net_win_rate": "wins less losses per comparison"}
 
 
-def describe_prediction(document: FactorPrediction) -> Part:
+def describe_prediction(document: result_models.FactorPrediction) -> Part:
     """Describe the averages."""
     return Part("Predicted averages", list(_blocks_of_prediction(document)))
 
 
-def _blocks_of_prediction(document: FactorPrediction) -> Iterator[Block]:
+def _blocks_of_prediction(document: result_models.FactorPrediction) -> Iterator[Block]:
     words = _WORDS_OF_PREDICTION[document.quantity]
     yield Table.facts(
         [
@@ -297,7 +277,7 @@ def _blocks_of_prediction(document: FactorPrediction) -> Iterator[Block]:
     yield Table.of(columns, rows, "Models, the best first")
     for note in document.notes:
         yield Said("caveat", printable(note))
-    yield Part("Next", list(next_steps(document)), "next", anchor="next")
+    yield Part("Next", list(view_answers.next_steps(document)), "next", anchor="next")
     yield limits("factor")
 
 
@@ -307,7 +287,7 @@ _ENDS = 10
 _ENDS_AT_A_GLANCE = 5
 
 
-def describe_strengths(document: FactorStrengths) -> Part:
+def describe_strengths(document: result_models.FactorStrengths) -> Part:
     """Describe where the advantage of a model is largest and smallest."""
     return Part(
         f"Strengths and weaknesses of {printable(document.model, longest=_LONGEST)}",
@@ -315,7 +295,7 @@ def describe_strengths(document: FactorStrengths) -> Part:
     )
 
 
-def _blocks_of_strengths(document: FactorStrengths) -> Iterator[Block]:
+def _blocks_of_strengths(document: result_models.FactorStrengths) -> Iterator[Block]:
     yield Table.facts(
         [
             ("ratings", document.source),
@@ -326,7 +306,7 @@ def _blocks_of_strengths(document: FactorStrengths) -> Iterator[Block]:
         ]
     )
     whole = document.advantage
-    yield verdict(strengths_answer(document), next_steps(document))
+    yield verdict(view_answers.strengths_answer(document), view_answers.next_steps(document))
     yield Said(
         "finding",
         f"On {counted(whole.prompts, 'prompt')} the advantage over the mean of the other "
@@ -361,18 +341,18 @@ def _blocks_of_strengths(document: FactorStrengths) -> Iterator[Block]:
     yield limits("factor")
 
 
-def _verdicts(rows: Sequence[GroupAdvantage | PromptAdvantage], what: str) -> str:
+def _verdicts(rows: Sequence[result_models.GroupAdvantage | result_models.PromptAdvantage], what: str) -> str:
     strong, weak = (sum(one.verdict == word for one in rows) for word in ("strength", "weakness"))
     rest = len(rows) - strong - weak
     return f"Of {counted(len(rows), what)}: {count(strong)} strong, {count(weak)} weak, {count(rest)} open."
 
 
-def _group_name(one: GroupAdvantage) -> str:
+def _group_name(one: result_models.GroupAdvantage) -> str:
     column = printable(one.column, longest=_LONGEST)
     return f"{column} = {printable(one.level, longest=_LONGEST)}" if one.level else column
 
 
-def _groups(groups: Sequence[GroupAdvantage]) -> Table:
+def _groups(groups: Sequence[result_models.GroupAdvantage]) -> Table:
     columns = (
         Column("group", "name"),
         Column("prompts", spare=3),
@@ -390,7 +370,7 @@ def _groups(groups: Sequence[GroupAdvantage]) -> Table:
     return Table.of(columns, rows, "Advantage by group of prompts")
 
 
-def _table_of_prompts(prompts: Sequence[PromptAdvantage], title: str, glance: int = 0) -> Table:
+def _table_of_prompts(prompts: Sequence[result_models.PromptAdvantage], title: str, glance: int = 0) -> Table:
     columns = (
         Column("prompt", "name"),
         Column("category", "words", spare=2),

@@ -6,10 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
-from bonwise.hosts import HOSTS
-from bonwise.hosts.adapters import once_paid
-from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
-from bonwise.hosts.reranking import DocumentRanker
+from bonwise.hosts import HOSTS, adapters, generation, reranking
 from bonwise.selection.settings import SelectorSettings
 
 HOSTS["dspy"].require("bonwise.hosts.dspy")
@@ -55,12 +52,12 @@ class SelectBest(dspy.Module):
         super().__init__()
         self.module = module
         self.temperature = temperature
-        self.best_of = BestOfN(judge, N, **settings)
+        self.best_of = generation.BestOfN(judge, N, **settings)
 
     def forward(self, **inputs: Any) -> Any:
         """Run the module N times in threads, and return the best prediction."""
 
-        def draw(number: int) -> DrawnAnswer[Any]:
+        def draw(number: int) -> generation.DrawnAnswer[Any]:
             module = self._copy(number)
             with dspy.context(trace=[]):
                 return _drawn(module(**inputs), dspy.settings.trace)
@@ -70,7 +67,7 @@ class SelectBest(dspy.Module):
     async def aforward(self, **inputs: Any) -> Any:
         """Do the same in the running event loop."""
 
-        async def draw(number: int) -> DrawnAnswer[Any]:
+        async def draw(number: int) -> generation.DrawnAnswer[Any]:
             module = self._copy(number)
             with dspy.context(trace=[]):
                 return _drawn(await module.acall(**inputs), dspy.settings.trace)
@@ -112,7 +109,7 @@ def reward_fn(judge: Any, **settings: Unpack[SelectorSettings]) -> Callable[[Map
     >>> reward({"question": "Name a colour"}, dspy.Prediction(answer="red"))
     -3.0
     """
-    ranker = DocumentRanker(judge, **once_paid(judge, settings))
+    ranker = reranking.DocumentRanker(judge, **adapters.once_paid(judge, settings))
 
     def reward(inputs: Mapping[str, Any], prediction: Any) -> float:
         score = ranker.score(_worded(inputs), _answer(prediction)).score
@@ -122,11 +119,11 @@ def reward_fn(judge: Any, **settings: Unpack[SelectorSettings]) -> Callable[[Map
     return reward
 
 
-def _drawn(prediction: Any, trace: list[Any]) -> DrawnAnswer[Any]:
-    return DrawnAnswer((prediction, list(trace)), {"role": "assistant", "content": _answer(prediction)})
+def _drawn(prediction: Any, trace: list[Any]) -> generation.DrawnAnswer[Any]:
+    return generation.DrawnAnswer((prediction, list(trace)), {"role": "assistant", "content": _answer(prediction)})
 
 
-def _prediction(chosen: Chosen[DrawnAnswer[Any]]) -> Any:
+def _prediction(chosen: generation.Chosen[generation.DrawnAnswer[Any]]) -> Any:
     prediction, trace = chosen.best.answer
     if dspy.settings.trace is not None:
         dspy.settings.trace.extend(trace)

@@ -14,8 +14,7 @@ from bonwise.hosts.adapters import HostTotals, is_unjudged, once_paid, selector_
 from bonwise.printable import printable
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectorSettings
-from bonwise.table.chat import prompt_text
-from bonwise.table.checks import check_whole
+from bonwise.table import chat, checks
 
 __all__ = ["BestOfN", "Chosen", "DrawnAnswer"]
 
@@ -97,7 +96,7 @@ class BestOfN:
         pass_on: tuple[type[Exception], ...] = (),
         **settings: Unpack[SelectorSettings],
     ) -> None:
-        check_whole("n", n, least=1)
+        checks.check_whole("n", n, least=1)
         self.n = n
         self.selector = selector_of(judge, once_paid(judge, settings))
         self.totals = HostTotals()
@@ -126,7 +125,7 @@ class BestOfN:
         bonwise.errors.CallError
             The judge was not answered, and `on_failure` is ``raise``.
         """
-        asked = prompt_text(prompt)  # what the judge cannot read is refused before anything is paid
+        asked = chat.prompt_text(prompt)  # what the judge cannot read is refused before anything is paid
         tasks = [asyncio.ensure_future(draw(at)) for at in range(self.n)]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION if self._pass_on else asyncio.ALL_COMPLETED)
@@ -140,7 +139,7 @@ class BestOfN:
 
     def choose(self, prompt: Any, draw: Callable[[int], T]) -> Chosen[T]:
         """Do what `achoose` does with a draw that returns its candidate; draws run in threads, side by side."""
-        asked = prompt_text(prompt)
+        asked = chat.prompt_text(prompt)
         if self.n == 1:
             outcomes = [_tried(draw, 0)]
         else:

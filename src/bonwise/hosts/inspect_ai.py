@@ -7,10 +7,7 @@ from copy import deepcopy
 from typing import Any, Unpack
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.hosts import HOSTS
-from bonwise.hosts.adapters import once_paid
-from bonwise.hosts.generation import BestOfN, DrawnAnswer
-from bonwise.hosts.reranking import DocumentRanker, ScoredAnswer
+from bonwise.hosts import HOSTS, adapters, generation, reranking
 from bonwise.selection.settings import SelectorSettings
 
 HOSTS["inspect_ai"].require("bonwise.hosts.inspect_ai")
@@ -62,7 +59,7 @@ def best_of_n(judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> S
     Solver
         ``best_of`` of it has counts, and what judging has cost.
     """
-    best_of = BestOfN(judge, n, pass_on=(LimitExceededError,), **settings)
+    best_of = generation.BestOfN(judge, n, pass_on=(LimitExceededError,), **settings)
     failed: dict[str, BonwiseError] = {}
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -70,11 +67,11 @@ def best_of_n(judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> S
             raise failed[state.uuid]
         tool_choice = state.tool_choice
 
-        async def draw(_: int) -> DrawnAnswer[ModelOutput]:
+        async def draw(_: int) -> generation.DrawnAnswer[ModelOutput]:
             beside = deepcopy(state)
             beside.tool_choice = tool_choice
             output = (await generate(beside, tool_calls="none", cache=False)).output
-            return DrawnAnswer(output, output.message)
+            return generation.DrawnAnswer(output, output.message)
 
         while True:
             try:
@@ -118,7 +115,7 @@ def judge_score(judge: Any, **settings: Unpack[SelectorSettings]) -> Scorer:
     Scorer
         ``ranker`` of it has counts, and what judging has cost.
     """
-    ranker = DocumentRanker(judge, **once_paid(judge, settings))
+    ranker = reranking.DocumentRanker(judge, **adapters.once_paid(judge, settings))
 
     async def score(state: TaskState, target: Target) -> Score:
         del target  # a judge of candidates does not see the answer that is looked for
@@ -191,7 +188,7 @@ def best_of_epochs() -> ScoreReducer:
     return reduce
 
 
-def _metadata(scored: ScoredAnswer) -> dict[str, Any]:
+def _metadata(scored: reranking.ScoredAnswer) -> dict[str, Any]:
     return {_KEY: scored.trail} | ({"unscored_reason": scored.reason} if scored.score is None else {})
 
 

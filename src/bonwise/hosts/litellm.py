@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Unpack
 
 from bonwise.errors import BonwiseError, JudgeError, UsageError
-from bonwise.hosts import HOSTS
-from bonwise.hosts.adapters import added_usage
-from bonwise.hosts.generation import BestOfN, Chosen, DrawnAnswer
+from bonwise.hosts import HOSTS, adapters, generation
 from bonwise.selection.settings import SelectorSettings
 
 HOSTS["litellm"].require("bonwise.hosts.litellm")
@@ -57,7 +55,7 @@ class BestOfNLLM(CustomLLM):
 
     def __init__(self, judge: Any, n: int = 4, **settings: Unpack[SelectorSettings]) -> None:
         super().__init__()
-        self.best_of = BestOfN(judge, n, **settings)
+        self.best_of = generation.BestOfN(judge, n, **settings)
 
     def completion(self, model: str, messages: list[Any], *_: Any, **given: Any) -> Any:
         """Ask the model n times, side by side, and return the best response."""
@@ -71,7 +69,7 @@ class BestOfNLLM(CustomLLM):
         """Do the same in the running event loop."""
         call = _call(model, messages, given)
 
-        async def draw(_: int) -> DrawnAnswer[Any]:
+        async def draw(_: int) -> generation.DrawnAnswer[Any]:
             return _drawn(await litellm.acompletion(**call))
 
         try:
@@ -128,16 +126,16 @@ def _call(model: str, messages: list[Any], given: Mapping[str, Any]) -> dict[str
     return {"model": model, "messages": messages, **_ONE_CALL, **kept, **asked}
 
 
-def _drawn(response: Any) -> DrawnAnswer[Any]:
-    return DrawnAnswer(response, response.choices[0].message)
+def _drawn(response: Any) -> generation.DrawnAnswer[Any]:
+    return generation.DrawnAnswer(response, response.choices[0].message)
 
 
-def _response(chosen: Chosen[DrawnAnswer[Any]]) -> Any:
+def _response(chosen: generation.Chosen[generation.DrawnAnswer[Any]]) -> Any:
     best, drawn = chosen.best.answer, [one.answer for one in chosen.drawn]
     usages = [one.usage.model_dump() for one in drawn if getattr(one, "usage", None) is not None]
     costs = [one._hidden_params.get("response_cost") for one in drawn]  # noqa: SLF001 - where LiteLLM keeps it
     if usages:
-        best.usage = litellm.Usage(**added_usage(usages))
+        best.usage = litellm.Usage(**adapters.added_usage(usages))
     # Without the cost of all there is none: a part of it would look like the whole.
     best._hidden_params["response_cost"] = None if None in costs else sum(costs)  # noqa: SLF001
     best.bonwise = chosen.trail()

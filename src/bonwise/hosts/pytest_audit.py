@@ -14,8 +14,7 @@ from bonwise.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bonwise.auditing.result import Audit
-    from bonwise.auditing.result_verdict import Gate
+    from bonwise.auditing import result, result_verdict
 
 __all__ = ["AuditCheck", "bonwise_audit", "pytest_configure", "pytest_runtest_call"]
 
@@ -58,7 +57,7 @@ class AuditCheck:
     def __init__(self, item: pytest.Item) -> None:
         self._item = item
 
-    def __call__(self, file: Any = None, **keywords: Any) -> Audit:
+    def __call__(self, file: Any = None, **keywords: Any) -> result.Audit:
         """Audit a table and fail the test unless every gate is met.
 
         Parameters
@@ -92,7 +91,7 @@ class AuditCheck:
             refused = _told(audit, failed)
         pytest.fail(refused, pytrace=False)
 
-    def _checked(self, file: Any, keywords: Mapping[str, Any]) -> Audit:
+    def _checked(self, file: Any, keywords: Mapping[str, Any]) -> result.Audit:
         if file is None:
             raise UsageError("no file is named", hint='such as bonwise_audit("scores.csv", recovery=.2)')
         options = signature(bw.audit).parameters
@@ -117,7 +116,7 @@ class AuditCheck:
         return self._item.path.parent / value
 
 
-def _told(audit: Audit, failed: Sequence[Gate]) -> str:
+def _told(audit: result.Audit, failed: Sequence[result_verdict.Gate]) -> str:
     """Say what each judge is worth, and which of its gates are not met."""
     lines = [f"bonwise audit of {audit.settings.source}"]
     for judge in dict.fromkeys(gate.judge for gate in failed):

@@ -16,12 +16,8 @@ from typing import Any, ClassVar, Self
 from bonwise.calls.ask import Answers, Ask, Choice, Model, encoded, model_from_spec, unreadable
 from bonwise.calls.providers.supplied import SuppliedClient, supplied_model
 from bonwise.errors import UsageError
-from bonwise.judges.parse.answer import VERSION
-from bonwise.judges.parse.refusals import refuses
-from bonwise.judges.prompt_file import PromptFile
-from bonwise.judges.prompt_loading import load
-from bonwise.judges.protocol import EMPTY, Conclusion, Judge, candidates_with_words
-from bonwise.judges.registry import Spec
+from bonwise.judges import prompt_file, prompt_loading, protocol, registry
+from bonwise.judges.parse import answer, refusals
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
 
@@ -73,7 +69,7 @@ class AskingSettings(ABC):
     """
     longest: int = 60_000
     """Characters of one text beyond which its middle is left out."""
-    file: PromptFile = field(init=False, repr=False)
+    file: prompt_file.PromptFile = field(init=False, repr=False)
     asked: Model = field(init=False, repr=False)
 
     kind: ClassVar[str]
@@ -89,7 +85,7 @@ class AskingSettings(ABC):
         object.__setattr__(self, "asked", self._model())
         object.__setattr__(self, "price", self.asked.price)
         object.__setattr__(self, "params", self._fields())
-        object.__setattr__(self, "file", load(self.prompt or self.mode))
+        object.__setattr__(self, "file", prompt_loading.load(self.prompt or self.mode))
         if self.file.mode != self.mode:
             hint = f"{self.kind} needs a prompt of mode {self.mode}"
             raise UsageError(f"the prompt {self.prompt} is for mode {self.file.mode}", hint=hint)
@@ -139,12 +135,12 @@ class AskingSettings(ABC):
         Address, client, price and seed are settings of a whole run, so they are left out too.
         """
         never = ("model", "base_url", "client", "price", "seed")
-        return str(Spec(self.kind, options_text(self, never=never), rest=self.model))
+        return str(registry.Spec(self.kind, options_text(self, never=never), rest=self.model))
 
     @cached_property
     def version(self) -> str:
         """Identity of the prompt file, version of the readers, and the seed where it decides what is asked."""
-        return f"{self.file.identity} parse{VERSION}{self._drawn()}"
+        return f"{self.file.identity} parse{answer.VERSION}{self._drawn()}"
 
     @cached_property
     def _schema(self) -> dict[str, Any] | None:
@@ -155,7 +151,7 @@ class AskingSettings(ABC):
         """Return the questions about one prompt."""
 
     @abstractmethod
-    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
+    def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> protocol.Conclusion:
         """Turn the answers, in the order of the questions, into verdicts."""
 
     @abstractmethod
@@ -187,7 +183,7 @@ class AskingSettings(ABC):
 
     def ask_alone(self, prompt: str, candidates: Sequence[str], read: Callable[[Choice], Any]) -> list[Ask]:
         """Return one question for each candidate that has words."""
-        return [self.ask(prompt, [candidates[one]], read) for one in candidates_with_words(candidates)]
+        return [self.ask(prompt, [candidates[one]], read) for one in protocol.candidates_with_words(candidates)]
 
     def _drawn(self) -> str:
         """Return what of the version a seed decides."""
@@ -211,13 +207,13 @@ def worth_second_ask(choice: Choice, reading: Unscored) -> bool:
     >>> [worth_second_ask(Choice(words), Unscored("no score in the reply")) for words in said]
     [True, False]
     """
-    return unreadable(choice, reading) and not (_SAYS_NOTHING.search(choice.text) or refuses(choice.text))
+    return unreadable(choice, reading) and not (_SAYS_NOTHING.search(choice.text) or refusals.refuses(choice.text))
 
 
 _SAYS_NOTHING = re.compile(r'"\s*:\s*null\b')  # a field is left open: the model cannot judge
 
 
-def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
+def ask_now(judge: protocol.Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict]:
     """Ask a judge's questions, wait for the answers, and return its verdicts."""
     # What sends questions loads the clients of the services; a judge that is only described needs none.
     from bonwise.judges.judging import judge_now  # noqa: PLC0415
@@ -227,13 +223,13 @@ def ask_now(judge: Judge, prompt: str, candidates: Sequence[str]) -> Sequence[Ve
 
 def concluded_alone(
     candidates: Sequence[str], answers: Sequence[Answers], score: Callable[[Any, str], Score]
-) -> Conclusion:
+) -> protocol.Conclusion:
     """Return the score of each candidate asked about alone; `score` takes a reading and the words."""
-    verdicts: list[Verdict] = [EMPTY] * len(candidates)
-    for one, found in zip(candidates_with_words(candidates), answers, strict=True):
+    verdicts: list[Verdict] = [protocol.EMPTY] * len(candidates)
+    for one, found in zip(protocol.candidates_with_words(candidates), answers, strict=True):
         said = reading(found)
         verdicts[one] = said if isinstance(said, Unscored) else score(said, kept(found.answers[0].raw))
-    return Conclusion(tuple(verdicts))
+    return protocol.Conclusion(tuple(verdicts))
 
 
 def reading(answers: Answers) -> Any:

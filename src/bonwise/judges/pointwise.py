@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answers, Ask, Choice
 from bonwise.judges.asking import AskingSettings, concluded_alone
-from bonwise.judges.parse.readers import ReadInterval as Stated
-from bonwise.judges.parse.readers import interval, score
+from bonwise.judges.parse import readers
 from bonwise.judges.protocol import Conclusion
 from bonwise.table.verdicts import Score
 
@@ -59,7 +58,7 @@ class Pointwise(AskingSettings):
 
     @cached_property
     def _read(self) -> Callable[[Choice], Any]:
-        return partial(score, asked=self.file.asked)
+        return partial(readers.score, asked=self.file.asked)
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words."""
@@ -116,7 +115,7 @@ class Interval(AskingSettings):
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return one question for each candidate that has words."""
-        return self.ask_alone(prompt, candidates, partial(interval, asked=self.file.asked))
+        return self.ask_alone(prompt, candidates, partial(readers.interval, asked=self.file.asked))
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:  # noqa: ARG002
         """Turn each answer into the score and the interval of its candidate."""
@@ -126,7 +125,7 @@ class Interval(AskingSettings):
         """Return one call per candidate."""
         return candidates
 
-    def _score(self, said: Stated, raw: str) -> Score:
+    def _score(self, said: readers.ReadInterval, raw: str) -> Score:
         least, most = self.file.asked.scale
         value, low, high = ((one - least) / (most - least) for one in said)
         return Score(value, raw=raw, low=low, high=high)

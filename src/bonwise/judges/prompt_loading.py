@@ -11,18 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bonwise.errors import FileError, InputError, RowError, UsageError
-from bonwise.judges.prompt_file import VARIABLE, PromptFile
-from bonwise.judges.prompt_sections import (
-    FORMS,
-    MODES,
-    AnswerForm,
-    Section,
-    Sections,
-    answer_problems,
-    form_problems,
-    problem,
-    taken_apart,
-)
+from bonwise.judges import prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
 from bonwise.table.text_files import check_text, file_errors
 
@@ -65,10 +54,10 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _EXAMPLES = {
     "name": 'write name = "my-prompt": small letters, digits and hyphens',
     "version": "write version = 1, a whole number from 1",
-    "mode": f'write mode = "...", one of {", ".join(MODES)}',
+    "mode": f'write mode = "...", one of {", ".join(prompt_sections.MODES)}',
     "variables": 'write variables = ["prompt", "candidate"]',
     "description": 'write description = "...", one line',
-    "form": f'write form = "...", one of {", ".join(FORMS)}',
+    "form": f'write form = "...", one of {", ".join(prompt_sections.FORMS)}',
     "field": 'write field = "rating": what the text calls the answer, one line of at most 40 characters',
     "scale": "write scale = [1, 10], two whole numbers from 0, the lower one first",
     "tie": 'write tie = "C": what the text calls a tie, one word',
@@ -78,7 +67,7 @@ _EXAMPLES = {
 _SUFFIX = ".md"
 
 
-def load(name_or_path: str | Path) -> PromptFile:
+def load(name_or_path: str | Path) -> prompt_file.PromptFile:
     """Read a prompt file.
 
     Parameters
@@ -104,11 +93,11 @@ def load(name_or_path: str | Path) -> PromptFile:
     """
     path = prompt_path(name_or_path)
     data = _bytes(path)
-    sections = taken_apart(_text(data, path), str(path))
+    sections = prompt_sections.taken_apart(_text(data, path), str(path))
     front = front_matter(sections.front, str(path))
     for error in _found(front, sections, str(path)):
         raise error
-    return PromptFile(
+    return prompt_file.PromptFile(
         name=front["name"],
         version=front["version"],
         mode=front["mode"],
@@ -119,7 +108,7 @@ def load(name_or_path: str | Path) -> PromptFile:
         source=str(path),
         digest=hashlib.sha256(data).hexdigest()[:12],
         description=front.get("description", ""),
-        asked=AnswerForm(
+        asked=prompt_sections.AnswerForm(
             front.get("form", "json"),
             front.get("field", ""),
             tuple(front.get("scale", (0, 100))),
@@ -132,7 +121,7 @@ def load(name_or_path: str | Path) -> PromptFile:
 def problems(path: Path) -> tuple[InputError, ...]:
     """Return everything in a prompt file that is not in order, empty where it can be used."""
     try:
-        sections = taken_apart(_text(_bytes(path), path), str(path))
+        sections = prompt_sections.taken_apart(_text(_bytes(path), path), str(path))
         front = front_matter(sections.front, str(path))
     except InputError as error:
         return (error,)
@@ -168,50 +157,58 @@ def _text(data: bytes, path: Path) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
 
 
-def _found(front: Mapping[str, Any], sections: Sections, source: str) -> Iterator[RowError]:
+def _found(front: Mapping[str, Any], sections: prompt_sections.Sections, source: str) -> Iterator[RowError]:
     yield from front_matter_problems(front, sections.front, source)
     mode, declared = front.get("mode"), front.get("variables")
     # What a mode demands can be told even where another key is wrong.
-    if isinstance(mode, str) and mode in MODES:
-        yield from form_problems(front, mode, sections, source)
+    if isinstance(mode, str) and mode in prompt_sections.MODES:
+        yield from prompt_sections.form_problems(front, mode, sections, source)
         if all(_fits(key, front[key]) for key in ("form", "field", "answer") if key in front):
-            yield from answer_problems(front, mode, sections, source)
+            yield from prompt_sections.answer_problems(front, mode, sections, source)
     if isinstance(declared, list) and all(isinstance(name, str) for name in declared):
         yield from _template_problems(sections, declared, source)
 
 
-def _template_problems(sections: Sections, declared: Sequence[str], source: str) -> Iterator[RowError]:
+def _template_problems(
+    sections: prompt_sections.Sections, declared: Sequence[str], source: str
+) -> Iterator[RowError]:
     """Yield what is wrong with the variables in the text."""
-    for found in VARIABLE.finditer(sections.system.text):
+    for found in prompt_file.VARIABLE.finditer(sections.system.text):
         line = sections.system.line_at(found.start())
         hint = "keep the system part the same for every call, and put variables under [user]"
-        yield problem(source, line, f"{quoted(found[0])} in the system part", hint)
+        yield prompt_sections.problem(source, line, f"{quoted(found[0])} in the system part", hint)
     yield from _misused(sections.user, declared, source)
-    used = [found["name"] for found in VARIABLE.finditer(sections.user.text)]
+    used = [found["name"] for found in prompt_file.VARIABLE.finditer(sections.user.text)]
     for name in declared:
         if name not in used:
             hint = f"put {{{{{name}}}}} on a line of its own, or take it out of variables"
-            yield problem(source, sections.user.line, f"{{{{{name}}}}} is declared and not used", hint)
+            yield prompt_sections.problem(
+                source, sections.user.line, f"{{{{{name}}}}} is declared and not used", hint
+            )
 
 
-def _misused(user: Section, declared: Sequence[str], source: str) -> Iterator[RowError]:
+def _misused(user: prompt_sections.Section, declared: Sequence[str], source: str) -> Iterator[RowError]:
     seen: set[str] = set()
     lines = user.text.split("\n")
-    for found in VARIABLE.finditer(user.text):
+    for found in prompt_file.VARIABLE.finditer(user.text):
         name, line = found["name"], user.line_at(found.start())
         if name is None:
-            yield problem(source, line, "{{ begins no variable", "write {{name}}, or put a space between the braces")
+            yield prompt_sections.problem(
+                source, line, "{{ begins no variable", "write {{name}}, or put a space between the braces"
+            )
         elif name not in declared:
             hint = f"the declared variables are {', '.join(declared)}" if declared else "declare it in variables"
-            yield problem(source, line, f"unknown variable {quoted(found[0])}", hint)
+            yield prompt_sections.problem(source, line, f"unknown variable {quoted(found[0])}", hint)
         elif name in seen:
-            yield problem(source, line, f"{found[0]} is used twice", "use each variable once")
+            yield prompt_sections.problem(source, line, f"{found[0]} is used twice", "use each variable once")
         elif lines[line - user.line] != found[0]:
-            yield problem(source, line, f"{found[0]} shares its line", "put it on a line of its own, no spaces")
+            yield prompt_sections.problem(
+                source, line, f"{found[0]} shares its line", "put it on a line of its own, no spaces"
+            )
         seen.add(name)
 
 
-def front_matter(section: Section, source: str) -> dict[str, Any]:
+def front_matter(section: prompt_sections.Section, source: str) -> dict[str, Any]:
     """Read the TOML; where it is none, raise `RowError` with the line of the file."""
     try:
         return tomllib.loads(section.text)
@@ -220,23 +217,29 @@ def front_matter(section: Section, source: str) -> dict[str, Any]:
         found = re.search(r"\(at line (\d+), column (\d+)\)", said)
         line = section.line + int(found[1]) - 1 if found else section.line
         what = said[: found.start()].strip() if found else said
-        raise problem(source, line, f"not TOML: {what}", 'write key = value, text in "quotes"') from error
+        raise prompt_sections.problem(
+            source, line, f"not TOML: {what}", 'write key = value, text in "quotes"'
+        ) from error
     except RecursionError as error:
-        raise problem(source, section.line, "front matter nested too deeply", "keep it flat") from error
+        raise prompt_sections.problem(
+            source, section.line, "front matter nested too deeply", "keep it flat"
+        ) from error
 
 
-def front_matter_problems(found: Mapping[str, Any], section: Section, source: str) -> Iterator[RowError]:
+def front_matter_problems(
+    found: Mapping[str, Any], section: prompt_sections.Section, source: str
+) -> Iterator[RowError]:
     """Yield what is wrong with the keys and their values."""
     for key in found:
         if key not in _EXAMPLES:
             hint = f"the keys are {', '.join((*_REQUIRED, *_OPTIONAL))}"
-            yield problem(source, section.line_of(key), f"unknown key {quoted(key)}", hint)
+            yield prompt_sections.problem(source, section.line_of(key), f"unknown key {quoted(key)}", hint)
     for key in _REQUIRED:
         if key not in found:
-            yield problem(source, section.line, f"the front matter has no {key}", _EXAMPLES[key])
+            yield prompt_sections.problem(source, section.line, f"the front matter has no {key}", _EXAMPLES[key])
     for key, value in found.items():
         if key in _EXAMPLES and not _fits(key, value):
-            yield problem(source, section.line_of(key), f"{key} is {quoted(value)}", _EXAMPLES[key])
+            yield prompt_sections.problem(source, section.line_of(key), f"{key} is {quoted(value)}", _EXAMPLES[key])
     yield from _variable_problems(found, section, source)
 
 
@@ -254,10 +257,10 @@ def _is_word(value: object) -> bool:
 _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "name": lambda value: isinstance(value, str) and _NAME.fullmatch(value) is not None,
     "version": lambda value: type(value) is int and value >= 1,
-    "mode": lambda value: isinstance(value, str) and value in MODES,
+    "mode": lambda value: isinstance(value, str) and value in prompt_sections.MODES,
     "variables": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     "description": lambda value: isinstance(value, str) and "\n" not in value,
-    "form": lambda value: value in FORMS,
+    "form": lambda value: value in prompt_sections.FORMS,
     "field": _is_word,
     "scale": _is_scale,
     "tie": lambda value: _is_word(value) and str(value).casefold() not in {"a", "b"},
@@ -269,18 +272,20 @@ def _fits(key: str, value: object) -> bool:
     return _CHECKS[key](value)
 
 
-def _variable_problems(found: Mapping[str, Any], section: Section, source: str) -> Iterator[RowError]:
+def _variable_problems(found: Mapping[str, Any], section: prompt_sections.Section, source: str) -> Iterator[RowError]:
     """Compare the declared variables with those of the mode, where both can be read."""
     mode, declared = found.get("mode"), found.get("variables")
     if not _fits("mode", mode) or not _fits("variables", declared):
         return
-    wanted, line = MODES[str(mode)].variables, section.line_of("variables")
+    wanted, line = prompt_sections.MODES[str(mode)].variables, section.line_of("variables")
     hint = f"mode {mode} has the variables {', '.join(wanted)}"
     unknown = [name for name in declared or () if name not in wanted]
     absent = [name for name in wanted if name not in (declared or ())]
     if unknown:
-        yield problem(source, line, f"variables names {listed(unknown)}, which mode {mode} has not", hint)
+        yield prompt_sections.problem(
+            source, line, f"variables names {listed(unknown)}, which mode {mode} has not", hint
+        )
     if absent:
-        yield problem(source, line, f"variables lacks {listed(absent)}", hint)
+        yield prompt_sections.problem(source, line, f"variables lacks {listed(absent)}", hint)
     if len(set(declared or ())) != len(declared or ()):
-        yield problem(source, line, "variables names one twice", hint)
+        yield prompt_sections.problem(source, line, "variables names one twice", hint)

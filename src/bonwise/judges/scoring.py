@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bonwise.calls.bill import Bill
-from bonwise.judges.calling import calls_of
-from bonwise.judges.judging import judge_now, judge_with
-from bonwise.judges.pool_loop import ItemReader, SyncReader, work_on_many
-from bonwise.judges.protocol import Judge, Judgment
+from bonwise.judges import calling, judging, pool_loop, protocol
 from bonwise.printable import printable, writable
 from bonwise.table.pools import Pool
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
@@ -42,41 +39,46 @@ class JudgedPool:
     """A pool with what each judge found."""
 
     pool: Pool
-    judgments: tuple[Judgment, ...]
+    judgments: tuple[protocol.Judgment, ...]
     """One a judge, in the order of the judges."""
 
 
 def judge_pools(
-    pools: Iterable[Pool] | ItemReader[Pool], judges: Sequence[Judge], engine: Engine, *, at_once: int = 64
+    pools: Iterable[Pool] | pool_loop.ItemReader[Pool],
+    judges: Sequence[protocol.Judge],
+    engine: Engine,
+    *,
+    at_once: int = 64,
 ) -> AsyncGenerator[JudgedPool, None]:
     """Yield each pool with its judgments, in input order, up to `at_once` under way, or raise `JudgeError`."""
 
     async def judged(_position: int, pool: Pool) -> JudgedPool:
         return await _judged(pool, judges, engine)
 
-    source = SyncReader(iter(pools)) if isinstance(pools, Iterable) else pools
-    return work_on_many(source, judged, at_once=at_once)
+    source = pool_loop.SyncReader(iter(pools)) if isinstance(pools, Iterable) else pools
+    return pool_loop.work_on_many(source, judged, at_once=at_once)
 
 
-def judge_pools_now(pools: Iterable[Pool], judges: Sequence[Judge]) -> list[JudgedPool]:
+def judge_pools_now(pools: Iterable[Pool], judges: Sequence[protocol.Judge]) -> list[JudgedPool]:
     """Judge pools one after the other from synchronous code."""
     return [
         JudgedPool(
-            pool, tuple(judge_now(judge, pool.prompt, [one.text for one in pool.candidates]) for judge in judges)
+            pool,
+            tuple(judging.judge_now(judge, pool.prompt, [one.text for one in pool.candidates]) for judge in judges),
         )
         for pool in pools
     ]
 
 
-def expected_answers(pools: Iterable[Pool], judges: Sequence[Judge]) -> int:
+def expected_answers(pools: Iterable[Pool], judges: Sequence[protocol.Judge]) -> int:
     """Return how many answers of models the judges will want, blank candidates counted as if they were not."""
     sizes = Counter(len(pool.candidates) for pool in pools)
-    return sum(number * calls_of(judge, size) for size, number in sizes.items() for judge in judges)
+    return sum(number * calling.calls_of(judge, size) for size, number in sizes.items() for judge in judges)
 
 
-async def _judged(pool: Pool, judges: Sequence[Judge], engine: Engine) -> JudgedPool:
+async def _judged(pool: Pool, judges: Sequence[protocol.Judge], engine: Engine) -> JudgedPool:
     texts = [candidate.text for candidate in pool.candidates]
-    found = await asyncio.gather(*(judge_with(engine, judge, pool.prompt, texts) for judge in judges))
+    found = await asyncio.gather(*(judging.judge_with(engine, judge, pool.prompt, texts) for judge in judges))
     return JudgedPool(pool, tuple(found))
 
 
@@ -92,7 +94,7 @@ PAIR_HEADER = (
 
 
 def score_table(
-    judged: Sequence[JudgedPool], judges: Sequence[Judge], *, raw: bool = False, tokens: bool = False
+    judged: Sequence[JudgedPool], judges: Sequence[protocol.Judge], *, raw: bool = False, tokens: bool = False
 ) -> Table:
     """Return header and rows: one row per prompt, candidate and judge, in input order.
 
@@ -124,7 +126,7 @@ def score_table(
 
 
 def pair_rows(
-    judged: Iterable[JudgedPool], judges: Sequence[Judge], *, tokens: bool = False
+    judged: Iterable[JudgedPool], judges: Sequence[protocol.Judge], *, tokens: bool = False
 ) -> Iterator[tuple[Cell, ...]]:
     """Yield one row per prompt, judge and compared pair; the columns are `PAIR_HEADER`.
 
@@ -197,7 +199,7 @@ class OrderEffect:
         )
 
 
-def order_effects(judged: Sequence[JudgedPool], judges: Sequence[Judge]) -> list[OrderEffect]:
+def order_effects(judged: Sequence[JudgedPool], judges: Sequence[protocol.Judge]) -> list[OrderEffect]:
     """Return the effect of each judge that compared pairs in both orders."""
     found = []
     for at, judge in enumerate(judges):

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges.calling import FunctionJudge
-from bonwise.judges.protocol import Judge
-from bonwise.judges.registry import judge_from_spec
+from bonwise.judges import calling, protocol, registry
 
 __all__ = ["checked_mapping", "judge_from_values", "judge_values", "refuse", "spec_arguments", "spec_values"]
 
 
-def judge_values(field: str, judge: Judge) -> str | dict[str, Any]:
+def judge_values(field: str, judge: protocol.Judge) -> str | dict[str, Any]:
     """Return the text that makes a judge, or a mapping with what no text states: ``base_url``, ``price``, ``seed``.
 
     A `UsageError` names `field` where the values would not make the same judge, or would hold a secret.
@@ -26,12 +24,12 @@ def judge_values(field: str, judge: Judge) -> str | dict[str, Any]:
     >>> judge_values("judge", Pairwise("openai/m", orders=1, seed=7))
     {'spec': 'pairwise,orders=1:openai/m', 'seed': 7}
     """
-    return spec_values(field, judge, judge_from_spec)
+    return spec_values(field, judge, registry.judge_from_spec)
 
 
-def judge_from_values(field: str, written: object) -> Judge:
+def judge_from_values(field: str, written: object) -> protocol.Judge:
     """Return the judge that `judge_values` has written; values that mean nothing raise `UsageError`."""
-    return judge_from_spec(**spec_arguments(field, written))
+    return registry.judge_from_spec(**spec_arguments(field, written))
 
 
 def spec_values(field: str, made: Any, make: Callable[..., object]) -> str | dict[str, Any]:
@@ -114,7 +112,7 @@ def _parts(made: Any) -> Iterator[Any]:
 
 
 def _check_part(field: str, part: object) -> None:
-    if isinstance(part, FunctionJudge):
+    if isinstance(part, calling.FunctionJudge):
         refuse(
             field,
             f"is the Python function {part.name}, which no plain value states",

@@ -11,10 +11,8 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answer, Answers, Ask
 from bonwise.errors import UsageError
-from bonwise.judges.asking import MISSING, ask_now, checked_temperature, most_common, options_text, owed_among
-from bonwise.judges.calling import as_asking, as_judge, called, calls_of
+from bonwise.judges import asking, calling, registry
 from bonwise.judges.protocol import EMPTY, Conclusion, Judge, has_words, is_asking, is_listwise
-from bonwise.judges.registry import Spec
 from bonwise.table.checks import check_number, check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept
 
@@ -56,13 +54,13 @@ class Quantized:
     kind: ClassVar[str] = "quantized"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "of", as_judge(self.of))
+        object.__setattr__(self, "of", calling.as_judge(self.of))
         check_whole("bins", self.bins, least=2)
 
     @cached_property
     def name(self) -> str:
         """What makes this judge on a command line."""
-        return str(Spec(self.kind, options_text(self, always=("bins",)), of=self.of.name))
+        return str(registry.Spec(self.kind, asking.options_text(self, always=("bins",)), of=self.of.name))
 
     @property
     def version(self) -> str:
@@ -81,22 +79,22 @@ class Quantized:
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> Sequence[Ask]:
         """Return the inner judge's questions."""
-        return as_asking(self.of).asks(prompt, candidates)
+        return calling.as_asking(self.of).asks(prompt, candidates)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude, and round its scores."""
-        found = as_asking(self.of).conclude(prompt, candidates, answers)
+        found = calling.as_asking(self.of).conclude(prompt, candidates, answers)
         return Conclusion(self._rounded(found.verdicts), found.preferences)
 
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask the model and wait, or call a judge that asks no model."""
         if self.asking:
-            return ask_now(self, prompt, candidates)
-        return called(self.of, prompt, candidates, 1, lambda found: self._rounded(found[0]))
+            return asking.ask_now(self, prompt, candidates)
+        return calling.called(self.of, prompt, candidates, 1, lambda found: self._rounded(found[0]))
 
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls."""
-        return calls_of(self.of, candidates)
+        return calling.calls_of(self.of, candidates)
 
     def _rounded(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
         return tuple(self._of(one) if isinstance(one, Score) else one for one in verdicts)
@@ -156,9 +154,9 @@ class Resampled:
     kind: ClassVar[str] = "resampled"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "of", as_judge(self.of))
+        object.__setattr__(self, "of", calling.as_judge(self.of))
         check_whole("draws", self.draws, least=2)
-        object.__setattr__(self, "temperature", checked_temperature(self.temperature))
+        object.__setattr__(self, "temperature", asking.checked_temperature(self.temperature))
         check_number("confidence", self.confidence, low=0, high=1)
         if self.confidence in (0, 1):
             raise UsageError(f"confidence is {self.confidence}", hint="give a number between 0 and 1, such as 0.95")
@@ -168,7 +166,7 @@ class Resampled:
     @cached_property
     def name(self) -> str:
         """What makes this judge on a command line."""
-        return str(Spec(self.kind, options_text(self, always=("draws",)), of=self.of.name))
+        return str(registry.Spec(self.kind, asking.options_text(self, always=("draws",)), of=self.of.name))
 
     @property
     def version(self) -> str:
@@ -214,12 +212,12 @@ class Resampled:
 
     def asks(self, prompt: str, candidates: Sequence[str]) -> list[Ask]:
         """Return the inner judge's questions, each asked for several samples."""
-        asks = as_asking(self.of).asks(prompt, candidates)
+        asks = calling.as_asking(self.of).asks(prompt, candidates)
         return [replace(ask, samples=self.draws, temperature=self.temperature) for ask in asks]
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Let the inner judge conclude from each draw, and put these conclusions together."""
-        inner = as_asking(self.of)
+        inner = calling.as_asking(self.of)
         found = [
             inner.conclude(prompt, candidates, [_draw(one, number) for one in answers])
             for number in range(self.draws)
@@ -230,12 +228,14 @@ class Resampled:
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask the model and wait; a judge that asks no model is called once a draw."""
         if self.asking:
-            return ask_now(self, prompt, candidates)
-        return called(self.of, prompt, candidates, self.draws, lambda found: self._together(candidates, found))
+            return asking.ask_now(self, prompt, candidates)
+        return calling.called(
+            self.of, prompt, candidates, self.draws, lambda found: self._together(candidates, found)
+        )
 
     def calls(self, candidates: int) -> int:
         """Return the inner judge's calls, once a draw."""
-        return calls_of(self.of, candidates) * self.draws
+        return calling.calls_of(self.of, candidates) * self.draws
 
     def _together(self, candidates: Sequence[str], found: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
         by_candidate = zip(*found, strict=True)
@@ -245,13 +245,13 @@ class Resampled:
         )
 
     def _mean(self, drawn: Sequence[Verdict]) -> Verdict:
-        owed = owed_among(drawn)
+        owed = asking.owed_among(drawn)
         if owed:
             return owed
         values = tuple(one.value if isinstance(one, Score) else None for one in drawn)
         scored = [value for value in values if value is not None]
         if not scored:
-            return most_common((one for one in drawn if isinstance(one, Unscored)), "draws")
+            return asking.most_common((one for one in drawn if isinstance(one, Unscored)), "draws")
         mean, said = statistics.fmean(scored), _said(drawn)
         if len(scored) < 2:
             return Score(mean, draws=values, raw=said)
@@ -267,7 +267,7 @@ def _said(drawn: Sequence[Verdict]) -> str:
 
 
 def _draw(answers: Answers, number: int) -> Answers:
-    drawn = answers.answers[number] if number < len(answers.answers) else Answer(MISSING)
+    drawn = answers.answers[number] if number < len(answers.answers) else Answer(asking.MISSING)
     return replace(answers, answers=(drawn,))
 
 
@@ -285,14 +285,14 @@ def _preferences(draws: Sequence[Sequence[Preference]]) -> Iterator[Preference]:
 
 
 def _side(drawn: Sequence[float | Unscored | None]) -> float | Unscored | None:
-    owed = owed_among(drawn)
+    owed = asking.owed_among(drawn)
     if owed:
         return owed
     scored = [one for one in drawn if isinstance(one, float)]
     if scored:
         return statistics.fmean(scored)
     unscored = [one for one in drawn if isinstance(one, Unscored)]
-    return most_common(unscored, "draws") if unscored else None
+    return asking.most_common(unscored, "draws") if unscored else None
 
 
 def _sure(stated: Sequence[int | None]) -> int | None:

@@ -18,14 +18,8 @@ from bonwise.extras import PAGES
 from bonwise.labels.result import PoolSheet, SheetCounts, SheetSettings
 from bonwise.printable import quoted, writable
 from bonwise.release import release
-from bonwise.table.checks import SEED, checked_whole, names_of
-from bonwise.table.label_design import LabelDesign
-from bonwise.table.numbers import is_blank
+from bonwise.table import checks, label_design, numbers, reading, scales, sheet_keys, writing
 from bonwise.table.pools import read_pools
-from bonwise.table.reading import read_raw
-from bonwise.table.scales import Scale
-from bonwise.table.sheet_keys import SHEET_KEY, sheet_key
-from bonwise.table.writing import BLIND_SHEET, csv_frame, csv_text, is_label_page, write_whole
 
 __all__ = [
     "BlindSheet",
@@ -43,9 +37,9 @@ def sheet_of_pools(
     pools: str | Path,
     *,
     labels: int | None = None,
-    seed: int = SEED,
+    seed: int = checks.SEED,
     exclude: str | Sequence[str] = (),
-    label_scale: Scale | None = None,
+    label_scale: scales.Scale | None = None,
 ) -> PoolSheet:
     """Choose prompts of a file of pools to be labelled, all candidates of each.
 
@@ -61,8 +55,8 @@ def sheet_of_pools(
     ...     sheet_of_pools(path).data
     SheetCounts(prompts=1, single=0, prompts_to_label=1, responses_to_label=2)
     """
-    seed = checked_whole("seed", seed, 0, "1")
-    left_out = set(names_of("exclude", exclude))
+    seed = checks.checked_whole("seed", seed, 0, "1")
+    left_out = set(checks.names_of("exclude", exclude))
     kept, single = [], 0
     for pool in read_pools(pools):
         candidates = [one for one in pool.candidates if one.id not in left_out]
@@ -72,7 +66,7 @@ def sheet_of_pools(
             kept.append((pool, candidates))
     if not kept:
         raise InputError(f"{pools}: no pool has two candidates", hint="there is nothing to choose from")
-    count = len(kept) if labels is None else checked_whole("labels", labels, 1, "100")
+    count = len(kept) if labels is None else checks.checked_whole("labels", labels, 1, "100")
     if count > len(kept):
         raise UsageError(
             f"{count:,} prompts are to be labelled, and {pools} holds {len(kept):,} with two candidates",
@@ -98,7 +92,7 @@ def sheet_of_pools(
 
 SheetKind = Literal["csv", "page", "tasks"]
 
-_POINTS = Scale(1, 5)
+_POINTS = scales.Scale(1, 5)
 """Labels that a page and Label Studio offer where no scale was declared."""
 
 _MOST = 9
@@ -138,11 +132,13 @@ class BlindSheet:
 
     rows: tuple[SheetRow, ...]
     """The rows of a prompt stand together, its candidates in random order."""
-    scale: Scale | None = None
+    scale: scales.Scale | None = None
     """Of the labels; 1 to 5 on a page where there is none."""
 
     @classmethod
-    def of_frame(cls, sheet: pd.DataFrame, *, seed: int, phase: int = 1, scale: Scale | None = None) -> BlindSheet:
+    def of_frame(
+        cls, sheet: pd.DataFrame, *, seed: int, phase: int = 1, scale: scales.Scale | None = None
+    ) -> BlindSheet:
         """Return the blind sheet of a table of candidates to label, refused without words to show.
 
         `sheet` has the columns ``prompt_id``, ``candidate``, ``oracle_label``, ``prompt``, and ``text`` or
@@ -200,7 +196,7 @@ class BlindSheet:
         rows = [
             [row_key(row), _written(row.label), writable(row.prompt), writable(row.response)] for row in self.rows
         ]
-        return csv_text([*BLIND_SHEET, "prompt", "response"], rows)
+        return writing.csv_text([*writing.BLIND_SHEET, "prompt", "response"], rows)
 
     def page(self, name: str = "sheet") -> str:
         """Return the page for a browser; the name of the exported file begins with `name`."""
@@ -217,7 +213,7 @@ class BlindSheet:
         self._points("Label Studio")
         lines = []
         for row in self.rows:
-            data = {SHEET_KEY: row_key(row), "prompt": row.prompt, "response": row.response}
+            data = {sheet_keys.SHEET_KEY: row_key(row), "prompt": row.prompt, "response": row.response}
             task: dict[str, object] = {"data": data}
             if row.label is not None:
                 task["annotations"] = [{"result": [self._result(row.label)]}]
@@ -261,7 +257,7 @@ class BlindSheet:
 
 def row_key(row: SheetRow) -> str:
     """Return the key of a row."""
-    return sheet_key(row.prompt_id, row.candidate)
+    return sheet_keys.sheet_key(row.prompt_id, row.candidate)
 
 
 def _pools(rows: Sequence[SheetRow]) -> list[list[SheetRow]]:
@@ -291,20 +287,20 @@ class SheetFile:
     """Files that go with it."""
 
 
-def write_draw(design: LabelDesign, out: Path, sheet: SheetFile | None = None) -> None:
+def write_draw(design: label_design.LabelDesign, out: Path, sheet: SheetFile | None = None) -> None:
     """Write a design, and a sheet where one is asked for; both or, where something would be lost, neither.
 
     Refused where a sheet stands there with labels, or `out` holds another design.
     """
-    drawn = csv_frame(design.frame())
-    if _differs(out, drawn) and LabelDesign.stands_in(out):
+    drawn = writing.csv_frame(design.frame())
+    if _differs(out, drawn) and label_design.LabelDesign.stands_in(out):
         raise UsageError(
             f"{out} holds another draw already",
             hint="give another name (--out); to draw more on top of it, name it as the earlier draw (--after)",
         )
     if sheet is not None:
         _refuse_lost_labels(sheet)
-    write_whole(out, drawn)
+    writing.write_whole(out, drawn)
     if sheet is not None:
         _write(sheet)
 
@@ -316,9 +312,9 @@ def write_sheet(sheet: SheetFile) -> None:
 
 
 def _write(sheet: SheetFile) -> None:
-    write_whole(sheet.path, sheet.text)
+    writing.write_whole(sheet.path, sheet.text)
     for path, text in sheet.beside.items():
-        write_whole(path, text)
+        writing.write_whole(path, text)
 
 
 def _refuse_lost_labels(sheet: SheetFile) -> None:
@@ -326,7 +322,7 @@ def _refuse_lost_labels(sheet: SheetFile) -> None:
     if not _differs(path, sheet.text):
         return
     hint = "give the sheet another name (--sheet); to draw more on top of an earlier draw, name that (--after)"
-    if is_label_page(path):
+    if writing.is_label_page(path):
         raise UsageError(f"{path} is the page of another sheet, and a browser may hold labels for it", hint=hint)
     if _holds_labels(path):
         raise UsageError(f"{path} holds labels already, and a new sheet would erase them", hint=hint)
@@ -345,10 +341,10 @@ def _holds_labels(path: Path) -> bool:
     if kind_of_sheet(path) == "page":
         return False
     try:
-        raw = read_raw(path)
+        raw = reading.read_raw(path)
     except InputError:
         return True
-    return "oracle_label" not in raw.columns or not is_blank(raw["oracle_label"]).all()
+    return "oracle_label" not in raw.columns or not numbers.is_blank(raw["oracle_label"]).all()
 
 
 def _holds_annotations(path: Path) -> bool:

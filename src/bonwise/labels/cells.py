@@ -10,25 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
+from bonwise.labels import recovery_variance, result, rules, sheet
 from bonwise.labels.population import LabelPopulation
-from bonwise.labels.recovery_variance import effective_sample_size
-from bonwise.labels.result import DrawCounts, DrawnStratum, DrawRule, WidthRatio
-from bonwise.labels.rules import known_rule, looked_at
-from bonwise.labels.sheet import drawn_pairs
 from bonwise.printable import quoted
-from bonwise.stats.partial.cell_allocation import (
-    FEWEST_WHOLE,
-    CellAllocation,
-    CellPopulation,
-    allocate_cells,
-    cell_strata,
-)
-from bonwise.stats.partial.label_allocation import draw_within, size_measure
+from bonwise.stats.partial import cell_allocation, label_allocation
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
-from bonwise.table.checks import check_text
-from bonwise.table.draw_records import CellChances
-from bonwise.table.label_design import WHOLE_AND_PAIR, LabelDesign
-from bonwise.table.panel import MAY_LACK
+from bonwise.table import checks, draw_records, label_design, panel
 
 __all__ = ["CellPhase", "DrawnBy", "drawn_by", "with_chances"]
 
@@ -46,7 +33,7 @@ _Mask = npt.NDArray[np.bool_]
 class DrawnBy:
     """What a draw was asked to be."""
 
-    rule: DrawRule
+    rule: result.DrawRule
     """Of the record."""
     purpose: Literal["recovery", "gain"] | None
     """Of a draw by cell; None where prompts are drawn."""
@@ -57,10 +44,12 @@ class DrawnBy:
         return self.purpose is not None
 
 
-def drawn_by(by: str | None, for_: str | None, design: str | None, earlier: LabelDesign | None) -> DrawnBy:
+def drawn_by(
+    by: str | None, for_: str | None, design: str | None, earlier: label_design.LabelDesign | None
+) -> DrawnBy:
     """Read what a draw was asked to be; where nothing is said it is that of the earlier draw."""
-    check_text("by", by, "by='cell'")
-    check_text("for_", for_, "for_='gain'")
+    checks.check_text("by", by, "by='cell'")
+    checks.check_text("for_", for_, "for_='gain'")
     if by not in (None, "prompt", "cell"):
         raise UsageError(f"unknown unit of a draw {quoted(by)}", hint="by (--by) is prompt or cell")
     kept = earlier is not None and earlier.cells is not None and design is None
@@ -72,11 +61,11 @@ def drawn_by(by: str | None, for_: str | None, design: str | None, earlier: Labe
                 "for_ (--for) says what a draw by cell is for, and prompts are drawn",
                 hint="draw cells with by='cell' (--by cell), or leave it out",
             )
-        if earlier is not None and earlier.rule == WHOLE_AND_PAIR:
+        if earlier is not None and earlier.rule == label_design.WHOLE_AND_PAIR:
             raise UsageError(
                 f"{earlier.source} was drawn by cell, and prompts were asked for", hint="leave by (--by) out"
             )
-        return DrawnBy(known_rule(design or (earlier.rule if earlier is not None else "rule")), None)
+        return DrawnBy(rules.known_rule(design or (earlier.rule if earlier is not None else "rule")), None)
     if design is not None:
         raise UsageError(
             f"by cell the design follows from what the labels are for, and {design} was asked for",
@@ -88,11 +77,11 @@ def drawn_by(by: str | None, for_: str | None, design: str | None, earlier: Labe
         return DrawnBy("pair", "gain")
     if purpose != "recovery":
         raise UsageError(f"labels are for recovery or gain, not {quoted(purpose)}", hint="such as for_='gain'")
-    _refuse_other(earlier, (WHOLE_AND_PAIR, *_CONTINUED))
+    _refuse_other(earlier, (label_design.WHOLE_AND_PAIR, *_CONTINUED))
     return DrawnBy("whole-and-pair", "recovery")
 
 
-def _refuse_other(earlier: LabelDesign | None, rules: tuple[str, ...]) -> None:
+def _refuse_other(earlier: label_design.LabelDesign | None, rules: tuple[str, ...]) -> None:
     if earlier is not None and earlier.rule not in rules:
         raise UsageError(
             f"{earlier.source} was drawn by {earlier.rule}, which this draw by cell cannot continue",
@@ -100,12 +89,12 @@ def _refuse_other(earlier: LabelDesign | None, rules: tuple[str, ...]) -> None:
         )
 
 
-def with_chances(design: LabelDesign, population: LabelPopulation) -> LabelDesign:
+def with_chances(design: label_design.LabelDesign, population: LabelPopulation) -> label_design.LabelDesign:
     """Return a draw of pairs with the probability of each cell and pair."""
     sizes = population.panel.sizes
     tied = top_of_scores(population.panel.scores, sizes, population.panel.ranked).tied
     none = np.zeros(len(sizes), dtype=bool)
-    cells = CellChances.of(none, np.zeros(len(sizes)), design.propensity, tied, sizes)
+    cells = draw_records.CellChances.of(none, np.zeros(len(sizes)), design.propensity, tied, sizes)
     return replace(design, cells=cells)
 
 
@@ -120,30 +109,32 @@ class CellPhase:
     population: LabelPopulation
     labels: int
     """Candidates to be labelled, over all phases."""
-    before: LabelDesign | None
+    before: label_design.LabelDesign | None
     """The earlier phases, in the order of the panel."""
-    counts: CellAllocation = field(init=False, repr=False)
+    counts: cell_allocation.CellAllocation = field(init=False, repr=False)
     of_prompts: _Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         cells = self._cells
         _refuse(self.population, cells, self.labels)
-        found = cell_strata(cells, self.labels) if self.before is None else self._continued(self.before)
+        found = (
+            cell_allocation.cell_strata(cells, self.labels) if self.before is None else self._continued(self.before)
+        )
         object.__setattr__(self, "of_prompts", found)
         self._refuse_fewer()
-        object.__setattr__(self, "counts", allocate_cells(cells, found, self.labels, held=self.held))
+        object.__setattr__(self, "counts", cell_allocation.allocate_cells(cells, found, self.labels, held=self.held))
 
     @cached_property
     def _tops(self) -> TopOfScores:
         return top_of_scores(self.population.panel.scores, self.population.panel.sizes, self.population.panel.ranked)
 
     @cached_property
-    def _cells(self) -> CellPopulation:
+    def _cells(self) -> cell_allocation.CellPopulation:
         panel, second = self.population.panel, self.population.second
-        size = size_measure(panel.scores, panel.sizes, second)
-        return CellPopulation(panel.sizes, self._tops.tied < panel.sizes, size)
+        size = label_allocation.size_measure(panel.scores, panel.sizes, second)
+        return cell_allocation.CellPopulation(panel.sizes, self._tops.tied < panel.sizes, size)
 
-    def _continued(self, before: LabelDesign) -> _Ints:
+    def _continued(self, before: label_design.LabelDesign) -> _Ints:
         """Return the strata of an earlier draw, the open prompts of each apart from the tied ones."""
         order = np.where(self._cells.open, before.stratum, before.stratum.max() + 1 + before.stratum)
         return np.unique(order, return_inverse=True)[1].astype(np.int64)
@@ -159,12 +150,12 @@ class CellPhase:
         return np.zeros(len(self.of_prompts), dtype=bool) if self.before is None else self.before.drawn
 
     @cached_property
-    def held(self) -> CellAllocation:
+    def held(self) -> cell_allocation.CellAllocation:
         """Whole pools and pairs of each stratum, drawn before."""
         whole = np.zeros(len(self.of_prompts), dtype=bool) if self.before is None else self.before.whole
         many = int(self.of_prompts.max()) + 1
         counted = (np.bincount(self.of_prompts[mask], minlength=many) for mask in (whole, self.taken & ~whole))
-        return CellAllocation(*(one.astype(np.int64) for one in counted))
+        return cell_allocation.CellAllocation(*(one.astype(np.int64) for one in counted))
 
     def _refuse_fewer(self) -> None:
         whole = self.taken if self.before is None else self.before.whole
@@ -183,40 +174,40 @@ class CellPhase:
     @property
     def ess(self) -> float:
         """Effective sample size of the weights of drawn prompts."""
-        return float(effective_sample_size(self.prompts, self.counts.whole + self.counts.pairs))
+        return float(recovery_variance.effective_sample_size(self.prompts, self.counts.whole + self.counts.pairs))
 
-    def draw(self, seed: int) -> tuple[LabelDesign, _Mask]:
+    def draw(self, seed: int) -> tuple[label_design.LabelDesign, _Mask]:
         """Return the design of all phases, and which prompts were drawn now."""
         rng = np.random.default_rng([seed, self.number])
         found, taken, counts, held = self.of_prompts, self.taken, self.counts, self.held
-        whole = draw_within(found, counts.whole - held.whole, rng, taken)
-        pair = draw_within(found, counts.pairs - held.pairs, rng, taken | whole)
+        whole = label_allocation.draw_within(found, counts.whole - held.whole, rng, taken)
+        pair = label_allocation.draw_within(found, counts.pairs - held.pairs, rng, taken | whole)
         panel, before, now = self.population.panel, self.before, whole | pair
-        picks, others = drawn_pairs("pair", panel, pair, before, rng)
+        picks, others = sheet.drawn_pairs("pair", panel, pair, before, rng)
         earlier = np.zeros(len(now), dtype=np.int64) if before is None else before.phase
         k, m = (part / self.prompts for part in (counts.whole, counts.pairs))
         all_whole = whole if before is None else whole | before.whole
-        design = LabelDesign(
+        design = label_design.LabelDesign(
             panel.prompt_ids,
             np.where(now, self.number, earlier),
             ((counts.whole + counts.pairs) / self.prompts)[found],
             found,
-            WHOLE_AND_PAIR,
+            label_design.WHOLE_AND_PAIR,
             seed,
             panel.judge,
             picks,
             others,
             seeds=np.where(earlier > 0, seed if before is None else before.seeds, seed),
-            cells=CellChances.of(all_whole, k[found], m[found], self._tops.tied, panel.sizes),
+            cells=draw_records.CellChances.of(all_whole, k[found], m[found], self._tops.tied, panel.sizes),
         )
         return design, now
 
-    def strata(self) -> list[DrawnStratum]:
+    def strata(self) -> list[result.DrawnStratum]:
         """Return each stratum's part of the document."""
         means = np.bincount(self.of_prompts, weights=self._cells.measure) / self.prompts
         drawn, held = self.counts.whole + self.counts.pairs, self.held.whole + self.held.pairs
         return [
-            DrawnStratum(
+            result.DrawnStratum(
                 stratum=h,
                 prompts=int(prompts),
                 drawn_before=int(held[h]),
@@ -229,12 +220,12 @@ class CellPhase:
             for h, prompts in enumerate(self.prompts)
         ]
 
-    def width(self) -> WidthRatio:
+    def width(self) -> result.WidthRatio:
         """Return that the width is not known in advance."""
         reason = "whole pools and pairs together need another formula than whole pools"
-        return WidthRatio(estimate=None, explained=None, reason=reason)
+        return result.WidthRatio(estimate=None, explained=None, reason=reason)
 
-    def said(self, counts: DrawCounts, _labels: int) -> tuple[str, ...]:
+    def said(self, counts: result.DrawCounts, _labels: int) -> tuple[str, ...]:
         """Return what was drawn, in words."""
         before = counts.drawn - counts.drawn_now
         more = f" on top of the {before:,} drawn before" if before else ""
@@ -248,17 +239,17 @@ class CellPhase:
             "A pair is one candidate with the judge's highest score and one of the others, both at random, where the "
             "judge does not tie all candidates."
         )
-        return drawn, pair, *looked_at(self.population, self.population.second)
+        return drawn, pair, *rules.looked_at(self.population, self.population.second)
 
     def said_of_the_next(self, _labels: int) -> tuple[str, ...]:
         """Return what the labels will tell."""
         return ("These labels estimate gain and recovery, and no other metric.",)
 
 
-def _refuse(population: LabelPopulation, cells: CellPopulation, labels: int) -> None:
+def _refuse(population: LabelPopulation, cells: cell_allocation.CellPopulation, labels: int) -> None:
     source, sizes = population.table.source, cells.sizes
     small = sizes < FEWEST_CANDIDATES
-    if small.sum() > MAY_LACK * len(sizes):
+    if small.sum() > panel.MAY_LACK * len(sizes):
         tested = " (5 to 7 candidates were not simulated)" if int(np.median(sizes)) > 4 else ""
         raise InputError(
             f"{source}: {int(small.sum()):,} of {len(sizes):,} prompts have fewer than {FEWEST_CANDIDATES} "
@@ -270,13 +261,13 @@ def _refuse(population: LabelPopulation, cells: CellPopulation, labels: int) -> 
             f"{source}: the judge ties all candidates of every prompt, so there is no pair to draw",
             hint="draw whole pools (leave --by out)",
         )
-    least = round(FEWEST_WHOLE * float(sizes.mean()))
-    if labels < least or len(sizes) < FEWEST_WHOLE:
+    least = round(cell_allocation.FEWEST_WHOLE * float(sizes.mean()))
+    if labels < least or len(sizes) < cell_allocation.FEWEST_WHOLE:
         raise UsageError(
-            f"{labels:,} labels do not pay for {FEWEST_WHOLE} whole pools, below which intervals of recovery hold "
-            "less often than they say",
-            hint=f"ask for at least {least:,} labels of at least {FEWEST_WHOLE} prompts, or draw whole pools (leave "
-            "--by out)",
+            f"{labels:,} labels do not pay for {cell_allocation.FEWEST_WHOLE} whole pools, below which intervals of "
+            "recovery hold less often than they say",
+            hint=f"ask for at least {least:,} labels of at least {cell_allocation.FEWEST_WHOLE} prompts, or draw "
+            "whole pools (leave --by out)",
         )
     if labels > sizes.sum():
         raise UsageError(

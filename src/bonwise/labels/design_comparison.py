@@ -12,54 +12,16 @@ import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
+from bonwise.labels import recovery_variance, result, rules
 from bonwise.labels.population import LabelPopulation, label_population
-from bonwise.labels.recovery_variance import (
-    ScoreResiduals,
-    VarianceRatio,
-    by_strata,
-    design_variance,
-    drawn_recoveries,
-    falling_with_rank,
-    pilot_size,
-    recovery_deviations,
-    score_residuals,
-    two_phase,
-    variance_ratio,
-)
-from bonwise.labels.result import (
-    ComparedCounts,
-    ComparedDesign,
-    ComparedShare,
-    ComparisonSettings,
-    DesignComparison,
-    DesignName,
-    ProxyLink,
-)
-from bonwise.labels.rules import MEANING
 from bonwise.printable import quoted
 from bonwise.release import release
 from bonwise.report.numbers import number, percent
+from bonwise.stats import estimand, top_of_scores
 from bonwise.stats.correlation import correlation
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.partial.label_allocation import (
-    LEAST,
-    allocate,
-    draw_within,
-    level_by_spread,
-    pick_factor,
-    size_measure,
-    strata,
-    tie_strata,
-)
-from bonwise.stats.partial.label_features import LabelFeatures, label_features, outcomes
-from bonwise.stats.partial.outcome_model import LABELS_ONLY
+from bonwise.stats.partial import label_allocation, label_features, outcome_model
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
-from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
-from bonwise.table.checks import check_confidence, check_share, checked_number, checked_whole
-from bonwise.table.facts import DroppedPrompt
-from bonwise.table.opening import refuse_clusters
-from bonwise.table.panel import MAY_LACK, LabelsInPart
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.table import checks, facts, opening, panel, reading_options
 
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
@@ -90,9 +52,9 @@ class LabelledPools:
     sizes: _Ints = field(repr=False)
     second: Floats | None = field(repr=False)
     """Mean score of the further judges."""
-    features: LabelFeatures = field(repr=False)
+    features: label_features.LabelFeatures = field(repr=False)
     """What scores say of the prompts, as an audit uses it."""
-    tops: TopOfScores = field(repr=False)
+    tops: top_of_scores.TopOfScores = field(repr=False)
     Y: Floats = field(repr=False)
     """The outcomes; Y1 and Y2, of which recovery is made, are label of the pick, and best label, less the mean."""
     recovery: float
@@ -106,9 +68,9 @@ class LabelledPools:
     """Standard deviation over the candidates of the labels, and of the further judges' scores."""
     unlabelled: int
     """Prompts left out for lack of labels."""
-    dropped: list[DroppedPrompt] = field(repr=False)
+    dropped: list[facts.DroppedPrompt] = field(repr=False)
     """Prompts left out for any other cause."""
-    in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
+    in_part: panel.LabelsInPart = field(default=panel.LabelsInPart(0, 0, 0), repr=False)
     """Labels of prompts that are labelled in part."""
 
     @property
@@ -128,9 +90,9 @@ class LabelledPools:
         found: Floats = self.Y[:, 2]
         return found
 
-    def counts(self) -> ComparedCounts:
+    def counts(self) -> result.ComparedCounts:
         """Return the counts of the document."""
-        return ComparedCounts(
+        return result.ComparedCounts(
             prompts=len(self.sizes),
             cells=len(self.scores),
             unlabelled=self.unlabelled,
@@ -150,8 +112,10 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
     sizes, scores = population.panel.sizes[kept], population.panel.scores[cells]
     labels = population.panel.labels[cells]
     ranked = population.panel.ranked[cells]
-    features = label_features(scores, sizes, [one[cells] for one in population.further.values()], ranked)
-    Y = outcomes(prompt_sums(scores, labels, sizes, ranked))
+    features = label_features.label_features(
+        scores, sizes, [one[cells] for one in population.further.values()], ranked
+    )
+    Y = label_features.outcomes(prompt_sums(scores, labels, sizes, ranked))
     rho, phi = _told_apart(Y, population.table.source)
     second = population.second
     further = None if second is None else second[cells]
@@ -161,24 +125,24 @@ def labelled_pools(population: LabelPopulation, seed: int) -> LabelledPools:
         sizes,
         further,
         features,
-        top_of_scores(scores, sizes, ranked),
+        top_of_scores.top_of_scores(scores, sizes, ranked),
         Y,
         rho,
         phi,
-        score_residuals(Y, features, everything, seed=seed).left,
-        top_of_scores(labels, sizes).spread,
-        top_of_scores(scores if further is None else further, sizes).spread,
+        recovery_variance.score_residuals(Y, features, everything, seed=seed).left,
+        top_of_scores.top_of_scores(labels, sizes).spread,
+        top_of_scores.top_of_scores(scores if further is None else further, sizes).spread,
         lacking,
         population.dropped,
-        LabelsInPart.of_panel(population.panel),
+        panel.LabelsInPart.of_panel(population.panel),
     )
 
 
 def _complete(population: LabelPopulation) -> tuple[npt.NDArray[np.bool_], int]:
     kept = population.complete
     lacking = int((~kept).sum())
-    if not kept.any() or lacking > MAY_LACK * len(kept):
-        in_part = LabelsInPart.of_panel(population.panel)
+    if not kept.any() or lacking > panel.MAY_LACK * len(kept):
+        in_part = panel.LabelsInPart.of_panel(population.panel)
         told = f"; {in_part.unused}" if in_part.prompts else ""
         raise InputError(
             f"{population.table.source}: {lacking:,} of {len(kept):,} prompts lack labels, and {_ALL_KNOWN}{told}",
@@ -194,7 +158,7 @@ def _told_apart(Y: Floats, source: str) -> tuple[float, Floats]:
             f"{source}: the labels of a prompt never differ, so there is no recovery to estimate",
             hint="labels must tell candidates of a prompt apart",
         )
-    rho, phi = recovery_deviations(Y)
+    rho, phi = recovery_variance.recovery_deviations(Y)
     if float(np.abs(phi).max()) < 1e-12:
         raise InputError(
             f"{source}: recovery is {rho:g} in every prompt, so no design has anything to save",
@@ -206,13 +170,13 @@ def _told_apart(Y: Floats, source: str) -> tuple[float, Floats]:
 _Design = tuple[_Ints, _Ints]
 """Stratum of each prompt, and how many labels each stratum takes."""
 
-COMPARED: Mapping[DesignName, str] = MappingProxyType(
+COMPARED: Mapping[result.DesignName, str] = MappingProxyType(
     {
-        "uniform": MEANING["uniform"],
+        "uniform": rules.MEANING["uniform"],
         "margin": "low margins first: the chance falls with the rank of the margin",
-        "neyman": f"{MEANING['neyman']} (by formula: a perfect one)",
-        "stratified": MEANING["stratified"],
-        "rule": f"{MEANING['rule']}; scores of the audited judge",
+        "neyman": f"{rules.MEANING['neyman']} (by formula: a perfect one)",
+        "stratified": rules.MEANING["stratified"],
+        "rule": f"{rules.MEANING['rule']}; scores of the audited judge",
         "rule_further": "as rule, with the spread of the further judges' scores",
         "label_spread": "by the root of the spread of the labels themselves",
         "optimum": "by the size of each prompt's own deviation",
@@ -239,7 +203,7 @@ class ShareOfLabels:
     """Repeated draws of each design, and where their streams begin."""
     seed: int
     """Repeated draws of each design, and where their streams begin."""
-    fits: tuple[ScoreResiduals, ...] = field(repr=False)
+    fits: tuple[recovery_variance.ScoreResiduals, ...] = field(repr=False)
     """Of models fitted to as many labels drawn at random."""
 
     @classmethod
@@ -249,33 +213,51 @@ class ShareOfLabels:
         fits = []
         for fit in range(_FITS):
             stream = np.random.default_rng([seed, labels, len(COMPARED), fit])
-            fits.append(score_residuals(pools.Y, pools.features, draw_within(alike, count, stream), seed=seed))
+            fits.append(
+                recovery_variance.score_residuals(
+                    pools.Y, pools.features, label_allocation.draw_within(alike, count, stream), seed=seed
+                )
+            )
         return cls(pools, share, labels, draws, seed, tuple(fits))
 
-    def variances(self) -> dict[str, ComparedShare]:
+    def variances(self) -> dict[str, result.ComparedShare]:
         """Return the variance of every design."""
         pools, outcomes = self.pools, (self.pools.gain, self.pools.best)
         alike = np.zeros(len(pools.phi), dtype=np.int64), np.array([self.labels])
-        base = design_variance(pools.phi, *alike)
-        at_random = self._simulated(by_strata(*alike), "uniform")
+        base = recovery_variance.design_variance(pools.phi, *alike)
+        at_random = self._simulated(recovery_variance.by_strata(*alike), "uniform")
         found = {"uniform": self._variance(alike, None, base, None)}
         for name, size in _sizes(pools).items():
             design = self._design(name, size)
-            draw = two_phase(outcomes, design[0], self.labels) if name == "neyman" else by_strata(*design)
-            ratio = variance_ratio(self._simulated(draw, name), at_random, pools.recovery)
+            draw = (
+                recovery_variance.two_phase(outcomes, design[0], self.labels)
+                if name == "neyman"
+                else recovery_variance.by_strata(*design)
+            )
+            ratio = recovery_variance.variance_ratio(self._simulated(draw, name), at_random, pools.recovery)
             # What is best to draw by differs where a model takes its part off.
             best = [self._design(name, _own(fit.left)) for fit in self.fits] if name == "optimum" else None
             found[name] = self._variance(design, best, base, ratio)
         return found
 
     def _variance(
-        self, design: _Design, by_fit: list[_Design] | None, base: float, drawn: VarianceRatio | None
-    ) -> ComparedShare:
-        alone, model, with_scores = design_variance(self.pools.phi, *design) / base, self.fits[0].model, None
-        if model != LABELS_ONLY:
+        self,
+        design: _Design,
+        by_fit: list[_Design] | None,
+        base: float,
+        drawn: recovery_variance.VarianceRatio | None,
+    ) -> result.ComparedShare:
+        alone, model, with_scores = (
+            recovery_variance.design_variance(self.pools.phi, *design) / base,
+            self.fits[0].model,
+            None,
+        )
+        if model != outcome_model.LABELS_ONLY:
             pairs = zip(self.fits, by_fit or [design] * len(self.fits), strict=True)
-            with_scores = float(np.mean([design_variance(fit.left, *one) for fit, one in pairs])) / base
-        return ComparedShare(
+            with_scores = (
+                float(np.mean([recovery_variance.design_variance(fit.left, *one) for fit, one in pairs])) / base
+            )
+        return result.ComparedShare(
             share=self.share,
             labels=self.labels,
             labels_only=float(alone),
@@ -288,35 +270,39 @@ class ShareOfLabels:
     def _simulated(self, draw: Callable[[np.random.Generator], Any], name: str) -> Floats:
         stream = [str(one) for one in COMPARED].index(name)
         outcomes = self.pools.gain, self.pools.best
-        return drawn_recoveries(outcomes, draw, self.draws, (self.seed, self.labels, stream))
+        return recovery_variance.drawn_recoveries(outcomes, draw, self.draws, (self.seed, self.labels, stream))
 
     def _design(self, name: str, size: Floats | None) -> _Design:
         """Return strata and how many labels each takes; of ``neyman`` those that a perfect pilot would give."""
         if size is None:
             # A stratum that the pilot misses takes at least one label of those left.
-            most = min(self.labels, LEAST * (self.labels - pilot_size(self.labels)))
-            found = level_by_spread(self.pools.tops.mean, self.pools.tops.spread, most)
+            most = min(
+                self.labels, label_allocation.LEAST * (self.labels - recovery_variance.pilot_size(self.labels))
+            )
+            found = label_allocation.level_by_spread(self.pools.tops.mean, self.pools.tops.spread, most)
             held, phi = np.bincount(found), self.pools.phi
             means = np.bincount(found, weights=phi) / held
             sd: Floats = np.sqrt(np.bincount(found, weights=(phi - means[found]) ** 2) / held)
         else:
-            cut: Callable[[Floats, int], _Ints] = tie_strata if name == "stratified" else strata
+            cut: Callable[[Floats, int], _Ints] = (
+                label_allocation.tie_strata if name == "stratified" else label_allocation.strata
+            )
             found = cut(size, self.labels)
             held = np.bincount(found)
             sd = np.bincount(found, weights=size) / held
-        return found, allocate(held.astype(np.int64), held * sd, self.labels)
+        return found, label_allocation.allocate(held.astype(np.int64), held * sd, self.labels)
 
 
 def _sizes(pools: LabelledPools) -> dict[str, Floats | None]:
     """Return what each design but ``uniform`` takes the spread of a prompt's outcome to be in proportion to."""
     found = {
-        "margin": falling_with_rank(np.round(pools.tops.margin, TIE_DECIMALS)),
+        "margin": recovery_variance.falling_with_rank(np.round(pools.tops.margin, TIE_DECIMALS)),
         "neyman": None,
-        "stratified": pick_factor(pools.tops.tied, pools.sizes),
-        "rule": size_measure(pools.scores, pools.sizes),
+        "stratified": label_allocation.pick_factor(pools.tops.tied, pools.sizes),
+        "rule": label_allocation.size_measure(pools.scores, pools.sizes),
     }
     if pools.second is not None:
-        found["rule_further"] = size_measure(pools.scores, pools.sizes, pools.second)
+        found["rule_further"] = label_allocation.size_measure(pools.scores, pools.sizes, pools.second)
     return found | {"label_spread": _own(np.sqrt(pools.label_spread)), "optimum": _own(pools.phi)}
 
 
@@ -326,9 +312,9 @@ def _own(deviations: Floats) -> Floats:
     return found
 
 
-def _link(source: str, target: str, r: Estimate) -> ProxyLink:
+def _link(source: str, target: str, r: estimand.Estimate) -> result.ProxyLink:
     ends = (None, None) if r.low is None or r.high is None else _squared(float(r.low), float(r.high))
-    return ProxyLink.model_validate(
+    return result.ProxyLink.model_validate(
         {
             "from": source,
             "to": target,
@@ -347,20 +333,20 @@ def _squared(low: float, high: float) -> tuple[float, float]:
 
 def compared_designs(
     source: ScoreSource,
-    options: ReadingOptions,
+    options: reading_options.ReadingOptions,
     *,
     shares: Sequence[float],
     judge: str | None,
     draws: int,
     seed: int,
     confidence: float,
-) -> DesignComparison:
+) -> result.DesignComparison:
     """Compare label designs on a completely labelled table."""
     shares = _checked_shares(shares)
-    draws, seed = checked_whole("draws", draws, 2, "200"), checked_whole("seed", seed, 0, "1")
-    check_confidence(confidence)
+    draws, seed = checks.checked_whole("draws", draws, 2, "200"), checks.checked_whole("seed", seed, 0, "1")
+    checks.check_confidence(confidence)
     population = label_population(source, options, judge=judge, with_labels=True)
-    refuse_clusters(population.table, "a comparison of designs")
+    opening.refuse_clusters(population.table, "a comparison of designs")
     pools = labelled_pools(population, seed)
     counts = [_labels_at(share, len(pools.phi), population.table.source) for share in shares]
     by_share = [
@@ -368,13 +354,13 @@ def compared_designs(
         for share, m in zip(shares, counts, strict=True)
     ]
     designs = {
-        name: ComparedDesign(
+        name: result.ComparedDesign(
             meaning=meaning, feasible=name not in UNKNOWABLE, shares=[variances[name] for variances in by_share]
         )
         for name, meaning in COMPARED.items()
         if name in by_share[0]
     }
-    settings = ComparisonSettings(
+    settings = result.ComparisonSettings(
         **population.settings.to_dict(),
         shares=list(shares),
         draws=draws,
@@ -382,7 +368,7 @@ def compared_designs(
         confidence=float(confidence),
         version=release(),
     )
-    return DesignComparison(
+    return result.DesignComparison(
         settings=settings,
         data=pools.counts(),
         designs=designs,
@@ -394,9 +380,9 @@ def compared_designs(
 def _checked_shares(shares: object) -> tuple[float, ...]:
     if isinstance(shares, str) or not isinstance(shares, Sequence | np.ndarray):
         raise UsageError(f"shares are several numbers, not {quoted(shares)}", hint="such as shares=[0.25]")
-    found = tuple(checked_number("a share", share, "0.25 for a quarter") for share in shares)
+    found = tuple(checks.checked_number("a share", share, "0.25 for a quarter") for share in shares)
     for share in found:
-        check_share(share)
+        checks.check_share(share)
     if not found or len(set(found)) < len(found):
         raise UsageError("shares must be given, and each once", hint="such as 0.1 and 0.25")
     return found
@@ -412,13 +398,13 @@ def _labels_at(share: float, prompts: int, source: str) -> int:
     return labels
 
 
-def _chain(pools: LabelledPools, confidence: float) -> list[ProxyLink]:
+def _chain(pools: LabelledPools, confidence: float) -> list[result.ProxyLink]:
     squared = pools.left**2
     figures = {
         "judge_spread": pools.tops.spread,
         "oracle_spread": pools.label_spread,
         "residual^2": squared,
-        "rule": size_measure(pools.scores, pools.sizes),
+        "rule": label_allocation.size_measure(pools.scores, pools.sizes),
     }
     links = [
         ("judge_spread", "oracle_spread"),
@@ -428,7 +414,7 @@ def _chain(pools: LabelledPools, confidence: float) -> list[ProxyLink]:
     ]
     if pools.second is not None:
         figures["further_spread"] = pools.further_spread
-        figures["rule_further"] = size_measure(pools.scores, pools.sizes, pools.second)
+        figures["rule_further"] = label_allocation.size_measure(pools.scores, pools.sizes, pools.second)
         links += [
             ("further_spread", "oracle_spread"),
             ("further_spread", "residual^2"),
@@ -444,7 +430,7 @@ _APART = 2
 """Standard errors by which a design must be ahead of every other to be named."""
 
 
-def comparison_sentences(designs: Mapping[DesignName, ComparedDesign]) -> tuple[str, ...]:
+def comparison_sentences(designs: Mapping[result.DesignName, result.ComparedDesign]) -> tuple[str, ...]:
     """Return which design varies least at each share, where that is beyond doubt, and what scores add."""
     said = [_best(designs, at) for at in range(len(designs["uniform"].shares))]
     said += [_with_scores(one) for one in designs["uniform"].shares]
@@ -454,7 +440,7 @@ def comparison_sentences(designs: Mapping[DesignName, ComparedDesign]) -> tuple[
     return tuple(said)
 
 
-def _attained(name: str, found: ComparedShare) -> tuple[float, float]:
+def _attained(name: str, found: result.ComparedShare) -> tuple[float, float]:
     """Return the ratio that a user would see, and its standard error.
 
     Of ``neyman`` it is that of the draws, after real pilots, not the perfect one of the formula.
@@ -464,7 +450,7 @@ def _attained(name: str, found: ComparedShare) -> tuple[float, float]:
     return found.labels_only, 0.0
 
 
-def _best(designs: Mapping[DesignName, ComparedDesign], at: int) -> str:
+def _best(designs: Mapping[result.DesignName, result.ComparedDesign], at: int) -> str:
     one = designs["uniform"].shares[at]
     lead = f"Labelling {percent(one.share)} of the prompts ({one.labels:,}), "
     ratios = {name: _attained(name, found.shares[at]) for name, found in designs.items() if found.feasible}
@@ -486,7 +472,7 @@ def _figure(ratio: float, se: float) -> str:
     return f"{number(ratio)} (standard error {number(se)})" if se else number(ratio)
 
 
-def _with_scores(one: ComparedShare) -> str:
+def _with_scores(one: result.ComparedShare) -> str:
     if one.with_scores is None:
         return f"With {one.labels:,} labelled prompts an audit fits no model of the scores: labels are used alone."
     return (

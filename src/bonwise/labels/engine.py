@@ -12,34 +12,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import InputError, UsageError
+from bonwise.labels import recovery_variance, result, rules
 from bonwise.labels.cells import CellPhase, DrawnBy, drawn_by, with_chances
 from bonwise.labels.population import LabelPopulation, label_population
-from bonwise.labels.recovery_variance import effective_sample_size, pilot_size, width_ratio
-from bonwise.labels.result import (
-    DrawCounts,
-    DrawnClusters,
-    DrawnRows,
-    DrawnStratum,
-    DrawRule,
-    DrawSettings,
-    LabelDraw,
-    WidthRatio,
-)
-from bonwise.labels.rules import MEANING, Rule, applied_rule, known_rule, units_asked
 from bonwise.labels.sheet import drawn_cells, drawn_pairs, label_sheet, with_texts, with_words
 from bonwise.printable import quoted
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.partial.label_allocation import allocate, draw_within
 from bonwise.stats.sums import Floats
-from bonwise.table.checks import check_text, checked_whole
+from bonwise.table import checks, reading_options
 from bonwise.table.label_design import BY_CANDIDATE, WHOLE_AND_PAIR, LabelDesign
-from bonwise.table.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from bonwise.table.opening import ScoreSource
-    from bonwise.table.reading import RowSource
-    from bonwise.table.score_table import ScoreTable
+    from bonwise.table import opening, reading, score_table
 
 __all__ = ["drawn_labels"]
 
@@ -51,13 +37,13 @@ _Ints = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
 
-def share_out(name: str, rule: Rule, units: int, taken: _Mask, *, first: bool) -> _Ints:
+def share_out(name: str, rule: rules.Rule, units: int, taken: _Mask, *, first: bool) -> _Ints:
     """Return how many units of each stratum are drawn over all phases; the `first` phase of ``neyman`` is the pilot.
 
     Refuses more pairs than prompts in which the judge tells candidates apart, and a stratum without a label.
     """
     if name == "neyman" and first:
-        units = pilot_size(units)
+        units = recovery_variance.pilot_size(units)
     there = rule.open_units
     if units > there.sum():
         raise UsageError(
@@ -77,10 +63,10 @@ def share_out(name: str, rule: Rule, units: int, taken: _Mask, *, first: bool) -
 class LabelPhase:
     """One phase, ready to be drawn."""
 
-    name: DrawRule
+    name: result.DrawRule
     """Of the rule."""
     population: LabelPopulation
-    rule: Rule
+    rule: rules.Rule
     taken: _Mask
     """Drawn before."""
     counts: _Ints
@@ -101,7 +87,7 @@ class LabelPhase:
     @property
     def ess(self) -> float:
         """Effective sample size of the weights."""
-        return float(effective_sample_size(self.rule.units, self.counts))
+        return float(recovery_variance.effective_sample_size(self.rule.units, self.counts))
 
     def draw(self, seed: int) -> tuple[LabelDesign, _Mask]:
         """Return the design of all phases, and what was drawn now; each phase has its own stream of the seed."""
@@ -126,12 +112,12 @@ class LabelPhase:
         )
         return design, now
 
-    def strata(self) -> list[DrawnStratum]:
+    def strata(self) -> list[result.DrawnStratum]:
         """Return each stratum's part of the document."""
         size, held = self.rule.size, self.held
         means = None if size is None else np.bincount(self.rule.strata, weights=size) / self.rule.units
         return [
-            DrawnStratum(
+            result.DrawnStratum(
                 stratum=h,
                 prompts=int(there),
                 drawn_before=int(held[h]),
@@ -143,21 +129,21 @@ class LabelPhase:
             for h, there in enumerate(self.rule.units)
         ]
 
-    def width(self) -> WidthRatio:
+    def width(self) -> result.WidthRatio:
         """Return the width to expect over that of as many labels at random, where it can be told beforehand."""
         reason = self._no_width()
         if reason:
-            return WidthRatio(estimate=None, explained=None, reason=reason)
+            return result.WidthRatio(estimate=None, explained=None, reason=reason)
         if self.name == "uniform":
-            return WidthRatio(estimate=1.0, explained=0.0, assumption="no score predicts the outcome")
+            return result.WidthRatio(estimate=1.0, explained=0.0, assumption="no score predicts the outcome")
         assumption = (
             "the outcomes of each stratum vary as the earlier phases showed"
             if self.rule.told
             else "the outcome of a prompt varies in proportion to its size measure, and no score predicts it"
         )
         spread = self.rule.sd if self.rule.told else self._size_of_strata()
-        ratio = width_ratio(self.rule.units, self.counts, spread, self.rule.explained)
-        return WidthRatio(estimate=float(ratio), explained=float(self.rule.explained), assumption=assumption)
+        ratio = recovery_variance.width_ratio(self.rule.units, self.counts, spread, self.rule.explained)
+        return result.WidthRatio(estimate=float(ratio), explained=float(self.rule.explained), assumption=assumption)
 
     def _no_width(self) -> str:
         if self.name in BY_CANDIDATE:
@@ -176,7 +162,7 @@ class LabelPhase:
         means: Floats = np.sqrt(np.bincount(self.rule.strata, weights=size**2) / self.rule.units)
         return means
 
-    def said(self, counts: DrawCounts, labels: int) -> tuple[str, ...]:
+    def said(self, counts: result.DrawCounts, labels: int) -> tuple[str, ...]:
         """Return what was drawn, in words."""
         before = counts.drawn - counts.drawn_now
         more = f" on top of the {before:,} drawn before" if before else ""
@@ -190,7 +176,10 @@ class LabelPhase:
         of = f"{counts.drawn_now:,} of {counts.prompts:,} prompts"
         if whole.clustered:
             of += f", those of {int((self.counts - self.held).sum()):,} of {whole.count:,} clusters,"
-        said = [f"{of} {verb} to be labelled now{more}: {what}.", f"Drawn by {self.name}: {MEANING[self.name]}."]
+        said = [
+            f"{of} {verb} to be labelled now{more}: {what}.",
+            f"Drawn by {self.name}: {rules.MEANING[self.name]}.",
+        ]
         if self.name == "pair" and labels % 2:
             said.append(f"Labels come in pairs: {labels - 1:,} of the {labels:,} asked for are used.")
         return tuple(said)
@@ -211,23 +200,26 @@ class LabelPhase:
 
 
 def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the source are named
-    source: ScoreSource,
-    options: ReadingOptions,
+    source: opening.ScoreSource,
+    options: reading_options.ReadingOptions,
     *,
     labels: int,
     design: str | None,
     judge: str | None,
     seed: int,
     after: str | Path | LabelDesign | None,
-    label_file: RowSource | None,
+    label_file: reading.RowSource | None,
     texts: bool,
     by: str | None,
     for_: str | None,
     pools: str | Path | None,
-) -> LabelDraw:
+) -> result.LabelDraw:
     """Draw what to label."""
     earlier = _earlier(after)
-    labels, seed = checked_whole("labels", labels, -math.inf, "100"), checked_whole("seed", seed, 0, "1")
+    labels, seed = (
+        checks.checked_whole("labels", labels, -math.inf, "100"),
+        checks.checked_whole("seed", seed, 0, "1"),
+    )
     _refuse(labels, design, earlier)
     asked = drawn_by(by, for_, design, earlier)
     _refuse_labels(asked, earlier, label_file)
@@ -245,7 +237,7 @@ def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the
     sheet = label_sheet(population, drawn, now)
     cells = drawn_cells(drawn, population.panel, now)
     already = int((cells & ~np.isnan(population.panel.labels)).sum()) if asked.by_cell else None
-    counts = DrawCounts(
+    counts = result.DrawCounts(
         prompts=len(population.panel.sizes),
         cells=len(population.panel.scores),
         dropped=population.dropped,
@@ -254,7 +246,7 @@ def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the
         candidate_labels_now=int(cells.sum()) - (already or 0),
         **given(labelled_already=already, clusters=_clusters(population, drawn, now)),
     )
-    settings = DrawSettings(
+    settings = result.DrawSettings(
         **population.settings.to_dict(),
         design=asked.rule,
         labels=labels,
@@ -265,7 +257,7 @@ def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the
         version=release(),
         **given(drawn_for=asked.purpose, pools=None if pools is None else str(pools)),
     )
-    draw = LabelDraw(
+    draw = result.LabelDraw(
         settings=settings,
         data=counts,
         strata=phase.strata(),
@@ -274,11 +266,16 @@ def drawn_labels(  # noqa: PLR0913 - the one front door of the draw; all but the
         sentences=[*phase.said(counts, labels), *of_rule, *_said_of_labels(already), *phase.said_of_the_next(labels)],
     )
     sheet = _with_words(sheet, source, population.table, texts=texts, pools=pools)
-    return draw.computed_from(DrawnRows(drawn, sheet))
+    return draw.computed_from(result.DrawnRows(drawn, sheet))
 
 
 def _with_words(
-    sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable, *, texts: bool, pools: str | Path | None
+    sheet: pd.DataFrame,
+    source: opening.ScoreSource,
+    table: score_table.ScoreTable,
+    *,
+    texts: bool,
+    pools: str | Path | None,
 ) -> pd.DataFrame:
     if pools is not None:
         return with_words(sheet, table, pools)
@@ -294,9 +291,9 @@ def _earlier(after: object) -> LabelDesign | None:
 
 
 def _refuse(labels: int, design: str | None, earlier: LabelDesign | None) -> None:
-    check_text("design", design, "design='rule'")
+    checks.check_text("design", design, "design='rule'")
     if design is not None:
-        known_rule(design)
+        rules.known_rule(design)
     if labels < 2:
         raise UsageError(
             f"{labels} labelled prompt{'' if labels == 1 else 's'} cannot show how much prompts differ",
@@ -329,18 +326,20 @@ def _phase(
     if asked.rule == WHOLE_AND_PAIR:
         return CellPhase(population, labels, before), ()
     taken = np.zeros(population.units.count, dtype=bool) if before is None else population.units.first(before.drawn)
-    wanted = units_asked(asked.rule, labels, population, 0 if before is None else int(before.drawn.sum()), taken)
-    rule, changes = applied_rule(asked.rule, population, wanted, before)
+    wanted = rules.units_asked(
+        asked.rule, labels, population, 0 if before is None else int(before.drawn.sum()), taken
+    )
+    rule, changes = rules.applied_rule(asked.rule, population, wanted, before)
     counts = share_out(asked.rule, rule, wanted, taken, first=before is None)
     return LabelPhase(asked.rule, population, rule, taken, counts, before), (*changes, *rule.sentences)
 
 
-def _clusters(population: LabelPopulation, drawn: LabelDesign, now: _Mask) -> DrawnClusters | None:
+def _clusters(population: LabelPopulation, drawn: LabelDesign, now: _Mask) -> result.DrawnClusters | None:
     units = population.units
     if not units.clustered:
         return None
     taken, taken_now = (int(units.first(mask).sum()) for mask in (drawn.drawn, now))
-    return DrawnClusters(clusters=units.count, drawn=taken, drawn_now=taken_now)
+    return result.DrawnClusters(clusters=units.count, drawn=taken, drawn_now=taken_now)
 
 
 def _said_of_labels(already: int | None) -> tuple[str, ...]:

@@ -16,17 +16,11 @@ import pandas as pd
 from bonwise.errors import UsageError
 from bonwise.labels.result import PopulationSettings
 from bonwise.printable import listed, quoted
-from bonwise.stats.clusters import cluster_codes
+from bonwise.stats import clusters, sums
 from bonwise.stats.partial.label_features import LabelFeatures, label_features, mean_of_judges
-from bonwise.stats.sums import Floats, filled_scores
-from bonwise.table.cell_scores import further_scores
-from bonwise.table.checks import check_text
-from bonwise.table.facts import DroppedPrompt
-from bonwise.table.opening import HoldsScores, ScoreSource, join_labels, open_scores
+from bonwise.table import cell_scores, checks, facts, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
 from bonwise.table.reading import name_of
-from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions, values_read
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["DrawnUnits", "LabelPopulation", "label_population"]
 
@@ -58,7 +52,7 @@ class DrawnUnits:
     @classmethod
     def clusters(cls, of_prompts: _Ints, names: Sequence[str]) -> DrawnUnits:
         """Return clusters that are drawn as a whole; `of_prompts` holds any codes, one a prompt, into `names`."""
-        codes, _ = cluster_codes(of_prompts)
+        codes, _ = clusters.cluster_codes(of_prompts)
         return cls(codes, tuple(str(names[code]) for code in np.unique(of_prompts).tolist()))
 
     @property
@@ -76,9 +70,9 @@ class DrawnUnits:
         """How many units there are."""
         return len(self.sizes)
 
-    def mean(self, values: Floats) -> Floats:
+    def mean(self, values: sums.Floats) -> sums.Floats:
         """Return the mean over the prompts of each unit."""
-        found: Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
+        found: sums.Floats = np.bincount(self.of_prompts, weights=values, minlength=self.count) / self.sizes
         return found
 
     def first(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
@@ -95,16 +89,16 @@ class DrawnUnits:
 class LabelPopulation:
     """All prompts of a table as a label design sees them."""
 
-    table: ScoreTable = field(repr=False)
+    table: score_table.ScoreTable = field(repr=False)
     panel: Panel = field(repr=False)
     """Of the audited judge; labels are NaN where they were not asked for."""
-    further: Mapping[str, Floats] = field(repr=False)
+    further: Mapping[str, sums.Floats] = field(repr=False)
     """Scores that the other judges of the table gave the panel's cells, NaN where they gave none."""
     settings: PopulationSettings = field(repr=False)
     """How the table was read."""
 
     @property
-    def second(self) -> Floats | None:
+    def second(self) -> sums.Floats | None:
         """Mean score of the further judges that scored all candidates of a prompt, NaN where none did."""
         T, scored = mean_of_judges(tuple(self.further.values()), self.panel.sizes)
         return np.where(np.repeat(scored, self.panel.sizes), T, np.nan) if scored.any() else None
@@ -115,7 +109,7 @@ class LabelPopulation:
         return label_features(
             self.panel.scores,
             self.panel.sizes,
-            (filled_scores(self.panel.scores, self.panel.sizes) if second is None else second,),
+            (sums.filled_scores(self.panel.scores, self.panel.sizes) if second is None else second,),
             self.panel.ranked,
         )
 
@@ -133,14 +127,14 @@ class LabelPopulation:
         return done
 
     @property
-    def dropped(self) -> list[DroppedPrompt]:
+    def dropped(self) -> list[facts.DroppedPrompt]:
         """The prompts left out, each with its reason."""
-        return [DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.panel.dropped]
+        return [facts.DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in self.panel.dropped]
 
 
 def label_population(
-    source: ScoreSource,
-    reading: ReadingOptions = AS_IT_STANDS,
+    source: opening.ScoreSource,
+    reading: reading_options.ReadingOptions = reading_options.AS_IT_STANDS,
     *,
     judge: str | None = None,
     with_labels: bool = False,
@@ -148,17 +142,17 @@ def label_population(
     """Lay out one judge's pools; labels are read only if `with_labels`: the label file's, else the table's own."""
     label_file = reading.labels
     _refuse_kinds(source, label_file, judge)
-    table = open_scores(source, reading)
+    table = opening.open_scores(source, reading)
     own = table.has_labels
     if not with_labels:
         table = replace(table, frame=table.frame.assign(oracle_label=np.nan))
     elif label_file is not None:
-        table = join_labels(table, label_file, reading)
+        table = opening.join_labels(table, label_file, reading)
     name = _audited(table, judge)
     mine = next(
         panel for panel in lay_out(table, exclude=reading.exclude, shape=reading.shape) if panel.judge == name
     )
-    further = further_scores(table, mine)
+    further = cell_scores.further_scores(table, mine)
     settings = PopulationSettings(
         source=table.source,
         judge=mine.judge,
@@ -171,22 +165,24 @@ def label_population(
         columns=dict(reading.named_columns),
         judge_scale={whose: str(scale) for whose, scale in reading.judge_scales.items()},
         label_scale=None if reading.label_scale is None else str(reading.label_scale),
-        **values_read(table),
+        **reading_options.values_read(table),
     )
     return LabelPopulation(table, mine, MappingProxyType(further), settings)
 
 
 def _refuse_kinds(source: object, label_file: object, judge: object) -> None:
-    if not isinstance(source, str | Path | pd.DataFrame | list | tuple | HoldsScores | ScoreTable):
+    if not isinstance(
+        source, str | Path | pd.DataFrame | list | tuple | opening.HoldsScores | score_table.ScoreTable
+    ):
         raise UsageError(f"scores are a file or a table, not {quoted(source)}", hint="such as 'scores.csv'")
     if label_file is not None and not isinstance(label_file, str | Path | pd.DataFrame | list | tuple):
         raise UsageError(
             f"label_file is a file or a table, not {quoted(label_file)}", hint="such as label_file='labels.csv'"
         )
-    check_text("judge", judge, "judge='first'")
+    checks.check_text("judge", judge, "judge='first'")
 
 
-def _audited(table: ScoreTable, judge: str | None) -> str:
+def _audited(table: score_table.ScoreTable, judge: str | None) -> str:
     if judge is None and len(table.judges) == 1:
         return table.judges[0]
     if judge is None:

@@ -8,10 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.partial.label_allocation import allocate, draw_within, shrunken_sd
-from bonwise.stats.partial.label_features import LabelFeatures
-from bonwise.stats.partial.label_sample import LabelSample, ScaledSample
-from bonwise.stats.partial.outcome_model import choose_model, power_tuning, predictions, prompt_folds
+from bonwise.stats.partial import label_allocation, label_features, label_sample, outcome_model
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -123,7 +120,7 @@ def pilot_size(labels: int) -> int:
 def by_strata(found: _Ints, counts: _Ints) -> Callable[[np.random.Generator], Drawn]:
     """Return what draws so many prompts of each stratum."""
     weights = (np.bincount(found, minlength=len(counts)) / counts)[found]
-    return lambda rng: (draw_within(found, counts, rng), weights)
+    return lambda rng: (label_allocation.draw_within(found, counts, rng), weights)
 
 
 def two_phase(outcomes: tuple[Floats, Floats], found: _Ints, labels: int) -> Callable[[np.random.Generator], Drawn]:
@@ -137,13 +134,17 @@ def two_phase(outcomes: tuple[Floats, Floats], found: _Ints, labels: int) -> Cal
     Y1, Y2 = outcomes
 
     def draw(rng: np.random.Generator) -> Drawn:
-        pilot = draw_within(np.zeros(len(found), dtype=np.int64), np.array([pilot_size(labels)]), rng)
+        pilot = label_allocation.draw_within(
+            np.zeros(len(found), dtype=np.int64), np.array([pilot_size(labels)]), rng
+        )
         best = float(Y2[pilot].sum())
         phi = Y1[pilot] - (float(Y1[pilot].sum()) / best if best > 0 else 0.0) * Y2[pilot]
         prior = np.full(len(held), max(float(np.mean(phi**2)), 1e-12))
         taken = np.bincount(found[pilot], minlength=len(held))
-        counts = allocate(held, held * shrunken_sd(phi, found[pilot], prior), labels, taken=taken)
-        return pilot | draw_within(found, counts - taken, rng, pilot), (held / counts)[found]
+        counts = label_allocation.allocate(
+            held, held * label_allocation.shrunken_sd(phi, found[pilot], prior), labels, taken=taken
+        )
+        return pilot | label_allocation.draw_within(found, counts - taken, rng, pilot), (held / counts)[found]
 
     return draw
 
@@ -213,7 +214,7 @@ def recovery_deviations(Y: Floats) -> tuple[float, Floats]:
 
 
 def score_residuals(
-    Y: Floats, features: LabelFeatures, labelled: npt.NDArray[np.bool_], *, seed: int
+    Y: Floats, features: label_features.LabelFeatures, labelled: npt.NDArray[np.bool_], *, seed: int
 ) -> ScoreResiduals:
     """Return what is left of phi when a sample of labels had taught the model that an estimate would rest on.
 
@@ -222,10 +223,12 @@ def score_residuals(
     (prompts, 5).
     """
     rho, phi = recovery_deviations(Y)
-    draw = ScaledSample.of(LabelSample.uniform(labelled))
+    draw = label_sample.ScaledSample.of(label_sample.LabelSample.uniform(labelled))
     seen = Y[draw.rows]
-    choice = choose_model(features, len(draw.rows))
-    m = predictions(choice, features, draw, seen, prompt_folds(features, draw, seen, seed))
+    choice = outcome_model.choose_model(features, len(draw.rows))
+    m = outcome_model.predictions(
+        choice, features, draw, seen, outcome_model.prompt_folds(features, draw, seen, seed)
+    )
     if m is None:
         return ScoreResiduals(phi, choice.name)
     of_phi = m[:, 1] - rho * m[:, 2]
@@ -235,10 +238,10 @@ def score_residuals(
         spread = float(around @ around)
         lam = min(max(float(around @ phi) / spread, 0.0), 1.0) if spread > 0 else 0.0
     else:
-        lam = float(power_tuning(m, seen, draw, _first_guess(draw, seen))[1])
+        lam = float(outcome_model.power_tuning(m, seen, draw, _first_guess(draw, seen))[1])
     return ScoreResiduals(phi - lam * around, choice.name)
 
 
-def _first_guess(draw: ScaledSample, seen: Floats) -> float:
+def _first_guess(draw: label_sample.ScaledSample, seen: Floats) -> float:
     centre = draw.mean(seen)
     return float(centre[1] / centre[2]) if centre[2] > 0 else 0.0

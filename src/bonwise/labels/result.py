@@ -13,9 +13,8 @@ from pydantic import Field, model_validator
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
 from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Record, Share
+from bonwise.table import scales, writing
 from bonwise.table.facts import DroppedPrompt, ValuesRead
-from bonwise.table.scales import parse_scale
-from bonwise.table.writing import csv_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -447,7 +446,7 @@ class LabelDraw(Document):
         from bonwise.labels.blind_sheet import BlindSheet, SheetFile, kind_of_sheet  # noqa: PLC0415 - as above
 
         if self.settings.pools is None and kind_of_sheet(path) == "csv":
-            return SheetFile(path, csv_frame(self.sheet))
-        scale = None if self.settings.label_scale is None else parse_scale(self.settings.label_scale)
+            return SheetFile(path, writing.csv_frame(self.sheet))
+        scale = None if self.settings.label_scale is None else scales.parse_scale(self.settings.label_scale)
         blind = BlindSheet.of_frame(self.sheet, seed=self.settings.seed, phase=self.settings.phase, scale=scale)
         return SheetFile(path, blind.text(path), blind.beside(path))

@@ -13,17 +13,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.labels.population import LabelPopulation
 from bonwise.labels.result import DrawRule
 from bonwise.printable import listed, quoted
-from bonwise.stats.partial.label_allocation import (
-    LEAST,
-    level_by_spread,
-    pick_factor,
-    shrunken_sd,
-    size_measure,
-    size_prior,
-    spread_of,
-    strata,
-    tie_strata,
-)
+from bonwise.stats.partial import label_allocation
 from bonwise.stats.sums import Floats, Sums
 from bonwise.stats.top_of_scores import TopOfScores, top_of_scores
 from bonwise.table.label_design import BY_CANDIDATE, LabelDesign
@@ -137,8 +127,8 @@ def _uniform(population: LabelPopulation, _tops: TopOfScores, _labels: int) -> R
 
 def _by_size(population: LabelPopulation, _tops: TopOfScores, labels: int) -> Rule:
     panel, second = population.panel, population.second
-    size = population.units.mean(size_measure(panel.scores, panel.sizes, second))
-    return Rule.of_size(strata(size, labels), size, *looked_at(population, second))
+    size = population.units.mean(label_allocation.size_measure(panel.scores, panel.sizes, second))
+    return Rule.of_size(label_allocation.strata(size, labels), size, *looked_at(population, second))
 
 
 def looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str, ...]:
@@ -157,13 +147,13 @@ def looked_at(population: LabelPopulation, second: Floats | None) -> tuple[str, 
 
 
 def _by_ties(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
-    factor = population.units.mean(pick_factor(tops.tied, population.panel.sizes))
-    return Rule.of_size(tie_strata(factor, labels), factor)
+    factor = population.units.mean(label_allocation.pick_factor(tops.tied, population.panel.sizes))
+    return Rule.of_size(label_allocation.tie_strata(factor, labels), factor)
 
 
 def _by_level(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
     mean = population.units.mean
-    found = level_by_spread(mean(tops.mean), mean(tops.spread), labels)
+    found = label_allocation.level_by_spread(mean(tops.mean), mean(tops.spread), labels)
     return Rule(found, None, np.ones(int(found.max()) + 1))
 
 
@@ -175,10 +165,12 @@ def _pick(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
 def _pair(population: LabelPopulation, tops: TopOfScores, labels: int) -> Rule:
     """Stratify prompts by ``1 - a/K`` times the spread; those that the judge ties all come last, with nothing."""
     panel, second = population.panel, population.second
-    size = (1 - tops.tied / panel.sizes) * spread_of(panel.scores if second is None else second, panel.sizes)
+    size = (1 - tops.tied / panel.sizes) * label_allocation.spread_of(
+        panel.scores if second is None else second, panel.sizes
+    )
     apart = tops.tied < panel.sizes
     found = np.zeros(len(size), dtype=np.int64)
-    found[apart] = strata(size[apart], labels)
+    found[apart] = label_allocation.strata(size[apart], labels)
     found[~apart] = found.max() + 1
     return Rule.of_size(found, np.where(apart, size, 0.0), *looked_at(population, second))
 
@@ -214,9 +206,9 @@ def refined(name: str, rule: Rule, population: LabelPopulation, seen: _Mask, wei
     if rule.size is None:
         within = phi - (np.bincount(groups, phi) / np.maximum(np.bincount(groups), 1))[groups]
         prior = np.full(len(rule.sd), max(float(np.mean(phi**2)), 1e-12))
-        return replace(rule, sd=shrunken_sd(within, groups, prior), told=True, sentences=sentences)
+        return replace(rule, sd=label_allocation.shrunken_sd(within, groups, prior), told=True, sentences=sentences)
     left, explained = _residuals(phi, population, seen, w)
-    sd = shrunken_sd(left, groups, size_prior(left, groups, rule.sd))
+    sd = label_allocation.shrunken_sd(left, groups, label_allocation.size_prior(left, groups, rule.sd))
     return replace(rule, sd=sd, explained=explained, told=True, sentences=sentences)
 
 
@@ -293,7 +285,7 @@ def applied_rule(
     piloted = name == "neyman" and int(before.phase.max()) == 1
     # Of a pilot's strata each takes at least one label of those left, so that none is missed.
     own = population.units
-    most = min(units, LEAST * (units - int(own.first(before.drawn).sum()))) if piloted else units
+    most = min(units, label_allocation.LEAST * (units - int(own.first(before.drawn).sum()))) if piloted else units
     rule = rule_of(name, population, most, None if piloted else own.first(before.stratum))
     if name in BY_CANDIDATE:
         return rule, ()

@@ -11,21 +11,16 @@ import pandas as pd
 
 from bonwise.errors import InputError
 from bonwise.printable import quoted
-from bonwise.stats.sums import Floats
-from bonwise.stats.top_of_scores import at_top
-from bonwise.table.opening import HoldsScores
-from bonwise.table.reading import open_rows
-from bonwise.table.score_table import ScoreTable
+from bonwise.stats import sums, top_of_scores
+from bonwise.table import opening, reading, score_table
 from bonwise.table.words import PromptWords, Words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bonwise.labels.population import LabelPopulation
-    from bonwise.table.label_design import LabelDesign
-    from bonwise.table.opening import ScoreSource
+    from bonwise.table import label_design, opening, scales
     from bonwise.table.panel import Panel
-    from bonwise.table.scales import Scale
 
 __all__ = ["drawn_cells", "drawn_pairs", "label_sheet", "with_texts", "with_words"]
 
@@ -39,7 +34,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def drawn_pairs(
-    rule: str, panel: Panel, now: _Mask, before: LabelDesign | None, rng: np.random.Generator
+    rule: str, panel: Panel, now: _Mask, before: label_design.LabelDesign | None, rng: np.random.Generator
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Draw each pick among the top scores, for ``pair`` one of the others, all alike; what `before` drew stays.
 
@@ -48,7 +43,7 @@ def drawn_pairs(
     if rule not in ("pick", "pair"):
         return (), ()
     names = np.asarray(panel.candidates, dtype=object)[panel.names]
-    top = at_top(panel.ranked, panel.sizes)
+    top = top_of_scores.at_top(panel.ranked, panel.sizes)
     found = []
     for mask, wanted, kept in (
         (top, True, None if before is None else before.picks),
@@ -70,7 +65,7 @@ def _one_of(mask: _Mask, sizes: _Ints, rng: np.random.Generator) -> _Ints:
     return order[np.cumsum(sizes) - 1]
 
 
-def drawn_cells(design: LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
+def drawn_cells(design: label_design.LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
     """Return which cells of some drawn prompts were drawn, (cells,); the design is in the order of the panel."""
     cells: _Mask = np.repeat(prompts, panel.sizes)
     if design.by_candidate:
@@ -80,7 +75,7 @@ def drawn_cells(design: LabelDesign, panel: Panel, prompts: _Mask) -> _Mask:
     return cells
 
 
-def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) -> pd.DataFrame:
+def label_sheet(population: LabelPopulation, design: label_design.LabelDesign, now: _Mask) -> pd.DataFrame:
     """Return one row for each candidate to label: prompts in the order of the design, candidates by name.
 
     Picks do not stand first in pairs: the order would give them away. Candidates of earlier phases come first, with
@@ -104,19 +99,19 @@ def label_sheet(population: LabelPopulation, design: LabelDesign, now: _Mask) ->
     return pd.DataFrame({"prompt_id": prompts[at], "candidate": names[at], "oracle_label": given[at]})
 
 
-def _as_given(labels: Floats, scale: Scale | None) -> Floats:
+def _as_given(labels: sums.Floats, scale: scales.Scale | None) -> sums.Floats:
     """Return labels on the scale that they were declared on, as they were typed up to the last bits."""
     if scale is None:
         return labels
-    found: Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
+    found: sums.Floats = np.round(scale.low + labels * (scale.high - scale.low), _TYPED_DECIMALS)
     return found
 
 
-def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> pd.DataFrame:
+def with_texts(sheet: pd.DataFrame, source: opening.ScoreSource, table: score_table.ScoreTable) -> pd.DataFrame:
     """Return the sheet with the columns of words of its source, if any; a ScoreTable holds no words."""
-    if isinstance(source, HoldsScores | ScoreTable):
+    if isinstance(source, opening.HoldsScores | score_table.ScoreTable):
         return sheet
-    raw, _ = open_rows(source)
+    raw, _ = reading.open_rows(source)
     found = [name for name in _TEXTS if name in raw.columns and name not in table.columns.values()]
     if not found:
         return sheet
@@ -126,7 +121,7 @@ def with_texts(sheet: pd.DataFrame, source: ScoreSource, table: ScoreTable) -> p
     return sheet.merge(first, on=["prompt_id", "candidate"], how="left")
 
 
-def with_words(sheet: pd.DataFrame, table: ScoreTable, pools: str | Path) -> pd.DataFrame:
+def with_words(sheet: pd.DataFrame, table: score_table.ScoreTable, pools: str | Path) -> pd.DataFrame:
     """Return the sheet with ``prompt`` and ``text`` of a file of pools, else the table's; refused where missing."""
     known = Words(table, pools).of(sheet["prompt_id"])
     prompts, texts = [], []

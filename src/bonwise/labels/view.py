@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from bonwise.labels.result import (
-    ComparedDesign,
-    ComparedShare,
-    ComparisonSettings,
-    DesignComparison,
-    DesignName,
-    DrawnStratum,
-    DrawSettings,
-    LabelDraw,
-    PoolSheet,
-    ProxyLink,
-    WidthRatio,
-)
+from bonwise.labels import result
 from bonwise.printable import printable
 from bonwise.report.blocks import Block, Column, Part, Said, Table
 from bonwise.report.numbers import Ends, count, counted, estimate, interval, interval_title, number, percent
@@ -38,10 +26,10 @@ def cannot_be_drawn(dropped: Sequence[DroppedPrompt]) -> Iterator[Said]:
     yield Said("caveat", f"cannot be drawn: {counted(len(dropped), 'prompt')} ({', '.join(reasons[:_MOST])}{more})")
 
 
-_UNIFORM: DesignName = "uniform"
+_UNIFORM: result.DesignName = "uniform"
 
 
-def describe_label_designs(document: DesignComparison) -> Part:
+def describe_label_designs(document: result.DesignComparison) -> Part:
     """Describe what each design would have cost or saved."""
     settings = document.settings
     return Part(
@@ -50,7 +38,7 @@ def describe_label_designs(document: DesignComparison) -> Part:
     )
 
 
-def _comparison_blocks(document: DesignComparison) -> Iterator[Block]:
+def _comparison_blocks(document: result.DesignComparison) -> Iterator[Block]:
     settings, data = document.settings, document.data
     yield Table.facts(_comparison_facts(settings))
     yield from values_read_as(settings)
@@ -79,7 +67,7 @@ def _comparison_blocks(document: DesignComparison) -> Iterator[Block]:
         yield Said("finding", printable(sentence, longest=1000))
 
 
-def _comparison_facts(settings: ComparisonSettings) -> Iterator[tuple[str, str]]:
+def _comparison_facts(settings: result.ComparisonSettings) -> Iterator[tuple[str, str]]:
     yield "scores", settings.source
     yield from table_facts(
         settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
@@ -89,11 +77,13 @@ def _comparison_facts(settings: ComparisonSettings) -> Iterator[tuple[str, str]]
     yield "bonwise", settings.version
 
 
-def _name(name: str, design: ComparedDesign) -> str:
+def _name(name: str, design: result.ComparedDesign) -> str:
     return name if design.feasible else f"{name} *"
 
 
-def _shares(document: DesignComparison, figure: Callable[[ComparedShare], str], *, drawn: bool = False) -> Table:
+def _shares(
+    document: result.DesignComparison, figure: Callable[[result.ComparedShare], str], *, drawn: bool = False
+) -> Table:
     """Return a column per share and a row per design; of draws none for random ones, the measure of the others."""
     columns = (Column("design", "name"), *(Column(percent(share)) for share in document.settings.shares))
     rows = [
@@ -104,14 +94,14 @@ def _shares(document: DesignComparison, figure: Callable[[ComparedShare], str], 
     return Table.of(columns, rows)
 
 
-def _with_se(one: ComparedShare) -> str:
+def _with_se(one: result.ComparedShare) -> str:
     if one.drawn is None or one.drawn_se is None:
         return number(one.drawn)
     known = Ends(one.drawn, one.drawn - one.drawn_se, one.drawn + one.drawn_se)
     return f"{estimate(known)} ({number(one.drawn_se, like=known)})"
 
 
-def _meanings(document: DesignComparison) -> Table:
+def _meanings(document: result.DesignComparison) -> Table:
     rows = [
         (_name(name, one), one.meaning + ("" if one.feasible else "; needs labels that are not there yet"))
         for name, one in document.designs.items()
@@ -119,7 +109,7 @@ def _meanings(document: DesignComparison) -> Table:
     return Table.of((Column("design", "name"), Column("labels go to", "words")), rows)
 
 
-def _chain(document: DesignComparison) -> Table:
+def _chain(document: result.DesignComparison) -> Table:
     columns = (
         Column("proxy", "name"),
         Column("r"),
@@ -131,7 +121,7 @@ def _chain(document: DesignComparison) -> Table:
     return Table.of(columns, [_link(link) for link in document.proxy_chain], "What predicts what, per prompt")
 
 
-def _link(link: ProxyLink) -> tuple[str, ...]:
+def _link(link: result.ProxyLink) -> tuple[str, ...]:
     r, explained = link.correlation, Ends(link.explained, link.explained_low, link.explained_high)
     return (
         f"{link.from_} -> {link.to}",
@@ -143,7 +133,7 @@ def _link(link: ProxyLink) -> tuple[str, ...]:
     )
 
 
-def describe_label_sheet(document: PoolSheet) -> Part:
+def describe_label_sheet(document: result.PoolSheet) -> Part:
     """Describe what is to be labelled."""
     settings, data = document.settings, document.data
     chosen = "all of them" if data.prompts_to_label == data.prompts else "drawn uniformly at random"
@@ -160,7 +150,7 @@ def describe_label_sheet(document: PoolSheet) -> Part:
     return Part(f"Label sheet for {printable(settings.pools)}, seed {settings.seed}", blocks)
 
 
-def describe(document: LabelDraw) -> Part:
+def describe(document: result.LabelDraw) -> Part:
     """Describe what was drawn."""
     settings = document.settings
     return Part(
@@ -170,7 +160,7 @@ def describe(document: LabelDraw) -> Part:
     )
 
 
-def _draw_blocks(document: LabelDraw) -> Iterator[Block]:
+def _draw_blocks(document: result.LabelDraw) -> Iterator[Block]:
     yield Table.facts(_draw_facts(document.settings))
     yield from values_read_as(document.settings)
     yield from cannot_be_drawn(document.data.dropped)
@@ -187,7 +177,7 @@ def _draw_blocks(document: LabelDraw) -> Iterator[Block]:
     yield Said("note", _width(document.width_ratio))
 
 
-def _draw_facts(settings: DrawSettings) -> Iterator[tuple[str, str]]:
+def _draw_facts(settings: result.DrawSettings) -> Iterator[tuple[str, str]]:
     yield "scores", settings.source
     yield from table_facts(
         settings.shape, settings.exclude, settings.columns, settings.label_scale, settings.judge_scale
@@ -196,7 +186,7 @@ def _draw_facts(settings: DrawSettings) -> Iterator[tuple[str, str]]:
     yield "bonwise", settings.version
 
 
-def _strata(strata: Sequence[DrawnStratum]) -> Table:
+def _strata(strata: Sequence[result.DrawnStratum]) -> Table:
     sized = any(one.mean_size is not None for one in strata)
     second = any(one.drawn_before for one in strata)
     parted = any(one.pairs is not None for one in strata)
@@ -212,7 +202,7 @@ def _strata(strata: Sequence[DrawnStratum]) -> Table:
     return Table.of(columns, [tuple(_row(one, second=second, sized=sized)) for one in strata])
 
 
-def _row(one: DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
+def _row(one: result.DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
     yield str(one.stratum)
     yield count(one.prompts)
     if second:
@@ -226,7 +216,7 @@ def _row(one: DrawnStratum, *, second: bool, sized: bool) -> Iterator[str]:
         yield number(one.mean_size)
 
 
-def _width(found: WidthRatio) -> str:
+def _width(found: result.WidthRatio) -> str:
     if found.estimate is None:
         return f"Expected width: not known in advance ({found.reason})."
     share = f", scores explaining {percent(round(found.explained, 2))} of it" if found.explained else ""

@@ -8,32 +8,15 @@ from typing import Any
 import numpy as np
 
 from bonwise.errors import UsageError
-from bonwise.monitoring.order import Described, LabelledPrompts, labelled_in_order, votes_in_order
+from bonwise.monitoring import order, result, stopping_rules
 from bonwise.monitoring.request import MonitorRequest
-from bonwise.monitoring.result import (
-    LabelCounts,
-    Monitor,
-    NothingLeftOut,
-    RecoverySettings,
-    VoteCounts,
-    VoteMonitorSettings,
-)
-from bonwise.monitoring.stopping_rules import Watched, watch_precision, watch_significance, watch_votes
 from bonwise.printable import quoted, shell_word
 from bonwise.release import release
-from bonwise.report.amounts import brief
-from bonwise.report.numbers import number, setting
-from bonwise.report.table_facts import outstanding_words
+from bonwise.report import amounts, numbers, table_facts
 from bonwise.results import given
-from bonwise.stats.repeated_looks import STEP, log_wealth, mixture_weight
-from bonwise.stats.running_ratio import RunningRatio
-from bonwise.table.checks import names_of
-from bonwise.table.facts import DroppedPrompt, labels_left_out
-from bonwise.table.opening import HoldsScores, ScoreSource
-from bonwise.table.panel import EasyCandidate, LabelsInPart
+from bonwise.stats import repeated_looks, running_ratio
+from bonwise.table import checks, facts, opening, panel, reading_options, score_table
 from bonwise.table.reading import RowSource, name_of
-from bonwise.table.reading_options import ReadingOptions, values_read
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["decide", "of_prompts", "of_votes"]
 
@@ -44,18 +27,18 @@ _LATER = 100
 _FEW = 10
 
 
-def of_easy(easy: Sequence[EasyCandidate]) -> Iterator[str]:
+def of_easy(easy: Sequence[panel.EasyCandidate]) -> Iterator[str]:
     """Yield which candidates any judge can reject, and what settles them."""
     for one in easy:
         word = shell_word(one.name)
         yield (
-            f"Candidate {quoted(one.name)} has the lowest label in {number(one.lowest, 'share')} of prompts, which "
-            f"raises recovery: nothing is settled. --control {word} leaves it out of the figures. --keep-easy {word} "
-            "counts it like any other candidate."
+            f"Candidate {quoted(one.name)} has the lowest label in {numbers.number(one.lowest, 'share')} of prompts, "
+            f"which raises recovery: nothing is settled. --control {word} leaves it out of the figures. --keep-easy "
+            f"{word} counts it like any other candidate."
         )
 
 
-def of_verdict(watched: Watched, first: int, unit: str) -> Iterator[str]:
+def of_verdict(watched: stopping_rules.Watched, first: int, unit: str) -> Iterator[str]:
     """Yield when the rule said stop, or how far it is from it."""
     if watched.stopped is not None:
         n, more = watched.stopped.n, watched.now.n - watched.stopped.n
@@ -72,12 +55,15 @@ def of_verdict(watched: Watched, first: int, unit: str) -> Iterator[str]:
 
 
 def of_prompts(
-    watched: Watched, data: LabelCounts, settings: RecoverySettings, described: Described
+    watched: stopping_rules.Watched,
+    data: result.LabelCounts,
+    settings: result.RecoverySettings,
+    described: order.Described,
 ) -> Iterator[str]:
     """Yield what the rules on recovery rest on."""
     than = settings.than
     if than is not None:
-        bound = setting(than)
+        bound = numbers.setting(than)
         whose = "Recovery" if described.all_prompts else "Recovery on the labelled prompts"
         if watched.verdict == "stop: better":
             yield f"{whose} is above {bound}: the confidence sequence excludes {bound} from above."
@@ -102,12 +88,12 @@ def of_prompts(
         early = settings.half_width is not None and settings.first_look < _LATER
         advice = f" Take a first look at {_LATER} (--first-look {_LATER})." if early else ""
         yield (
-            f"A few prompts carry much of the variance (kurtosis {brief(kurtosis)}): intervals hold a little less "
-            f"than they say.{advice}"
+            f"A few prompts carry much of the variance (kurtosis {amounts.brief(kurtosis)}): intervals hold a little "
+            f"less than they say.{advice}"
         )
 
 
-def of_part(labels: LabelsInPart) -> Iterator[str]:
+def of_part(labels: panel.LabelsInPart) -> Iterator[str]:
     """Yield how many labels wait for the rest of their prompts."""
     if labels.prompts:
         yield (
@@ -126,10 +112,12 @@ def of_order(sorted_by_id: bool, prompts: int) -> Iterator[str]:
         yield "They were completed in the order of their ids, which is not random if ids follow topic or date."
 
 
-def of_votes(watched: Watched, data: VoteCounts, settings: VoteMonitorSettings) -> Iterator[str]:
+def of_votes(
+    watched: stopping_rules.Watched, data: result.VoteCounts, settings: result.VoteMonitorSettings
+) -> Iterator[str]:
     """Yield what the rule on votes rests on."""
     first, second = settings.sides
-    bound = setting(settings.than)
+    bound = numbers.setting(settings.than)
     if watched.verdict == "stop: better":
         yield f"The share of votes for {first} over {second} is above {bound}."
     elif watched.verdict == "stop: not better":
@@ -149,24 +137,28 @@ _TARGET = 400
 """Labelled prompts after which the confidence sequence is narrowest where no number is planned."""
 
 
-def decide(source: ScoreSource, arguments: Mapping[str, Any], reading: ReadingOptions) -> Monitor:
+def decide(
+    source: opening.ScoreSource, arguments: Mapping[str, Any], reading: reading_options.ReadingOptions
+) -> result.Monitor:
     """Decide whether labels are enough, by the other arguments of `bonwise.monitoring.front.monitor`."""
-    easy = {name: names_of(name, arguments[name]) for name in ("control", "keep_easy")}
+    easy = {name: checks.names_of(name, arguments[name]) for name in ("control", "keep_easy")}
     request = MonitorRequest(**{**arguments, **easy}, reading=reading)
     if request.question != "preference":
         first = request.earliest_look
-        return _recovery(labelled_in_order(source, request), request, first)
-    if isinstance(source, HoldsScores | ScoreTable):
+        return _recovery(order.labelled_in_order(source, request), request, first)
+    if isinstance(source, opening.HoldsScores | score_table.ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give the file or frame of the votes")
     return _preference(source, request)
 
 
-def _watched(prompts: LabelledPrompts, running: RunningRatio, request: MonitorRequest, first: int) -> Watched:
+def _watched(
+    prompts: order.LabelledPrompts, running: running_ratio.RunningRatio, request: MonitorRequest, first: int
+) -> stopping_rules.Watched:
     if request.half_width is not None:
-        return watch_precision(
+        return stopping_rules.watch_precision(
             running, half_width=float(request.half_width), first=first, confidence=float(request.confidence)
         )
-    return watch_significance(
+    return stopping_rules.watch_significance(
         running,
         than=float(request.than or 0.0),
         first=first,
@@ -175,30 +167,31 @@ def _watched(prompts: LabelledPrompts, running: RunningRatio, request: MonitorRe
     )
 
 
-def _running(prompts: LabelledPrompts) -> RunningRatio:
-    return RunningRatio.of(prompts.gained, prompts.possible, prompts.clusters)
+def _running(prompts: order.LabelledPrompts) -> running_ratio.RunningRatio:
+    return running_ratio.RunningRatio.of(prompts.gained, prompts.possible, prompts.clusters)
 
 
 def _of_outstanding(
-    prompts: LabelledPrompts, watched: Watched, request: MonitorRequest, first: int
+    prompts: order.LabelledPrompts, watched: stopping_rules.Watched, request: MonitorRequest, first: int
 ) -> tuple[list[str], list[str]]:
     """Return the outstanding group without which the rule says no longer better, or else those to know of."""
     remarks: dict[str, str] = {}
     for group, rest in prompts.outstanding:
-        names, holds, flags = outstanding_words(group)
+        names, holds, flags = table_facts.outstanding_words(group)
         holds = f"{holds[0].upper()}{holds[1:]}"
         remarks.setdefault(group.end, f"{holds}.")
         if watched.verdict == "stop: better" and rest is not None:
             without = _watched(rest, _running(rest), request, first)
             if without.verdict != watched.verdict:
                 figure = (
-                    f"recovery {number(watched.now.estimate, 'share')} and {number(without.now.estimate, 'share')}"
+                    f"recovery {numbers.number(watched.now.estimate, 'share')} and "
+                    f"{numbers.number(without.now.estimate, 'share')}"
                 )
                 return [f"{holds}: better with {names}, not without ({figure}). {flags}"], []
     return [], list(remarks.values())
 
 
-def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> Monitor:
+def _recovery(prompts: order.LabelledPrompts, request: MonitorRequest, first: int) -> result.Monitor:
     running, described = _running(prompts), prompts.described
     watched = _watched(prompts, running, request, first)
     settings, data = _recovery_settings(prompts, request, first), _counts(prompts, running)
@@ -216,7 +209,7 @@ def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> 
         *of_part(prompts.in_part),
         *of_order(prompts.sorted_by_id, described.labelled),
     ]
-    return Monitor(
+    return result.Monitor(
         question=request.question,
         describes="all prompts" if described.all_prompts else "labelled prompts",
         **watched.shown(),
@@ -227,16 +220,18 @@ def _recovery(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> 
     )
 
 
-def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first: int) -> RecoverySettings:
+def _recovery_settings(
+    prompts: order.LabelledPrompts, request: MonitorRequest, first: int
+) -> result.RecoverySettings:
     labels = request.reading.labels
     reading, precise = request.reading, request.half_width is not None
     than, target = (None, None) if precise else (float(request.than or 0.0), int(request.planned or _TARGET))
-    return RecoverySettings(
+    return result.RecoverySettings(
         confidence=float(request.confidence),
         planned=None if request.planned is None else int(request.planned),
         first_look=first,
         **given(half_width=request.half_width and float(request.half_width), than=than, target=target),
-        step=STEP if precise else 1,
+        step=repeated_looks.STEP if precise else 1,
         label_file=None if labels is None else name_of(labels, "labels"),
         judge=prompts.judge,
         exclude=list(reading.exclude),
@@ -246,33 +241,33 @@ def _recovery_settings(prompts: LabelledPrompts, request: MonitorRequest, first:
         design=prompts.described.stated,
         version=release(),
         **given(control=list(request.control) or None, keep_easy=list(request.keep_easy) or None),
-        **values_read(reading),
+        **reading_options.values_read(reading),
     )
 
 
-def _counts(prompts: LabelledPrompts, running: RunningRatio) -> LabelCounts:
+def _counts(prompts: order.LabelledPrompts, running: running_ratio.RunningRatio) -> result.LabelCounts:
     kurtosis = running.kurtosis[-1:]
-    return LabelCounts(
+    return result.LabelCounts(
         source=prompts.source,
         prompts=prompts.described.prompts,
         labelled_prompts=prompts.described.labelled,
         partly_labelled_prompts=prompts.partly,
-        dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in prompts.dropped],
-        labels_left_out=labels_left_out(prompts.labels_left_out) or NothingLeftOut(),
+        dropped=[facts.DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in prompts.dropped],
+        labels_left_out=facts.labels_left_out(prompts.labels_left_out) or result.NothingLeftOut(),
         kurtosis=float(kurtosis[0]) if np.isfinite(kurtosis).any() else None,
         **given(clusters=None if prompts.clusters is None else len(np.unique(prompts.clusters))),
     )
 
 
-def _preference(source: RowSource, request: MonitorRequest) -> Monitor:
-    votes = votes_in_order(
+def _preference(source: RowSource, request: MonitorRequest) -> result.Monitor:
+    votes = order.votes_in_order(
         source, verdict_col=str(request.verdict_col), ties=request.ties, pair=request.pair, prompt=request.prompt
     )
     than = 0.5 if request.than is None else float(request.than)
     margin = 0.1 if request.margin is None else float(request.margin)
-    weight, confidence = mixture_weight(margin), float(request.confidence)
-    watched = watch_votes(votes.worth, than=than, weight=weight, confidence=confidence)
-    settings = VoteMonitorSettings(
+    weight, confidence = repeated_looks.mixture_weight(margin), float(request.confidence)
+    watched = stopping_rules.watch_votes(votes.worth, than=than, weight=weight, confidence=confidence)
+    settings = result.VoteMonitorSettings(
         confidence=confidence,
         than=than,
         margin=margin,
@@ -284,14 +279,14 @@ def _preference(source: RowSource, request: MonitorRequest) -> Monitor:
         sides=list(votes.sides),
         version=release(),
     )
-    data = VoteCounts(
+    data = result.VoteCounts(
         source=votes.source,
         votes=len(votes.worth),
         ties=votes.tied,
         blank=votes.blank,
-        log_e_value=float(log_wealth(float(votes.worth.sum()), float(len(votes.worth)), weight, than)),
+        log_e_value=float(repeated_looks.log_wealth(float(votes.worth.sum()), float(len(votes.worth)), weight, than)),
     )
-    return Monitor(
+    return result.Monitor(
         question="preference",
         describes="votes",
         **watched.shown(),

@@ -15,11 +15,7 @@ from bonwise.errors import InputError, UsageError
 from bonwise.monitoring.request import MonitorRequest
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats, Sums
-from bonwise.table.cell_scores import propensities
-from bonwise.table.identifiers import as_categories, require_columns
-from bonwise.table.label_design import LabelDesign, refuse_other_draw
-from bonwise.table.numbers import distinct
-from bonwise.table.opening import ScoreSource, open_table
+from bonwise.table import cell_scores, identifiers, label_design, numbers, opening, reading, vote_readings
 from bonwise.table.panel import (
     MAY_LACK,
     EasyCandidate,
@@ -32,9 +28,7 @@ from bonwise.table.panel import (
     lay_out,
     outstanding_groups,
 )
-from bonwise.table.reading import RowSource, open_rows
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.vote_readings import read_votes
 from bonwise.table.votes import Ties, VoteTable
 
 __all__ = ["Described", "LabelledPrompts", "OrderedVotes", "labelled_in_order", "stated_draw", "votes_in_order"]
@@ -80,7 +74,7 @@ class Described:
 
 
 def stated_draw(
-    design: str | Path | LabelDesign | None, table: ScoreTable, panel: Panel, labelled: _Mask
+    design: str | Path | label_design.LabelDesign | None, table: ScoreTable, panel: Panel, labelled: _Mask
 ) -> str | None:
     """Return what is stated of the draw, by `design` or a propensity column; one with unequal chances is refused."""
     weighted = "propensity" in table.frame.columns
@@ -90,11 +84,11 @@ def stated_draw(
             hint="drop the column, or leave the design out",
         )
     if weighted:
-        _refuse_unequal(propensities(table, panel.prompt_ids, labelled)[labelled], table.source)
+        _refuse_unequal(cell_scores.propensities(table, panel.prompt_ids, labelled)[labelled], table.source)
         return "propensity"
     if design is None or str(design) == "uniform":
         return None if design is None else "uniform"
-    if not isinstance(design, LabelDesign):
+    if not isinstance(design, label_design.LabelDesign):
         if str(design) in ("cells", "cells-by-score"):
             raise UsageError(
                 f"the rule counts whole prompts, so labels of single candidates ({design}) do not decide it",
@@ -105,7 +99,7 @@ def stated_draw(
                 f"no design {quoted(str(design))}",
                 hint="write uniform, or give the file of bonwise labels draw --design uniform",
             )
-        design = LabelDesign.read(design)
+        design = label_design.LabelDesign.read(design)
     _check_design(design, panel, labelled)
     return design.source
 
@@ -118,7 +112,7 @@ def _refuse_unequal(chances: npt.NDArray[np.float64], source: str) -> None:
         )
 
 
-def _check_design(design: LabelDesign, panel: Panel, labelled: _Mask) -> None:
+def _check_design(design: label_design.LabelDesign, panel: Panel, labelled: _Mask) -> None:
     if design.rule != "uniform":
         raise InputError(
             f"{design.source}: drawn by the rule {quoted(design.rule)}, with unequal chances",
@@ -182,11 +176,13 @@ class LabelledPrompts:
         return bool(self.prompt_ids.is_monotonic_increasing)
 
 
-def labelled_in_order(source: ScoreSource, request: MonitorRequest) -> LabelledPrompts:
+def labelled_in_order(source: opening.ScoreSource, request: MonitorRequest) -> LabelledPrompts:
     """Read scores and labels, of `source` without a label file; rows are in the order of labelling."""
-    table = open_table(source, request.reading)
+    table = opening.open_table(source, request.reading)
     left_out = (*request.reading.exclude, *request.control)
-    refuse_other_draw(request.design, source if request.reading.labels is None else request.reading.labels, table)
+    label_design.refuse_other_draw(
+        request.design, source if request.reading.labels is None else request.reading.labels, table
+    )
     _refuse_kept(request, table)
     prompts, groups = _prompts(table, request, left_out)
     without = ((group, _without(table, request, (*left_out, *group.names))) for group in groups)
@@ -299,7 +295,7 @@ class OrderedVotes:
 
 
 def votes_in_order(
-    source: RowSource,
+    source: reading.RowSource,
     *,
     verdict_col: str,
     ties: Ties | None = None,
@@ -332,20 +328,22 @@ def votes_in_order(
     return OrderedVotes(worth, table.source, sides, sum(table.dropped.values()), int(tied.sum()))
 
 
-def _of_column(source: RowSource, verdict_col: str, prompt: str | None) -> VoteTable:
+def _of_column(source: reading.RowSource, verdict_col: str, prompt: str | None) -> VoteTable:
     """Read votes on two answers that never change places."""
-    raw, name = open_rows(source)
-    require_columns(raw, [verdict_col, *([] if prompt is None else [prompt])], name)
-    if all(column in raw.columns for column in _MODELS) and any(np.ptp(distinct(raw[one])[0]) for one in _MODELS):
+    raw, name = reading.open_rows(source)
+    identifiers.require_columns(raw, [verdict_col, *([] if prompt is None else [prompt])], name)
+    if all(column in raw.columns for column in _MODELS) and any(
+        np.ptp(numbers.distinct(raw[one])[0]) for one in _MODELS
+    ):
         raise InputError(
             f"{name}: {_MODELS[0]} and {_MODELS[1]} hold several models, and one sequence of looks is for one pair",
             hint=f"keep the rows of one pair, and name the columns with --pair-col {','.join(_MODELS)}",
         )
-    first_wins = read_votes(raw[verdict_col], name).worth
+    first_wins = vote_readings.read_votes(raw[verdict_col], name).worth
     given = ~np.isnan(first_wins)
     prompts = np.arange(len(raw))
     if prompt is not None:
-        prompts = as_categories(raw[prompt], role="prompt_id", source=name).codes.astype(np.int64)
+        prompts = identifiers.as_categories(raw[prompt], role="prompt_id", source=name).codes.astype(np.int64)
     votes = int(given.sum())
     return VoteTable(
         name,

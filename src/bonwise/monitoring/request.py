@@ -14,14 +14,11 @@ from bonwise.errors import UsageError
 from bonwise.monitoring.result import Question
 from bonwise.printable import listed, quoted
 from bonwise.stats.repeated_looks import EARLIEST, first_look
-from bonwise.table.checks import CONFIDENCE, Limit, check, number, whole
-from bonwise.table.label_design import LabelDesign
-from bonwise.table.reading_options import AS_IT_STANDS, LabelledInOrderKeywords, ReadingOptions
-from bonwise.table.votes import Ties, tie_value
+from bonwise.table import checks, label_design, reading_options, votes
 
 __all__ = ["MonitorRequest"]
 
-_OF_READING = ("labels", *LabelledInOrderKeywords.__annotations__)
+_OF_READING = ("labels", *reading_options.LabelledInOrderKeywords.__annotations__)
 
 _OF_RECOVERY = ("planned", "first_look", "judge", "design", "control", "keep_easy", *_OF_READING)
 
@@ -44,23 +41,23 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
     {
         "labels": ((str, Path, pd.DataFrame), "a file of labels, or a frame"),
         "judge": ((str,), "the name of a judge"),
-        "design": ((str, Path, LabelDesign), "uniform, or the file of a uniform draw"),
+        "design": ((str, Path, label_design.LabelDesign), "uniform, or the file of a uniform draw"),
         "pair": ((list, tuple), "two columns, such as model_a and model_b"),
     }
 )
 
-_LIMITS: Mapping[str, Limit] = MappingProxyType(
+_LIMITS: Mapping[str, checks.Limit] = MappingProxyType(
     {
-        "confidence": number(lambda value: 0.5 <= value < 1, "a number from 0.5 to below 1, such as 0.95"),
-        "half_width": number(lambda value: value > 0, "a number above 0, such as 0.06"),
-        "margin": number(lambda value: 0 < value <= 0.5, "a number above 0 and at most 0.5, such as 0.1"),
-        "planned": whole(1, "a whole number of prompts, 1 or more"),
-        "first_look": whole(1, "a whole number of prompts, 1 or more"),
+        "confidence": checks.number(lambda value: 0.5 <= value < 1, "a number from 0.5 to below 1, such as 0.95"),
+        "half_width": checks.number(lambda value: value > 0, "a number above 0, such as 0.06"),
+        "margin": checks.number(lambda value: 0 < value <= 0.5, "a number above 0 and at most 0.5, such as 0.1"),
+        "planned": checks.whole(1, "a whole number of prompts, 1 or more"),
+        "first_look": checks.whole(1, "a whole number of prompts, 1 or more"),
     }
 )
 
-_SHARE = number(lambda value: 0 < value < 1, "a share of votes, above 0 and below 1")
-_RECOVERY = number(lambda value: value < 1, "a recovery, below 1")
+_SHARE = checks.number(lambda value: 0 < value < 1, "a share of votes, above 0 and below 1")
+_RECOVERY = checks.number(lambda value: value < 1, "a recovery, below 1")
 """What ``than`` may be, of votes and of recovery."""
 
 _FLAGS = {
@@ -87,12 +84,12 @@ class MonitorRequest:
     than: float | None = None
     planned: int | None = None
     first_look: int | None = None
-    confidence: float = CONFIDENCE
+    confidence: float = checks.CONFIDENCE
     judge: str | None = None
-    reading: ReadingOptions = field(default=AS_IT_STANDS, repr=False)
-    design: str | Path | LabelDesign | None = None
+    reading: reading_options.ReadingOptions = field(default=reading_options.AS_IT_STANDS, repr=False)
+    design: str | Path | label_design.LabelDesign | None = None
     verdict_col: str | None = None
-    ties: Ties | None = None
+    ties: votes.Ties | None = None
     pair: Sequence[str] = ()
     prompt: str | None = None
     margin: float | None = None
@@ -109,7 +106,7 @@ class MonitorRequest:
             if value is not None and not isinstance(value, kinds):
                 raise UsageError(f"{_spelt(name)} is {quoted(value)}", hint=f"it is {words}")
         if self.ties is not None:
-            tie_value(self.ties)
+            votes.tie_value(self.ties)
 
     def _check_question(self) -> None:
         for name, questions in _TAKEN_BY.items():
@@ -128,7 +125,7 @@ class MonitorRequest:
         than = _SHARE if self.question == "preference" else _RECOVERY
         for name, limit in {**_LIMITS, "than": than}.items():
             if getattr(self, name) is not None:
-                check(_spelt(name), getattr(self, name), limit, it="it")
+                checks.check(_spelt(name), getattr(self, name), limit, it="it")
 
     @property
     def earliest_look(self) -> int:

@@ -7,25 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.monitoring.result import Look, MonitorVerdict
 from bonwise.results import given
-from bonwise.stats.repeated_looks import (
-    EARLIEST,
-    EARLIEST_LOOK,
-    STEP,
-    TELLING,
-    log_wealth,
-    looks,
-    precision_limits,
-    sequence_limits,
-    share_limits,
-    sides,
-    vote_sides,
-)
-from bonwise.stats.running_ratio import RunningRatio
-from bonwise.stats.sums import Floats
+from bonwise.stats import repeated_looks, running_ratio, sums
 
 __all__ = ["Watched", "watch_precision", "watch_significance", "watch_votes"]
 
@@ -79,23 +64,25 @@ class Watched:
         }
 
 
-def watch_precision(running: RunningRatio, *, half_width: float, first: int, confidence: float) -> Watched:
+def watch_precision(
+    running: running_ratio.RunningRatio, *, half_width: float, first: int, confidence: float
+) -> Watched:
     """Stop at the first look, after `first` prompts, whose half-width, in units of recovery, is small enough."""
     prompts = len(running.prompts)
-    numbers = looks(first, running)
-    low, high = precision_limits(running.at(numbers), confidence)
+    numbers = repeated_looks.looks(first, running)
+    low, high = repeated_looks.precision_limits(running.at(numbers), confidence)
     narrow = (high - low) / 2 <= half_width
     made = _looks_of_ratio(running.at(numbers), low, high)
-    now = _early(running, first, EARLIEST_LOOK, TELLING)
+    now = _early(running, first, repeated_looks.EARLIEST_LOOK, repeated_looks.TELLING)
     if numbers.size:
-        now = _looks_of_ratio(running, *precision_limits(running, confidence))(prompts - 1)
+        now = _looks_of_ratio(running, *repeated_looks.precision_limits(running, confidence))(prompts - 1)
     if narrow.any():
         at = int(narrow.argmax())
         return Watched(now, made, len(numbers), (at, "stop: precise enough"), None, _STOPPED)
-    upcoming = max(first, first + STEP * ((prompts - first) // STEP + 1))
+    upcoming = max(first, first + repeated_looks.STEP * ((prompts - first) // repeated_looks.STEP + 1))
 
-    def enough(upto: Floats) -> npt.NDArray[np.bool_]:
-        ends = precision_limits(running.projected(upto), confidence)
+    def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
+        ends = repeated_looks.precision_limits(running.projected(upto), confidence)
         return np.asarray((ends[1] - ends[0]) / 2 <= half_width)
 
     expected = expected_until(enough, upcoming, prompts) if numbers.size else _EARLY
@@ -103,7 +90,7 @@ def watch_precision(running: RunningRatio, *, half_width: float, first: int, con
 
 
 def watch_significance(
-    running: RunningRatio, *, than: float, first: int, target: float, confidence: float
+    running: running_ratio.RunningRatio, *, than: float, first: int, target: float, confidence: float
 ) -> Watched:
     """Stop at the first look whose confidence sequence leaves a recovery out.
 
@@ -112,17 +99,17 @@ def watch_significance(
     """
     prompts = len(running.prompts)
     numbers = np.arange(first, prompts + 1, dtype=np.int64)
-    numbers = numbers[running.at(numbers).count >= EARLIEST]
+    numbers = numbers[running.at(numbers).count >= repeated_looks.EARLIEST]
     seen = running.at(numbers)
-    side = sides(seen, than, target, confidence)
-    made = _looks_of_ratio(seen, *sequence_limits(seen, target, confidence))
-    now = made(len(numbers) - 1) if numbers.size else _early(running, first, EARLIEST)
+    side = repeated_looks.sides(seen, than, target, confidence)
+    made = _looks_of_ratio(seen, *repeated_looks.sequence_limits(seen, target, confidence))
+    now = made(len(numbers) - 1) if numbers.size else _early(running, first, repeated_looks.EARLIEST)
     if side.any():
         at = int(np.flatnonzero(side)[0])
         return Watched(now, made, len(numbers), (at, _side(side[at])), None, _STOPPED)
 
-    def enough(upto: Floats) -> npt.NDArray[np.bool_]:
-        return np.asarray(sides(running.projected(upto), than, target, confidence) != 0)
+    def enough(upto: sums.Floats) -> np.typing.NDArray[np.bool_]:
+        return np.asarray(repeated_looks.sides(running.projected(upto), than, target, confidence) != 0)
 
     upcoming = max(first, prompts + 1)
     expected = _EARLY
@@ -133,17 +120,17 @@ def watch_significance(
     return Watched(now, made, len(numbers), None, upcoming, expected)
 
 
-def watch_votes(values: Floats, *, than: float, weight: float, confidence: float) -> Watched:
+def watch_votes(values: sums.Floats, *, than: float, weight: float, confidence: float) -> Watched:
     """Stop at the first vote after which the confidence sequence leaves a share out.
 
     Of `values`, 1 is a vote for the first answer, 0 for the second, 1/2 a tie; `weight` is a of the Beta(a, a)
     mixture.
     """
     votes, wins = np.arange(1.0, len(values) + 1), np.cumsum(values)
-    side = vote_sides(wins, votes, weight, than, confidence)
+    side = repeated_looks.vote_sides(wins, votes, weight, than, confidence)
 
     def made(at: int) -> Look:
-        low, high = share_limits(float(wins[at]), float(votes[at]), weight, confidence)
+        low, high = repeated_looks.share_limits(float(wins[at]), float(votes[at]), weight, confidence)
         return _look(at + 1, float(wins[at] / votes[at]), (float(low), float(high)))
 
     now = made(len(values) - 1) if len(values) else _nothing(0, None, "no votes yet")
@@ -151,8 +138,8 @@ def watch_votes(values: Floats, *, than: float, weight: float, confidence: float
         at = int(np.flatnonzero(side)[0])
         return Watched(now, made, len(values), (at, _side(side[at])), None, _STOPPED)
 
-    def enough(count: Floats) -> npt.NDArray[np.bool_]:
-        return np.asarray(log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
+    def enough(count: sums.Floats) -> np.typing.NDArray[np.bool_]:
+        return np.asarray(repeated_looks.log_wealth(share * count, count, weight, than) >= -np.log1p(-confidence))
 
     expected = _EARLY
     if len(values):
@@ -167,7 +154,7 @@ def _side(side: float) -> MonitorVerdict:
     return "stop: better" if side > 0 else "stop: not better"
 
 
-def _early(running: RunningRatio, first: int, units: int, telling: int = 0) -> Look:
+def _early(running: running_ratio.RunningRatio, first: int, units: int, telling: int = 0) -> Look:
     """Return the estimate alone: an interval before the first look invites to stop at it."""
     if not len(running.prompts):
         return _nothing(0, None, "no prompt is completely labelled yet")
@@ -195,7 +182,9 @@ _UNBOUNDED = "no interval: what there is to recover cannot be told from 0"
 _ALIKE = "no interval: all prompts recovered alike, so their spread is not known"
 
 
-def _looks_of_ratio(running: RunningRatio, low: Floats, high: Floats) -> Callable[[int], Look]:
+def _looks_of_ratio(
+    running: running_ratio.RunningRatio, low: sums.Floats, high: sums.Floats
+) -> Callable[[int], Look]:
     estimate, varies = running.estimate, running.varies(running.estimate)
 
     def made(at: int) -> Look:
@@ -242,7 +231,7 @@ class Expected:
 _STOPPED, _EARLY = Expected(0), Expected(None, TOO_EARLY)
 
 
-def expected_until(enough: Callable[[Floats], npt.NDArray[np.bool_]], start: int, now: int) -> Expected:
+def expected_until(enough: Callable[[sums.Floats], np.typing.NDArray[np.bool_]], start: int, now: int) -> Expected:
     """Return how many more are to come until there are `enough`; `now` labels are there, `start` at the next look.
 
     Examples

@@ -7,22 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.monitoring.result import LabelCounts, Look, Monitor, RecoverySettings, VoteCounts
 from bonwise.printable import printable
-from bonwise.report.answers import State, StatedVerdict, verdict
+from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import (
-    NOTHING,
-    count,
-    counted,
-    estimate,
-    interval,
-    number,
-    percent,
-    setting,
-    with_any_interval,
-)
-from bonwise.report.table_facts import labels_left_out, table_facts, values_read_as
 from bonwise.table.facts import LabelsLeftOut
 
 __all__ = ["describe"]
@@ -55,12 +43,12 @@ def _title(document: Monitor) -> str:
     settings = document.settings
     if not isinstance(settings, RecoverySettings):
         first, second = (printable(side, longest=40) for side in settings.sides)
-        what = f"Votes for {first} over {second}, above {setting(settings.than)} or not"
+        what = f"Votes for {first} over {second}, above {numbers.setting(settings.than)} or not"
     elif settings.half_width is not None:
-        what = f"Recovery of {printable(settings.judge)}, to +-{setting(settings.half_width, 'points')}"
+        what = f"Recovery of {printable(settings.judge)}, to +-{numbers.setting(settings.half_width, 'points')}"
     else:
-        what = f"Recovery of {printable(settings.judge)}, above {setting(settings.than or 0.0)} or not"
-    return f"{what}, at {percent(settings.confidence)}"
+        what = f"Recovery of {printable(settings.judge)}, above {numbers.setting(settings.than or 0.0)} or not"
+    return f"{what}, at {numbers.percent(settings.confidence)}"
 
 
 def _blocks(document: Monitor) -> Iterator[Block]:
@@ -70,14 +58,14 @@ def _blocks(document: Monitor) -> Iterator[Block]:
     else:
         yield from _labels(document.data)
     if isinstance(document.settings, RecoverySettings):
-        yield from values_read_as(document.settings)
+        yield from table_facts.values_read_as(document.settings)
     yield _verdict(document)
     if document.looks:
         yield from _course(document)
         yield _looks(document)
     now = document.now
     if now.estimate is not None and not document.looks:
-        yield Said("finding", f"{_figure(document)} {estimate(now, 'share')} after {count(now.n)}")
+        yield Said("finding", f"{_figure(document)} {numbers.estimate(now, 'share')} after {numbers.count(now.n)}")
     if now.reason is not None:
         yield Said("finding", now.reason)
     for sentence in document.sentences:
@@ -89,33 +77,35 @@ def _facts(document: Monitor) -> Iterator[tuple[str, str]]:
     settings = document.settings
     if isinstance(settings, RecoverySettings):
         yield "scores", document.data.source
-        yield from table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale)
+        yield from table_facts.table_facts(settings.shape, settings.exclude, settings.columns, settings.label_scale)
     else:
         yield "votes", document.data.source
-    yield "intervals", f"{percent(settings.confidence)}, which hold at all looks together"
+    yield "intervals", f"{numbers.percent(settings.confidence)}, which hold at all looks together"
     yield "bonwise", settings.version
 
 
 def _votes(data: VoteCounts) -> Said:
     return Said(
         "note",
-        f"{counted(data.votes, 'vote')} of {printable(data.source)}; {counted(data.ties, 'tie')}; "
-        f"{count(data.blank)} blank",
+        f"{numbers.counted(data.votes, 'vote')} of {printable(data.source)}; {numbers.counted(data.ties, 'tie')}; "
+        f"{numbers.count(data.blank)} blank",
     )
 
 
 def _labels(data: LabelCounts) -> Iterator[Said]:
     partly = data.partly_labelled_prompts
-    more = f", {count(partly)} partly and not counted yet" if partly else ""
+    more = f", {numbers.count(partly)} partly and not counted yet" if partly else ""
     if data.clusters is not None:
-        more = f", in {counted(data.clusters, 'cluster')}{more}"
+        more = f", in {numbers.counted(data.clusters, 'cluster')}{more}"
     yield Said(
-        "note", f"{count(data.labelled_prompts)} of {counted(data.prompts, 'prompt')} completely labelled{more}"
+        "note",
+        f"{numbers.count(data.labelled_prompts)} of {numbers.counted(data.prompts, 'prompt')} completely "
+        f"labelled{more}",
     )
     for reason, times in Counter(one.reason for one in data.dropped).most_common(_MOST_REASONS):
-        yield Said("caveat", f"dropped {counted(times, 'prompt')}: {printable(reason, longest=120)}")
+        yield Said("caveat", f"dropped {numbers.counted(times, 'prompt')}: {printable(reason, longest=120)}")
     left_out = data.labels_left_out
-    yield from labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
+    yield from table_facts.labels_left_out(left_out if isinstance(left_out, LabelsLeftOut) else None)
 
 
 def _verdict(document: Monitor) -> Part:
@@ -123,16 +113,16 @@ def _verdict(document: Monitor) -> Part:
     figure = (
         "no figure yet"
         if now.estimate is None
-        else f"{_figure(document)} {with_any_interval(now, 'share')} after {_of(document)}"
+        else f"{_figure(document)} {numbers.with_any_interval(now, 'share')} after {_of(document)}"
     )
     if found == "continue":
-        return verdict(StatedVerdict(found, "open", f"More labels are needed: {figure}."), _MORE)
+        return answers.verdict(answers.StatedVerdict(found, "open", f"More labels are needed: {figure}."), _MORE)
     if document.describes == "labelled prompts" and isinstance(data, LabelCounts):
-        about = f", for the {count(data.labelled_prompts)} labelled prompts"
-        told = StatedVerdict(f"{found}{about}", "open", f"The labels are enough: {figure}.")
-        return verdict(told, _DESIGN)
-    state: State = "bad" if found == "stop: not better" else "open" if document.suspicions else "good"
-    return verdict(StatedVerdict(found, state, f"The labels are enough: {figure}."), _then(document))
+        about = f", for the {numbers.count(data.labelled_prompts)} labelled prompts"
+        told = answers.StatedVerdict(f"{found}{about}", "open", f"The labels are enough: {figure}.")
+        return answers.verdict(told, _DESIGN)
+    state: answers.State = "bad" if found == "stop: not better" else "open" if document.suspicions else "good"
+    return answers.verdict(answers.StatedVerdict(found, state, f"The labels are enough: {figure}."), _then(document))
 
 
 def _then(document: Monitor) -> Sequence[Said]:
@@ -143,7 +133,7 @@ def _then(document: Monitor) -> Sequence[Said]:
 
 def _of(document: Monitor) -> str:
     """Return what the labels so far are on, counted."""
-    return counted(document.now.n, "vote" if document.question == "preference" else "labelled prompt")
+    return numbers.counted(document.now.n, "vote" if document.question == "preference" else "labelled prompt")
 
 
 def _course(document: Monitor) -> list[Drawing[Curves]]:
@@ -159,8 +149,8 @@ def _course(document: Monitor) -> list[Drawing[Curves]]:
         [one.high for one in looks],
         points=True,
     )
-    last = with_any_interval(looks[-1], "share")
-    says = f"{_upper(what)} and its interval at {counted(len(looks), 'look')}; at the last one, {last}."
+    last = numbers.with_any_interval(looks[-1], "share")
+    says = f"{_upper(what)} and its interval at {numbers.counted(len(looks), 'look')}; at the last one, {last}."
     return curves_figure(
         [line],
         "monitor-looks",
@@ -168,7 +158,7 @@ def _course(document: Monitor) -> list[Drawing[Curves]]:
         says,
         across="votes" if document.question == "preference" else "labelled prompts",
         up=what,
-        guides=[] if than is None else [Guide(f"compared with {setting(than, 'share')}", y=than)],
+        guides=[] if than is None else [Guide(f"compared with {numbers.setting(than, 'share')}", y=than)],
         units=("number", "share"),
     )
 
@@ -196,5 +186,5 @@ def _looks(document: Monitor) -> Table:
 
 
 def _row(look: Look) -> tuple[str, ...]:
-    width = NOTHING if look.low is None else number(look.half_width, "points", like=look)
-    return count(look.n), estimate(look, "share"), interval(look, "share"), width
+    width = numbers.NOTHING if look.low is None else numbers.number(look.half_width, "points", like=look)
+    return numbers.count(look.n), numbers.estimate(look, "share"), numbers.interval(look, "share"), width

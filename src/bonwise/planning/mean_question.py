@@ -10,14 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.normal_picks import (
-    Contrast,
-    TwoPicks,
-    complete_contrast,
-    largest_of_normals,
-    two_label_contrast,
-    two_picks,
-)
+from bonwise.planning import normal_picks
 from bonwise.planning.pilot import ClusterEffect, GainPilot, RivalPilot
 from bonwise.planning.request import SMALLEST_EFFECT, PlanRequest
 from bonwise.planning.sizing import RedrawnPilot, Sizing, times
@@ -39,7 +32,7 @@ NORMAL = (
     "a pilot needs neither."
 )
 
-_CONTRASTS = {"complete": complete_contrast, "two_label": two_label_contrast}
+_CONTRASTS = {"complete": normal_picks.complete_contrast, "two_label": normal_picks.two_label_contrast}
 _SMALLEST, _LARGEST = 1e-6, 1 - 1e-9
 
 
@@ -69,7 +62,9 @@ def gain_from_r(request: PlanRequest) -> Sizing:
         effect={"within_r": r},
         each=n if design == "complete" else 2,
         scores=n,
-        equal=equal_mean_units(Contrast(found.mean, none.variance).standardised, request.power, request.confidence),
+        equal=equal_mean_units(
+            normal_picks.Contrast(found.mean, none.variance).standardised, request.power, request.confidence
+        ),
         equal_to=f"the gain of a judge with within_r 0 lies within that of {r:g} on either side of 0",
         sequential="significance" if design == "complete" else None,
         notes=(NORMAL,),
@@ -77,9 +72,9 @@ def gain_from_r(request: PlanRequest) -> Sizing:
 
 
 class _Rivals(NamedTuple):
-    picks: TwoPicks
-    contrast: Contrast
-    none: Contrast
+    picks: normal_picks.TwoPicks
+    contrast: normal_picks.Contrast
+    none: normal_picks.Contrast
 
 
 def _rivals(request: PlanRequest) -> _Rivals:
@@ -90,13 +85,15 @@ def _rivals(request: PlanRequest) -> _Rivals:
             "both judges have the same within_r: there is no difference to find", hint="give another rival_r"
         )
     try:
-        found, alike = two_picks(n, r_a, r_b, errors), two_picks(n, r_b, r_b, errors)
+        found, alike = normal_picks.two_picks(n, r_a, r_b, errors), normal_picks.two_picks(n, r_b, r_b, errors)
     except ValueError as error:
         raise UsageError(str(error), hint="give judges or an error_correlation further apart") from error
-    e, v = largest_of_normals(n)
+    e, v = normal_picks.largest_of_normals(n)
     mean, square_a, square_b = (r_a - r_b) * e, _square(r_a, e, v), _square(r_b, e, v)
     variance = square_a + square_b - 2 * found.product - mean**2
-    return _Rivals(found, Contrast(mean, variance), Contrast(mean, 2 * square_b - 2 * alike.product))
+    return _Rivals(
+        found, normal_picks.Contrast(mean, variance), normal_picks.Contrast(mean, 2 * square_b - 2 * alike.product)
+    )
 
 
 def _square(r: float, e: float, v: float) -> float:

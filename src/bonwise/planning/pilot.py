@@ -10,19 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.redrawn_gates import CompleteGate, PairGate, PairLabels
-from bonwise.planning.request import PilotSource
-from bonwise.planning.result import ClustersOfPilot, PilotOfScores
+from bonwise.planning import redrawn_gates, request, result
 from bonwise.planning.sizing import Sizing, times
 from bonwise.printable import listed, quoted
+from bonwise.stats import no_gain, pilot_effect, top_of_scores
 from bonwise.stats.clusters import intraclass_correlation, typical_size, upper_correlation
-from bonwise.stats.no_gain import Dealt, dealt
-from bonwise.stats.pilot_effect import Shift, log_residual, standardised, within_z
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
-from bonwise.stats.top_of_scores import at_top
-from bonwise.table.opening import open_scores
+from bonwise.table import opening, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["FEW", "LEAST_PROMPTS", "ClusterEffect", "GainPilot", "Moments", "RivalPilot", "gain_pilot", "rival_pilot"]
 
@@ -36,7 +31,7 @@ _UPPER = 0.8
 class ClusterEffect:
     """The design effect of a pilot's clusters, ``1 + (m* - 1) icc``."""
 
-    of_pilot: ClustersOfPilot
+    of_pilot: result.ClustersOfPilot
     typical: float
     """m*, prompts of the cluster that a random prompt is in."""
 
@@ -53,7 +48,7 @@ class ClusterEffect:
         used = upper_correlation(values, clusters, _UPPER) if count < FEW else icc
         effect = 1 + (typical - 1) * used
         return cls(
-            ClustersOfPilot(clusters=count, prompts=len(values), icc=icc, icc_used=used, design_effect=effect),
+            result.ClustersOfPilot(clusters=count, prompts=len(values), icc=icc, icc_used=used, design_effect=effect),
             typical,
         )
 
@@ -116,9 +111,9 @@ class GainPilot:
     """Over those leaders, and over all candidates."""
     labels: Moments = field(repr=False)
     """Over those leaders, and over all candidates."""
-    dealt: Dealt = field(repr=False)
+    dealt: no_gain.Dealt = field(repr=False)
     """Moments of the gain if labels were dealt at random within prompts."""
-    pairs: PairLabels = field(repr=False)
+    pairs: redrawn_gates.PairLabels = field(repr=False)
     """Labels of the leaders and of the others, of which pairs are drawn."""
     clusters: _Ints | None = field(default=None, repr=False)
     in_part: LabelsInPart = field(default=LabelsInPart(0, 0, 0), repr=False)
@@ -144,9 +139,9 @@ class GainPilot:
         """Mean label of the pick less that of a random candidate."""
         return float(np.mean(self.sums.J - self.sums.R))
 
-    def standardised(self, design: str) -> Shift:
+    def standardised(self, design: str) -> pilot_effect.Shift:
         """Return the mean contrast of a design over its standard deviation."""
-        return standardised(*self._moments(design), self.clusters)
+        return pilot_effect.standardised(*self._moments(design), self.clusters)
 
     def clustering(self) -> ClusterEffect | None:
         """Return the design effect of the pilot's clusters on the gain; None without clusters."""
@@ -165,28 +160,28 @@ class GainPilot:
         influence = r * (influence - score / score.sum() / 2 - label / label.sum() / 2)
         return ClusterEffect.of(influence, self.clusters)
 
-    def gate(self, design: str, confidence: float) -> CompleteGate | PairGate:
+    def gate(self, design: str, confidence: float) -> redrawn_gates.CompleteGate | redrawn_gates.PairGate:
         """Return the gate that an audit of a design has, for samples of the pilot."""
         if design == "complete":
-            return CompleteGate.of(self.dealt, self.sums.M - self.sums.R, self.clusters, confidence)
-        return PairGate.of(self.pairs, self.clusters, confidence)
+            return redrawn_gates.CompleteGate.of(self.dealt, self.sums.M - self.sums.R, self.clusters, confidence)
+        return redrawn_gates.PairGate.of(self.pairs, self.clusters, confidence)
 
     def spread(self, design: str) -> float:
         """Return the standard deviation of a design's contrast, in the unit of the labels."""
         m1, m2 = self._moments(design)
         return float(np.sqrt(max(m2.mean() - m1.mean() ** 2, 0.0)))
 
-    def residual(self) -> Shift:
+    def residual(self) -> pilot_effect.Shift:
         """Return the logarithm of the variance that decides the width of recovery's interval."""
-        return log_residual(self.sums.J - self.sums.R, self.sums.M - self.sums.R, self.clusters)
+        return pilot_effect.log_residual(self.sums.J - self.sums.R, self.sums.M - self.sums.R, self.clusters)
 
-    def within_z(self) -> Shift:
+    def within_z(self) -> pilot_effect.Shift:
         """Return Fisher's z of the within-prompt correlation."""
-        return within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO, self.clusters)
+        return pilot_effect.within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO, self.clusters)
 
     def within_z_of_one(self) -> float:
         """Return the variance of Fisher's z from one prompt, were prompts independent."""
-        found = within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
+        found = pilot_effect.within_z(self.sums.eSS, self.sums.eOO, self.sums.eSO)
         return found.units * found.se**2
 
     def share(self, design: str) -> float:
@@ -204,8 +199,8 @@ class GainPilot:
         return pick - mean, rest**2 * (self.picks.square + square - 2 * pick * other)
 
     def describe(
-        self, found: Shift, confidence: float, of: str, shown: Callable[[float], float] = float
-    ) -> PilotOfScores:
+        self, found: pilot_effect.Shift, confidence: float, of: str, shown: Callable[[float], float] = float
+    ) -> result.PilotOfScores:
         """Return the pilot's part of the document, the figure turned into what a reader knows."""
         return _described(self.source, [self.judge], len(self.leaders), found, confidence, of, shown)
 
@@ -241,9 +236,9 @@ class RivalPilot:
         """Mean label of A's pick less that of B's."""
         return float(np.mean(self.first.sums.J - self.second.sums.J))
 
-    def standardised(self) -> Shift:
+    def standardised(self) -> pilot_effect.Shift:
         """Return the mean difference of the picks' labels over its standard deviation."""
-        return standardised(*self._moments(), self.first.clusters)
+        return pilot_effect.standardised(*self._moments(), self.first.clusters)
 
     def clustering(self) -> ClusterEffect | None:
         """Return the design effect of the pilot's clusters on the difference of the picks' labels."""
@@ -262,7 +257,7 @@ class RivalPilot:
         a, b = self.first.picks, self.second.picks
         return a.mean - b.mean, a.square + b.square - 2 * a.mean * b.mean
 
-    def describe(self, found: Shift, confidence: float, of: str) -> PilotOfScores:
+    def describe(self, found: pilot_effect.Shift, confidence: float, of: str) -> result.PilotOfScores:
         """Return the pilot's part of the document."""
         return _described(self.source, list(self.judges), len(self.apart), found, confidence, of)
 
@@ -271,14 +266,14 @@ def _described(
     source: str,
     judges: Sequence[str],
     prompts: int,
-    found: Shift,
+    found: pilot_effect.Shift,
     confidence: float,
     of: str,
     shown: Callable[[float], float] = float,
-) -> PilotOfScores:
+) -> result.PilotOfScores:
     figures = (found.estimate, *found.at(confidence))
     estimate, low, high = (shown(one) if np.isfinite(one) else None for one in figures)
-    return PilotOfScores(
+    return result.PilotOfScores(
         source=source, judges=list(judges), prompts=prompts, of=of, estimate=estimate, low=low, high=high
     )
 
@@ -287,7 +282,7 @@ LEAST_PROMPTS = 5
 """Labelled prompts a pilot must hold for an interval on anything."""
 
 
-def gain_pilot(source: PilotSource, judges: Sequence[str] = ()) -> GainPilot:
+def gain_pilot(source: request.PilotSource, judges: Sequence[str] = ()) -> GainPilot:
     """Read a labelled pilot of one judge, with `LEAST_PROMPTS` labelled prompts or more."""
     panels = _panels(source, judges)
     if len(panels) > 1:
@@ -298,7 +293,7 @@ def gain_pilot(source: PilotSource, judges: Sequence[str] = ()) -> GainPilot:
     return _gain(source, _labelled(source, panels[0]), LabelsInPart.of_panel(panels[0]))
 
 
-def rival_pilot(source: PilotSource, judges: Sequence[str] = ()) -> RivalPilot:
+def rival_pilot(source: request.PilotSource, judges: Sequence[str] = ()) -> RivalPilot:
     """Read a pilot of two judges, on the prompts that both scored."""
     panels = _panels(source, judges)
     if len(panels) != 2:
@@ -322,7 +317,7 @@ def _which_two(panels: Sequence[Panel]) -> str:
     return f"name two with judge (--judge, given twice), A first, of {names}"
 
 
-def _panels(source: PilotSource, judges: Sequence[str]) -> tuple[Panel, ...]:
+def _panels(source: request.PilotSource, judges: Sequence[str]) -> tuple[Panel, ...]:
     panels = {panel.judge: panel for panel in lay_out(_table(source), exclude=source.reading.exclude)}
     for judge in judges:
         if judge not in panels:
@@ -334,8 +329,8 @@ def _panels(source: PilotSource, judges: Sequence[str]) -> tuple[Panel, ...]:
     return tuple(panels[judge] for judge in judges or panels)
 
 
-def _table(source: PilotSource) -> ScoreTable:
-    table = open_scores(source.source, source.reading)
+def _table(source: request.PilotSource) -> score_table.ScoreTable:
+    table = opening.open_scores(source.source, source.reading)
     if not table.has_labels:
         raise InputError(
             f"{source.name}: a pilot without oracle labels says nothing",
@@ -344,7 +339,7 @@ def _table(source: PilotSource) -> ScoreTable:
     return table
 
 
-def _labelled(source: PilotSource, panel: Panel) -> Panel:
+def _labelled(source: request.PilotSource, panel: Panel) -> Panel:
     kept = panel.keep(panel.labelled_cells == panel.sizes)
     if len(kept.sizes) < LEAST_PROMPTS:
         raise InputError(
@@ -354,10 +349,10 @@ def _labelled(source: PilotSource, panel: Panel) -> Panel:
     return kept
 
 
-def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot:
+def _gain(source: request.PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot:
     sums = Sums(*panel.sums())
     starts = np.cumsum(panel.sizes) - panel.sizes
-    top = at_top(panel.ranked, panel.sizes).astype(np.float64)
+    top = top_of_scores.at_top(panel.ranked, panel.sizes).astype(np.float64)
     labels = panel.labels - panel.labels.mean()
     leaders = np.add.reduceat(top, starts)
     picks, every = (
@@ -371,8 +366,8 @@ def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot
         leaders,
         picks,
         every,
-        dealt(panel.ranked, panel.labels, panel.sizes),
-        PairLabels.of(panel.labels, at_top(panel.ranked, panel.sizes), panel.sizes),
+        no_gain.dealt(panel.ranked, panel.labels, panel.sizes),
+        redrawn_gates.PairLabels.of(panel.labels, top_of_scores.at_top(panel.ranked, panel.sizes), panel.sizes),
         panel.clusters,
         in_part,
     )
@@ -380,7 +375,7 @@ def _gain(source: PilotSource, panel: Panel, in_part: LabelsInPart) -> GainPilot
 
 def _against(first: Panel, second: Panel) -> tuple[Floats, Floats, Floats]:
     """Return, a prompt, how likely the picks differ, A's is the better one, and B's is."""
-    mine, other = (at_top(panel.ranked, panel.sizes) for panel in (first, second))
+    mine, other = (top_of_scores.at_top(panel.ranked, panel.sizes) for panel in (first, second))
     starts = np.cumsum(first.sizes) - first.sizes
     both, of_first, of_second = (
         np.add.reduceat(tops.astype(np.int64), starts) for tops in (mine & other, mine, other)

@@ -11,35 +11,14 @@ from typing import Any
 from scipy import special
 
 from bonwise.errors import UsageError
-from bonwise.planning import mean_question, votes_question
+from bonwise.planning import mean_question, normal_picks, result, sentences, votes_question
 from bonwise.planning import sizing as outcome
-from bonwise.planning.mean_question import NORMAL
-from bonwise.planning.normal_picks import CLOSEST, recovery_residual
 from bonwise.planning.pilot import GainPilot, gain_pilot, rival_pilot
 from bonwise.planning.request import OF_PILOT, OF_SCORES, OF_VOTES, SMALLEST_EFFECT, PilotSource, PlanRequest
-from bonwise.planning.result import (
-    Amounts,
-    EffectName,
-    EquivalenceRecord,
-    PilotOfScores,
-    Plan,
-    PlanDesign,
-    PlanQuestion,
-    PlanSettings,
-)
-from bonwise.planning.sentences import commands, sentences
 from bonwise.planning.sizing import Layout, Sizing
-from bonwise.planning.votes_question import vote_pilot
 from bonwise.results import given
-from bonwise.stats.sample_size import (
-    correlation_pairs,
-    correlation_power,
-    critical_value,
-    equal_mean_units,
-    mean_units,
-)
-from bonwise.table.checks import SEED
-from bonwise.table.reading_options import ReadingOptions
+from bonwise.stats import sample_size
+from bonwise.table import checks, reading_options
 
 __all__ = ["QUESTIONS", "Question", "answer", "read_question"]
 
@@ -50,12 +29,14 @@ _HALF_WIDTH = "half-width of recovery's interval"
 def recovery_from_r(request: PlanRequest) -> Sizing:
     """Size recovery to a half-width from a within-prompt correlation, which is the recovery under normality."""
     n, r = int(request.required("candidates")), float(request.required("within_r"))
-    if r > CLOSEST:
+    if r > normal_picks.CLOSEST:
         raise UsageError(
             f"within_r is {r:g}: such a judge errs too little to leave a width to plan for",
-            hint=f"give a within_r up to {CLOSEST:g}",
+            hint=f"give a within_r up to {normal_picks.CLOSEST:g}",
         )
-    return _recovery(request, recovery_residual(n, r), n, effect={"within_r": r}, notes=(NORMAL,))
+    return _recovery(
+        request, normal_picks.recovery_residual(n, r), n, effect={"within_r": r}, notes=(mean_question.NORMAL,)
+    )
 
 
 def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
@@ -67,7 +48,7 @@ def recovery_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
             hint="a pilot must hold prompts on which something can be gained and lost",
         )
     low, high = found.at(request.confidence)
-    z2 = (critical_value(request.confidence, 2) / float(request.required("half_width"))) ** 2
+    z2 = (sample_size.critical_value(request.confidence, 2) / float(request.required("half_width"))) ** 2
     ends = tuple(z2 * math.exp(end) if math.isfinite(end) else None for end in (low, high))
     recovery = float((pilot.sums.J - pilot.sums.R).sum() / (pilot.sums.M - pilot.sums.R).sum())
     sizing = _recovery(
@@ -90,13 +71,13 @@ def _recovery(
     residual: float,
     candidates: float,
     *,
-    effect: dict[EffectName, float],
+    effect: dict[result.EffectName, float],
     ends: tuple[float | None, float | None] | None = None,
-    pilot: PilotOfScores | None = None,
+    pilot: result.PilotOfScores | None = None,
     notes: tuple[str, ...] = (),
 ) -> Sizing:
     half_width = float(request.required("half_width"))
-    z = critical_value(request.confidence, 2)
+    z = sample_size.critical_value(request.confidence, 2)
 
     def width(units: float) -> float:
         return z * math.sqrt(residual / units) if units > 0 else math.inf
@@ -128,7 +109,7 @@ def threshold_from_r(request: PlanRequest) -> Sizing:
             hint="give a within_r above r0",
         )
     apart, degrees = math.atanh(r) - math.atanh(r0), n - 1
-    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 1))
+    drift = math.sqrt(sample_size.mean_units(1.0, request.power, request.confidence, 1))
 
     def reach(units: float) -> float | None:
         pairs = units * degrees - 2
@@ -137,16 +118,16 @@ def threshold_from_r(request: PlanRequest) -> Sizing:
     return Sizing(
         design="complete",
         sides=1,
-        n=correlation_pairs(apart, request.power, request.confidence) / degrees,
-        at=lambda units: correlation_power(r, r0, units * degrees, request.confidence),
+        n=sample_size.correlation_pairs(apart, request.power, request.confidence) / degrees,
+        at=lambda units: sample_size.correlation_power(r, r0, units * degrees, request.confidence),
         reach=reach,
         reach_of="within_r",
         effect={"within_r": r, "r0": r0},
         each=n,
         scores=n,
-        equal=(2 + equal_mean_units(apart, request.power, request.confidence)) / degrees,
+        equal=(2 + sample_size.equal_mean_units(apart, request.power, request.confidence)) / degrees,
         equal_to=f"within_r lies no further from {r0:g} than planned for, on either side",
-        notes=(NORMAL,),
+        notes=(mean_question.NORMAL,),
     )
 
 
@@ -159,7 +140,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
             hint="scores and labels must both differ within prompts",
         )
     one, start = pilot.within_z_of_one(), math.atanh(r0)
-    drift = math.sqrt(mean_units(1.0, request.power, request.confidence, 1))
+    drift = math.sqrt(sample_size.mean_units(1.0, request.power, request.confidence, 1))
 
     def units(z: float) -> float | None:
         return one * (drift / (z - start)) ** 2 if z - start >= SMALLEST_EFFECT else None
@@ -167,7 +148,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
     low, high = found.at(request.confidence)
     ends = units(high), units(low)
     apart = found.estimate - start
-    z_alpha = critical_value(request.confidence, 1)
+    z_alpha = sample_size.critical_value(request.confidence, 1)
     sizing = Sizing(
         design="complete",
         sides=1,
@@ -180,7 +161,7 @@ def threshold_from_pilot(request: PlanRequest, pilot: GainPilot) -> Sizing:
         scores=pilot.candidates,
         ends=None if ends == (None, None) else ends,
         equal=(
-            one * equal_mean_units(abs(apart), request.power, request.confidence)
+            one * sample_size.equal_mean_units(abs(apart), request.power, request.confidence)
             if abs(apart) >= SMALLEST_EFFECT
             else None
         ),
@@ -209,9 +190,9 @@ _THRESHOLD = re.compile(r"within_r\s*>=\s*(-?\d*\.?\d+)")
 class Question:
     """One question."""
 
-    name: PlanQuestion
+    name: result.PlanQuestion
     """As it is typed."""
-    designs: tuple[PlanDesign, ...]
+    designs: tuple[result.PlanDesign, ...]
     """What may be labelled, the default first."""
     takes: frozenset[str]
     """Arguments that mean something to it."""
@@ -225,7 +206,7 @@ class Question:
         """Size the question, refusing an argument that means nothing to it and missing ones."""
         self._refuse(request)
         if pilot is None:
-            if request.seed != SEED:
+            if request.seed != checks.SEED:
                 raise UsageError("seed means nothing without a pilot to draw again", hint="give a pilot, or no seed")
             return self.from_effect(request)
         if self.from_pilot is None:
@@ -279,7 +260,7 @@ def _rival_pilot(request: PlanRequest, source: PilotSource) -> Sizing:
     return votes_question.picks_from_pilot(request, pilot)
 
 
-QUESTIONS: Mapping[PlanQuestion, Question] = {
+QUESTIONS: Mapping[result.PlanQuestion, Question] = {
     one.name: one
     for one in (
         Question(
@@ -311,7 +292,9 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
             ("votes",),
             _ALWAYS | _RATERS | {"effect"},
             votes_question.margin_from_effect,
-            lambda request, source: votes_question.margin_from_pilot(request, vote_pilot(source, request)),
+            lambda request, source: votes_question.margin_from_pilot(
+                request, votes_question.vote_pilot(source, request)
+            ),
             OF_VOTES,
         ),
         Question("equivalence", ("votes",), _ALWAYS | _RATERS | {"effect"}, votes_question.equal_bound),
@@ -320,7 +303,7 @@ QUESTIONS: Mapping[PlanQuestion, Question] = {
 """By name."""
 
 
-def read_question(text: str) -> tuple[PlanQuestion, float | None]:
+def read_question(text: str) -> tuple[result.PlanQuestion, float | None]:
     """Read a question as it is typed: its name, and the threshold where it states one.
 
     Examples
@@ -337,7 +320,7 @@ def read_question(text: str) -> tuple[PlanQuestion, float | None]:
     raise UsageError(f"unknown question {text!r}", hint=f"the questions are {', '.join(QUESTIONS)}")
 
 
-def answer(arguments: Mapping[str, Any], reading: ReadingOptions) -> Plan:
+def answer(arguments: Mapping[str, Any], reading: reading_options.ReadingOptions) -> result.Plan:
     """Answer the question of a plan, from the arguments of `bonwise.planning.front.plan` by name."""
     name, stated = read_question(arguments["question"])
     if stated is not None:
@@ -347,11 +330,11 @@ def answer(arguments: Mapping[str, Any], reading: ReadingOptions) -> Plan:
     return _plan(request, question.size(request, None if pilot is None else PilotSource(pilot, reading)))
 
 
-def _plan(request: PlanRequest, sizing: Sizing) -> Plan:
+def _plan(request: PlanRequest, sizing: Sizing) -> result.Plan:
     layout = Layout.of(sizing, request)
     needed = layout.counts(sizing.n)
     groups = None if sizing.n is None else layout.groups(sizing.n)
-    raw: Amounts | None = None
+    raw: result.Amounts | None = None
     if groups is not None:
         raw = {"prompts": groups / sizing.share, "labels": groups * sizing.each * request.raters}
     elif sizing.n is not None:
@@ -359,7 +342,7 @@ def _plan(request: PlanRequest, sizing: Sizing) -> Plan:
     ends = outcome.interval(sizing, layout)
     inflated = None if sizing.n is None else layout.dependence.inflated(sizing.n)
     equal = layout.counts(sizing.equal)
-    plan = Plan(
+    plan = result.Plan(
         question=request.question,
         settings=_settings(request, sizing),
         design=sizing.design,
@@ -376,7 +359,7 @@ def _plan(request: PlanRequest, sizing: Sizing) -> Plan:
         sequential=outcome.sequential(request, sizing, layout, needed),
         equivalence=None
         if equal is None
-        else EquivalenceRecord(prompts=equal.prompts, labels=equal.labels, shows=sizing.equal_to),
+        else result.EquivalenceRecord(prompts=equal.prompts, labels=equal.labels, shows=sizing.equal_to),
         design_effect=None
         if inflated is None or not sizing.n
         else inflated / sizing.n * (1.0 if sizing.clusters is None else sizing.clusters.design_effect),
@@ -387,10 +370,12 @@ def _plan(request: PlanRequest, sizing: Sizing) -> Plan:
         commands=[],
     )
     notes = (*sizing.notes, *outcome.small_study(sizing, needed))
-    return plan.model_copy(update={"sentences": list(sentences(plan, notes)), "commands": list(commands(plan))})
+    return plan.model_copy(
+        update={"sentences": list(sentences.sentences(plan, notes)), "commands": list(sentences.commands(plan))}
+    )
 
 
-def _settings(request: PlanRequest, sizing: Sizing) -> PlanSettings:
+def _settings(request: PlanRequest, sizing: Sizing) -> result.PlanSettings:
     """Return what the plan rests on: what was said, without what had no part in it, and what follows."""
     asked = request.in_order()
     of_pilot = {name: asked.pop(name) for name in (*OF_PILOT, "version") if name in asked}
@@ -405,4 +390,4 @@ def _settings(request: PlanRequest, sizing: Sizing) -> PlanSettings:
         del asked["power"]
     if request.question == "a-vs-b" and sizing.pilot is None:
         asked.setdefault("error_correlation", ERROR_CORRELATION)
-    return PlanSettings(**asked, **of_pilot)
+    return result.PlanSettings(**asked, **of_pilot)

@@ -8,11 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from bonwise.stats import jackknife, no_gain, pilot_effect, sample_size
 from bonwise.stats.clusters import cluster_codes, cluster_sums
-from bonwise.stats.jackknife import moments_df
-from bonwise.stats.no_gain import Dealt
-from bonwise.stats.pilot_effect import Samples
-from bonwise.stats.sample_size import critical_value
 from bonwise.stats.sums import Floats
 
 __all__ = ["CompleteGate", "PairGate", "PairLabels"]
@@ -34,13 +31,13 @@ class CompleteGate:
     clustered: bool
 
     @classmethod
-    def of(cls, found: Dealt, room: Floats, clusters: _Ints | None, confidence: float) -> CompleteGate:
+    def of(cls, found: no_gain.Dealt, room: Floats, clusters: _Ints | None, confidence: float) -> CompleteGate:
         """Prepare a pilot."""
         rows = np.stack([np.ones_like(room), found.gain, found.gain**2, room, found.variance, found.third])
         sums = cluster_sums(rows, clusters)
         return cls(np.vstack([sums, sums[1] ** 2 / sums[0]]), confidence, clusters is not None)
 
-    def __call__(self, drawn: Samples, rng: np.random.Generator) -> _Marks:
+    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> _Marks:
         """Tell which samples pass."""
         del rng
         G = drawn.shape[1]
@@ -50,10 +47,10 @@ class CompleteGate:
         # Of sums over units, whose mean is that of the prompts but for one factor. Fieller's set must be bounded.
         scale = needed * np.sqrt(G)
         above, bounded = (sums > scale * one.std(axis=1, ddof=1) for sums, one in ((total, gain), (best, room)))
-        passed: _Marks = above & bounded & (self._z(drawn, total) > critical_value(self.confidence, 1))
+        passed: _Marks = above & bounded & (self._z(drawn, total) > sample_size.critical_value(self.confidence, 1))
         return passed
 
-    def _z(self, drawn: Samples, total: Floats) -> Floats:
+    def _z(self, drawn: pilot_effect.Samples, total: Floats) -> Floats:
         """Return z' of dealt labels, minus infinity where they do not vary."""
         effect = self._design_effect(drawn, total) if self.clustered else 1.0
         variance = self.units[4][drawn].sum(axis=1) * effect
@@ -63,7 +60,7 @@ class CompleteGate:
         found: Floats = np.where(variance > 0, z - skew * (z * z - 1) / 6, -np.inf)
         return found
 
-    def _design_effect(self, drawn: Samples, total: Floats) -> Floats:
+    def _design_effect(self, drawn: pilot_effect.Samples, total: Floats) -> Floats:
         """Return ``1 + (m* - 1) icc`` of every sample, as `bonwise.stats.clusters` has it for one."""
         G, sizes = drawn.shape[1], self.units[0][drawn]
         n, squares = sizes.sum(axis=1), np.square(sizes).sum(axis=1)
@@ -130,7 +127,7 @@ class PairGate:
         sizes = np.bincount(codes)
         return cls(pairs, np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes, sizes, confidence)
 
-    def __call__(self, drawn: Samples, rng: np.random.Generator) -> _Marks:
+    def __call__(self, drawn: pilot_effect.Samples, rng: np.random.Generator) -> _Marks:
         """Tell which samples pass."""
         G, count = drawn.shape[1], self.sizes[drawn].ravel()
         first = np.cumsum(count) - count
@@ -152,7 +149,7 @@ class PairGate:
         known = (told > 0).sum(axis=1)
         mean = sums.sum(axis=1) / np.maximum(told.sum(axis=1), 1)
         left = np.where(told > 0, sums - told * mean[:, None], 0.0) ** 2
-        return moments_df(left.sum(axis=1), np.square(left).sum(axis=1), np.maximum(known, 2))
+        return jackknife.moments_df(left.sum(axis=1), np.square(left).sum(axis=1), np.maximum(known, 2))
 
 
 def _over(value: Floats, scale: Floats) -> Floats:

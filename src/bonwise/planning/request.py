@@ -13,9 +13,8 @@ from bonwise.planning.result import Method, PlanDesign, PlanQuestion, PlanSettin
 from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.stats.sample_size import SMALLEST_MARGIN
+from bonwise.table import reading_options, votes
 from bonwise.table.checks import CONFIDENCE, SEED, Limit, check, names_of, number, whole
-from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
-from bonwise.table.votes import TIES
 
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
@@ -72,7 +71,7 @@ class PilotSource:
     """Where a pilot is, and how it is to be read."""
 
     source: ScoreSource
-    reading: ReadingOptions = AS_IT_STANDS
+    reading: reading_options.ReadingOptions = reading_options.AS_IT_STANDS
 
     @property
     def name(self) -> str:
@@ -97,7 +96,7 @@ class PlanRequest(PlanSettings):
         question: PlanQuestion,
         designs: Sequence[PlanDesign],
         arguments: Mapping[str, Any],
-        reading: ReadingOptions,
+        reading: reading_options.ReadingOptions,
     ) -> PlanRequest:
         """Take the arguments of `bonwise.planning.front.plan`, by name."""
         asked = {name: value for name, value in arguments.items() if name in cls.model_fields and value is not None}
@@ -161,11 +160,11 @@ def _check_dependence(icc: float | None, raters: int, *, one_cluster: bool) -> N
         )
 
 
-def _of_pilot(arguments: Mapping[str, Any], reading: ReadingOptions) -> Mapping[str, Any]:
+def _of_pilot(arguments: Mapping[str, Any], reading: reading_options.ReadingOptions) -> Mapping[str, Any]:
     """Return the name of the pilot and what was said about reading it; nothing where there is no pilot."""
     ties, source = arguments["ties"], arguments["pilot"]
-    if ties is not None and ties not in TIES:
-        raise UsageError(f"ties cannot count as {quoted(ties)}", hint=f"choose of {listed(TIES)}")
+    if ties is not None and ties not in votes.TIES:
+        raise UsageError(f"ties cannot count as {quoted(ties)}", hint=f"choose of {listed(votes.TIES)}")
     values: Mapping[str, Any] = {
         "judge": list(names_of("judge", arguments["judge"])),
         "pair_col": list(names_of("pair_col", arguments["pair_col"])),

@@ -9,23 +9,9 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from bonwise.planning import result
 from bonwise.planning.request import PlanRequest
-from bonwise.planning.result import (
-    AllowingForPilot,
-    ClustersOfPilot,
-    EffectName,
-    PilotOfScores,
-    PilotOfVotes,
-    PlanDesign,
-    PlanVerdict,
-    PowerRow,
-    RedrawnPilotRecord,
-    SequentialRecord,
-)
-from bonwise.stats.pilot_effect import Redrawn
-from bonwise.stats.repeated_looks import EARLIEST, mixture_weight, squared_critical
-from bonwise.stats.sample_size import SMALLEST_MARGIN, mean_units, votes
-from bonwise.stats.sums import Floats
+from bonwise.stats import pilot_effect, repeated_looks, sample_size, sums
 
 __all__ = [
     "FEW",
@@ -146,12 +132,12 @@ def gain_stopping(standardised: float, target: float, confidence: float) -> Stop
     >>> gain_stopping(0.5, 34, 0.95)
     Stopping(mean=(200.0, 200.0), late=200.0)
     """
-    last = max(EARLIEST + 1.0, _FARTHEST / standardised**2)
-    looks = np.linspace(EARLIEST, last, _LOOKS)
-    bound = np.sqrt(squared_critical(looks, target, confidence))
+    last = max(repeated_looks.EARLIEST + 1.0, _FARTHEST / standardised**2)
+    looks = np.linspace(repeated_looks.EARLIEST, last, _LOOKS)
+    bound = np.sqrt(repeated_looks.squared_critical(looks, target, confidence))
     steps = np.sqrt(np.diff(looks, prepend=0.0))
     chance = np.random.default_rng(_SEED)
-    stopped: Floats = np.empty(_PATHS)
+    stopped: sums.Floats = np.empty(_PATHS)
     for path in range(_PATHS):  # one at a time: all of them together would be as large as they are many
         z = standardised * np.sqrt(looks) + np.cumsum(chance.standard_normal(_LOOKS) * steps) / np.sqrt(looks)
         over = np.abs(z) > bound
@@ -168,7 +154,7 @@ Sequential = Literal["votes", "significance", "precision"]
 class RedrawnPilot(NamedTuple):
     """What drawing a pilot again through the gate said."""
 
-    found: Redrawn | None
+    found: pilot_effect.Redrawn | None
     """None where the number is so large that the normal formula says it."""
     seed: int
     formula: float
@@ -181,7 +167,7 @@ class RedrawnPilot(NamedTuple):
 class Sizing:
     """The answer to a question in units: prompts that are labelled, or decisive votes."""
 
-    design: PlanDesign
+    design: result.PlanDesign
     """What is labelled of a prompt."""
     sides: Literal[1, 2]
     """1 or 2, of the test or interval."""
@@ -193,7 +179,7 @@ class Sizing:
     """Units to the smallest effect found with the power asked for, None where there is none."""
     reach_of: str
     """What that effect is, with its unit."""
-    effect: Mapping[EffectName, float]
+    effect: Mapping[result.EffectName, float]
     """What was planned for."""
     shows: Literal["power", "half_width"] = "power"
     share: float = 1.0
@@ -214,9 +200,9 @@ class Sizing:
     """Which rule for stopping early there is for the design; None for none."""
     margin: float | None = None
     """Of votes, for the prior of the sequential test."""
-    pilot: PilotOfScores | PilotOfVotes | None = None
+    pilot: result.PilotOfScores | result.PilotOfVotes | None = None
     """What the pilot said."""
-    clusters: ClustersOfPilot | None = None
+    clusters: result.ClustersOfPilot | None = None
     """What the clusters of the pilot's prompts say."""
     redrawn: RedrawnPilot | None = None
     """What drawing the pilot again said."""
@@ -294,7 +280,7 @@ FEW = 20
 """Prompts below which a normal test promises more than Student's interval keeps."""
 
 
-def verdict(request: PlanRequest, needed: StudySize | None) -> PlanVerdict:
+def verdict(request: PlanRequest, needed: StudySize | None) -> result.PlanVerdict:
     """Say whether what there is suffices."""
     if needed is None:
         return "infeasible"
@@ -321,7 +307,9 @@ def detectable(sizing: Sizing, layout: Layout, request: PlanRequest, needed: Stu
     return _finite(sizing.reach(layout.units(labels=labels, prompts=prompts)))
 
 
-def power_table(sizing: Sizing, layout: Layout, request: PlanRequest, needed: StudySize | None) -> list[PowerRow]:
+def power_table(
+    sizing: Sizing, layout: Layout, request: PlanRequest, needed: StudySize | None
+) -> list[result.PowerRow]:
     """Return labels, prompts and power around the plan, and at what there is."""
     counts: Sequence[StudySize | None] = ()
     if sizing.n is not None and needed is not None:
@@ -335,11 +323,11 @@ def power_table(sizing: Sizing, layout: Layout, request: PlanRequest, needed: St
     return [_row(sizing, layout, one) for _, one in sorted(rows.items())]
 
 
-def _row(sizing: Sizing, layout: Layout, one: StudySize) -> PowerRow:
+def _row(sizing: Sizing, layout: Layout, one: StudySize) -> result.PowerRow:
     shown = shown_at(sizing, layout, labels=one.labels, prompts=one.prompts)
     if sizing.shows == "power":
-        return PowerRow(labels=one.labels, prompts=one.prompts, power=shown)
-    return PowerRow(labels=one.labels, prompts=one.prompts, half_width=shown)
+        return result.PowerRow(labels=one.labels, prompts=one.prompts, power=shown)
+    return result.PowerRow(labels=one.labels, prompts=one.prompts, half_width=shown)
 
 
 def cost(request: PlanRequest, sizing: Sizing, needed: StudySize | None) -> float | None:
@@ -360,7 +348,7 @@ def interval(sizing: Sizing, layout: Layout) -> list[int | None] | None:
 
 def sequential(
     request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize | None
-) -> SequentialRecord | None:
+) -> result.SequentialRecord | None:
     """Return the labels that stopping early takes; None where ``bonwise monitor`` has no rule for the design."""
     if needed is None or sizing.n is None or request.one_cluster:
         return None
@@ -371,50 +359,52 @@ def sequential(
     return None
 
 
-def _votes(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> SequentialRecord:
+def _votes(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> result.SequentialRecord:
     """When votes stop follows from their margin, whatever the power of the fixed study."""
-    margin = float(sizing.margin or SMALLEST_MARGIN)
-    usual = votes(margin, _USUAL_POWER, request.confidence).settled / (1 - layout.tie_rate)
+    margin = float(sizing.margin or sample_size.SMALLEST_MARGIN)
+    usual = sample_size.votes(margin, _USUAL_POWER, request.confidence).settled / (1 - layout.tie_rate)
     least, most = _SOONER
-    return SequentialRecord(
+    return result.SequentialRecord(
         fixed=needed.labels,
         mean=[round(least * usual), round(most * usual)],
         reserve=math.ceil(_RESERVE * usual),
         saves=bool(most * usual < needed.labels),
-        prior=float(mixture_weight(margin)),
+        prior=float(repeated_looks.mixture_weight(margin)),
     )
 
 
-def _significance(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> SequentialRecord:
+def _significance(request: PlanRequest, sizing: Sizing, layout: Layout, needed: StudySize) -> result.SequentialRecord:
     units = float(sizing.n or 0.0)
     prompts = float(layout.groups(units) or 0.0)
-    standardised = math.sqrt(mean_units(1.0, request.power, request.confidence, 1) / prompts)
+    standardised = math.sqrt(sample_size.mean_units(1.0, request.power, request.confidence, 1) / prompts)
     found = gain_stopping(standardised, needed.prompts, request.confidence)
     each = sizing.each * request.raters
-    return SequentialRecord(
+    return result.SequentialRecord(
         fixed=needed.labels,
         mean=[round(found.mean[0]) * each, round(found.mean[1]) * each],
         # Where nearly all studies stop at the first look, what one in ten exceeds lies below the mean.
         reserve=math.ceil(max(found.late, found.mean[1])) * each,
         saves=bool(found.mean[1] < needed.prompts),
-        first_look_prompts=EARLIEST,
+        first_look_prompts=repeated_looks.EARLIEST,
     )
 
 
-def redrawn(sizing: Sizing, layout: Layout) -> RedrawnPilotRecord | None:
+def redrawn(sizing: Sizing, layout: Layout) -> result.RedrawnPilotRecord | None:
     """Return what drawing the pilot again said; None where that was not done."""
     said = sizing.redrawn
     if said is None:
         return None
     found, allowing = said.found, layout.counts(said.allowing)
-    return RedrawnPilotRecord(
+    return result.RedrawnPilotRecord(
         unit="prompts" if sizing.clusters is None else "clusters",
         draws=0 if found is None else found.samples,
         sizes=[] if found is None else list(found.sizes),
         powers=[] if found is None else list(found.powers),
         seed=said.seed,
         formula_prompts=said.formula,
-        allowing=None if allowing is None else AllowingForPilot(prompts=allowing.prompts, labels=allowing.labels),
+        allowing=None
+        if allowing is None
+        else result.AllowingForPilot(prompts=allowing.prompts, labels=allowing.labels),
     )
 
 

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bonwise.planning.result import (
-    PilotOfScores,
-    PilotOfVotes,
-    Plan,
-    PlanSettings,
-    PlanVerdict,
-    PowerRow,
-    SequentialRecord,
-)
+from bonwise.planning import result
 from bonwise.printable import printable
-from bonwise.report.amounts import brief, price
-from bonwise.report.answers import State, StatedVerdict, verdict
+from bonwise.report import amounts, answers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import limits
@@ -23,18 +14,18 @@ from bonwise.report.numbers import Unit, count, counted, number, percent, settin
 
 __all__ = ["describe"]
 
-_STATES: dict[PlanVerdict, State] = {"feasible": "good", "underpowered": "open", "infeasible": "bad"}
+_STATES: dict[result.PlanVerdict, answers.State] = {"feasible": "good", "underpowered": "open", "infeasible": "bad"}
 
 _LONGEST = 600
 """Characters of a sentence that names what the user named."""
 
 
-def describe(document: Plan) -> Part:
+def describe(document: result.Plan) -> Part:
     """Describe how many labels answer a question."""
     return Part(f"Plan for {document.question}: {document.verdict}", list(_blocks(document)))
 
 
-def _blocks(document: Plan) -> Iterator[Block]:
+def _blocks(document: result.Plan) -> Iterator[Block]:
     yield Table.facts(_facts(document.settings))
     # The sentence of the verdict says what it takes; the others say what that means.
     decides = [one for one in document.sentences if one.startswith(document.verdict.capitalize())]
@@ -51,16 +42,16 @@ def _blocks(document: Plan) -> Iterator[Block]:
     yield limits("plan")
 
 
-def _verdict(document: Plan, decides: Sequence[str]) -> Part:
+def _verdict(document: result.Plan, decides: Sequence[str]) -> Part:
     asked = [] if document.labels is None else [Part("", [Said("finding", _lead(document))], "detail")]
     says = " ".join(decides) or (
         _lead(document) if document.labels is not None else f"The plan is {document.verdict}."
     )
     then = [Said("command", line) for line in document.commands]
-    return verdict(StatedVerdict(document.verdict, _STATES[document.verdict], says), then, more=asked)
+    return answers.verdict(answers.StatedVerdict(document.verdict, _STATES[document.verdict], says), then, more=asked)
 
 
-def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+def _facts(settings: result.PlanSettings) -> Iterator[tuple[str, str]]:
     if settings.exclude:
         yield "without", ", ".join(settings.exclude)
     if settings.columns:
@@ -69,14 +60,16 @@ def _facts(settings: PlanSettings) -> Iterator[tuple[str, str]]:
     yield "bonwise", settings.version
 
 
-def _lead(document: Plan) -> str:
+def _lead(document: result.Plan) -> str:
     """Say what was asked for: a number of labels, and what they are to show."""
     settings, parts = document.settings, []
     if settings.power is not None:
         parts.append(f"with power {setting(settings.power)}")
     if settings.half_width is not None:
         parts.append(f"with a half-width of {setting(settings.half_width, 'points')}")
-    effect = ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items() if name != "half_width")
+    effect = ", ".join(
+        f"{name} {amounts.brief(value)}" for name, value in document.effect.items() if name != "half_width"
+    )
     if effect:
         parts.append(f"planned for {effect}")
     counts = f"{counted(document.labels or 0, 'label')} on {counted(document.prompts or 0, 'prompt')}"
@@ -84,7 +77,7 @@ def _lead(document: Plan) -> str:
     return f"{', '.join([f'{counts} {verb} {document.question}', *parts])}."
 
 
-def _given(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+def _given(settings: result.PlanSettings) -> Iterator[tuple[str, str]]:
     """Yield what was given to plan with, but for what there is and what it costs."""
     for name, value in (
         ("candidates", settings.candidates),
@@ -98,23 +91,23 @@ def _given(settings: PlanSettings) -> Iterator[tuple[str, str]]:
         ("confidence", settings.confidence),
     ):
         if value is not None:
-            yield name, brief(value)
+            yield name, amounts.brief(value)
     if settings.method is not None:
         yield "method", settings.method
     if settings.raters is not None and settings.raters > 1:
         yield "raters", count(settings.raters)
     if settings.icc is not None:
-        yield "icc", brief(settings.icc)
+        yield "icc", amounts.brief(settings.icc)
     if settings.one_cluster:
         yield "one_cluster", "True"
     if settings.tie_rate:
-        yield "tie_rate", brief(settings.tie_rate)
+        yield "tie_rate", amounts.brief(settings.tie_rate)
     if settings.seed is not None:
         yield "seed", count(settings.seed)
     yield from _of_pilot(settings)
 
 
-def _of_pilot(settings: PlanSettings) -> Iterator[tuple[str, str]]:
+def _of_pilot(settings: result.PlanSettings) -> Iterator[tuple[str, str]]:
     for name in ("judge", "exclude", "pair_col", "lower_is_better", "missing"):
         if names := getattr(settings, name):
             yield name, ",".join(names)
@@ -125,14 +118,14 @@ def _of_pilot(settings: PlanSettings) -> Iterator[tuple[str, str]]:
         yield "columns", " ".join(f"{role}={column}" for role, column in settings.columns.items())
 
 
-def _study(document: Plan) -> Table:
+def _study(document: result.Plan) -> Table:
     columns = (Column("figure", "name"), Column("of the plan", "words"))
     return Table.of(columns, list(_figures(document)), "The study")
 
 
-def _figures(document: Plan) -> Iterator[tuple[str, str]]:
+def _figures(document: result.Plan) -> Iterator[tuple[str, str]]:
     yield "design", f"{document.design}, {document.sides}-sided"
-    yield "planned for", ", ".join(f"{name} {brief(value)}" for name, value in document.effect.items())
+    yield "planned for", ", ".join(f"{name} {amounts.brief(value)}" for name, value in document.effect.items())
     yield "prompts", count(document.prompts)
     yield "labels", count(document.labels)
     drawn = document.redrawn
@@ -144,9 +137,9 @@ def _figures(document: Plan) -> Iterator[tuple[str, str]]:
         low, high = document.interval
         yield "interval on labels", f"[{count(low)}, {'no end' if high is None else count(high)}]"
     if document.cost is not None:
-        yield "cost", price(document.cost)
+        yield "cost", amounts.price(document.cost)
     if document.mde is not None:
-        yield "smallest detectable", f"{brief(document.mde)} ({document.mde_of})"
+        yield "smallest detectable", f"{amounts.brief(document.mde)} ({document.mde_of})"
     if document.design_effect is not None and document.design_effect != 1:
         yield "design effect", number(document.design_effect)
     if document.sequential is not None:
@@ -155,14 +148,14 @@ def _figures(document: Plan) -> Iterator[tuple[str, str]]:
         yield "pilot", _pilot(document.pilot)
 
 
-def _sequential(found: SequentialRecord) -> str:
+def _sequential(found: result.SequentialRecord) -> str:
     low, high = found.mean
     mean = count(low) if low == high else f"{count(low)} to {count(high)}"
     return f"{count(found.fixed)} / {mean} on average, {count(found.reserve)} in reserve"
 
 
-def _pilot(found: PilotOfScores | PilotOfVotes) -> str:
-    if isinstance(found, PilotOfVotes):
+def _pilot(found: result.PilotOfScores | result.PilotOfVotes) -> str:
+    if isinstance(found, result.PilotOfVotes):
         size = f"{count(round(found.votes))} votes that count"
     else:
         size = counted(found.prompts, "labelled prompt")
@@ -170,17 +163,17 @@ def _pilot(found: PilotOfScores | PilotOfVotes) -> str:
     return f"{printable(found.source, longest=60)}: {size}, {printable(figure, longest=200)}"
 
 
-def _powers(document: Plan) -> Table:
+def _powers(document: result.Plan) -> Table:
     columns = (Column("labels", "name"), Column("prompts"), Column(document.shows.replace("_", "-")))
     return Table.of(columns, [_power(row) for row in document.power_table], "What a study shows")
 
 
-def _power(row: PowerRow) -> Sequence[str]:
+def _power(row: result.PowerRow) -> Sequence[str]:
     shown = number(row.power, "share") if row.half_width is None else number(row.half_width, "points")
     return count(row.labels), count(row.prompts), shown
 
 
-def plan_curve(document: Plan) -> list[Drawing[Curves]]:
+def plan_curve(document: result.Plan) -> list[Drawing[Curves]]:
     """Draw power, or half-width, by number of labels; nothing where no number of labels shows any."""
     power = document.shows == "power"
     found = [(row.labels, row.power if power else row.half_width) for row in document.power_table]
@@ -203,7 +196,7 @@ def plan_curve(document: Plan) -> list[Drawing[Curves]]:
     )
 
 
-def _guides(document: Plan) -> Iterator[Guide]:
+def _guides(document: result.Plan) -> Iterator[Guide]:
     settings = document.settings
     asked = settings.power if document.shows == "power" else settings.half_width
     if asked is not None:
@@ -215,7 +208,7 @@ def _guides(document: Plan) -> Iterator[Guide]:
         yield Guide(f"{count(settings.labels)} there", x=settings.labels)
 
 
-def _needed(document: Plan) -> str:
+def _needed(document: result.Plan) -> str:
     needed, there = document.labels, document.settings.labels
     said = "No number of labels is enough" if needed is None else f"The plan takes {count(needed)}"
     return said + ("." if there is None else f"; there are {count(there)}.")

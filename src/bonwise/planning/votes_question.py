@@ -11,23 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bonwise.errors import InputError, UsageError
-from bonwise.planning.mean_question import NORMAL
-from bonwise.planning.normal_picks import two_picks, win_share
+from bonwise.planning import mean_question, normal_picks, result
 from bonwise.planning.pilot import RivalPilot
 from bonwise.planning.request import OF_VOTES, PilotSource, PlanRequest
-from bonwise.planning.result import PilotOfVotes
 from bonwise.planning.sizing import Sizing
 from bonwise.printable import listed
+from bonwise.stats import pilot_effect, sample_size, sums
 from bonwise.stats import sample_size as size
-from bonwise.stats.pilot_effect import wilson
-from bonwise.stats.sample_size import equal_votes_power, paper_votes_power, votes_power
-from bonwise.stats.sums import Floats
-from bonwise.table.opening import HoldsScores
-from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.score_table import ScoreTable
-from bonwise.table.vote_columns import NamedVoteColumns, pair_of
-from bonwise.table.vote_rows import VoteRows, one_verdict
-from bonwise.table.votes import Ties, VoteTable
+from bonwise.table import opening, reading, score_table, vote_columns, vote_rows, votes
 
 __all__ = [
     "VotePilot",
@@ -41,14 +32,14 @@ __all__ = [
 
 _COUNT = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
 
-_WORTH: Mapping[Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
+_WORTH: Mapping[votes.Ties, float] = {"drop": np.nan, "half": 0.5, "pessimistic": 0.0}
 """Of a tie, for the first side."""
 
 
 class VotePilot(NamedTuple):
     """Votes for the first and for the second side."""
 
-    votes: PilotOfVotes
+    votes: result.PilotOfVotes
     tie_rate: float = 0.0
     """Share of all votes that do not count: ties that decide nothing."""
 
@@ -61,8 +52,8 @@ class VotePilot(NamedTuple):
             raise UsageError(
                 f"{wins:g} of {votes:g} votes is not a pilot", hint="write wins/decisive votes, such as 28/50"
             )
-        low, high = wilson(wins, votes, confidence)
-        record = PilotOfVotes(
+        low, high = pilot_effect.wilson(wins, votes, confidence)
+        record = result.PilotOfVotes(
             source=source,
             votes=votes,
             wins=wins,
@@ -90,12 +81,12 @@ def vote_pilot(source: PilotSource, request: PlanRequest) -> VotePilot:
                     f"{name} has no meaning for votes that are counted already", hint=f"leave {name} out"
                 )
         return VotePilot.of(found.strip(), float(counted[1]), float(counted[2]), request.confidence)
-    if isinstance(found, HoldsScores | ScoreTable):
+    if isinstance(found, opening.HoldsScores | score_table.ScoreTable):
         raise UsageError("a table of scores holds no votes", hint="give a file of votes, or wins/votes such as 28/50")
     return _counted(_values(found, source.name, request), source.name, request)
 
 
-def _counted(values: Floats, source: str, request: PlanRequest) -> VotePilot:
+def _counted(values: sums.Floats, source: str, request: PlanRequest) -> VotePilot:
     tied = values == 0.5
     if tied.any() and request.ties is None:
         raise UsageError(
@@ -121,20 +112,20 @@ def _counted(values: Floats, source: str, request: PlanRequest) -> VotePilot:
     )
 
 
-def _values(given: RowSource, source: str, request: PlanRequest) -> Floats:
+def _values(given: reading.RowSource, source: str, request: PlanRequest) -> sums.Floats:
     """Return the votes: 1 for the first side, 0 for the second, 1/2 for a tie; rows without one are none."""
-    raw, _ = open_rows(given)
-    named = NamedVoteColumns(
+    raw, _ = reading.open_rows(given)
+    named = vote_columns.NamedVoteColumns(
         verdicts=None if request.verdict_col is None else (request.verdict_col,),
-        pair=tuple(request.pair_col or ()) or pair_of(raw, texts=False),
+        pair=tuple(request.pair_col or ()) or vote_columns.pair_of(raw, texts=False),
         prompt=(),
         judge=(),
     )
-    rows = VoteRows.of(raw, source, named, needed=("verdicts",))
+    rows = vote_rows.VoteRows.of(raw, source, named, needed=("verdicts",))
     if not rows.columns.pair:
-        values = one_verdict(rows.worth)
+        values = vote_rows.one_verdict(rows.worth)
         return values[~np.isnan(values)]
-    table = VoteTable.of(rows)
+    table = votes.VoteTable.of(rows)
     pairs = len(np.unique(table.first * len(table.models) + table.second))
     if pairs > 1:
         raise InputError(
@@ -183,7 +174,10 @@ def picks_from_r(request: PlanRequest) -> Sizing:
             "both judges have the same within_r: there is no difference to find", hint="give another rival_r"
         )
     try:
-        share, effect = two_picks(n, r_a, r_b, errors).disagree, win_share(n, r_a, r_b, errors) - 0.5
+        share, effect = (
+            normal_picks.two_picks(n, r_a, r_b, errors).disagree,
+            normal_picks.win_share(n, r_a, r_b, errors) - 0.5,
+        )
     except ValueError as error:
         raise UsageError(str(error), hint="give judges or an error_correlation further apart") from error
     return replace(
@@ -194,7 +188,7 @@ def picks_from_r(request: PlanRequest) -> Sizing:
         design="discordant_preference",
         share=share,
         scores=2.0 * n,
-        notes=(NORMAL, f"The errors of the two judges are taken to correlate by {errors:g}."),
+        notes=(mean_question.NORMAL, f"The errors of the two judges are taken to correlate by {errors:g}."),
     )
 
 
@@ -216,7 +210,7 @@ def picks_from_pilot(request: PlanRequest, pilot: RivalPilot) -> Sizing:
         design="discordant_preference",
         share=pilot.disagree,
         scores=2 * pilot.candidates,
-        pilot=PilotOfVotes(**dict(counted.votes), judges=list(pilot.judges), prompts=len(pilot.apart)),
+        pilot=result.PilotOfVotes(**dict(counted.votes), judges=list(pilot.judges), prompts=len(pilot.apart)),
         notes=("Where a judge ties several candidates, its pick is one of them at random.", *pilot.first.unused),
     )
     clusters = pilot.vote_clustering()
@@ -229,14 +223,14 @@ def equal_bound(request: PlanRequest) -> Sizing:
 
     def reach(units: float) -> float | None:
         count = int(units + 1e-9)
-        if count < 1 or equal_votes_power(0.5 - 1e-9, count, request.confidence) < request.power:
+        if count < 1 or sample_size.equal_votes_power(0.5 - 1e-9, count, request.confidence) < request.power:
             return None
         low, high = 0.0, 0.5 - 1e-9
         for _ in range(50):
             middle = (low + high) / 2
             low, high = (
                 (low, middle)
-                if equal_votes_power(middle, count, request.confidence) >= request.power
+                if sample_size.equal_votes_power(middle, count, request.confidence) >= request.power
                 else (middle, high)
             )
         return high
@@ -245,7 +239,7 @@ def equal_bound(request: PlanRequest) -> Sizing:
         design="votes",
         sides=1,
         n=float(size.equal_votes(bound, request.power, request.confidence).settled),
-        at=lambda units: float(equal_votes_power(bound, max(1, int(units + 1e-9)), request.confidence)),
+        at=lambda units: float(sample_size.equal_votes_power(bound, max(1, int(units + 1e-9)), request.confidence)),
         reach=reach,
         reach_of="bound on the preference margin",
         effect={"bound": bound},
@@ -285,9 +279,9 @@ def _votes(magnitude: float, request: PlanRequest) -> float | None:
 
 def _power(magnitude: float, request: PlanRequest, units: float) -> float:
     if request.method == "paper":
-        return paper_votes_power(magnitude, units, request.confidence)
+        return sample_size.paper_votes_power(magnitude, units, request.confidence)
     # A vote counts whole; a hair below a whole number is rounding.
-    return float(votes_power(magnitude, max(1, int(units + 1e-9)), request.confidence))
+    return float(sample_size.votes_power(magnitude, max(1, int(units + 1e-9)), request.confidence))
 
 
 def _reach(request: PlanRequest, units: float) -> float | None:
@@ -299,7 +293,7 @@ def _reach(request: PlanRequest, units: float) -> float | None:
     return size.detectable_margin(int(units + 1e-9), request.power, request.confidence)
 
 
-def _ends(request: PlanRequest, pilot: PilotOfVotes) -> tuple[float | None, float | None]:
+def _ends(request: PlanRequest, pilot: result.PilotOfVotes) -> tuple[float | None, float | None]:
     """Invert an interval of the margin; one that covers 0 leaves the number without an upper end."""
     low, high = float(pilot.low or 0.0), float(pilot.high or 0.0)
     covers = low <= 0 <= high

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from bonwise.report.blocks import Part, Said
-from bonwise.report.numbers import named
+from bonwise.report import blocks, numbers
 
 __all__ = ["NOT_ESTABLISHED", "limits"]
 
@@ -99,7 +98,7 @@ _LIMITS: Mapping[str, Sequence[str]] = {
 }
 
 
-def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str | None = None) -> Part:
+def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str | None = None) -> blocks.Part:
     """Return the limits of a kind of result, a document's word or a study's name, as a part of its page.
 
     A short form leaves the role ``long`` out, which a full one shows. `reference` stands in for the oracle.
@@ -111,5 +110,5 @@ def limits(kind: str, role: Literal["detail", "long"] = "detail", reference: str
     """
     sentences = _LIMITS.get(kind, ())
     if reference is not None:
-        sentences = [named(one, reference) for one in sentences]
-    return Part(_TITLE, [Said("note", one) for one in sentences], role, anchor=NOT_ESTABLISHED)
+        sentences = [numbers.named(one, reference) for one in sentences]
+    return blocks.Part(_TITLE, [blocks.Said("note", one) for one in sentences], role, anchor=NOT_ESTABLISHED)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bonwise.printable import printable, quoted, shell_word
-from bonwise.report.blocks import Said
-from bonwise.report.numbers import count, counted, number, setting
-from bonwise.table.facts import LabelsLeftOut, UnlabelledCandidates, ValuesRead
-from bonwise.table.panel import OutstandingGroup
-from bonwise.table.score_table import ScoreTable
+from bonwise.report import blocks, numbers
+from bonwise.table import facts, panel, score_table
 
 __all__ = ["label_words", "labels_left_out", "off_scale_words", "outstanding_words", "table_facts", "values_read_as"]
 
@@ -22,7 +19,7 @@ def label_words(words: Mapping[str, float]) -> str:
     >>> label_words({"pass": 1.0, "fail": 0.0})
     'labels are words: pass = 1, fail = 0'
     """
-    return f"labels are words: {', '.join(f'{word} = {setting(value)}' for word, value in words.items())}"
+    return f"labels are words: {', '.join(f'{word} = {numbers.setting(value)}' for word, value in words.items())}"
 
 
 def table_facts(
@@ -51,47 +48,50 @@ def table_facts(
         yield "scale of scores", ", ".join(f"{ends} ({judge})" for judge, ends in judge_scale.items())
 
 
-def labels_left_out(found: LabelsLeftOut | None, unlabelled: UnlabelledCandidates | None = None) -> Iterator[Said]:
+def labels_left_out(
+    found: facts.LabelsLeftOut | None, unlabelled: facts.UnlabelledCandidates | None = None
+) -> Iterator[blocks.Said]:
     """Yield what is to be said of labels whose prompts are not in the file, and of candidates that had none."""
     if unlabelled is not None:
-        yield Said("caveat", unlabelled.sentence)
+        yield blocks.Said("caveat", unlabelled.sentence)
     if found is not None:
-        yield Said(
+        yield blocks.Said(
             "caveat",
-            f"labels of {count(found.prompts)} prompts that are not in the file left out ({count(found.rows)} rows)",
+            f"labels of {numbers.count(found.prompts)} prompts that are not in the file left out "
+            f"({numbers.count(found.rows)} rows)",
         )
 
 
-def values_read_as(values: ValuesRead) -> Iterator[Said]:
+def values_read_as(values: facts.ValuesRead) -> Iterator[blocks.Said]:
     """Yield what was said of directions, and of what has no score."""
     if values.lower_is_better:
-        yield Said("note", f"lower is better ({', '.join(map(printable, values.lower_is_better))}): reversed")
+        yield blocks.Said("note", f"lower is better ({', '.join(map(printable, values.lower_is_better))}): reversed")
     if values.missing:
-        yield Said("note", f"no score where {', '.join(map(printable, values.missing))}")
+        yield blocks.Said("note", f"no score where {', '.join(map(printable, values.missing))}")
     if values.unpicked is not None:
-        yield Said("note", f"where nothing has a score: {values.unpicked}")
+        yield blocks.Said("note", f"where nothing has a score: {values.unpicked}")
 
 
-def off_scale_words(table: ScoreTable, judge: str) -> Iterator[tuple[str, str]]:
+def off_scale_words(table: score_table.ScoreTable, judge: str) -> Iterator[tuple[str, str]]:
     """Yield a sentence on each value of a judge's scores that may mean that there is none, and the flag for it."""
     for value, times in table.off_scale(judge):
-        seen = f"{quoted(table.named_scores(judge))} is {value:g} for {counted(times, 'candidate')}"
+        seen = f"{quoted(table.named_scores(judge))} is {value:g} for {numbers.counted(times, 'candidate')}"
         flag = f"--missing {value:g}"
         yield f"{seen}, off the scale of its other values: if that means no score, add {flag}.", flag
 
 
-def outstanding_words(group: OutstandingGroup) -> tuple[str, str, str]:
+def outstanding_words(group: panel.OutstandingGroup) -> tuple[str, str, str]:
     """Return a group as names, what it holds as a clause, and which flags settle it as sentences.
 
     Examples
     --------
-    >>> outstanding_words(OutstandingGroup(("a", "b"), "best", 0.9, 0.4))[:2]
+    >>> outstanding_words(panel.OutstandingGroup(("a", "b"), "best", 0.9, 0.4))[:2]
     ("'a' and 'b'", "candidates 'a' and 'b' alone have the best label in 90.0% of prompts")
     """
     *others, last = map(quoted, group.names)
     names = f"{', '.join(others)} and {last}" if others else last
     who, has = ("candidates", "have") if others else ("candidate", "has")
-    holds = f"{who} {names} alone {has} the {group.end} label in {number(group.held, 'share')} of prompts"
+    holds = f"{who} {names} alone {has} the {group.end} label in {numbers.number(group.held, 'share')} of prompts"
     control, keep = (
         " ".join(f"{flag} {shell_word(name)}" for name in group.names) for flag in ("--control", "--keep-easy")
     )

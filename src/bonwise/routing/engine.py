@@ -6,31 +6,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.release import release
-from bonwise.report.amounts import brief
-from bonwise.report.numbers import number
+from bonwise.report import amounts, numbers
 from bonwise.results import given
-from bonwise.routing.gain_model import cross_fitted
-from bonwise.routing.judged_prompts import JudgedPrompts, judged_prompts
-from bonwise.routing.result import BudgetSplit, JudgeRoute, RouteSettings, RouteStudy
-from bonwise.routing.signal_study import StudiedJudge, study_judge
-from bonwise.routing.signals import FIRST_PASS_FEATURES, LEAST_LABELS
-from bonwise.stats.correlation import from_influence
-from bonwise.stats.draw_prior import DrawPrior, first_call_test, learn_prior
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.redraws import replay
-from bonwise.stats.routing import routed_part
+from bonwise.routing import gain_model, judged_prompts, result, signal_study, signals
+from bonwise.stats import correlation, draw_prior, estimand, redraws, routing
 from bonwise.stats.sums import Floats
-from bonwise.table.checks import check_confidence, check_seed, check_share
-from bonwise.table.facts import labels_left_out
-from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
+from bonwise.table import checks, facts, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
-from bonwise.table.reading_options import ReadingOptions, values_read
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["RedrawPaths", "label_slope", "redraw_paths", "routed", "split_budget"]
 
@@ -102,9 +88,9 @@ def label_slope(labels: Floats, draws: Floats, weights: Floats | None = None) ->
     return float(np.sum(centred(labels) * total / freedom)) / m / alike
 
 
-def redraw_paths(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> RedrawPaths:
+def redraw_paths(draws: Floats, prior: draw_prior.DrawPrior, *, most: int = 8, seed: int = 0) -> RedrawPaths:
     """Simulate the redraws of every pool, (n, K, k), until the rule stops; `most` counts the first draw too."""
-    played = replay(draws, prior, most=most, seed=seed)
+    played = redraws.replay(draws, prior, most=most, seed=seed)
     return RedrawPaths(np.minimum.accumulate(played.opportunity, axis=1), played.highest - played.highest[:, :1])
 
 
@@ -114,8 +100,13 @@ _SHARES = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5
 
 
 def split_budget(
-    prompts: JudgedPrompts, mean_calls: float, strong_cost: float, *, confidence: float = 0.95, seed: int = 0
-) -> BudgetSplit:
+    prompts: judged_prompts.JudgedPrompts,
+    mean_calls: float,
+    strong_cost: float,
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> result.BudgetSplit:
     """Split a budget by the plug-in rule.
 
     Over the routed share rho, maximise the mean of the cross-fitted expected gain over the routed prompts plus
@@ -136,16 +127,16 @@ def split_budget(
     labels = _padded(panel.labels[:, None], panel.sizes)[labelled, :, 0]
     try:
         # Prompts that are drawn again and again would make the test of the first call reject too often.
-        alike = first_call_test(drawn).averaged_in
+        alike = draw_prior.first_call_test(drawn).averaged_in
         sample = drawn if prompts.population is None else _as_weighted(drawn, weights, seed)
-        prior = learn_prior(sample, first_counts=alike)
+        prior = draw_prior.learn_prior(sample, first_counts=alike)
         slope = label_slope(labels, drawn[labelled], prompts.outcomes.relative)
     except ValueError as error:
         raise InputError(
             f"{panel.judge}: {error}", hint="further draws are not expected to help here: spend on routing"
         ) from error
-    features = {name: prompts.features[name] for name in FIRST_PASS_FEATURES if name in prompts.features}
-    expected = cross_fitted(features, prompts.gain, prompts.weights, seed=seed)
+    features = {name: prompts.features[name] for name in signals.FIRST_PASS_FEATURES if name in prompts.features}
+    expected = gain_model.cross_fitted(features, prompts.gain, prompts.weights, seed=seed)
     plan = _BudgetUse(
         np.maximum(np.nan_to_num(expected, nan=0.0), 0.0),
         redraw_paths(drawn, prior, seed=seed),
@@ -176,7 +167,7 @@ class _BudgetUse:
 
     def gains(self, share: float, *, redraw: bool = True) -> Floats:
         """Return the expected gain of each prompt."""
-        routed = routed_part(self.expected, share, self.weights)
+        routed = routing.routed_part(self.expected, share, self.weights)
         found: Floats = routed * self.expected
         if redraw and share < 1:
             left = 1 - routed
@@ -187,11 +178,11 @@ class _BudgetUse:
         return float(np.mean(self.weights * self.gains(share, redraw=redraw)))
 
 
-def _best(plan: _BudgetUse, mean_calls: float, confidence: float) -> BudgetSplit:
+def _best(plan: _BudgetUse, mean_calls: float, confidence: float) -> result.BudgetSplit:
     share, calls = _taken(plan)
     gains = plan.gains(share, redraw=calls > 0)
     over = gains - plan.gains(plan.most, redraw=False)
-    return BudgetSplit(
+    return result.BudgetSplit(
         mean_calls=mean_calls,
         strong_cost=plan.cost,
         share=share,
@@ -216,9 +207,9 @@ def _taken(plan: _BudgetUse) -> tuple[float, float]:
     return share, plan.calls(share)
 
 
-def _mean(weights: Floats, values: Floats, confidence: float) -> Estimate:
+def _mean(weights: Floats, values: Floats, confidence: float) -> estimand.Estimate:
     mean = float(np.mean(weights * values))
-    return from_influence(mean, weights * (values - mean), confidence=confidence)
+    return correlation.from_influence(mean, weights * (values - mean), confidence=confidence)
 
 
 def _sentence(share: float, calls: float, plan: _BudgetUse) -> str:
@@ -227,10 +218,10 @@ def _sentence(share: float, calls: float, plan: _BudgetUse) -> str:
     if share == 0:
         return "Spend all of it on further draws: routing at this price is expected to bring less."
     if share == plan.most:
-        sent = number(plan.most, "share")
+        sent = numbers.number(plan.most, "share")
         return f"Routing alone is best: send {sent} of the prompts to the stronger judge and draw nothing further."
-    further = f"{brief(calls)} further calls on each of the others"
-    return f"Send {number(share, 'share')} of the prompts to the stronger judge and spend {further}."
+    further = f"{amounts.brief(calls)} further calls on each of the others"
+    return f"Send {numbers.number(share, 'share')} of the prompts to the stronger judge and spend {further}."
 
 
 def _as_weighted(drawn: Floats, weights: Floats, seed: int) -> Floats:
@@ -240,7 +231,7 @@ def _as_weighted(drawn: Floats, weights: Floats, seed: int) -> Floats:
     return again
 
 
-def _check(prompts: JudgedPrompts, mean_calls: float, strong_cost: float, first: float) -> Floats:
+def _check(prompts: judged_prompts.JudgedPrompts, mean_calls: float, strong_cost: float, first: float) -> Floats:
     if not 0 < strong_cost < np.inf:
         raise UsageError(
             f"the price of a routed prompt must be above 0, not {strong_cost:g}", hint="such as 20 calls"
@@ -254,16 +245,16 @@ def _check(prompts: JudgedPrompts, mean_calls: float, strong_cost: float, first:
             f"the budget of {prompts.panel.judge!r} cannot be split without {_LEAST_DRAWS} scores of each candidate",
             hint="give columns draw_0, draw_1, draw_2 ..., as the judge resampled:MODEL does",
         )
-    if (labelled := len(prompts.outcomes.gain)) < LEAST_LABELS:
+    if (labelled := len(prompts.outcomes.gain)) < signals.LEAST_LABELS:
         raise InputError(
-            f"{labelled} labelled prompts are fewer than the {LEAST_LABELS} it takes to split a budget",
+            f"{labelled} labelled prompts are fewer than the {signals.LEAST_LABELS} it takes to split a budget",
             hint="label more prompts",
         )
     # What has no first score was not drawn, whatever came later.
     return np.where(np.isnan(prompts.draws[:, :1]), np.nan, prompts.draws)
 
 
-def _padded(cells: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
+def _padded(cells: Floats, sizes: np.typing.NDArray[np.int64]) -> Floats:
     """Return cells grouped by prompt as (prompts, most candidates, k), NaN where a pool is smaller."""
     found = np.full((len(sizes), int(sizes.max()), cells.shape[1]), np.nan)
     starts = np.cumsum(sizes) - sizes
@@ -273,8 +264,8 @@ def _padded(cells: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
 
 
 def routed(  # noqa: PLR0913 - all but the source are named
-    source: ScoreSource,
-    options: ReadingOptions,
+    source: opening.ScoreSource,
+    options: reading_options.ReadingOptions,
     *,
     share: float,
     first_pass_only: bool,
@@ -282,32 +273,32 @@ def routed(  # noqa: PLR0913 - all but the source are named
     strong_cost: float | None,
     confidence: float,
     seed: int,
-) -> RouteStudy:
+) -> result.RouteStudy:
     """Study which prompts to send to a stronger judge."""
-    check_share(share)
-    check_confidence(confidence)
-    check_seed(seed)
+    checks.check_share(share)
+    checks.check_confidence(confidence)
+    checks.check_seed(seed)
     if (mean_calls is None) != (strong_cost is None):
         raise UsageError(
             "a joint budget takes the mean calls and the price of a routed prompt",
             hint="give --mean-calls and --strong-cost, or neither",
         )
-    table = open_table(source, options)
-    refuse_clusters(table, "routing")
+    table = opening.open_table(source, options)
+    opening.refuse_clusters(table, "routing")
     table.check_scales(alike=False)
-    judges: dict[str, JudgeRoute] = {}
-    studied: dict[str, StudiedJudge] = {}
+    judges: dict[str, result.JudgeRoute] = {}
+    studied: dict[str, signal_study.StudiedJudge] = {}
     refused: dict[str, str] = {}
     panels = lay_out(table, exclude=options.exclude, shape=options.shape)
     for panel in panels:
         try:
-            prompts = judged_prompts(table, panel, first_pass_only=first_pass_only)
+            prompts = judged_prompts.judged_prompts(table, panel, first_pass_only=first_pass_only)
             split = None
             if mean_calls is not None and strong_cost is not None:
                 single = _of_one_draw(prompts, table, panel, first_pass_only=first_pass_only)
                 split = split_budget(single, mean_calls, strong_cost, confidence=confidence, seed=seed)
             scale = table.judge_scales.get(panel.judge, table.judge_scales.get(""))
-            judges[panel.judge], studied[panel.judge] = study_judge(
+            judges[panel.judge], studied[panel.judge] = signal_study.study_judge(
                 prompts,
                 share,
                 confidence=confidence,
@@ -322,7 +313,7 @@ def routed(  # noqa: PLR0913 - all but the source are named
     if not judges:
         first, reason = next(iter(refused.items()))
         raise InputError(f"{table.source}: no judge can be studied; {first!r}: {reason}", hint="see bonwise doctor")
-    settings = RouteSettings(
+    settings = result.RouteSettings(
         source=table.source,
         columns=dict(table.columns),
         share=share,
@@ -335,15 +326,17 @@ def routed(  # noqa: PLR0913 - all but the source are named
         shape=panels[0].shape,
         reference=table.reference,
         version=release(),
-        **given(labels_left_out=labels_left_out(table.labels_left_out), unlabelled=table.unlabelled),
-        **values_read(table),
+        **given(labels_left_out=facts.labels_left_out(table.labels_left_out), unlabelled=table.unlabelled),
+        **reading_options.values_read(table),
     )
-    return RouteStudy.of(judges, settings, refused).computed_from(studied)
+    return result.RouteStudy.of(judges, settings, refused).computed_from(studied)
 
 
-def _of_one_draw(prompts: JudgedPrompts, table: ScoreTable, panel: Panel, *, first_pass_only: bool) -> JudgedPrompts:
+def _of_one_draw(
+    prompts: judged_prompts.JudgedPrompts, table: score_table.ScoreTable, panel: Panel, *, first_pass_only: bool
+) -> judged_prompts.JudgedPrompts:
     """Return settled prompts by their first draw: further ones follow it, also where a study is of the mean."""
     single = prompts
     if prompts.first != "draw_0":
-        single = judged_prompts(table, panel, first_pass_only=first_pass_only, one_draw=True)
+        single = judged_prompts.judged_prompts(table, panel, first_pass_only=first_pass_only, one_draw=True)
     return single.some(single.settled)

@@ -6,12 +6,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
-from bonwise.routing.gain_model import bins_of
-from bonwise.routing.result import AcrossBins, CalibrationCheck, GainBin, GainDecomposition, MarginGroup
+from bonwise.routing import gain_model, result
 from bonwise.stats.correlation import correlation, from_influence
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -24,7 +22,7 @@ _LEAST_BINS = 3
 
 def decompose(
     signal: Floats, wrong: Floats, gain: Floats, weights: Floats | None = None, *, confidence: float = 0.95
-) -> GainDecomposition:
+) -> result.GainDecomposition:
     """Split the gain that a signal goes with into its two factors.
 
     ``E[gain | U] = P(wrong | U) x E[gap | wrong, U]`` for one signal U (equation 7). The correlation with the gap is
@@ -37,15 +35,15 @@ def decompose(
     known = ~np.isnan(signal)
     u, e, g, w = signal[known], wrong[known], gain[known], w[known]
     gap = np.divide(g, e, out=np.zeros(len(g)), where=e > 0)
-    at = bins_of(u, w)
+    at = gain_model.bins_of(u, w)
     bins = [_bin(u, e, g, w, at == one, confidence) for one in np.unique(at)]
     means = [(b.signal, b.wrong.estimate, b.gap.estimate, b.gain.estimate) for b in bins]
     of_wrong, of_gap, of_gain = (_across([row[0] for row in means], [row[k] for row in means]) for k in (1, 2, 3))
-    return GainDecomposition(
+    return result.GainDecomposition(
         corr_wrong=EstimateRecord.of(correlation(u, e, w, confidence=confidence)),
         corr_gap=EstimateRecord.of(correlation(u, gap, w * e, confidence=confidence)),
         corr_gain=EstimateRecord.of(correlation(u, g, w, confidence=confidence)),
-        across_bins=AcrossBins(
+        across_bins=result.AcrossBins(
             bins=len(bins),
             wrong=of_wrong,
             gap=of_gap,
@@ -56,7 +54,7 @@ def decompose(
     )
 
 
-def mean_in(top: Floats, bottom: Floats, which: npt.NDArray[np.bool_], *, confidence: float = 0.95) -> Estimate:
+def mean_in(top: Floats, bottom: Floats, which: np.typing.NDArray[np.bool_], *, confidence: float = 0.95) -> Estimate:
     """Estimate ``sum top / sum bottom`` over some prompts, with an interval by prompt."""
     a, b = top[which], bottom[which]
     total = float(b.sum())
@@ -92,8 +90,10 @@ LEVEL_EDGES = (0.7, 0.8, 0.9)
 """Lower ends of the level bins of Table 18 after the first, each belonging to its bin."""
 
 
-def _bin(u: Floats, e: Floats, g: Floats, w: Floats, which: npt.NDArray[np.bool_], confidence: float) -> GainBin:
-    return GainBin(
+def _bin(
+    u: Floats, e: Floats, g: Floats, w: Floats, which: np.typing.NDArray[np.bool_], confidence: float
+) -> result.GainBin:
+    return result.GainBin(
         prompts=int(which.sum()),
         signal=float(np.average(u[which], weights=w[which])),
         wrong=EstimateRecord.of(mean_in(w * e, w, which, confidence=confidence)),
@@ -117,7 +117,7 @@ _LEAST = 20
 
 def confidence_calibrated(
     margin: Floats, correct: Floats, weights: Floats | None = None, *, confidence: float = 0.95
-) -> CalibrationCheck:
+) -> result.CalibrationCheck:
     """Check whether P(correct | margin) rises with the margin (definition 1 of appendix K.3).
 
     Yes where the correlation lies above 0 and no step between neighbouring groups of margins falls; no where it lies
@@ -129,20 +129,20 @@ def confidence_calibrated(
 
 def voi_calibrated(
     margin: Floats, gain: Floats, weights: Floats | None = None, *, confidence: float = 0.95
-) -> CalibrationCheck:
+) -> result.CalibrationCheck:
     """Check whether E[gain | margin] falls as the margin rises (definition 2), as `confidence_calibrated` does."""
     return _check(margin, gain, weights, confidence, up=False)
 
 
 def _check(
     margin: Floats, figure: Floats, weights: Floats | None, confidence: float, *, up: bool
-) -> CalibrationCheck:
+) -> result.CalibrationCheck:
     w = np.ones(len(margin)) if weights is None else weights
     together = correlation(margin, figure, w, confidence=confidence)
-    at = bins_of(margin, w)
+    at = gain_model.bins_of(margin, w)
     groups = [at == one for one in np.unique(at) if np.count_nonzero(at == one) >= _LEAST]
     means = [
-        MarginGroup(
+        result.MarginGroup(
             margin=float(np.average(margin[group], weights=w[group])),
             mean=EstimateRecord.of(mean_in(w * figure, w, group, confidence=confidence)),
         )
@@ -150,11 +150,13 @@ def _check(
     ]
     wrong_step = _has_wrong_step(figure, w, groups, confidence, up=up)
     answer, reason = _answer(together, wrong_step=wrong_step, up=up)
-    return CalibrationCheck(answer=answer, reason=reason, correlation=EstimateRecord.of(together), groups=means)
+    return result.CalibrationCheck(
+        answer=answer, reason=reason, correlation=EstimateRecord.of(together), groups=means
+    )
 
 
 def _has_wrong_step(
-    figure: Floats, w: Floats, groups: list[npt.NDArray[np.bool_]], confidence: float, *, up: bool
+    figure: Floats, w: Floats, groups: list[np.typing.NDArray[np.bool_]], confidence: float, *, up: bool
 ) -> bool:
     """Tell whether some step between neighbouring groups goes the wrong way beyond its interval."""
     if len(groups) < 2:

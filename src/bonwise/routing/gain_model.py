@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.estimates import EstimateRecord
 from bonwise.routing.result_router import FitReport, GainModel
-from bonwise.stats.correlation import correlation, from_influence
-from bonwise.stats.estimand import Estimate
+from bonwise.stats import correlation, estimand
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = ["bins_of", "cross_fitted", "cross_fitted_means", "fit_gain"]
@@ -120,7 +118,7 @@ QUINTILES = 5
 """Bins of a signal or a margin, as in Table 22."""
 
 
-def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> npt.NDArray[np.int64]:
+def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> np.typing.NDArray[np.int64]:
     """Put prompts into bins of about equal weight by rank, equal values always into one.
 
     Examples
@@ -131,18 +129,18 @@ def bins_of(values: Floats, weights: Floats, bins: int = QUINTILES) -> npt.NDArr
     distinct, at = np.unique(np.round(values, TIE_DECIMALS), return_inverse=True)
     masses = np.bincount(at, weights=weights, minlength=len(distinct))
     middles = (np.cumsum(masses) - masses / 2) / masses.sum()
-    places: npt.NDArray[np.int64] = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
+    places: np.typing.NDArray[np.int64] = np.minimum((middles * bins).astype(np.int64), bins - 1)[at]
     return places
 
 
-def _parts(count: int, folds: int, seed: int) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = np.random.default_rng(seed).permutation(np.arange(count) % folds)
+def _parts(count: int, folds: int, seed: int) -> np.typing.NDArray[np.int64]:
+    found: np.typing.NDArray[np.int64] = np.random.default_rng(seed).permutation(np.arange(count) % folds)
     return found
 
 
 def _complete(
     features: Mapping[str, Floats], names: Sequence[str], gain: Floats, weights: Floats | None
-) -> tuple[Floats, Floats, Floats, npt.NDArray[np.int64]]:
+) -> tuple[Floats, Floats, Floats, np.typing.NDArray[np.int64]]:
     """Return features, gain and weights (mean 1) of the prompts that have all of them, and where they stand."""
     X = _matrix(features, names)
     w = np.ones(len(gain)) if weights is None else np.asarray(weights, dtype=float)
@@ -196,10 +194,10 @@ def _report(data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -
     _, y, w = data
     n, ess = len(y), float(w.sum() ** 2 / np.sum(w**2))
     if n < 2 * _LEAST:
-        unknown = Estimate.undefined("too few labelled prompts to hold some back", n)
+        unknown = estimand.Estimate.undefined("too few labelled prompts to hold some back", n)
         together, r2 = unknown, unknown
     else:
-        together = correlation(_out_of_fold(data, FOLDS, seed, one_level=True), y, w)
+        together = correlation.correlation(_out_of_fold(data, FOLDS, seed, one_level=True), y, w)
         r2 = _r2(_out_of_fold(data, FOLDS, seed, one_level=False), y, w)
     return FitReport(
         labelled=n,
@@ -211,11 +209,11 @@ def _report(data: tuple[Floats, Floats, Floats], *, weighted: bool, seed: int) -
     )
 
 
-def _r2(found: Floats, y: Floats, w: Floats) -> Estimate:
+def _r2(found: Floats, y: Floats, w: Floats) -> estimand.Estimate:
     around = (y - np.average(y, weights=w)) ** 2
     total = float(np.average(around, weights=w))
     if total <= 1e-18:
-        return Estimate.undefined("all gains are equal", len(y))
+        return estimand.Estimate.undefined("all gains are equal", len(y))
     left = (y - found) ** 2
     share = float(np.average(left, weights=w)) / total
-    return from_influence(1 - share, w * (share * around - left) / total, limits=(-np.inf, 1.0))
+    return correlation.from_influence(1 - share, w * (share * around - left) / total, limits=(-np.inf, 1.0))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.errors import InputError
 from bonwise.routing.pool_features import disagreement, pool_features
 from bonwise.stats.routing import Outcomes
 from bonwise.stats.sums import Floats, Sums
-from bonwise.table.cell_scores import First, cell_repeats, propensities, scores_of, unscored_reasons
+from bonwise.table import cell_scores, score_table
 from bonwise.table.panel import MAY_LACK, Panel, PromptLeftOut
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["JudgedPrompts", "judged_prompts"]
 
@@ -26,7 +24,7 @@ class JudgedPrompts:
     """The prompts that were judged."""
     features: dict[str, Floats] = field(repr=False)
     """As `bonwise.routing.pool_features` names them, and ``disagreement`` where there are other judges."""
-    labelled: npt.NDArray[np.bool_] = field(repr=False)
+    labelled: np.typing.NDArray[np.bool_] = field(repr=False)
     """Whether all candidates of the prompt are labelled."""
     outcomes: Outcomes = field(repr=False)
     """Of the labelled prompts."""
@@ -36,17 +34,17 @@ class JudgedPrompts:
     """Whether the table states with which probability prompts were labelled."""
     draws: Floats | None = field(default=None, repr=False)
     """Repeated scores of the cells of `panel`, whether or not the features look at them."""
-    first: First = "score"
+    first: cell_scores.First = "score"
     """What the first pass said of each candidate: features, pick and gain rest on it."""
     unscored: dict[str, int] = field(default_factory=dict)
     """Candidates that the first pass left without a score, by reason."""
 
     @property
-    def settled(self) -> npt.NDArray[np.bool_]:
+    def settled(self) -> np.typing.NDArray[np.bool_]:
         """Whether two candidates or more have a first score: the other prompts have no pick worth keeping."""
         return np.asarray(~np.isnan(self.features["margin"]))
 
-    def some(self, which: npt.NDArray[np.bool_]) -> JudgedPrompts:
+    def some(self, which: np.typing.NDArray[np.bool_]) -> JudgedPrompts:
         """Return some of the prompts."""
         if which.all():
             return self
@@ -94,7 +92,7 @@ class JudgedPrompts:
 
 
 def judged_prompts(
-    table: ScoreTable, panel: Panel, *, first_pass_only: bool = False, one_draw: bool = False
+    table: score_table.ScoreTable, panel: Panel, *, first_pass_only: bool = False, one_draw: bool = False
 ) -> JudgedPrompts:
     """Compute the features and outcomes of one judge's prompts, in a panel of `lay_out(table)`.
 
@@ -105,13 +103,13 @@ def judged_prompts(
     panel = _with_first_scores(table, panel, one_draw=one_draw)
     if not weighted:
         panel = _without_stray_blanks(panel)
-    said = cell_repeats(table, panel, one_draw=one_draw)
+    said = cell_scores.cell_repeats(table, panel, one_draw=one_draw)
     draws = None if first_pass_only else said.draws
     features = pool_features(said.first, panel.sizes, said.width, draws)
     others = [one for one in table.judges if one != panel.judge]
     if others and not first_pass_only:
         features["disagreement"] = disagreement(
-            said.first, panel.sizes, [scores_of(table, panel, other) for other in others]
+            said.first, panel.sizes, [cell_scores.scores_of(table, panel, other) for other in others]
         )
     labelled = panel.labelled_cells == panel.sizes
     if not labelled.any():
@@ -122,22 +120,24 @@ def judged_prompts(
     known = panel.keep(labelled)
     sums = Sums(*known.sums(said.first[np.repeat(labelled, panel.sizes)]))
     everywhere = np.ones(len(known.sizes), dtype=bool)
-    weights = 1 / propensities(table, known.prompt_ids, everywhere) if weighted else np.ones(len(known.sizes))
+    weights = (
+        1 / cell_scores.propensities(table, known.prompt_ids, everywhere) if weighted else np.ones(len(known.sizes))
+    )
     # Only rounding can carry a gain below 0.
     outcomes = Outcomes(sums.J, np.maximum(sums.M - sums.J, 0.0), weights)
-    unscored = unscored_reasons(table, panel, np.isnan(said.first))
+    unscored = cell_scores.unscored_reasons(table, panel, np.isnan(said.first))
     wrong = 1 - sums.hit
     return JudgedPrompts(panel, features, labelled, outcomes, wrong, weighted, said.draws, said.first_of, unscored)
 
 
-def _with_first_scores(table: ScoreTable, panel: Panel, *, one_draw: bool) -> Panel:
+def _with_first_scores(table: score_table.ScoreTable, panel: Panel, *, one_draw: bool) -> Panel:
     if not len(panel.sizes):
         reasons = sorted({drop.reason for drop in panel.dropped})
         raise InputError(
             f"no prompt is left for {panel.judge!r}: {'; '.join(reasons[:3])}",
             hint="score the candidates, or force --ragged",
         )
-    first = replace(panel, scores=cell_repeats(table, panel, one_draw=one_draw).first)
+    first = replace(panel, scores=cell_scores.cell_repeats(table, panel, one_draw=one_draw).first)
     if not (first.scored_cells > 1).any():
         raise InputError(
             f"{table.source}: no prompt of {panel.judge!r} has two first scores",

@@ -15,9 +15,8 @@ from warnings import warn
 import numpy as np
 
 from bonwise.errors import UsageError
-from bonwise.judges.calling import as_judge
+from bonwise.judges import calling, settings_mapping
 from bonwise.judges.protocol import Judge
-from bonwise.judges.settings_mapping import checked_mapping, judge_from_values, judge_values, refuse
 from bonwise.report.numbers import counted, percent
 from bonwise.routing.control import Decision, FirstPass, Route, ShareControl
 from bonwise.routing.saved import SavedRouter
@@ -145,8 +144,8 @@ class Router:
         cap: bool = True,
         on_missing: OnMissing = "keep",
     ) -> None:
-        self.strong = as_judge(strong)
-        self.second = None if second is None else as_judge(second)
+        self.strong = calling.as_judge(strong)
+        self.second = None if second is None else calling.as_judge(second)
         if among not in ("all", "contenders"):
             raise UsageError(f"among is {among!r}", hint="choose all or contenders")
         if on_missing not in get_args(OnMissing):
@@ -211,9 +210,9 @@ class Router:
         saved = given["signal"]
         return {
             **given,
-            "strong": judge_values("router.strong", self.strong),
+            "strong": settings_mapping.judge_values("router.strong", self.strong),
             "signal": saved.to_dict() if isinstance(saved, SavedRouter) else saved,
-            "second": None if self.second is None else judge_values("router.second", self.second),
+            "second": None if self.second is None else settings_mapping.judge_values("router.second", self.second),
         }
 
     @classmethod
@@ -237,14 +236,14 @@ class Router:
         >>> Router.from_dict({"strong": "local:length", "share": 0.5}).share
         0.5
         """
-        given = checked_mapping("router", mapping, _KEYS, "strong")
+        given = settings_mapping.checked_mapping("router", mapping, _KEYS, "strong")
         if isinstance(given.get("seed", 0), bool) or not isinstance(given.get("seed", 0), int):
-            refuse("router.seed", f"is {given['seed']!r}", "give a whole number")
+            settings_mapping.refuse("router.seed", f"is {given['seed']!r}", "give a whole number")
         if not isinstance(given.get("cap", True), bool):
-            refuse("router.cap", f"is {given['cap']!r}", "give true or false")
-        given["strong"] = judge_from_values("router.strong", given["strong"])
+            settings_mapping.refuse("router.cap", f"is {given['cap']!r}", "give true or false")
+        given["strong"] = settings_mapping.judge_from_values("router.strong", given["strong"])
         if given.get("second") is not None:
-            given["second"] = judge_from_values("router.second", given["second"])
+            given["second"] = settings_mapping.judge_from_values("router.second", given["second"])
         if isinstance(given.get("signal"), Mapping):
             given["signal"] = _saved(given["signal"])
         return cls(**given)

@@ -29,9 +29,7 @@ from bonwise.routing.result_router import (
 from bonwise.routing.signals import DRAW_FEATURES, SIGNALS, Signal
 from bonwise.stats.sums import Floats
 from bonwise.strict_json import refusal
-from bonwise.table.cell_scores import First
-from bonwise.table.scales import parse_scale
-from bonwise.table.writing import write_whole
+from bonwise.table import cell_scores, scales, writing
 
 __all__ = ["SavedRouter", "thinned"]
 
@@ -73,7 +71,7 @@ class SavedRouter(Document):
     def _check_scale(cls, scale: str) -> str:
         if scale:
             try:
-                parse_scale(scale)
+                scales.parse_scale(scale)
             except UsageError as error:
                 raise ValueError(error.message) from None
         return scale
@@ -121,7 +119,7 @@ class SavedRouter(Document):
         scale: str = "",
         captured: Mapping[str, Any] | None = None,
         version: str | None = None,
-        first: First = "score",
+        first: cell_scores.First = "score",
     ) -> SavedRouter:
         """Return a router that is made in Python; nothing is known of what it captures unless it is said.
 
@@ -185,7 +183,7 @@ class SavedRouter(Document):
 
     def save(self, path: str | Path) -> None:
         """Write the router as JSON of schema ``bonwise.router/1``; a folder that is not writable is a FileError."""
-        write_whole(Path(path), self.to_json())
+        writing.write_whole(Path(path), self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> SavedRouter:

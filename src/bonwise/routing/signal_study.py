@@ -12,33 +12,10 @@ from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import count, counted
 from bonwise.results import given
-from bonwise.routing.gain_decomposition import confidence_calibrated, decompose, gain_grid, voi_calibrated
-from bonwise.routing.gain_model import cross_fitted, cross_fitted_means
-from bonwise.routing.judged_prompts import JudgedPrompts
-from bonwise.routing.result import (
-    BudgetSplit,
-    JudgeRoute,
-    PredictedBound,
-    RecommendedRoute,
-    RoutedData,
-    RoutedShareRecord,
-    SignalRecord,
-)
-from bonwise.routing.result_router import SignalName
-from bonwise.routing.saved import SavedRouter, thinned
+from bonwise.routing import gain_decomposition, gain_model, judged_prompts, result, result_router, saved
 from bonwise.routing.signals import DRAW_FEATURES, FALLBACK, LEAST_LABELS, SIGNALS, Signal, fit_signal
+from bonwise.stats import routing, sums
 from bonwise.stats.correlation import correlation
-from bonwise.stats.routing import SHARES as RECOVERY_SHARES
-from bonwise.stats.routing import (
-    RoutedRecovery,
-    RoutedShare,
-    gaussian_share,
-    routed_recovery,
-    routed_share,
-    routing_bound,
-    threshold,
-)
-from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.table.facts import DroppedPrompt
 
 __all__ = [
@@ -58,15 +35,17 @@ class StudiedSignal:
     """One signal at every share, with what a recommendation takes beside its part of the document."""
 
     signal: Signal
-    record: SignalRecord
-    shares: tuple[RoutedShare, ...] = field(default=(), repr=False)
-    per_prompt: Floats | None = field(default=None, repr=False)
+    record: result.SignalRecord
+    shares: tuple[routing.RoutedShare, ...] = field(default=(), repr=False)
+    per_prompt: sums.Floats | None = field(default=None, repr=False)
     """The signal of each labelled prompt; of a learnt one cross-fitted."""
 
     @classmethod
     def without(cls, signal: Signal, reason: str) -> StudiedSignal:
         """Return a signal without figures."""
-        record = SignalRecord(meaning=signal.meaning, learnt=signal.learnt, reason=reason, shares=[], corr_gain=None)
+        record = result.SignalRecord(
+            meaning=signal.meaning, learnt=signal.learnt, reason=reason, shares=[], corr_gain=None
+        )
         return cls(signal, record)
 
     @property
@@ -74,13 +53,13 @@ class StudiedSignal:
         """Labelled prompts without a value of the signal, though two candidates are scored: they are routed last."""
         return self.record.lacking or 0
 
-    def at(self, share: float) -> RoutedShare:
+    def at(self, share: float) -> routing.RoutedShare:
         """Return the figures at one of the shares studied."""
         return next(figures for figures in self.shares if figures.share == share)
 
 
 def study_signal(
-    signal: Signal, prompts: JudgedPrompts, shares: tuple[float, ...], confidence: float, seed: int
+    signal: Signal, prompts: judged_prompts.JudgedPrompts, shares: tuple[float, ...], confidence: float, seed: int
 ) -> StudiedSignal:
     """Study one signal; the seed deals the parts of the cross-fit."""
     features, outcomes = prompts.features, prompts.outcomes
@@ -95,30 +74,32 @@ def study_signal(
     looks_at = signal.looks_at(features, labelled) if signal.learnt else signal.needs
     if signal.learnt:
         taken = {name: features[name] for name in looks_at}
-        values = cross_fitted(taken, prompts.gain, prompts.weights, seed=seed, one_level=True)
+        values = gain_model.cross_fitted(taken, prompts.gain, prompts.weights, seed=seed, one_level=True)
     else:
         values = signal.value(features)
-    values = np.round(values, TIE_DECIMALS)  # as in production, where equal widths must tie
+    values = np.round(values, sums.TIE_DECIMALS)  # as in production, where equal widths must tie
     sent, values = prompts.sent_first(values)[prompts.labelled], values[prompts.labelled]
     without = [one for one in DRAW_FEATURES if one in features and one in signal.also and one not in looks_at]
-    figures = tuple(routed_share(sent, outcomes, share, confidence=confidence) for share in shares)
-    record = SignalRecord(
+    figures = tuple(routing.routed_share(sent, outcomes, share, confidence=confidence) for share in shares)
+    record = result.SignalRecord(
         meaning=signal.meaning,
         learnt=signal.learnt,
         shares=[share_record(at) for at in figures],
         corr_gain=EstimateRecord.of(correlation(values, outcomes.gain, outcomes.weights, confidence=confidence)),
         features=list(looks_at),
         lacking=int(np.isnan(sent).sum()),
-        decomposition=decompose(values, prompts.wrong, outcomes.gain, outcomes.weights, confidence=confidence),
+        decomposition=gain_decomposition.decompose(
+            values, prompts.wrong, outcomes.gain, outcomes.weights, confidence=confidence
+        ),
         **given(note="too few labelled prompts to look at repeated scores" if without else None),
     )
     return StudiedSignal(signal, record, figures, sent)
 
 
-def share_record(figures: RoutedShare) -> RoutedShareRecord:
+def share_record(figures: routing.RoutedShare) -> result.RoutedShareRecord:
     """Return one share as the schema has it; low and high are those of the part captured."""
     value, lift, captured = figures.value, figures.lift, figures.captured
-    return RoutedShareRecord(
+    return result.RoutedShareRecord(
         share=figures.share,
         value=value.estimate,
         value_low=value.low,
@@ -143,15 +124,18 @@ LEAST_LABELS_TO_RECOMMEND = 100
 _LEAST_LABELS_FOR_THE_INTERVAL = 500
 """Labelled prompts from which the cross-fitted interval holds what the fitted router lifts as often as it says."""
 
-_LEARNT: SignalName = "expected_gain"
+_LEARNT: result_router.SignalName = "expected_gain"
 
-_FALLBACKS: tuple[SignalName, ...] = (FALLBACK, "margin")
+_FALLBACKS: tuple[result_router.SignalName, ...] = (FALLBACK, "margin")
 """What is taken instead, in a fixed order: the best of several on these prompts would look better than it is."""
 
 
 def recommend(
-    signals: Mapping[SignalName, StudiedSignal], prompts: JudgedPrompts, share: float, seed: int
-) -> RecommendedRoute:
+    signals: Mapping[result_router.SignalName, StudiedSignal],
+    prompts: judged_prompts.JudgedPrompts,
+    share: float,
+    seed: int,
+) -> result.RecommendedRoute:
     """Take the expected gain where 100 labelled prompts or more teach it, else the interval width or the margin.
 
     None is chosen by its figures on these prompts, so that the figures claimed are not the best of several.
@@ -160,10 +144,10 @@ def recommend(
     taken = learnt if _taught(learnt) >= LEAST_LABELS_TO_RECOMMEND else _fallback(signals)
     fitted = fit_signal(taken.signal.name, prompts.features, prompts.gain, prompts.weights, seed=seed)
     figures = taken.at(share)
-    return RecommendedRoute(
+    return result.RecommendedRoute(
         signal=taken.signal.name,
         share=share,
-        threshold=threshold(prompts.sent_first(fitted.value(prompts.features)), share, prompts.population),
+        threshold=routing.threshold(prompts.sent_first(fitted.value(prompts.features)), share, prompts.population),
         captured=EstimateRecord.of(figures.captured),
         sentences=[
             f"{taken.signal.name}: {taken.signal.meaning}.",
@@ -178,7 +162,7 @@ def _taught(learnt: StudiedSignal) -> int:
     return 0 if learnt.per_prompt is None else int(np.isfinite(learnt.per_prompt).sum())
 
 
-def _fallback(signals: Mapping[SignalName, StudiedSignal]) -> StudiedSignal:
+def _fallback(signals: Mapping[result_router.SignalName, StudiedSignal]) -> StudiedSignal:
     for name in _FALLBACKS:
         if signals[name].per_prompt is not None:
             return signals[name]
@@ -201,7 +185,7 @@ def _why(taken: StudiedSignal, learnt: StudiedSignal) -> tuple[str, ...]:
     return missing, f"{taken.signal.name} is not shown to be better than others."
 
 
-def _caveats(taken: StudiedSignal, found: RoutedShare, unsettled: int) -> tuple[str, ...]:
+def _caveats(taken: StudiedSignal, found: routing.RoutedShare, unsettled: int) -> tuple[str, ...]:
     said = []
     if unsettled:
         said.append(f"Prompts with fewer than two scores are sent first: {counted(unsettled, 'prompt')}.")
@@ -222,21 +206,21 @@ SHARES = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.40, 0.50, 0.75, 1.0)
 class StudiedJudge:
     """What a router and recovery by the share sent are made of."""
 
-    prompts: JudgedPrompts
-    signals: Mapping[SignalName, Floats] = field(repr=False)
+    prompts: judged_prompts.JudgedPrompts
+    signals: Mapping[result_router.SignalName, sums.Floats] = field(repr=False)
     """The signals with figures, of each labelled prompt; learnt ones cross-fitted."""
     scale: str
     """The declared scale of the scores; empty where none was declared."""
 
-    def router(self, recommended: RecommendedRoute, seed: int) -> SavedRouter:
+    def router(self, recommended: result.RecommendedRoute, seed: int) -> saved.SavedRouter:
         """Return the recommended router, a learnt signal fitted to all labelled prompts."""
         prompts = self.prompts
         fitted = fit_signal(recommended.signal, prompts.features, prompts.gain, prompts.weights, seed=seed)
-        return SavedRouter.of(
+        return saved.SavedRouter.of(
             recommended.signal,
             recommended.share,
             recommended.threshold,
-            thinned(np.round(fitted.value(prompts.features), TIE_DECIMALS), prompts.population),
+            saved.thinned(np.round(fitted.value(prompts.features), sums.TIE_DECIMALS), prompts.population),
             fitted.model,
             judge=prompts.panel.judge,
             scale=self.scale,
@@ -244,24 +228,24 @@ class StudiedJudge:
             first=prompts.first,
         )
 
-    def recovery_by_share(self, signal: SignalName, confidence: float) -> RoutedRecovery:
+    def recovery_by_share(self, signal: result_router.SignalName, confidence: float) -> routing.RoutedRecovery:
         """Return recovery by the share that is sent, in steps of 5 %, by one signal."""
         prompts = self.prompts
         random, values = prompts.random, self.signals[signal]
         recoveries = (
-            routed_recovery(values, prompts.outcomes, random, share, confidence=confidence)
-            for share in RECOVERY_SHARES
+            routing.routed_recovery(values, prompts.outcomes, random, share, confidence=confidence)
+            for share in routing.SHARES
         )
-        return RoutedRecovery(signal, RECOVERY_SHARES, tuple(recoveries))
+        return routing.RoutedRecovery(signal, routing.SHARES, tuple(recoveries))
 
 
-def _data(prompts: JudgedPrompts) -> RoutedData:
+def _data(prompts: judged_prompts.JudgedPrompts) -> result.RoutedData:
     panel, labelled = prompts.panel, int(prompts.labelled.sum())
     method: Literal["complete", "labelled_only", "weighted"] = (
         "complete" if labelled == len(panel.sizes) else "labelled_only"
     )
     unsettled = int((~prompts.settled).sum())
-    return RoutedData(
+    return result.RoutedData(
         **given(unscored=prompts.unscored or None, prompts_under_two_scores=unsettled or None),
         prompts=len(panel.sizes),
         labelled_prompts=labelled,
@@ -271,14 +255,14 @@ def _data(prompts: JudgedPrompts) -> RoutedData:
 
 
 def study_judge(
-    prompts: JudgedPrompts,
+    prompts: judged_prompts.JudgedPrompts,
     share: float,
     *,
     confidence: float = 0.95,
     seed: int = 0,
-    budget: BudgetSplit | None = None,
+    budget: result.BudgetSplit | None = None,
     scale: str = "",
-) -> tuple[JudgeRoute, StudiedJudge]:
+) -> tuple[result.JudgeRoute, StudiedJudge]:
     """Compare every signal of one judge with the gain; `share`, in (0, 1), is that of the recommendation."""
     shares = tuple(sorted({*SHARES, share}))
     outcomes = prompts.outcomes
@@ -287,22 +271,22 @@ def study_judge(
     settled, scores, grid = prompts.some(prompts.settled), prompts.panel.scores, None
     known = {name: values[settled.labelled] for name, values in settled.features.items()}
     gain, weights = settled.outcomes.gain, settled.outcomes.weights
-    perfect = [routed_share(outcomes.gain, outcomes, at, confidence=confidence) for at in shares]
+    perfect = [routing.routed_share(outcomes.gain, outcomes, at, confidence=confidence) for at in shares]
     predictions = {name: values[prompts.settled[prompts.labelled]] for name, values in per_prompt.items()}
     bound = _bounds(predictions, settled, [at for at in shares if at < 1], confidence, seed)
     if np.nanmin(scores) >= 0 and np.nanmax(scores) <= 1:
-        means = gain_grid(known["margin"], known["level"], gain, weights, confidence=confidence)
+        means = gain_decomposition.gain_grid(known["margin"], known["level"], gain, weights, confidence=confidence)
         grid = [[EstimateRecord.of(cell) for cell in row] for row in means]
-    route = JudgeRoute(
+    route = result.JudgeRoute(
         data=_data(prompts),
         signals={name: signal.record for name, signal in signals.items()},
         perfect=[share_record(figures) for figures in perfect],
         bound=list(bound),
         gain_by_margin_and_level=grid,
-        confidence_calibrated=confidence_calibrated(
+        confidence_calibrated=gain_decomposition.confidence_calibrated(
             known["margin"], 1 - settled.wrong, weights, confidence=confidence
         ),
-        voi_calibrated=voi_calibrated(known["margin"], gain, weights, confidence=confidence),
+        voi_calibrated=gain_decomposition.voi_calibrated(known["margin"], gain, weights, confidence=confidence),
         recommendation=recommend(signals, prompts, share, seed),
         **given(budget=budget),
     )
@@ -310,24 +294,30 @@ def study_judge(
 
 
 def _bounds(
-    signals: Mapping[SignalName, Floats], prompts: JudgedPrompts, shares: list[float], confidence: float, seed: int
-) -> Iterator[PredictedBound]:
+    signals: Mapping[result_router.SignalName, sums.Floats],
+    prompts: judged_prompts.JudgedPrompts,
+    shares: list[float],
+    confidence: float,
+    seed: int,
+) -> Iterator[result.PredictedBound]:
     """Bound the lift by what the learnt signals and the tenths of every other one predict."""
     outcomes, known = prompts.outcomes, dict(signals)
     predicted = known.pop("expected_gain", None)
     if predicted is None or np.isnan(predicted).any():
         return
     others = [
-        values if SIGNALS[name].learnt else cross_fitted_means(values, outcomes.gain, outcomes.relative, seed=seed)
+        values
+        if SIGNALS[name].learnt
+        else gain_model.cross_fitted_means(values, outcomes.gain, outcomes.relative, seed=seed)
         for name, values in known.items()
     ]
     for share in shares:
-        bound, achieved = routing_bound(
+        bound, achieved = routing.routing_bound(
             predicted, outcomes, share, others=others, signals=list(known.values()), confidence=confidence
         )
-        yield PredictedBound(
+        yield result.PredictedBound(
             share=share,
             bound=EstimateRecord.of(bound),
             achieved=EstimateRecord.of(achieved),
-            gaussian=gaussian_share(share),
+            gaussian=routing.gaussian_share(share),
         )

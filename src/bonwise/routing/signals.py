@@ -10,10 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from bonwise.errors import UsageError
+from bonwise.routing import gain_model, pool_features, result_router
 from bonwise.routing.control import FirstPass
-from bonwise.routing.gain_model import fit_gain
-from bonwise.routing.pool_features import disagreement, pool_features
-from bonwise.routing.result_router import GainModel, SignalName
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 from bonwise.table.cell_scores import First
 from bonwise.table.verdicts import Score, Verdict
@@ -45,7 +43,7 @@ LEAST_LABELS = 75
 LEAST_LABELS_WITH_DRAWS = 100
 """The same where it also looks at repeated scores."""
 
-FALLBACK: SignalName = "interval_width"
+FALLBACK: result_router.SignalName = "interval_width"
 """The signal that stands in for a learnt one where labels are too few."""
 
 
@@ -53,7 +51,7 @@ FALLBACK: SignalName = "interval_width"
 class Signal:
     """A figure of a prompt, known before the stronger judge is asked, by which prompts are ranked."""
 
-    name: SignalName
+    name: result_router.SignalName
     needs: tuple[str, ...]
     """Features, as `bonwise.routing.pool_features` names them, without which it has no value."""
     meaning: str
@@ -64,7 +62,7 @@ class Signal:
     """Features that a learnt signal looks at where they are given."""
     _of: Callable[..., Floats] | None = field(default=None, repr=False)
 
-    def value(self, features: Mapping[str, Floats], model: GainModel | None = None) -> Floats:
+    def value(self, features: Mapping[str, Floats], model: result_router.GainModel | None = None) -> Floats:
         """Compute the signal; the higher, the sooner a prompt goes to the stronger judge.
 
         Arrays are by prompt, NaN where a feature lacks. A learnt signal needs the model of `fit_signal` (UsageError).
@@ -110,7 +108,7 @@ class FittedSignal:
     """The name that was asked for."""
     signal: Signal
     """The one taken: another where labels are too few for a learnt one."""
-    model: GainModel | None = None
+    model: result_router.GainModel | None = None
     """Of a learnt signal."""
     note: str = ""
     """Why another signal or fewer features were taken; empty where nothing was changed."""
@@ -155,7 +153,7 @@ def fit_signal(
         if left_out
         else ""
     )
-    model = fit_gain({one: features[one] for one in taken}, gain, weights, seed=seed)
+    model = gain_model.fit_gain({one: features[one] for one in taken}, gain, weights, seed=seed)
     return FittedSignal(name, signal, model, note)
 
 
@@ -225,13 +223,15 @@ def live_features(first_pass: FirstPass, needs: Sequence[str], first: First = "s
     values = _values(verdicts) if first == "score" else _first_draws(verdicts)
     widths = _widths(verdicts) if "width" in needs else None
     draws = _draws(verdicts) if _FROM_DRAWS.intersection(needs) else None
-    found = pool_features(values, sizes, widths, draws)
+    found = pool_features.pool_features(values, sizes, widths, draws)
     stated = [one for one in first_pass.p_best if one is not None]
     if "p_best" in needs and stated:
         # A strategy's posterior knows more than the draws of one pool.
         found["p_best"] = np.array([max(stated)])
     if "disagreement" in needs:
-        found["disagreement"] = disagreement(values, sizes, [_values(other) for other in first_pass.others])
+        found["disagreement"] = pool_features.disagreement(
+            values, sizes, [_values(other) for other in first_pass.others]
+        )
     return found
 
 

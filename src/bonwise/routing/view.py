@@ -6,37 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
-from bonwise.report.amounts import brief
+from bonwise.report import amounts, numbers, table_facts
 from bonwise.report.answers import StatedVerdict, outcome_of, verdict_of_judges
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import (
-    NOTHING,
-    Ends,
-    count,
-    counted,
-    estimate,
-    interval,
-    listed_counts,
-    number,
-    percent,
-    setting,
-    with_any_interval,
-)
-from bonwise.report.table_facts import labels_left_out, table_facts, values_read_as
-from bonwise.routing.result import (
-    BudgetSplit,
-    CalibrationCheck,
-    JudgeRoute,
-    RecommendedRoute,
-    RoutedData,
-    RoutedShareRecord,
-    RouteSettings,
-    RouteStudy,
-    SignalRecord,
-)
-from bonwise.routing.result_router import SignalName
+from bonwise.routing import result, result_router
 
 __all__ = [
     "captured_curves",
@@ -56,7 +31,7 @@ _ACROSS = "share of the prompts sent on"
 _NO_FIGURE = "no figure"
 
 
-def captured_curves(judge: JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
+def captured_curves(judge: result.JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
     """Draw the part of the possible lift that each signal captures."""
     names = _ranked(judge, share)
     said = ", ".join(f"{name} {_captured_on_curve(judge.studied[name].at(share))}" for name in reversed(names))
@@ -65,34 +40,34 @@ def captured_curves(judge: JudgeRoute, share: float, key: str) -> list[Drawing[C
         key,
         "Captured by share sent on",
         "Part of the possible lift over random routing that each signal captures; a perfect order captures 100%, a "
-        f"random one 0%. With {percent(share)} sent on: {said}.",
+        f"random one 0%. With {numbers.percent(share)} sent on: {said}.",
         across=_ACROSS,
         up="part of the possible lift",
-        guides=[Guide(percent(share), x=share), Guide("random", y=0.0)],
+        guides=[Guide(numbers.percent(share), x=share), Guide("random", y=0.0)],
         units=("share", "share"),
         at_ends=True,
     )
 
 
-def value_curves(judge: JudgeRoute, share: float, key: str) -> Iterator[Drawing[Curves]]:
+def value_curves(judge: result.JudgeRoute, share: float, key: str) -> Iterator[Drawing[Curves]]:
     """Draw the mean label by share sent on, for the signal to take and the best of the others."""
     for at, name in enumerate(_ranked(judge, share)[: -_PANELS - 1 : -1], start=1):
         yield from _value(name, judge, share, f"{key}-{at}")
 
 
-def _ranked(judge: JudgeRoute, share: float) -> list[SignalName]:
+def _ranked(judge: result.JudgeRoute, share: float) -> list[result_router.SignalName]:
     """Return the signals with figures; the one to take comes last and is drawn on top, before it the better ones."""
     studied, taken = judge.studied, judge.recommendation.signal
     return sorted(studied, key=lambda name: (name == taken, studied[name].at(share).captured or 0.0))
 
 
-def _value(name: SignalName, judge: JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
+def _value(name: result_router.SignalName, judge: result.JudgeRoute, share: float, key: str) -> list[Drawing[Curves]]:
     shares = judge.studied[name].shares
     across = [one.share for one in shares]
     at, best = judge.studied[name].at(share), judge.perfect_at(share)
-    value = Ends(at.value, at.value_low, at.value_high)
-    chance = "" if at.at_random is None else f", {number(at.at_random, like=value)} at random"
-    ends = "" if value.low is None else f" {interval(value)}"
+    value = numbers.Ends(at.value, at.value_low, at.value_high)
+    chance = "" if at.at_random is None else f", {numbers.number(at.at_random, like=value)} at random"
+    ends = "" if value.low is None else f" {numbers.interval(value)}"
     return curves_figure(
         [
             Curve("random order", across, [one.at_random for one in shares], role="random", dashed=True),
@@ -112,31 +87,31 @@ def _value(name: SignalName, judge: JudgeRoute, share: float, key: str) -> list[
         ],
         key,
         f"Value by share sent on: {name}",
-        f"Mean label with {percent(share)} sent on by {name}: {_mean(at.value, value)}{ends}, "
+        f"Mean label with {numbers.percent(share)} sent on by {name}: {_mean(at.value, value)}{ends}, "
         f"{_mean(best.value, value)} in the perfect order{chance}.",
         across=_ACROSS,
         up="mean label",
-        guides=[Guide(percent(share), x=share)],
+        guides=[Guide(numbers.percent(share), x=share)],
         units=("share", "number"),
     )
 
 
-def _captured_by(name: SignalName, signal: SignalRecord, *, foremost: bool) -> Curve:
+def _captured_by(name: result_router.SignalName, signal: result.SignalRecord, *, foremost: bool) -> Curve:
     across, captured = [one.share for one in signal.shares], [one.captured for one in signal.shares]
     if not foremost:
         return Curve(name, across, captured, role="other", points=True)
     return Curve(name, across, captured, [one.low for one in signal.shares], [one.high for one in signal.shares])
 
 
-def _captured_on_curve(found: RoutedShareRecord) -> str:
+def _captured_on_curve(found: result.RoutedShareRecord) -> str:
     if found.captured is None:
         return _NO_FIGURE
-    captured = Ends(found.captured, found.low, found.high)
-    return with_any_interval(captured, "share")
+    captured = numbers.Ends(found.captured, found.low, found.high)
+    return numbers.with_any_interval(captured, "share")
 
 
-def _mean(value: float | None, like: Ends) -> str:
-    return _NO_FIGURE if value is None else number(value, like=like)
+def _mean(value: float | None, like: numbers.Ends) -> str:
+    return _NO_FIGURE if value is None else numbers.number(value, like=like)
 
 
 _MARGINS = ("0 (tie)", "to 0.05", "to 0.10", "above")
@@ -146,7 +121,7 @@ _TELLING = ("10%", "25%", "50%")
 """Shares that stay on a narrow terminal, beside the one asked for."""
 
 
-def signal_table(judge: JudgeRoute, share: float) -> Table:
+def signal_table(judge: result.JudgeRoute, share: float) -> Table:
     """Return what each signal is worth at the share asked for."""
     columns = (
         Column("signal", "name"),
@@ -159,43 +134,43 @@ def signal_table(judge: JudgeRoute, share: float) -> Table:
         Column("n", spare=1),
     )
     rows: list[Sequence[str]] = []
-    like: Ends | None = None
+    like: numbers.Ends | None = None
     for name, signal in judge.studied.items():
         at = signal.at(share)
-        value = Ends(at.value, at.value_low, at.value_high)
+        value = numbers.Ends(at.value, at.value_low, at.value_high)
         like = like or value
         rows.append(
             (
                 name,
-                estimate(value),
-                number(at.lift, like=value, sign=True),
-                estimate(Ends(at.captured, at.low, at.high), "share"),
-                interval(Ends(at.captured, at.low, at.high), "share") if at.low is not None else "",
-                estimate(signal.corr_gain),
-                interval(signal.corr_gain),
-                count(at.n),
+                numbers.estimate(value),
+                numbers.number(at.lift, like=value, sign=True),
+                numbers.estimate(numbers.Ends(at.captured, at.low, at.high), "share"),
+                numbers.interval(numbers.Ends(at.captured, at.low, at.high), "share") if at.low is not None else "",
+                numbers.estimate(signal.corr_gain),
+                numbers.interval(signal.corr_gain),
+                numbers.count(at.n),
             )
         )
     best = judge.perfect_at(share)
     last = (
         "perfect order",
-        number(best.value, like=like),
-        number(best.lift, like=like, sign=True),
-        percent(1.0),
+        numbers.number(best.value, like=like),
+        numbers.number(best.lift, like=like, sign=True),
+        numbers.percent(1.0),
         "",
         "",
         "",
-        count(best.n),
+        numbers.count(best.n),
     )
-    title = f"Sending {percent(share)} of the prompts on, over sending as many at random"
+    title = f"Sending {numbers.percent(share)} of the prompts on, over sending as many at random"
     return Table.of(columns, [*rows, last], title)
 
 
-def curve_table(judge: JudgeRoute, share: float) -> Table:
+def curve_table(judge: result.JudgeRoute, share: float) -> Table:
     """Return what each signal captures at every share."""
     shares = [one.share for one in judge.perfect if one.share < 1]
-    kept = (percent(share), *_TELLING)
-    titles = [percent(one) for one in shares]
+    kept = (numbers.percent(share), *_TELLING)
+    titles = [numbers.percent(one) for one in shares]
     spare = [title for title in titles if title not in kept]
     columns = [Column(title, spare=spare.index(title) + 1 if title in spare else 0) for title in titles]
     rows = [(name, *(_captured_in_table(signal.at(one)) for one in shares)) for name, signal in judge.studied.items()]
@@ -203,7 +178,7 @@ def curve_table(judge: JudgeRoute, share: float) -> Table:
     return Table.of((Column("signal", "name"), *columns), rows, title)
 
 
-def factor_tables(judge: JudgeRoute) -> list[Table]:
+def factor_tables(judge: result.JudgeRoute) -> list[Table]:
     """Return how each signal goes with the two factors of the mean gain: over prompts, and over equal groups."""
     over_prompts = (
         Column("signal", "name"),
@@ -222,7 +197,7 @@ def factor_tables(judge: JudgeRoute) -> list[Table]:
             pairs = (_pair(one) for one in (parts.corr_wrong, parts.corr_gap, parts.corr_gain))
             prompts.append((name, *(cell for pair in pairs for cell in pair)))
             across = parts.across_bins
-            groups.append((name, *(number(one) for one in (across.wrong, across.gap, across.gain))))
+            groups.append((name, *(numbers.number(one) for one in (across.wrong, across.gap, across.gain))))
     return [
         Table.of(over_prompts, prompts, "Mean gain = P(wrong) x mean gap if wrong: correlations with each"),
         Table.of(over_groups, groups, "The same correlations over 5 equal groups of prompts"),
@@ -236,16 +211,16 @@ def grid_table(grid: Sequence[Sequence[EstimateRecord]]) -> Table:
     return Table.of(columns, rows, "Mean gain (and prompts) by margin and mean score")
 
 
-def _captured_in_table(at: RoutedShareRecord) -> str:
-    return estimate(Ends(at.captured, at.low, at.high), "share")
+def _captured_in_table(at: result.RoutedShareRecord) -> str:
+    return numbers.estimate(numbers.Ends(at.captured, at.low, at.high), "share")
 
 
 def _pair(found: EstimateRecord) -> tuple[str, str]:
-    return estimate(found), interval(found)
+    return numbers.estimate(found), numbers.interval(found)
 
 
 def _cell(found: EstimateRecord) -> str:
-    return NOTHING if found.estimate is None else f"{estimate(found)} ({count(found.n)})"
+    return numbers.NOTHING if found.estimate is None else f"{numbers.estimate(found)} ({numbers.count(found.n)})"
 
 
 _LIVE = (
@@ -268,7 +243,7 @@ _NO_INTERVAL = "no interval: "
 _QUESTIONS = ("Is a pick with a larger margin right more often?", "Does a larger margin mean less to gain?")
 
 
-def describe(document: RouteStudy) -> Part:
+def describe(document: result.RouteStudy) -> Part:
     """Describe a study of routing: one part per judge, which ends with what to do."""
     settings, several = document.settings, len(document.judges) > 1
     against = "a perfect judge" if settings.reference is None else printable(settings.reference)
@@ -277,8 +252,8 @@ def describe(document: RouteStudy) -> Part:
         [
             Table.facts(_facts(document)),
             *_verdict(document),
-            *labels_left_out(settings.labels_left_out, settings.unlabelled),
-            *values_read_as(settings),
+            *table_facts.labels_left_out(settings.labels_left_out, settings.unlabelled),
+            *table_facts.values_read_as(settings),
             *(
                 Part(
                     _title(name, judge.data),
@@ -296,28 +271,31 @@ def describe(document: RouteStudy) -> Part:
     )
 
 
-def _verdict(document: RouteStudy) -> Iterator[Part]:
+def _verdict(document: result.RouteStudy) -> Iterator[Part]:
     answers = {name: _answer(judge.recommendation) for name, judge in document.judges.items()}
     helps = any(one.state == "good" for one in answers.values())
     yield from verdict_of_judges(answers, _LIVE if helps else _NOT_YET)
 
 
-def _facts(document: RouteStudy) -> Iterator[tuple[str, str]]:
+def _facts(document: result.RouteStudy) -> Iterator[tuple[str, str]]:
     settings = document.settings
     yield "scores", settings.source
-    yield "judges", count(len(document.judges))
-    yield from table_facts(settings.shape, settings.exclude, settings.columns, None)
-    yield "intervals", f"{percent(settings.confidence)}, clustered by prompt"
+    yield "judges", numbers.count(len(document.judges))
+    yield from table_facts.table_facts(settings.shape, settings.exclude, settings.columns, None)
+    yield "intervals", f"{numbers.percent(settings.confidence)}, clustered by prompt"
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version
 
 
-def _title(name: str, data: RoutedData) -> str:
+def _title(name: str, data: result.RoutedData) -> str:
     weighted = ", weighted by 1 / propensity" if data.method == "weighted" else ""
-    return f"{printable(name)}: {count(data.labelled_prompts)} of {count(data.prompts)} prompts labelled{weighted}"
+    return (
+        f"{printable(name)}: {numbers.count(data.labelled_prompts)} of {numbers.count(data.prompts)} prompts "
+        f"labelled{weighted}"
+    )
 
 
-def _judge(judge: JudgeRoute, settings: RouteSettings, key: str, *, several: bool) -> Iterator[Block]:
+def _judge(judge: result.JudgeRoute, settings: result.RouteSettings, key: str, *, several: bool) -> Iterator[Block]:
     yield from _left_out(judge.data)
     yield Part("", list(_figures(judge, settings, key)), anchor=f"{key}-figures")
     # Of one judge the verdict says what its signal captures.
@@ -326,7 +304,7 @@ def _judge(judge: JudgeRoute, settings: RouteSettings, key: str, *, several: boo
     yield Part("", todo, "outcomes", anchor=f"{key}-what-to-do")
 
 
-def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[Block]:
+def _figures(judge: result.JudgeRoute, settings: result.RouteSettings, key: str) -> Iterator[Block]:
     yield from captured_curves(judge, settings.share, f"{key}-captured")
     yield from value_curves(judge, settings.share, f"{key}-value")
     yield signal_table(judge, settings.share)
@@ -343,20 +321,22 @@ def _figures(judge: JudgeRoute, settings: RouteSettings, key: str) -> Iterator[B
         yield _check(question, check)
 
 
-def _left_out(data: RoutedData) -> Iterator[Said]:
+def _left_out(data: result.RoutedData) -> Iterator[Said]:
     if data.method == "labelled_only":
         yield Said("caveat", "Figures describe the labelled prompts; why the others lack labels is unknown.")
     if data.unscored:
-        why = listed_counts((printable(reason), times) for reason, times in data.unscored.items())
-        yield Said("caveat", f"{counted(sum(data.unscored.values()), 'candidate')} without a first score: {why}")
+        why = numbers.listed_counts((printable(reason), times) for reason, times in data.unscored.items())
+        yield Said(
+            "caveat", f"{numbers.counted(sum(data.unscored.values()), 'candidate')} without a first score: {why}"
+        )
     if data.dropped:
         reasons = sorted({printable(one.reason) for one in data.dropped})
         more = ", ..." if len(reasons) > _MOST_REASONS else ""
         told = ", ".join(reasons[:_MOST_REASONS])
-        yield Said("caveat", f"dropped {counted(len(data.dropped), 'prompt')}: {told}{more}")
+        yield Said("caveat", f"dropped {numbers.counted(len(data.dropped), 'prompt')}: {told}{more}")
 
 
-def _without_interval(judge: JudgeRoute, share: float) -> Iterator[Said]:
+def _without_interval(judge: result.JudgeRoute, share: float) -> Iterator[Said]:
     """Say why figures at the share asked for have no interval, each reason once."""
     said: dict[str, list[str]] = {}
     for name, signal in judge.studied.items():
@@ -368,34 +348,39 @@ def _without_interval(judge: JudgeRoute, share: float) -> Iterator[Said]:
         yield Said("note", f"{', '.join(names)}: {reason}")
 
 
-def _bound(judge: JudgeRoute, share: float) -> Iterator[Said]:
+def _bound(judge: result.JudgeRoute, share: float) -> Iterator[Said]:
     for found in judge.bound:
         bound, achieved = found.bound, found.achieved
         if found.share != share or bound.estimate is None or achieved.estimate is None:
             continue
-        reached = _with_ends(estimate(achieved, "share"), interval(achieved, "share"))
+        reached = _with_ends(numbers.estimate(achieved, "share"), numbers.interval(achieved, "share"))
         yield Said(
             "note",
             "What these features predict here would lift the value by at most "
-            f"{_with_ends(estimate(bound), interval(bound))}. A router that predicts more from them may lift it "
-            f"further. expected_gain reaches {reached} of that bound; if expected gains were normally distributed it "
-            f"would reach {number(found.gaussian, 'share')}.",
+            f"{_with_ends(numbers.estimate(bound), numbers.interval(bound))}. A router that predicts more from them "
+            f"may lift it further. expected_gain reaches {reached} of that bound; if expected gains were normally "
+            f"distributed it would reach {numbers.number(found.gaussian, 'share')}.",
         )
 
 
-def _check(question: str, found: CalibrationCheck) -> Said:
+def _check(question: str, found: result.CalibrationCheck) -> Said:
     evidence = found.correlation
-    known = "" if evidence.estimate is None else f": {_with_ends(estimate(evidence), interval(evidence))}"
+    known = (
+        "" if evidence.estimate is None else f": {_with_ends(numbers.estimate(evidence), numbers.interval(evidence))}"
+    )
     return Said("note", f"{question} {found.answer}: {found.reason}{known}")
 
 
-def _answer(found: RecommendedRoute) -> StatedVerdict:
+def _answer(found: result.RecommendedRoute) -> StatedVerdict:
     """Return whether the signal to take is shown to be better than a random choice of prompts."""
     captured, outcome = found.captured, outcome_of(found.captured)
     if captured.estimate is None:
         return StatedVerdict("undefined", "open", f"What routing by {found.signal} captures is undefined.")
-    figure = _with_ends(estimate(captured, "share"), interval(captured, "share"))
-    what = f"{percent(found.share)} of the prompts sent on by {found.signal} capture {figure} of the possible lift"
+    figure = _with_ends(numbers.estimate(captured, "share"), numbers.interval(captured, "share"))
+    what = (
+        f"{numbers.percent(found.share)} of the prompts sent on by {found.signal} capture {figure} of the "
+        "possible lift"
+    )
     if outcome == "above":
         return StatedVerdict(f"route by {found.signal}", "good", f"Routing helps: {what}.")
     if outcome == "below":
@@ -403,11 +388,11 @@ def _answer(found: RecommendedRoute) -> StatedVerdict:
     return StatedVerdict("no help shown", "open", f"Routing is not shown to be better than random: {what}.")
 
 
-def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
+def _recommendation(found: result.RecommendedRoute) -> Iterator[Said]:
     sent = "to send on" if _answer(found).state == "good" else "that it would send on"
     # Adding 0 turns a negative zero into a plain 0.
-    above = brief(found.threshold + 0.0)
-    share = percent(found.share)
+    above = amounts.brief(found.threshold + 0.0)
+    share = numbers.percent(found.share)
     yield Said(
         "finding", f"The {share} of the prompts {sent} are those with the highest {found.signal}, down to {above}."
     )
@@ -415,22 +400,23 @@ def _recommendation(found: RecommendedRoute) -> Iterator[Said]:
         yield Said("finding", sentence)
 
 
-def _budget(found: BudgetSplit | None) -> Iterator[Said]:
+def _budget(found: result.BudgetSplit | None) -> Iterator[Said]:
     if found is None:
         return
     gain = found.gain
     yield Said(
         "lead",
-        f"Of {setting(found.mean_calls)} calls per prompt, a routed prompt costing {setting(found.strong_cost)}: "
-        f"{found.sentence}",
+        f"Of {numbers.setting(found.mean_calls)} calls per prompt, a routed prompt costing "
+        f"{numbers.setting(found.strong_cost)}: {found.sentence}",
     )
     yield Said(
         "finding",
-        f"Expected gain in the mean label {_with_ends(estimate(gain), interval(gain))}; routing "
-        f"alone {number(found.route_only, like=gain)}, further draws alone {number(found.redraw_only, like=gain)}.",
+        f"Expected gain in the mean label {_with_ends(numbers.estimate(gain), numbers.interval(gain))}; routing "
+        f"alone {numbers.number(found.route_only, like=gain)}, further draws alone "
+        f"{numbers.number(found.redraw_only, like=gain)}.",
     )
 
 
 def _with_ends(figure: str, ends: str) -> str:
     """Return a figure with its interval, where it has one."""
-    return figure if ends == NOTHING else f"{figure} {ends}"
+    return figure if ends == numbers.NOTHING else f"{figure} {ends}"

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Protocol
 
 from bonwise.errors import BonwiseError, JudgeError
-from bonwise.judges.calling import fault
-from bonwise.judges.protocol import Judge
+from bonwise.judges import calling, protocol
 from bonwise.printable import printable
 from bonwise.routing.control import FirstPass, Route
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing, Strategy
@@ -45,7 +44,7 @@ class CheckedContest:
     [0, 1]
     """
 
-    def __init__(self, strategy: Strategy, entrants: Entrants, judge: Judge) -> None:
+    def __init__(self, strategy: Strategy, entrants: Entrants, judge: protocol.Judge) -> None:
         self._strategy, self._entrants, self._judge = strategy, entrants, judge
         self._contest: Contest | None = None
         self._asked: set[Hashable] = set()
@@ -111,7 +110,7 @@ class CheckedContest:
                 return question.candidate, question.number, at
         if isinstance(question, Match) and _whole(question.a, count) and _whole(question.b, count):
             by = question.judge
-            if question.a < question.b and (by is None or isinstance(by, Judge)):
+            if question.a < question.b and (by is None or isinstance(by, protocol.Judge)):
                 return question.a, question.b, "by", None if by is None else id(by)
         raise _broken(
             self._strategy,
@@ -154,7 +153,7 @@ class CheckedContest:
         return found
 
 
-def most_calls_of(strategy: Strategy, judge: Judge, candidates: int) -> int:
+def most_calls_of(strategy: Strategy, judge: protocol.Judge, candidates: int) -> int:
     """Return the most answers of models that a strategy takes; one that does not say a number is a `JudgeError`.
 
     Examples
@@ -207,7 +206,7 @@ def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
         raise
     except Exception as error:
         hint = "mend the strategy, or take another one"
-        raise fault(error, f"strategy {strategy.name}", method, hint) from error
+        raise calling.fault(error, f"strategy {strategy.name}", method, hint) from error
 
 
 def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:

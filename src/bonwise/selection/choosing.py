@@ -14,16 +14,9 @@ from bonwise.errors import JudgeError
 from bonwise.judges.judging import spent
 from bonwise.printable import printable
 from bonwise.routing.control import FirstPass, Route
-from bonwise.selection.checked_contest import CheckedContest, consulted
-from bonwise.selection.contest_run import ContestRun
-from bonwise.selection.deciding import Evidence, decide
-from bonwise.selection.entrants import DistinctTexts, distinct_texts, ranked
-from bonwise.selection.judge_runner import JudgeRunner
-from bonwise.selection.protocol import Standing
-from bonwise.selection.selection import Routed, Selection
+from bonwise.selection import checked_contest, contest_run, deciding, entrants, judge_runner, protocol, selection
 from bonwise.selection.settings import Routing, SelectionSettings, default_strategy
-from bonwise.table.pools import Candidate
-from bonwise.table.verdicts import Score, Unscored
+from bonwise.table import pools, verdicts
 from bonwise.tracing import UNTRACED, Untraced, logger, span
 
 __all__ = ["choose", "traced_selection"]
@@ -31,14 +24,16 @@ __all__ = ["choose", "traced_selection"]
 _LOG = logger("selection")
 
 P = ParamSpec("P")
-Choosing = Callable[Concatenate["SelectionSettings", P], Coroutine[Any, Any, "Selection"]]
+Choosing = Callable[Concatenate["SelectionSettings", P], Coroutine[Any, Any, "selection.Selection"]]
 
 
 def traced_selection(choosing: Choosing[P]) -> Choosing[P]:
     """Trace a function that picks from one pool."""
 
     @wraps(choosing)
-    def traced(settings: SelectionSettings, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Selection]:
+    def traced(
+        settings: SelectionSettings, /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, selection.Selection]:
         current = span("select", "CHAIN")
         course = choosing(settings, *args, **kwargs)
         quiet = current is UNTRACED and not _LOG.isEnabledFor(logging.WARNING)
@@ -47,7 +42,9 @@ def traced_selection(choosing: Choosing[P]) -> Choosing[P]:
     return traced
 
 
-async def _told(current: Untraced, settings: SelectionSettings, course: Coroutine[Any, Any, Selection]) -> Selection:
+async def _told(
+    current: Untraced, settings: SelectionSettings, course: Coroutine[Any, Any, selection.Selection]
+) -> selection.Selection:
     with current:
         pick = await course
         if pick.failure:
@@ -62,7 +59,7 @@ async def _told(current: Untraced, settings: SelectionSettings, course: Coroutin
     return pick
 
 
-def _found(settings: SelectionSettings, pick: Selection) -> dict[str, Any]:
+def _found(settings: SelectionSettings, pick: selection.Selection) -> dict[str, Any]:
     return {
         "bonwise.judge": settings.judge.name,
         "bonwise.strategy": settings.strategy.name,
@@ -87,7 +84,7 @@ def _of_the_pick(values: Sequence[float | None], index: int | None) -> float | N
 
 T = TypeVar("T")
 
-NOT_SENT = Unscored("no contender: the stronger judge did not see it")
+NOT_SENT = verdicts.Unscored("no contender: the stronger judge did not see it")
 
 Turn = Callable[[], Awaitable[None]]
 """Waits until it is this pool's turn to be looked at by the router."""
@@ -96,16 +93,16 @@ Turn = Callable[[], Awaitable[None]]
 @traced_selection
 async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller names it
     settings: SelectionSettings,
-    runner: JudgeRunner,
+    runner: judge_runner.JudgeRunner,
     prompt: str,
-    pool: Sequence[Candidate],
+    pool: Sequence[pools.Candidate],
     *,
     prompt_id: str | None = None,
     originals: Sequence[Any] | None = None,
     turn: Turn | None = None,
     salt: str | None = None,
     judge_all: bool = False,
-) -> Selection:
+) -> selection.Selection:
     """Judge the candidates of one prompt as the settings say, and pick the best.
 
     `pool` holds at least one candidate, and `originals` are the candidates as the caller holds them. `turn` is
@@ -122,7 +119,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     await runner.begin()
     if salt is None:
         salt = prompt if prompt_id is None else prompt_id
-    distinct = distinct_texts(
+    distinct = entrants.distinct_texts(
         pool,
         settings.judge,
         seed=settings.seed,
@@ -130,7 +127,7 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
         first_pass_alone=settings.router is not None,
         compares=settings.strategy.compares,
     )
-    found = Evidence()
+    found = deciding.Evidence()
     until = None if settings.deadline is None else started + settings.deadline
     # To pick from one text, or from one that has words, needs no judge.
     if len(distinct.texts) > 1:
@@ -138,13 +135,13 @@ async def choose(  # noqa: PLR0913 - what is chosen from, and how its caller nam
     elif judge_all:
         found = await _judged_alone(settings, runner, prompt, distinct, until)
     latency = runner.now() - started
-    pick = decide(settings, distinct, found, prompt_id=prompt_id, originals=originals, latency=latency)
+    pick = deciding.decide(settings, distinct, found, prompt_id=prompt_id, originals=originals, latency=latency)
     if pick.decided_by == "nothing scored" and settings.on_failure == "raise" and not judge_all:
         raise _nothing_scored(pick)
     return pick
 
 
-def _nothing_scored(pick: Selection) -> JudgeError:
+def _nothing_scored(pick: selection.Selection) -> JudgeError:
     reasons = Counter(pick.unscored.values()).most_common()
     counts = "; ".join(f"{reason} ({count:,} of {len(pick.ids):,})" for reason, count in reasons)
     return JudgeError(
@@ -154,14 +151,18 @@ def _nothing_scored(pick: Selection) -> JudgeError:
 
 
 async def _judged_alone(
-    settings: SelectionSettings, runner: JudgeRunner, prompt: str, distinct: DistinctTexts, until: float | None
-) -> Evidence:
+    settings: SelectionSettings,
+    runner: judge_runner.JudgeRunner,
+    prompt: str,
+    distinct: entrants.DistinctTexts,
+    until: float | None,
+) -> deciding.Evidence:
     """Judge the one text that there is, if there is one; where candidates are compared, it has no score."""
     from bonwise.judges.comparing import ALONE  # noqa: PLC0415 - to pick needs neither
     from bonwise.selection.strategies.scores import Greedy  # noqa: PLC0415
 
     if settings.strategy.compares:
-        return Evidence(Standing((ALONE,) * len(distinct.texts), stopped=ALONE.reason))
+        return deciding.Evidence(protocol.Standing((ALONE,) * len(distinct.texts), stopped=ALONE.reason))
     alone = replace(settings, strategy=Greedy(), router=None)
     return await PoolRun(alone, runner, prompt, distinct, until).run(None, "")
 
@@ -172,9 +173,9 @@ class PoolRun:
     def __init__(
         self,
         settings: SelectionSettings,
-        runner: JudgeRunner,
+        runner: judge_runner.JudgeRunner,
         prompt: str,
-        distinct: DistinctTexts,
+        distinct: entrants.DistinctTexts,
         until: float | None,
         *,
         to_all: bool = False,
@@ -187,8 +188,8 @@ class PoolRun:
             until,
         )
         self._to_all = to_all
-        self._contest = ContestRun(
-            CheckedContest(settings.strategy, distinct.entrants, settings.judge),
+        self._contest = contest_run.ContestRun(
+            checked_contest.CheckedContest(settings.strategy, distinct.entrants, settings.judge),
             settings.judge,
             runner,
             prompt,
@@ -198,7 +199,7 @@ class PoolRun:
             pool=[one.text for one in distinct.pool if not one.missing],
         )
 
-    async def run(self, turn: Turn | None, salt: str) -> Evidence:
+    async def run(self, turn: Turn | None, salt: str) -> deciding.Evidence:
         contest, router = self._contest, self._settings.router
         await contest.round()
         routed = None
@@ -207,14 +208,14 @@ class PoolRun:
         before = None if router is None or contest.over else contest.standing()
         if router is not None and before is not None and not contest.over:
             first = tuple(contest.first.get(at, one) for at, one in enumerate(before.verdicts))
-            route = consulted(router, FirstPass(first, contest.others, before.p_best), salt)
+            route = checked_contest.consulted(router, FirstPass(first, contest.others, before.p_best), salt)
             if route.strong:
                 return await self._by_the_strong(router, route, before)
-            routed = Routed(None, route.signal, route.reason)
+            routed = selection.Routed(None, route.signal, route.reason)
         await contest.finish()
-        return Evidence.of(contest, contest.standing(), routed)
+        return deciding.Evidence.of(contest, contest.standing(), routed)
 
-    async def _by_the_strong(self, router: Routing, route: Route, before: Standing) -> Evidence:
+    async def _by_the_strong(self, router: Routing, route: Route, before: protocol.Standing) -> deciding.Evidence:
         """Let the stronger judge decide.
 
         Where it scores nothing or the time is up, the first pass stands. Where it fails or is not answered,
@@ -224,26 +225,30 @@ class PoolRun:
         contenders = () if self._to_all else route.contenders
         some = tuple(sorted(contenders)) or tuple(range(len(self._distinct.texts)))
         texts = [self._distinct.texts[one] for one in some]
-        checked = CheckedContest(default_strategy(router.strong), self._distinct.among(some), router.strong)
-        contest = ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)
+        checked = checked_contest.CheckedContest(
+            default_strategy(router.strong), self._distinct.among(some), router.strong
+        )
+        contest = contest_run.ContestRun(checked, router.strong, self._runner, self._prompt, texts, until=self._until)
         await contest.finish()
         first = self._first_pick(before)
         after = contest.standing()
-        decided = not contest.over and any(isinstance(one, Score) for one in after.verdicts)
+        decided = not contest.over and any(isinstance(one, verdicts.Score) for one in after.verdicts)
         if decided:
-            routed = Routed(router.strong.name, route.signal, route.reason, first)
-            return Evidence.of(self._contest, _spread(after, some, len(self._distinct.texts)), routed, contest, some)
+            routed = selection.Routed(router.strong.name, route.signal, route.reason, first)
+            return deciding.Evidence.of(
+                self._contest, _spread(after, some, len(self._distinct.texts)), routed, contest, some
+            )
         why = "was not heard" if contest.over else "scored nothing"
-        routed = Routed(None, route.signal, f"{route.reason}, but {router.strong.name} {why}", first)
-        return Evidence.of(self._contest, before, routed, contest, some)
+        routed = selection.Routed(None, route.signal, f"{route.reason}, but {router.strong.name} {why}", first)
+        return deciding.Evidence.of(self._contest, before, routed, contest, some)
 
-    def _first_pick(self, standing: Standing) -> str | None:
-        values = [one.value if isinstance(one, Score) else None for one in standing.verdicts]
-        best = ranked(values, self._distinct.entrants.order, standing.second).order[:1]
+    def _first_pick(self, standing: protocol.Standing) -> str | None:
+        values = [one.value if isinstance(one, verdicts.Score) else None for one in standing.verdicts]
+        best = entrants.ranked(values, self._distinct.entrants.order, standing.second).order[:1]
         return self._distinct.ids(best[0])[0] if best else None
 
 
-def _spread(standing: Standing, some: Sequence[int], count: int) -> Standing:
+def _spread(standing: protocol.Standing, some: Sequence[int], count: int) -> protocol.Standing:
     """Put the standing of some entrants among all of them."""
 
     def over_all(values: Sequence[T], otherwise: T) -> tuple[T, ...]:

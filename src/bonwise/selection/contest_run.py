@@ -10,9 +10,7 @@ from typing import Any
 from bonwise.calls.ask import Ask
 from bonwise.calls.bill import Bill
 from bonwise.errors import BonwiseError, CallError, UsageError
-from bonwise.judges.calling import FunctionJudge, asked
-from bonwise.judges.comparing import lost_may_decide
-from bonwise.judges.judging import redrawn
+from bonwise.judges import calling, comparing, judging
 from bonwise.judges.protocol import Judge, Judgment, is_asking, is_listwise
 from bonwise.selection.checked_contest import CheckedContest
 from bonwise.selection.draws import kept_verdict
@@ -62,8 +60,8 @@ def asks_of(call: Call) -> Iterator[Ask]:
     """Yield what a use of a judge asks of models, perhaps nothing; a broken contract is a `JudgeError`."""
     if not is_asking(call.judge):
         return
-    for ask in asked(call.judge, call.prompt, call.texts):
-        yield redrawn(ask, call.draw, call.temperature)
+    for ask in calling.asked(call.judge, call.prompt, call.texts):
+        yield judging.redrawn(ask, call.draw, call.temperature)
 
 
 def _judges_alone(judge: Judge) -> bool:
@@ -71,11 +69,11 @@ def _judges_alone(judge: Judge) -> bool:
     if is_asking(judge):
         return not is_listwise(judge) and judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
-    return isinstance(judge, FunctionJudge) and not judge.batch
+    return isinstance(judge, calling.FunctionJudge) and not judge.batch
 
 
 def _sees_the_pool(judge: Judge) -> bool:
-    return not is_asking(judge) and not isinstance(judge, FunctionJudge)
+    return not is_asking(judge) and not isinstance(judge, calling.FunctionJudge)
 
 
 def with_stated_chances(standing: Standing, heard: Mapping[int, Verdict]) -> Standing:
@@ -220,7 +218,7 @@ class ContestRun:
         of_matches = standing.lost_may_decide
         if of_matches is None:
             of_matches = any(one.lost for one in self._matches)
-        return of_matches or lost_may_decide(len(self._texts), self._behind_scores)
+        return of_matches or comparing.lost_may_decide(len(self._texts), self._behind_scores)
 
     def _next(self) -> Sequence[Question]:
         if self.over:
@@ -244,7 +242,7 @@ class ContestRun:
             self._miss(asked, Unscored(f"owed: {result.message}", owed=True))
         else:
             self.bill += result.bill
-            if isinstance(call.judge, FunctionJudge) or not is_asking(call.judge):
+            if isinstance(call.judge, calling.FunctionJudge) or not is_asking(call.judge):
                 self.evaluations += len(call.texts)
             self.effective += [one for one in result.effective if one not in self.effective]
             if not asked:

@@ -10,13 +10,11 @@ from typing import Any, Self
 from bonwise.calls.bill import Bill
 from bonwise.calls.cost_limit import LIMIT_REACHED
 from bonwise.errors import BonwiseError, CallError, JudgeError, LedgerError
-from bonwise.judges.comparing import words_of_loss
-from bonwise.judges.protocol import EMPTY
+from bonwise.judges import comparing, protocol
 from bonwise.release import release
-from bonwise.selection.contest_run import ContestRun
+from bonwise.selection import contest_run, selection
 from bonwise.selection.entrants import DistinctTexts, Ranked, ranked
 from bonwise.selection.protocol import Standing
-from bonwise.selection.selection import Comparison, Routed, Selection
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.pools import Candidate
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict
@@ -44,7 +42,7 @@ class Evidence:
     """Whether the time was up."""
     error: BonwiseError | None = None
     """What failed first."""
-    routed: Routed | None = None
+    routed: selection.Routed | None = None
     owed: Mapping[int, Unscored] = field(default_factory=dict)
     """Why an answer about an entrant is missing, where that is known."""
     evaluations: int = 0
@@ -53,10 +51,10 @@ class Evidence:
     @classmethod
     def of(
         cls,
-        contest: ContestRun,
+        contest: contest_run.ContestRun,
         standing: Standing,
-        routed: Routed | None = None,
-        strong: ContestRun | None = None,
+        routed: selection.Routed | None = None,
+        strong: contest_run.ContestRun | None = None,
         some: Sequence[int] = (),
     ) -> Self:
         """Join what a contest found with what a stronger judge found among some of the entrants."""
@@ -90,7 +88,7 @@ def decide(
     prompt_id: str | None = None,
     originals: Sequence[Any] | None = None,
     latency: float = 0.0,
-) -> Selection:
+) -> selection.Selection:
     """Pick the best candidate; `originals` are those as the caller holds them, and `latency` is in seconds.
 
     With ``raise`` as `on_failure`, an answer that is missing raises `CallError`, and a judge or a strategy that
@@ -103,7 +101,7 @@ def decide(
     if how in {"owed", "first", "random"}:
         ranking = NOBODY
     ids, held = [one.id for one in distinct.pool], distinct.pool if originals is None else originals
-    return Selection(
+    return selection.Selection(
         prompt_id=prompt_id,
         best=None if best is None else held[best],
         best_id=None if best is None else ids[best],
@@ -156,7 +154,7 @@ def _verdicts(distinct: DistinctTexts, evidence: Evidence) -> list[Verdict | Non
 
 def _blank(candidate: Candidate) -> Unscored:
     """Return why a candidate was not judged."""
-    return Unscored(candidate.missing) if candidate.missing else EMPTY
+    return Unscored(candidate.missing) if candidate.missing else protocol.EMPTY
 
 
 def _spread(distinct: DistinctTexts, standing: Standing | None) -> dict[str, tuple[float | None, ...]]:
@@ -207,7 +205,7 @@ def _decided(
             else (best, "limit" if LIMIT_REACHED.search(error.message) else "partial", str(error))
         )
     if best is None:
-        lost = words_of_loss(evidence.preferences)
+        lost = comparing.words_of_loss(evidence.preferences)
         # What was lost is kept as it is: no later run asks again, so that nothing is owed.
         if settings.on_failure not in {"first", "random"}:
             return None, "nothing scored", lost
@@ -244,9 +242,10 @@ def _stopped(evidence: Evidence) -> str:
     return "no question was needed" if evidence.standing is None else evidence.standing.stopped
 
 
-def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[Comparison, ...]:
+def _comparisons(distinct: DistinctTexts, preferences: Sequence[Preference]) -> tuple[selection.Comparison, ...]:
     return tuple(
-        Comparison(distinct.ids(one.a)[0], distinct.ids(one.b)[0], one.value, one.order_effect) for one in preferences
+        selection.Comparison(distinct.ids(one.a)[0], distinct.ids(one.b)[0], one.value, one.order_effect)
+        for one in preferences
     )
 
 

@@ -19,8 +19,7 @@ from bonwise.release import release
 from bonwise.results import Count, Document, NonNegative, NotBlank, Number, Positive, Record
 from bonwise.selection.learnt import FirstCallRecord, LearnDocument, LearnSettings, PriceOfCalls
 from bonwise.selection.learnt_draws import DrawModel
-from bonwise.stats.draw_prior import first_call_test
-from bonwise.stats.sums import Floats
+from bonwise.stats import draw_prior, sums
 from bonwise.table.writing import write_whole
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ _HINT = "learn it again: bonwise learn SCORES.csv --save FILE"
 class Pilot(NamedTuple):
     """Draws of one judge."""
 
-    draws: Floats
+    draws: sums.Floats
     """The first call of each candidate, then the later ones; NaN where there is none, also where a pool is smaller.
 
     """
@@ -225,7 +224,7 @@ def learnt_document(table: ScoreTable, *, mean_calls: float | None, **asked: Any
         prices = [_price(calls, model) for calls in (usual if mean_calls is None else [float(mean_calls)])]
     except ValueError as error:
         raise UsageError(f"--mean-calls is {mean_calls:g}", hint=str(error)) from error
-    tested = first_call_test(pilot.draws)
+    tested = draw_prior.first_call_test(pilot.draws)
     return LearnDocument(
         **{name: getattr(model, name) for name in LearnDocument.model_fields if hasattr(model, name)}
         | {
@@ -303,7 +302,7 @@ def _chosen(drawn: Iterable[str], judge: str | None, source: str) -> str:
     return judge
 
 
-def _stacked(wide: pd.DataFrame) -> Floats:
+def _stacked(wide: pd.DataFrame) -> sums.Floats:
     """Return prompts x candidates x draws, smaller pools filled up with NaN."""
     values: Any = wide.to_numpy(dtype=np.float64)
     prompt = wide.index.get_level_values(0)

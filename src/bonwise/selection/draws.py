@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bonwise.judges.asking import MISSING, most_common, owed_among
-from bonwise.judges.calling import calls_of
-from bonwise.judges.protocol import Judge, is_listwise
+from bonwise.judges import asking, calling, protocol
 from bonwise.selection.protocol import Draw, Heard, Match, Question, Standing
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, kept, rounded
 
@@ -63,7 +61,7 @@ class Draws:
 
     def firsts(self) -> tuple[Verdict, ...]:
         """Return the first verdict on each candidate, as it was heard."""
-        return tuple(heard.get(0, MISSING) for heard in self._heard)
+        return tuple(heard.get(0, asking.MISSING) for heard in self._heard)
 
     def mean(self, candidate: int) -> float | None:
         """Return the mean of a candidate's scores; None without one."""
@@ -131,20 +129,20 @@ class Draws:
     def _verdict(self, candidate: int) -> Verdict:
         heard = self._heard[candidate]
         drawn = [heard[number] for number in sorted(heard)]
-        owed = owed_among(drawn)
+        owed = asking.owed_among(drawn)
         if owed or not drawn:
-            return owed or MISSING
+            return owed or asking.MISSING
         mean = self.mean(candidate)
         if mean is not None:
             return Score(mean, draws=tuple(one.value if isinstance(one, Score) else None for one in drawn))
         unscored = [one for one in drawn if isinstance(one, Unscored)]
-        return unscored[0] if len(unscored) == 1 else most_common(unscored, "draws")
+        return unscored[0] if len(unscored) == 1 else asking.most_common(unscored, "draws")
 
 
-def calls_of_a_draw(judge: Judge, candidates: int) -> int:
+def calls_of_a_draw(judge: protocol.Judge, candidates: int) -> int:
     """Return the most answers for one further score; one that depends on other candidates takes the whole pool's."""
-    one, every = calls_of(judge, 1), calls_of(judge, candidates)
-    return one if every == one * candidates and not is_listwise(judge) else every
+    one, every = calling.calls_of(judge, 1), calling.calls_of(judge, candidates)
+    return one if every == one * candidates and not protocol.is_listwise(judge) else every
 
 
 def _errors(scored: Sequence[Sequence[float]], variance: float) -> tuple[float | None, ...]:
@@ -277,4 +275,4 @@ class Matches:
 
 def is_owed(preference: Preference) -> bool:
     """Tell whether one of the orders of a pair did not arrive."""
-    return owed_among((preference.shown_first, preference.shown_second)) is not None
+    return asking.owed_among((preference.shown_first, preference.shown_second)) is not None

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from bonwise.judges.protocol import Judge, candidates_with_words, is_asking
 from bonwise.selection.protocol import Entrants
-from bonwise.table.pools import Candidate
-from bonwise.table.verdicts import rounded
+from bonwise.table import pools, verdicts
 
 __all__ = ["DistinctTexts", "Ranked", "Tie", "distinct_texts", "ranked", "seeded_lot", "seeded_order"]
 
@@ -71,7 +70,7 @@ def ranked(
     >>> ranked([0.2, 0.9, None, 0.9], order=(3, 2, 1, 0), second=[None, 1.0, None, 0.0])
     Ranked(order=(1, 3, 0), tied=(1, 3), level=())
     """
-    first = {at: rounded(score) for at, score in enumerate(scores) if score is not None}
+    first = {at: verdicts.rounded(score) for at, score in enumerate(scores) if score is not None}
     then = {at: _second(second, at) for at in first}
     found = sorted((at for at in order if at in first), key=lambda at: (-first[at], *then[at]))
     tied = tuple(sorted(at for at in found if first[at] == first[found[0]]))
@@ -81,14 +80,14 @@ def ranked(
 
 def _second(second: Sequence[float | None] | None, at: int) -> tuple[bool, float]:
     value = second[at] if second else None
-    return (value is None, 0.0 if value is None else -rounded(value))
+    return (value is None, 0.0 if value is None else -verdicts.rounded(value))
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctTexts:
     """The candidates of a pool and the entrants that stand for them."""
 
-    pool: tuple[Candidate, ...]
+    pool: tuple[pools.Candidate, ...]
     order: tuple[int, ...]
     """Every candidate once, in the seeded random order."""
     texts: tuple[str, ...]
@@ -109,7 +108,7 @@ class DistinctTexts:
 
 
 def distinct_texts(
-    pool: Sequence[Candidate],
+    pool: Sequence[pools.Candidate],
     judge: Judge,
     *,
     seed: int,
@@ -125,7 +124,7 @@ def distinct_texts(
     Examples
     --------
     >>> from bonwise.judges.calling import as_judge
-    >>> pool = [Candidate("a", "yes"), Candidate("b", "no"), Candidate("c", "yes")]
+    >>> pool = [pools.Candidate("a", "yes"), pools.Candidate("b", "no"), pools.Candidate("c", "yes")]
     >>> field = distinct_texts(pool, as_judge(lambda prompt, text: 1), seed=0, salt="p")
     >>> field.texts, field.entrant
     (('yes', 'no'), (0, 1, 0))

@@ -14,17 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges.judging import (
-    CallsInThread,
-    asked_or_failed,
-    blocks,
-    called,
-    failed,
-    judge_now,
-    note_outcomes,
-    run_together,
-)
-from bonwise.judges.protocol import AskingJudge, Judge, Judgment, is_asking
+from bonwise.judges import judging, protocol
 from bonwise.tracing import UNTRACED, span
 
 if TYPE_CHECKING:
@@ -52,7 +42,7 @@ AT_A_TURN = 2
 class Call:
     """One use of a judge."""
 
-    judge: Judge
+    judge: protocol.Judge
     prompt: str
     texts: tuple[str, ...]
     draw: int = 0
@@ -63,7 +53,7 @@ class Call:
 
 _INSIDE: ContextVar[bool] = ContextVar("judging for a pool that has its place", default=False)
 
-Result = Judgment | BonwiseError | None
+Result = protocol.Judgment | BonwiseError | None
 """What came of a call: None where it had not ended when the time was up."""
 
 
@@ -203,31 +193,33 @@ class EngineJudgeRunner:
             by_judge[id(call.judge)].append(at)
         for positions in by_judge.values():
             judge = calls[positions[0]].judge
-            if is_asking(judge):
+            if protocol.is_asking(judge):
                 works += [_Work((at,), judge, self._asking(judge, calls[at]), (None,)) for at in positions]
-            elif not blocks(judge):
+            elif not judging.blocks(judge):
                 works += [
                     _Work((at,), judge, partial(self._called, calls[at]), (None,), foreign=True) for at in positions
                 ]
             else:
-                made = CallsInThread(self._engine, judge, [(calls[at].prompt, calls[at].texts) for at in positions])
+                made = judging.CallsInThread(
+                    self._engine, judge, [(calls[at].prompt, calls[at].texts) for at in positions]
+                )
                 works.append(_Work(positions, judge, made.run, made.found))
         return works
 
-    def _asking(self, judge: AskingJudge, call: Call) -> Callable[[], Coroutine[Any, Any, Sequence[Result]]]:
+    def _asking(self, judge: protocol.AskingJudge, call: Call) -> Callable[[], Coroutine[Any, Any, Sequence[Result]]]:
         about = (judge, call.prompt, call.texts, call.draw, call.temperature)
-        return partial(asked_or_failed, self._engine, *about)
+        return partial(judging.asked_or_failed, self._engine, *about)
 
     async def _called(self, call: Call) -> Sequence[Result]:
         try:
-            return (await called(self._engine, call.judge, call.prompt, call.texts),)
+            return (await judging.called(self._engine, call.judge, call.prompt, call.texts),)
         except BonwiseError as error:
             return (error,)
 
     async def _in_tasks(self, works: Sequence[_Work], until: float | None) -> list[Sequence[Result]]:
         tasks = [asyncio.create_task(work.traced()) for work in works]
         ended: set[asyncio.Task[Sequence[Result]]] = set()
-        await run_together(tasks, ended, None if until is None else max(0.0, until - self.now()))
+        await judging.run_together(tasks, ended, None if until is None else max(0.0, until - self.now()))
         return [_of(task, work) if task in ended else work.in_time for task, work in zip(tasks, works, strict=True)]
 
 
@@ -237,7 +229,7 @@ class _Work:
 
     positions: Sequence[int]
     """Of the calls in their round."""
-    judge: Judge
+    judge: protocol.Judge
     run: Callable[[], Coroutine[Any, Any, Sequence[Result]]]
     """Returns a coroutine that makes them and returns what came of each."""
     in_time: Sequence[Result]
@@ -252,7 +244,7 @@ class _Work:
             return await self.run()
         with current:
             found = await self.run()
-            note_outcomes(current, self.judge.name, found)
+            judging.note_outcomes(current, self.judge.name, found)
         return found
 
 
@@ -271,7 +263,7 @@ async def _awaited(work: _Work, until: float | None) -> Sequence[Result]:
 def _of(task: asyncio.Task[Sequence[Result]], work: _Work) -> Sequence[Result]:
     # Nobody but the judge itself has cancelled what has ended by then; whoever asked must not take it for his own.
     if task.cancelled():
-        return [failed(work.judge, asyncio.CancelledError())] * len(work.positions)
+        return [judging.failed(work.judge, asyncio.CancelledError())] * len(work.positions)
     return task.result()
 
 
@@ -295,18 +287,18 @@ class ThreadJudgeRunner:
             return self._judged(call)
         with current:
             found = self._judged(call)
-            note_outcomes(current, call.judge.name, (found,))
+            judging.note_outcomes(current, call.judge.name, (found,))
         return found
 
     def _judged(self, call: Call) -> Result:
         try:
-            return judge_now(call.judge, call.prompt, call.texts)
+            return judging.judge_now(call.judge, call.prompt, call.texts)
         except UsageError:
             raise
         except BonwiseError as error:
             return error
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it may fail in any way; the caller decides
-            found = failed(call.judge, error)
+            found = judging.failed(call.judge, error)
             found.__cause__ = error
             return found
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from bonwise.errors import InputError, UsageError
 from bonwise.judges.pool_loop import AsyncReader, ItemReader, SyncReader, ThreadReader, read_in_thread
 from bonwise.printable import quoted
-from bonwise.selection.choosing import Turn, choose
-from bonwise.selection.judge_runner import EngineJudgeRunner, PoolQueue, ThreadJudgeRunner
-from bonwise.selection.selection import Selection
+from bonwise.selection import choosing, judge_runner, selection
 from bonwise.selection.settings import SelectionSettings
 from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
 from bonwise.table.pools import Candidate, Pool, first_repeat, identifier, read_pools
@@ -134,12 +132,16 @@ class Job:
         )
 
     async def by(
-        self, engine: Engine, settings: SelectionSettings, turn: Turn | None = None, gate: PoolQueue | None = None
-    ) -> Selection:
+        self,
+        engine: Engine,
+        settings: SelectionSettings,
+        turn: choosing.Turn | None = None,
+        gate: judge_runner.PoolQueue | None = None,
+    ) -> selection.Selection:
         """Choose with the help of an engine, in its event loop, when the gate lets the pool in."""
-        return await choose(
+        return await choosing.choose(
             settings,
-            EngineJudgeRunner(engine, gate),
+            judge_runner.EngineJudgeRunner(engine, gate),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,
@@ -149,11 +151,11 @@ class Job:
             judge_all=self.judge_all,
         )
 
-    def here(self, settings: SelectionSettings) -> Selection:
+    def here(self, settings: SelectionSettings) -> selection.Selection:
         """Choose without waiting for anything, in the caller's own thread."""
-        course = choose(
+        course = choosing.choose(
             settings,
-            ThreadJudgeRunner(),
+            judge_runner.ThreadJudgeRunner(),
             self.prompt,
             self.candidates,
             prompt_id=self.prompt_id,
@@ -164,7 +166,7 @@ class Job:
         try:
             course.send(None)
         except StopIteration as end:
-            found: Selection = end.value
+            found: selection.Selection = end.value
             return found
         course.close()
         raise RuntimeError("a judge that asks no model waited for something")

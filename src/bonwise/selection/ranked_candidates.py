@@ -11,9 +11,7 @@ from bonwise.errors import UsageError
 from bonwise.selection.pools import Job
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectionSettings, compares
-from bonwise.table.chat import prompt_text
-from bonwise.table.checks import check_whole
-from bonwise.table.verdicts import Score, Unscored
+from bonwise.table import chat, checks, verdicts
 
 __all__ = ["RankedCandidate", "RankedCandidates", "RanksCandidates"]
 
@@ -111,7 +109,7 @@ class RanksCandidates(ABC):
         job = self._ranking_job(prompt, candidates, top_k, prompt_id)
         return RankedCandidates() if job is None else _ranked(self._picked(job), job, top_k)
 
-    async def ascore(self, prompt: Any, candidate: Any) -> Score | Unscored:
+    async def ascore(self, prompt: Any, candidate: Any) -> verdicts.Score | verdicts.Unscored:
         """Ask the judge once about one answer, and return what it says; neither strategy nor router plays a part.
 
         Parameters
@@ -137,7 +135,7 @@ class RanksCandidates(ABC):
         """
         return _verdict(await self._awaited(self._scoring_job(prompt, candidate)))
 
-    def score(self, prompt: Any, candidate: Any) -> Score | Unscored:
+    def score(self, prompt: Any, candidate: Any) -> verdicts.Score | verdicts.Unscored:
         """Do what `ascore` does, and wait for it; also inside a running event loop and a notebook."""
         return _verdict(self._picked(self._scoring_job(prompt, candidate)))
 
@@ -154,9 +152,9 @@ class RanksCandidates(ABC):
         self, prompt: Any, candidates: Sequence[Any], top_k: int | None, prompt_id: str | None
     ) -> Job | None:
         if top_k is not None:
-            check_whole("top_k", top_k, least=1)
+            checks.check_whole("top_k", top_k, least=1)
         if isinstance(candidates, list | tuple) and not candidates:
-            prompt_text(prompt)
+            chat.prompt_text(prompt)
             self._check_open()
             return None
         return replace(Job.of(prompt, candidates, self._text, prompt_id), judge_all=True)
@@ -186,7 +184,7 @@ def _ranked(selection: Selection, job: Job, top_k: int | None) -> RankedCandidat
     return made
 
 
-def _verdict(selection: Selection) -> Score | Unscored:
+def _verdict(selection: Selection) -> verdicts.Score | verdicts.Unscored:
     (verdict,) = selection.verdicts
     if verdict is None:
         raise RuntimeError("a candidate that was to be judged was not")

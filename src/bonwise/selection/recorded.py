@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_jsonable_python
 
 from bonwise.results import given
-from bonwise.selection.result import (
-    CandidateWords,
-    ComparisonRecord,
-    PickRecord,
-    RoutedRecord,
-    SelectionsDocument,
-    SelectionSettingsRecord,
-    SelectionsSettings,
-    ShownPick,
-)
+from bonwise.selection import result
 from bonwise.selection.totals import Totals
 from bonwise.table.verdicts import Score, Verdict, kept
 
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["document_of", "pick_record", "settings_of"]
 
 
-def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
+def pick_record(pick: Selection, *, whole: bool = True) -> result.PickRecord:
     """Return the line that ``bonwise select`` writes; without `whole`, less the text of the pick and the settings.
 
     Examples
@@ -42,24 +33,24 @@ def pick_record(pick: Selection, *, whole: bool = True) -> PickRecord:
         p_best_reason=pick.p_best_reason or None, filled=pick.filled or None, lost=pick.lost or None
     )
     if whole:
-        more |= {"text": pick.text, "settings": SelectionSettingsRecord(**settings_of(pick.settings))}
+        more |= {"text": pick.text, "settings": result.SelectionSettingsRecord(**settings_of(pick.settings))}
     line: dict[str, Any] = {
         **_held(pick),
         **_held(pick.bill),
         "prompt_id": None if pick.prompt_id is None else str(pick.prompt_id),
         "best": pick.best_id,
-        "comparisons": [ComparisonRecord(**asdict(pair)) for pair in pick.comparisons],
-        "routed": None if pick.routed is None else RoutedRecord(**asdict(pick.routed)),
+        "comparisons": [result.ComparisonRecord(**asdict(pair)) for pair in pick.comparisons],
+        "routed": None if pick.routed is None else result.RoutedRecord(**asdict(pick.routed)),
         "answers": pick.bill.calls + pick.bill.from_ledger,
         "latency": round(pick.latency, 3),
         "unscored": dict(pick.unscored),
         **_said(pick.verdicts),
         **more,
     }
-    return PickRecord(**line)
+    return result.PickRecord(**line)
 
 
-_BY_NAME = PickRecord.model_fields.keys() - {"text", "settings", "p_best_reason", "filled", "lost"}
+_BY_NAME = result.PickRecord.model_fields.keys() - {"text", "settings", "p_best_reason", "filled", "lost"}
 """Keys of a line; the others are absent where they say nothing, or stand elsewhere."""
 
 
@@ -86,14 +77,16 @@ def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "parameters": [to_jsonable_python(dict(one)) for one in settings["parameters"]]}
 
 
-def document_of(pick: Selection) -> SelectionsDocument:
+def document_of(pick: Selection) -> result.SelectionsDocument:
     """Return a document of this pick alone, with the text of the best."""
     totals = Totals()
     totals.note(pick)
-    words = [CandidateWords(id=one, text=pick.text if at == pick.index else None) for at, one in enumerate(pick.ids)]
-    return SelectionsDocument(
-        settings=SelectionsSettings(**settings_of(pick.settings)),
+    words = [
+        result.CandidateWords(id=one, text=pick.text if at == pick.index else None) for at, one in enumerate(pick.ids)
+    ]
+    return result.SelectionsDocument(
+        settings=result.SelectionsSettings(**settings_of(pick.settings)),
         totals=totals.record(),
-        picks=[ShownPick(pick=pick_record(pick), prompt=None, candidates=words)],
+        picks=[result.ShownPick(pick=pick_record(pick), prompt=None, candidates=words)],
         of=1,
     )

@@ -17,8 +17,7 @@ from bonwise.table.verdicts import Score, Unscored
 if TYPE_CHECKING:
     from bonwise.calls.engine import Engine
     from bonwise.errors import CallError
-    from bonwise.judges.protocol import Judge
-    from bonwise.judges.scoring import JudgedPool
+    from bonwise.judges import protocol, scoring
     from bonwise.selection.selection import Selection
 
 __all__ = ["Counted", "Progress", "RunControl", "RunProgress", "RunSummary", "Stop", "told"]
@@ -42,7 +41,7 @@ class RunSummary:
 
     engine: Engine
     """Its `totals` and `spending` hold what was asked and paid."""
-    judges: Sequence[Judge]
+    judges: Sequence[protocol.Judge]
     run: Path | None = None
     """The run folder."""
     interrupted: bool = False
@@ -63,7 +62,7 @@ class RunSummary:
     """An answer that did not arrive and ended the run."""
     _parameters: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def note(self, judged: JudgedPool) -> None:
+    def note(self, judged: scoring.JudgedPool) -> None:
         """Take in what was found about one pool."""
         self.pools += 1
         for judge, found in zip(self.judges, judged.judgments, strict=True):

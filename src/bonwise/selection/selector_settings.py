@@ -11,21 +11,12 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 from bonwise.flags import options_of
-from bonwise.judges.settings_mapping import (
-    checked_mapping,
-    judge_from_values,
-    judge_values,
-    refuse,
-    spec_arguments,
-    spec_values,
-)
+from bonwise.judges import settings_mapping
 from bonwise.selection.settings import SelectorSettings
 
 if TYPE_CHECKING:
     from bonwise.calls.providers.protocol import Connection
-    from bonwise.selection.judge_runner import LoopHost
-    from bonwise.selection.protocol import Strategy
-    from bonwise.selection.settings import Engines, Routing, SelectionSettings
+    from bonwise.selection import judge_runner, protocol, settings
 
 __all__ = ["CopiesSettings"]
 
@@ -36,10 +27,10 @@ _OF_A_CONNECTION = ("timeout", "connect_timeout", "connections", "attempt_timeou
 class CopiesSettings:
     """What can be done with the settings of a `bonwise.Selector`."""
 
-    _settings: SelectionSettings
-    _engines: Engines
+    _settings: settings.SelectionSettings
+    _engines: settings.Engines
     _text: Callable[[Any], str] | None
-    _hosts: dict[type[LoopHost], LoopHost]
+    _hosts: dict[type[judge_runner.LoopHost], judge_runner.LoopHost]
     _lock: threading.Lock
     _closed: bool
 
@@ -64,7 +55,9 @@ class CopiesSettings:
         True
         """
         if self._text is not None:
-            refuse("text", "is a function, which no plain value states", "pass texts, or mappings with the key text")
+            settings_mapping.refuse(
+                "text", "is a function, which no plain value states", "pass texts, or mappings with the key text"
+            )
         chosen = {one.name: getattr(self._settings, one.name) for one in fields(self._settings)}
         values = {**chosen, **self._engines.settings}
         return {name: None if values[name] is None else _WRITERS.get(name, _plain)(values[name]) for name in _KEYS}
@@ -93,8 +86,8 @@ class CopiesSettings:
         ...     selector.select("Say hello", ["Hi.", "Hello, how are you?"]).best
         'Hello, how are you?'
         """
-        given = checked_mapping("the mapping of a selector", mapping, _KEYS, "judge")
-        given["judge"] = judge_from_values("judge", given["judge"])
+        given = settings_mapping.checked_mapping("the mapping of a selector", mapping, _KEYS, "judge")
+        given["judge"] = settings_mapping.judge_from_values("judge", given["judge"])
         _check_values(given)
         made = {
             name: _READERS[name](value) for name, value in given.items() if name in _READERS and value is not None
@@ -121,30 +114,34 @@ class CopiesSettings:
         return copied
 
 
-def _strategy_values(strategy: Strategy) -> str | dict[str, Any]:
+def _strategy_values(strategy: protocol.Strategy) -> str | dict[str, Any]:
     from bonwise.selection.registry import strategy_from_spec  # noqa: PLC0415 - reads what is installed
 
-    return spec_values("strategy", strategy, strategy_from_spec)
+    return settings_mapping.spec_values("strategy", strategy, strategy_from_spec)
 
 
-def _router_values(router: Routing) -> dict[str, Any]:
+def _router_values(router: settings.Routing) -> dict[str, Any]:
     from bonwise.routing.router import Router  # noqa: PLC0415 - most selectors have none
 
     if not isinstance(router, Router):
-        refuse("router", f"is a {type(router).__name__}, which no plain value states", "take a bw.Router")
+        settings_mapping.refuse(
+            "router", f"is a {type(router).__name__}, which no plain value states", "take a bw.Router"
+        )
     return router.to_dict()
 
 
 def _connection_values(connection: Connection) -> dict[str, Any]:
     if not isinstance(connection.transport, str | None):
-        refuse("connection", "has a transport, which no plain value states", "leave transport= out")
+        settings_mapping.refuse("connection", "has a transport, which no plain value states", "leave transport= out")
     stated = {one.name: getattr(connection, one.name) for one in fields(connection)}
     return {name: value for name, value in stated.items() if name != "transport" or value is not None}
 
 
 def _path(ledger: object) -> str:
     if not isinstance(ledger, str | os.PathLike):
-        refuse("ledger", f"is a {type(ledger).__name__}, which no plain value states", "give a run folder's path")
+        settings_mapping.refuse(
+            "ledger", f"is a {type(ledger).__name__}, which no plain value states", "give a run folder's path"
+        )
     return str(os.fspath(ledger))
 
 
@@ -158,7 +155,7 @@ def _plain(value: Any) -> Any:
 def _strategy(written: object) -> object:
     from bonwise.selection.registry import strategy_from_spec  # noqa: PLC0415 - reads what is installed
 
-    return strategy_from_spec(**spec_arguments("strategy", written))
+    return strategy_from_spec(**settings_mapping.spec_arguments("strategy", written))
 
 
 def _router(written: Any) -> object:
@@ -171,13 +168,13 @@ def _connection(written: object) -> object:
     from bonwise.calls.providers.protocol import Connection  # noqa: PLC0415 - as the engine
 
     if not isinstance(written, Mapping) or any(name not in _OF_A_CONNECTION for name in written):
-        refuse("connection", f"is {written!r}", f"give a mapping with {', '.join(_OF_A_CONNECTION)}")
+        settings_mapping.refuse("connection", f"is {written!r}", f"give a mapping with {', '.join(_OF_A_CONNECTION)}")
     for name, value in written.items():
         if name == "transport":
             if not isinstance(value, str | None):
-                refuse("connection.transport", f"is {value!r}", 'give "aiohttp", or leave it out')
+                settings_mapping.refuse("connection.transport", f"is {value!r}", 'give "aiohttp", or leave it out')
         elif isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            refuse(f"connection.{name}", f"is {value!r}", "give a number above 0")
+            settings_mapping.refuse(f"connection.{name}", f"is {value!r}", "give a number above 0")
     return Connection(**written)
 
 
@@ -186,18 +183,18 @@ def _check_values(given: Mapping[str, Any]) -> None:
     from bonwise.table.checks import check_whole  # noqa: PLC0415 - only what is read needs it
 
     if not isinstance(given.get("ledger"), str | None):
-        refuse("ledger", f"is {given['ledger']!r}", "give the path of a run folder")
+        settings_mapping.refuse("ledger", f"is {given['ledger']!r}", "give the path of a run folder")
     for name, option in options_of(SelectorSettings).items():
         if isinstance(option.default, bool) and not isinstance(given.get(name, False), bool):
-            refuse(name, f"is {given[name]!r}", "give true or false")
+            settings_mapping.refuse(name, f"is {given[name]!r}", "give true or false")
     if given.get("reask") is not None:
         check_whole("reask", given["reask"], least=0)
     if isinstance(given.get("seed", 0), bool) or not isinstance(given.get("seed", 0), int):
-        refuse("seed", f"is {given['seed']!r}", "give a whole number")
+        settings_mapping.refuse("seed", f"is {given['seed']!r}", "give a whole number")
 
 
 _WRITERS: Mapping[str, Callable[[Any], Any]] = {
-    "judge": partial(judge_values, "judge"),
+    "judge": partial(settings_mapping.judge_values, "judge"),
     "strategy": _strategy_values,
     "router": _router_values,
     "ledger": _path,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from bonwise.calls.bill import Bill
 
 if TYPE_CHECKING:
-    from bonwise.selection.result import LatencyTotals, SelectionTotals
-    from bonwise.selection.selection import Selection
+    from bonwise.selection import result, selection
 
 __all__ = ["UNASKED", "Totals"]
 
@@ -67,7 +66,7 @@ class Totals:
     _seconds: float = 0.0
     _longest: float = 0.0
 
-    def note(self, pick: Selection) -> None:
+    def note(self, pick: selection.Selection) -> None:
         """Take in one selection."""
         self._how[pick.decided_by] += 1
         self._candidates += len(pick.ids)
@@ -86,7 +85,7 @@ class Totals:
         self._note_comparisons(pick)
         self._note_spending(pick)
 
-    def _note_comparisons(self, pick: Selection) -> None:
+    def _note_comparisons(self, pick: selection.Selection) -> None:
         self._lost += pick.lost
         self._asked += len(pick.comparisons)
         for one in pick.comparisons:
@@ -96,14 +95,14 @@ class Totals:
                 self._advantage += one.order_effect
                 self._differing += one.verdict_changes is True
 
-    def _note_spending(self, pick: Selection) -> None:
+    def _note_spending(self, pick: selection.Selection) -> None:
         self._unpriced += pick.bill.cost is None
         self._bill += replace(pick.bill, cost=pick.bill.cost or 0.0)  # an unknown one would hide all others
         self._seconds += pick.latency
         self._longest = max(self._longest, pick.latency)
         self._latencies[math.floor(math.log(max(pick.latency, 1e-6)) / _STEP)] += 1
 
-    def record(self) -> SelectionTotals:
+    def record(self) -> result.SelectionTotals:
         """Return the figures; ``cost`` is of pools whose cost is known, ``unpriced`` counts the others."""
         from bonwise.results import given  # noqa: PLC0415 - counting needs no record
         from bonwise.selection.result import OrderTotals, RoutedTotals, SelectionTotals  # noqa: PLC0415 - as above
@@ -136,7 +135,7 @@ class Totals:
             **given(filled=_counts(self._filled) or None),
         )
 
-    def _latency(self) -> LatencyTotals | None:
+    def _latency(self) -> result.LatencyTotals | None:
         """Return seconds per pool: mean and longest, and of half and of 95 % of the pools."""
         from bonwise.selection.result import LatencyTotals  # noqa: PLC0415 - counting needs no record
 

@@ -11,18 +11,7 @@ from bonwise.report.answers import StatedVerdict, verdict
 from bonwise.report.blocks import Block, Card, CardMark, Cards, Column, Part, Row, Said, Table
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, count, counted, number, setting
-from bonwise.selection.result import (
-    CandidateWords,
-    DecidedBy,
-    OrderTotals,
-    PickRecord,
-    RoutedRecord,
-    RoutedTotals,
-    SelectionsDocument,
-    SelectionsSettings,
-    SelectionTotals,
-    ShownPick,
-)
+from bonwise.selection import result
 
 __all__ = [
     "FIGURES",
@@ -45,7 +34,7 @@ MOST_COMPARISONS = 100
 FIGURES = ("score", "se", "P(best)", "draws", "low", "high")
 """What is known of a candidate."""
 
-MEANINGS: dict[DecidedBy, str] = {
+MEANINGS: dict[result.DecidedBy, str] = {
     "score": "one candidate had the highest score",
     "comparison": "equal scores were compared, or all candidates were",
     "tie-break": "the seed decided between equals",
@@ -68,7 +57,7 @@ _COLUMNS = (
 )
 
 
-def pools(shown: Sequence[ShownPick], of: int) -> Part:
+def pools(shown: Sequence[result.ShownPick], of: int) -> Part:
     """Return the pools that a document holds, each to be opened."""
     which = f"{counted(of, 'pool')}."
     if len(shown) < of:
@@ -80,13 +69,13 @@ def pools(shown: Sequence[ShownPick], of: int) -> Part:
     return Part("Pools", [Said("finding", f"{which} {how}"), finder], "detail", anchor="prompts")
 
 
-def by_rank(pick: PickRecord) -> list[int]:
+def by_rank(pick: result.PickRecord) -> list[int]:
     """Return the positions of the candidates, the best first, and those without a rank last."""
     place = {name: rank for rank, name in enumerate(pick.ranking)}
     return sorted(range(len(pick.ids)), key=lambda at: (place.get(pick.ids[at], len(place)), at))
 
 
-def figures(pick: PickRecord, at: int) -> Iterator[tuple[str, str]]:
+def figures(pick: result.PickRecord, at: int) -> Iterator[tuple[str, str]]:
     """Yield what is known of a candidate: name and figure."""
     known: tuple[Sequence[float | None], ...] = (
         *(pick.scores, pick.standard_errors, pick.p_best, pick.draws),
@@ -98,7 +87,7 @@ def figures(pick: PickRecord, at: int) -> Iterator[tuple[str, str]]:
             yield name, score(value)
 
 
-def story(pick: PickRecord) -> Iterator[Said]:
+def story(pick: result.PickRecord) -> Iterator[Said]:
     """Yield what else is to be said of a pick than who it is and what decided."""
     if pick.level:
         yield Said("finding", f"The seed decided among {count(len(pick.level))} candidates.")
@@ -118,20 +107,20 @@ def _lost(lost: int, asked: int) -> str:
     return f"{count(lost)} of {counted(asked, 'comparison')} lost: each counts a half for both sides"
 
 
-def _spent(pick: PickRecord) -> Said:
+def _spent(pick: result.PickRecord) -> Said:
     """Return what a pick took."""
     asked = f"{counted(pick.calls, 'call')} sent, {counted(pick.answers, 'answer')} used"
     return Said("finding", f"{asked}, {count(pick.from_ledger)} of them from the ledger; {setting(pick.latency)} s.")
 
 
-def _routed_pool(routed: RoutedRecord) -> str:
+def _routed_pool(routed: result.RoutedRecord) -> str:
     signal = "" if routed.signal is None else f", signal {score(routed.signal)}"
     who = "Not sent to a stronger judge" if routed.strong is None else f"Decided by {_cut(routed.strong)}"
     first = f"; the first pass alone would have kept {_cut(routed.first_pick)}" if routed.first_pick else ""
     return f"{who} ({routed.reason}{signal}){first}."
 
 
-def _row(one: ShownPick) -> Row:
+def _row(one: result.ShownPick) -> Row:
     pick = one.pick
     best = None if pick.index is None else pick.scores[pick.index]
     tokens = pick.input_tokens + pick.output_tokens
@@ -152,7 +141,7 @@ def _row(one: ShownPick) -> Row:
     )
 
 
-def _inside(one: ShownPick) -> Iterator[Block | Cards]:
+def _inside(one: result.ShownPick) -> Iterator[Block | Cards]:
     pick = one.pick
     yield Said("finding", f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}.")
     if pick.stopped:
@@ -166,7 +155,7 @@ def _inside(one: ShownPick) -> Iterator[Block | Cards]:
         yield from _comparisons(pick)
 
 
-def _candidate(pick: PickRecord, words: CandidateWords, at: int) -> Card:
+def _candidate(pick: result.PickRecord, words: result.CandidateWords, at: int) -> Card:
     picked = words.id == pick.best
     tied = f", one of {count(len(pick.tied))} tied" if len(pick.tied) > 1 and words.id in pick.tied else ""
     reason = pick.unscored.get(words.id)
@@ -190,7 +179,7 @@ def _words(text: str, left_out: int | None) -> Iterator[Said]:
         yield Said("note", f"{count(left_out)} more characters are not shown here.")
 
 
-def _comparisons(pick: PickRecord) -> Iterator[Block]:
+def _comparisons(pick: result.PickRecord) -> Iterator[Block]:
     columns = (
         Column("first", "words"),
         Column("second", "words"),
@@ -230,7 +219,7 @@ _MOST_PARAMETERS = 4
 """Sets of parameters that the head names."""
 
 
-def describe(document: SelectionsDocument) -> Part:
+def describe(document: result.SelectionsDocument) -> Part:
     """Describe what was picked, then what it took, then each pool that the document holds."""
     settings, totals = document.settings, document.totals
     alone = document.picks[0].pick if document.of == 1 and len(document.picks) == 1 and not settings.ended else None
@@ -252,7 +241,7 @@ def describe(document: SelectionsDocument) -> Part:
     return Part(title, [*blocks, limits("selections")])
 
 
-def _next(document: SelectionsDocument) -> Iterator[Said]:
+def _next(document: result.SelectionsDocument) -> Iterator[Said]:
     """Yield what to type to label all pools, or a uniform draw of many, and to audit the picks then."""
     source, pools_ = document.settings.source, document.totals.pools
     if source is None and document.of == 1:
@@ -267,7 +256,7 @@ def _next(document: SelectionsDocument) -> Iterator[Said]:
     yield Said("command", f"bonwise audit winners.jsonl --labels {labels}{design}")
 
 
-def _answer(totals: SelectionTotals, ended: str | None) -> StatedVerdict:
+def _answer(totals: result.SelectionTotals, ended: str | None) -> StatedVerdict:
     """Return whether every pool has a pick that rests on scores of all its candidates."""
     picked, unscored = totals.picked, sum(totals.unscored.values())
     says = (
@@ -286,7 +275,7 @@ def _answer(totals: SelectionTotals, ended: str | None) -> StatedVerdict:
     return StatedVerdict("all picked", "good", f"{says}.")
 
 
-def _answer_of_one(pick: PickRecord) -> StatedVerdict:
+def _answer_of_one(pick: result.PickRecord) -> StatedVerdict:
     says = f"Decided by {pick.decided_by}: {MEANINGS[pick.decided_by]}."
     if pick.best is None:
         return StatedVerdict("no pick", "bad", f"No candidate was picked: {pick.stopped}. {says}")
@@ -294,7 +283,7 @@ def _answer_of_one(pick: PickRecord) -> StatedVerdict:
     return StatedVerdict(f"{printable(pick.best, longest=_LONGEST)} is picked", "good" if whole else "open", says)
 
 
-def _facts(document: SelectionsDocument) -> Iterator[tuple[str, str]]:
+def _facts(document: result.SelectionsDocument) -> Iterator[tuple[str, str]]:
     settings = document.settings
     yield "pools", count(document.totals.pools)
     yield "judge", settings.judge
@@ -313,7 +302,7 @@ def _facts(document: SelectionsDocument) -> Iterator[tuple[str, str]]:
     yield "bonwise", settings.version
 
 
-def _routed_by(settings: SelectionsSettings) -> Iterator[str]:
+def _routed_by(settings: result.SelectionsSettings) -> Iterator[str]:
     """Yield which pools go to which stronger judge, as far as that is known."""
     if settings.signal is not None:
         yield f"by {settings.signal}"
@@ -323,7 +312,7 @@ def _routed_by(settings: SelectionsSettings) -> Iterator[str]:
         yield f"to {settings.strong}"
 
 
-def _asked_with(settings: SelectionsSettings) -> str:
+def _asked_with(settings: result.SelectionsSettings) -> str:
     """Return the sets of parameters that models were asked with, each once."""
     sets = dict.fromkeys(
         ", ".join(f"{name}={value}" for name, value in sorted(one.items())) for one in settings.parameters
@@ -333,7 +322,7 @@ def _asked_with(settings: SelectionsSettings) -> str:
     return "; ".join([*shown, *more])
 
 
-def _decided(totals: SelectionTotals, ended: str | None) -> Part:
+def _decided(totals: result.SelectionTotals, ended: str | None) -> Part:
     # How many pools have a pick is what the verdict says.
     blocks: list[Block] = [Said("caveat", f"Not all pools are here: {ended}.")] if ended else []
     if totals.tied:
@@ -361,7 +350,7 @@ def _decided(totals: SelectionTotals, ended: str | None) -> Part:
     return Part("What was picked", blocks, anchor="picked")
 
 
-def _totals(totals: SelectionTotals) -> Iterator[Part]:
+def _totals(totals: result.SelectionTotals) -> Iterator[Part]:
     """Yield what is known beside the picks themselves, each where there is something to say."""
     if totals.unscored or totals.failures:
         yield Part("What was not scored", list(_not_scored(totals)), anchor="unscored")
@@ -379,7 +368,7 @@ def _totals(totals: SelectionTotals) -> Iterator[Part]:
     yield Part("What it took", list(_cost(totals)), anchor="cost")
 
 
-def _not_scored(totals: SelectionTotals) -> Iterator[Block]:
+def _not_scored(totals: result.SelectionTotals) -> Iterator[Block]:
     candidates = sum(totals.unscored.values())
     have = "has" if candidates == 1 else "have"
     yield Said(
@@ -393,7 +382,7 @@ def _not_scored(totals: SelectionTotals) -> Iterator[Block]:
         yield _tally(totals.failures, "Pools where something went wrong", "what", "pools")
 
 
-def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
+def _routed(routed: result.RoutedTotals, of: int) -> Iterator[Block]:
     sent = f"{count(routed.sent)} of {counted(routed.seen, 'pool')}{_share(routed.sent, routed.seen)}"
     yield Said("finding", f"A stronger judge decided {sent} and changed {counted(routed.changed, 'pick')}.")
     if routed.seen < of:
@@ -401,7 +390,7 @@ def _routed(routed: RoutedTotals, of: int) -> Iterator[Block]:
     yield _tally(routed.reasons, "", "reason", "pools")
 
 
-def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
+def _order(order: result.OrderTotals, advantage: float) -> Iterator[Said]:
     moved = f"{count(order.differing)} of {counted(order.pairs, 'pair')} judged in both orders"
     meant = "0 is no effect, 1 means that the candidate shown first always won"
     effect = f"{number(advantage, sign=True)} on average ({meant})"
@@ -412,7 +401,7 @@ def _order(order: OrderTotals, advantage: float) -> Iterator[Said]:
         yield Said("finding", f"{counted(pending, 'comparison')} {have} no verdict.")
 
 
-def _cost(totals: SelectionTotals) -> Iterator[Block]:
+def _cost(totals: result.SelectionTotals) -> Iterator[Block]:
     several = totals.pools > 1
     asked = f"{counted(totals.calls, 'call')} sent, {counted(totals.answers, 'answer')} used"
     tokens = counted(totals.input_tokens + totals.output_tokens, "token")
@@ -430,7 +419,7 @@ def _cost(totals: SelectionTotals) -> Iterator[Block]:
         yield Said("note", f"The cost of {counted(totals.unpriced, 'pool')} is unknown.")
 
 
-def _amounts(totals: SelectionTotals) -> Iterator[Sequence[str]]:
+def _amounts(totals: result.SelectionTotals) -> Iterator[Sequence[str]]:
     pools_ = max(totals.pools, 1)
     for what, amount in (
         ("calls sent", totals.calls),
@@ -443,7 +432,7 @@ def _amounts(totals: SelectionTotals) -> Iterator[Sequence[str]]:
     yield "US dollars", _known(totals.cost, totals), _known(totals.cost / pools_, totals)
 
 
-def _known(amount: float, totals: SelectionTotals, what: str = "") -> str:
+def _known(amount: float, totals: result.SelectionTotals, what: str = "") -> str:
     """Write an amount in dollars, as far as the cost of pools is known."""
     if not totals.unpriced:
         return money(amount)
@@ -459,13 +448,13 @@ def _share(part: int, whole: int) -> str:
     return f" ({number(part / whole, 'share')})" if whole else ""
 
 
-def headline(pick: PickRecord) -> str:
+def headline(pick: result.PickRecord) -> str:
     """Return who was picked, and what decided."""
     best = "no pick" if pick.best is None else printable(pick.best, longest=_LONGEST)
     return f"{best}, decided by {pick.decided_by}: {pick.stopped}"
 
 
-def single_pick(pick: PickRecord) -> Iterator[Block]:
+def single_pick(pick: result.PickRecord) -> Iterator[Block]:
     """Yield what stands below the headline."""
     yield from story(pick)
     yield _candidates(pick)
@@ -475,7 +464,7 @@ def single_pick(pick: PickRecord) -> Iterator[Block]:
     yield Said("note", took)
 
 
-def _candidates(pick: PickRecord) -> Table:
+def _candidates(pick: result.PickRecord) -> Table:
     """Return the candidates, the best first, in the columns that say something."""
     known = [dict(figures(pick, at)) for at in range(len(pick.ids))]
     names = [name for name in FIGURES if any(name in one for one in known)]

@@ -12,22 +12,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from bonwise.calls.prices import Prices
-from bonwise.serving import EXTRA
-from bonwise.serving.api_errors import ApiError
-from bonwise.serving.best_of_model import (
-    BestOfModel,
-    RequestOutcome,
-    completion,
-    headers_of,
-    ranked_draws,
-    stream_of,
-    trail_of_request,
-    written,
-)
-from bonwise.serving.chat_request import PREFIX, ChatRequest, client_has_left, read_body, read_request
-from bonwise.serving.client_keys import ClientKey, KeyLimits, KeyRing
+from bonwise.serving import EXTRA, api_errors, best_of_model, chat_request, client_keys, metrics
 from bonwise.serving.config import ServeConfig
-from bonwise.serving.metrics import RequestRecord, RequestRecords, rendered
 
 EXTRA.require("bonwise serve")
 
@@ -53,18 +39,20 @@ class ChatEndpoint:
     its connection; `cut_off` tells whether a request was given up for lack of time. Upstreams and judges need keys.
     """
 
-    def __init__(self, config: ServeConfig, run: str | None = None, limits: KeyLimits | None = None) -> None:
+    def __init__(
+        self, config: ServeConfig, run: str | None = None, limits: client_keys.KeyLimits | None = None
+    ) -> None:
         prices = Prices.load()
-        self.models = {name: BestOfModel(one, prices, run) for name, one in config.models.items()}
+        self.models = {name: best_of_model.BestOfModel(one, prices, run) for name, one in config.models.items()}
         for model in self.models.values():
             model.check_access()
             if any(one.max_cost is not None for one in config.keys):
                 model.check_prices()
-        self.records = RequestRecords()
+        self.records = metrics.RequestRecords()
         self.metrics_of_others: Callable[[], list[dict[str, float]]] = list
         self.closing = self.cut_off = False
-        self._config, self._ring = config, KeyRing(config.keys)
-        self._limits = KeyLimits() if limits is None else limits
+        self._config, self._ring = config, client_keys.KeyRing(config.keys)
+        self._limits = client_keys.KeyLimits() if limits is None else limits
         self._under_way = 0
         self._made = int(time.time())
         self.app = self._application()
@@ -95,11 +83,11 @@ class ChatEndpoint:
         async def answer(request: Request) -> Response:
             try:
                 response = await work(request)
-            except ApiError as error:
+            except api_errors.ApiError as error:
                 response = _refusal(error)
             except Exception:
                 logger.exception("internal error")
-                response = _refusal(ApiError(500, "internal error", "internal_error", kind="server_error"))
+                response = _refusal(api_errors.ApiError(500, "internal error", "internal_error", kind="server_error"))
             if self.closing:
                 response.headers["connection"] = "close"
             return response
@@ -111,16 +99,16 @@ class ChatEndpoint:
         code = "method_not_allowed" if status == 405 else "unknown_url"
         known = "POST /v1/chat/completions, GET /v1/models, GET /health, GET /metrics"
         message = f"{request.method} {request.url.path[:200]} is not served here; there is {known}"
-        return _refusal(ApiError(status, message, code))
+        return _refusal(api_errors.ApiError(status, message, code))
 
-    def _key(self, request: Request) -> ClientKey | None:
+    def _key(self, request: Request) -> client_keys.ClientKey | None:
         """Return the client's key; None where clients need none."""
         if not self._ring:
             return None
         found = self._ring.find(request.headers.get("authorization", ""))
         if found is None:
             said = "no API key was given" if "authorization" not in request.headers else "the API key is not known"
-            raise ApiError(401, f"{said}: send Authorization: Bearer KEY", "invalid_api_key")
+            raise api_errors.ApiError(401, f"{said}: send Authorization: Bearer KEY", "invalid_api_key")
         return found
 
     async def _health(self, _request: Request) -> Response:
@@ -130,27 +118,29 @@ class ChatEndpoint:
     async def _metrics(self, request: Request) -> Response:
         self._key(request)
         counted = [self.records.metrics.values, *self.metrics_of_others()]
-        return Response(rendered(counted), media_type="text/plain; version=0.0.4")
+        return Response(metrics.rendered(counted), media_type="text/plain; version=0.0.4")
 
     async def _list(self, request: Request) -> Response:
         self._key(request)
         entries = [self._entry(name) for name in self.models]
         asked = request.path_params.get("name")
         if asked is None:
-            return Response(written({"object": "list", "data": entries}), media_type=_JSON)
+            return Response(best_of_model.written({"object": "list", "data": entries}), media_type=_JSON)
         found = next((one for one in entries if one["id"] == asked), None)
         if found is None:
-            raise ApiError(404, f"the model {asked[:80]!r} does not exist here", "model_not_found", param="model")
-        return Response(written(found), media_type=_JSON)
+            raise api_errors.ApiError(
+                404, f"the model {asked[:80]!r} does not exist here", "model_not_found", param="model"
+            )
+        return Response(best_of_model.written(found), media_type=_JSON)
 
     def _entry(self, name: str) -> dict[str, Any]:
-        return {"id": f"{PREFIX}{name}", "object": "model", "created": self._made, "owned_by": "bonwise"}
+        return {"id": f"{chat_request.PREFIX}{name}", "object": "model", "created": self._made, "owned_by": "bonwise"}
 
     async def _chat(self, request: Request) -> Response:
         record = self.records.begin(request.headers.get("x-request-id", "")[:100] or f"bon-{uuid.uuid4().hex}")
         limits = self._config.limits
         if self._under_way >= limits.max_requests:
-            refusal = ApiError(
+            refusal = api_errors.ApiError(
                 503,
                 f"the server works on {limits.max_requests} requests, as many as it takes",
                 "overloaded",
@@ -159,18 +149,18 @@ class ChatEndpoint:
             )
             return self._ended(record, refusal, _refusal(refusal))
         self._under_way += 1
-        error: ApiError | None = None
+        error: api_errors.ApiError | None = None
         try:
             key = self._key(request)
             record.key = key.name if key else ""
-            body = await read_body(
+            body = await chat_request.read_body(
                 request.headers, request.receive, most=limits.max_body, seconds=limits.body_timeout
             )
-            asked_for = read_request(body, self._config.models, request.headers.get("authorization", ""))
+            asked_for = chat_request.read_request(body, self._config.models, request.headers.get("authorization", ""))
             record.model = asked_for.config.name
             await self._within_limits(key, asked_for, record.outcome, request)
             response = self._response(asked_for, record.outcome)
-        except ApiError as found:
+        except api_errors.ApiError as found:
             error, response = found, _refusal(found)
         except BaseException as found:
             self.cut_off = self.cut_off or isinstance(found, asyncio.CancelledError)
@@ -180,13 +170,19 @@ class ChatEndpoint:
             self._under_way -= 1
         return self._ended(record, error, response)
 
-    def _ended(self, record: RequestRecord, error: ApiError | None, response: Response) -> Response:
+    def _ended(
+        self, record: metrics.RequestRecord, error: api_errors.ApiError | None, response: Response
+    ) -> Response:
         self.records.end(record, 200 if error is None else error.status, "" if error is None else error.code)
         response.headers["x-request-id"] = record.request_id
         return response
 
     async def _within_limits(
-        self, key: ClientKey | None, asked_for: ChatRequest, outcome: RequestOutcome, request: Request
+        self,
+        key: client_keys.ClientKey | None,
+        asked_for: chat_request.ChatRequest,
+        outcome: best_of_model.RequestOutcome,
+        request: Request,
     ) -> None:
         if key is None or not key.limited:
             await self._while_there(asked_for, outcome, request)
@@ -198,14 +194,16 @@ class ChatEndpoint:
         finally:
             self._limits.settle(admitted, outcome.cost)
 
-    async def _while_there(self, asked_for: ChatRequest, outcome: RequestOutcome, request: Request) -> None:
+    async def _while_there(
+        self, asked_for: chat_request.ChatRequest, outcome: best_of_model.RequestOutcome, request: Request
+    ) -> None:
         """Answer as long as the client waits for it: one that leaves ends its draws and its judging."""
         work = asyncio.ensure_future(self.models[asked_for.config.name].answer(asked_for, outcome))
         gone = asyncio.ensure_future(request.receive())
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                raise client_has_left()
+                raise chat_request.client_has_left()
             work.result()
         finally:
             gone.cancel()
@@ -213,21 +211,21 @@ class ChatEndpoint:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
 
-    def _response(self, asked_for: ChatRequest, outcome: RequestOutcome) -> Response:
+    def _response(self, asked_for: chat_request.ChatRequest, outcome: best_of_model.RequestOutcome) -> Response:
         chosen, drawn = outcome.chosen, outcome.drawn
         if chosen is None or drawn is None:
             raise AssertionError("an answer without a choice")
-        ranking = ranked_draws(chosen, asked_for.choices)
-        trail = trail_of_request(chosen, drawn, ranking)
-        answer, headers = completion(drawn, ranking, trail), headers_of(trail)
+        ranking = best_of_model.ranked_draws(chosen, asked_for.choices)
+        trail = best_of_model.trail_of_request(chosen, drawn, ranking)
+        answer, headers = best_of_model.completion(drawn, ranking, trail), best_of_model.headers_of(trail)
         if not asked_for.stream:
-            return Response(written(answer), headers=headers, media_type=_JSON)
+            return Response(best_of_model.written(answer), headers=headers, media_type=_JSON)
         return StreamingResponse(
-            stream_of(answer, usage_chunk=asked_for.usage_chunk),
+            best_of_model.stream_of(answer, usage_chunk=asked_for.usage_chunk),
             headers={**headers, "cache-control": "no-cache"},
             media_type="text/event-stream",
         )
 
 
-def _refusal(error: ApiError) -> Response:
-    return Response(written(error.body()), error.status, headers=error.headers, media_type=_JSON)
+def _refusal(error: api_errors.ApiError) -> Response:
+    return Response(best_of_model.written(error.body()), error.status, headers=error.headers, media_type=_JSON)

@@ -11,13 +11,10 @@ from bonwise.calls.ask import Model, encoded
 from bonwise.calls.prices import Prices
 from bonwise.calls.providers.protocol import provider
 from bonwise.errors import BonwiseError, InputError
-from bonwise.hosts.adapters import added_usage
-from bonwise.hosts.generation import BestOfN, Chosen
-from bonwise.judges.calling import asked
-from bonwise.judges.protocol import is_asking
+from bonwise.hosts import adapters, generation
+from bonwise.judges import calling, protocol
 from bonwise.selection.selector import Selector
-from bonwise.serving.api_errors import NO_RETRY, ApiError, upstream_error
-from bonwise.serving.chat_request import ChatRequest
+from bonwise.serving import api_errors, chat_request
 from bonwise.serving.config import ModelConfig
 from bonwise.serving.upstream import DrawnChoices, Upstream, UpstreamError
 
@@ -40,7 +37,7 @@ class RequestOutcome:
 
     def __init__(self) -> None:
         self.drawn: DrawnChoices | None = None
-        self.chosen: Chosen[Any] | None = None
+        self.chosen: generation.Chosen[Any] | None = None
 
     @property
     def cost(self) -> float | None:
@@ -61,7 +58,7 @@ class BestOfModel:
         self.config = config
         self._place = f"models.{config.name}"
         try:
-            self.best_of = BestOfN(Selector.from_dict(config.selector_mapping(run)), config.n)
+            self.best_of = generation.BestOfN(Selector.from_dict(config.selector_mapping(run)), config.n)
         except BonwiseError as error:
             raise InputError(f"{self._place}: {error.message}", hint=error.hint) from error
         self._prices = prices
@@ -100,38 +97,38 @@ class BestOfModel:
         await self.best_of.selector.aclose()
         await self._upstream.aclose()
 
-    def worst_cost(self, asked_for: ChatRequest) -> float:
+    def worst_cost(self, asked_for: chat_request.ChatRequest) -> float:
         """Return the most that the candidates of a request can cost, in US dollars; 0 where no price is known."""
         if self._price is None:
             return 0.0
         output = asked_for.output_bound or self.config.max_tokens or 0
         return asked_for.candidates * self._prices.most_cost(self._price, asked_for.input_bound, output)
 
-    async def answer(self, asked_for: ChatRequest, outcome: RequestOutcome) -> None:
+    async def answer(self, asked_for: chat_request.ChatRequest, outcome: RequestOutcome) -> None:
         """Draw and choose; an ApiError where nothing was drawn, or the judge failed and `on_failure` is ``raise``."""
         try:
             outcome.drawn = await self._upstream.draw(asked_for.passed_on, asked_for.candidates, asked_for.client_key)
         except UpstreamError as error:
             outcome.drawn = error.drawn
-            raise upstream_error(error.problem, {}, by_client_key=bool(asked_for.client_key)) from None
+            raise api_errors.upstream_error(error.problem, {}, by_client_key=bool(asked_for.client_key)) from None
         drawn = outcome.drawn
         try:
             outcome.chosen = await self.best_of.apick(asked_for.prompt, drawn.choices, drawn.failed)
         except BonwiseError as error:
             # Candidates are paid: 424 is a status that no client asks again for.
-            raise ApiError(
+            raise api_errors.ApiError(
                 424,
                 f"the judge failed: {error.message}",
                 "judge_failed",
                 kind="judge_error",
-                headers=NO_RETRY,
-                beside={"usage": added_usage(drawn.usages) or None},
+                headers=api_errors.NO_RETRY,
+                beside={"usage": adapters.added_usage(drawn.usages) or None},
             ) from None
 
     def _judge_models(self) -> Iterator[Model]:
         for judge in self.best_of.selector.settings.judges:
-            if is_asking(judge):
-                yield from (one.model for one in asked(judge, "?", ("a", "b")))
+            if protocol.is_asking(judge):
+                yield from (one.model for one in calling.asked(judge, "?", ("a", "b")))
 
 
 LONGEST_HEADER = 4096
@@ -141,7 +138,7 @@ _TEXTS = ("unscored", "failure", "failed_draws")
 """Parts of a trail that may be long."""
 
 
-def ranked_draws(chosen: Chosen[Any], count: int) -> list[int]:
+def ranked_draws(chosen: generation.Chosen[Any], count: int) -> list[int]:
     """Return the draws that a client gets, best first; those that could not be scored come last.
 
     Examples
@@ -157,7 +154,7 @@ def ranked_draws(chosen: Chosen[Any], count: int) -> list[int]:
     return list(dict.fromkeys(at for at in order if at is not None))[:count]
 
 
-def trail_of_request(chosen: Chosen[Any], drawn: DrawnChoices, ranking: Sequence[int]) -> dict[str, Any]:
+def trail_of_request(chosen: generation.Chosen[Any], drawn: DrawnChoices, ranking: Sequence[int]) -> dict[str, Any]:
     """Return how the answer came about: the trail of the choice, and what the upstream was asked."""
     upstream: dict[str, Any] = {"calls": drawn.calls, "cost": drawn.cost}
     if drawn.unknown:
@@ -171,7 +168,7 @@ def trail_of_request(chosen: Chosen[Any], drawn: DrawnChoices, ranking: Sequence
 def completion(drawn: DrawnChoices, ranking: Sequence[int], trail: dict[str, Any]) -> dict[str, Any]:
     """Return the object of the upstream that holds the best choice, with the usage of all candidates."""
     choices = [{**drawn.choices[at], "index": place} for place, at in enumerate(ranking)]
-    usage = added_usage(drawn.usages)
+    usage = adapters.added_usage(drawn.usages)
     found = {**drawn.answers[ranking[0]], "choices": choices, "bonwise": trail}
     if usage:
         found["usage"] = usage

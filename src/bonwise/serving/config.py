@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from bonwise.calls.ask import Model, model_from_spec
+from bonwise.calls import ask, settings
 from bonwise.calls.providers.service import read_address
-from bonwise.calls.settings import EngineSettings
 from bonwise.errors import BonwiseError, FileError, InputError
 from bonwise.flags import options_of
 from bonwise.serving.client_keys import ClientKey, read_keys
@@ -100,9 +99,9 @@ class ModelConfig:
         return self.n if self.max_n is None else self.max_n
 
     @property
-    def model(self) -> Model:
+    def model(self) -> ask.Model:
         """The model that draws candidates."""
-        return model_from_spec(self.upstream, base_url=self.base_url)
+        return ask.model_from_spec(self.upstream, base_url=self.base_url)
 
     def selector_mapping(self, run: str | None) -> dict[str, Any]:
         """Return the settings of the selector, as `bonwise.Selector.from_dict` takes them."""
@@ -137,7 +136,7 @@ class ServeConfig:
 _ELSEWHERE = {"ledger", "max_concurrency", "deadline", "connection"}
 """Settings of the judge's engine under names of their own: --run, judge_concurrency, deadline, transport."""
 
-OF_THE_JUDGE = {f"judge_{name}": name for name in options_of(EngineSettings) if name not in _ELSEWHERE}
+OF_THE_JUDGE = {f"judge_{name}": name for name in options_of(settings.EngineSettings) if name not in _ELSEWHERE}
 """The others, by what they are called here: without ``judge_`` a setting is that of the upstream."""
 
 
@@ -201,7 +200,7 @@ def _model(name: str, given: object) -> ModelConfig:
     asking = {name: given[name] for name in given if name in OF_THE_JUDGE}
     checked = _checked(place, {name: given[name] for name in given if name not in asking}, ModelConfig)
     for key, value in asking.items():
-        check = options_of(EngineSettings)[OF_THE_JUDGE[key]].check
+        check = options_of(settings.EngineSettings)[OF_THE_JUDGE[key]].check
         if check is not None:
             check(f"{place}.{key}", value)
     for needed in ("upstream", "judge"):

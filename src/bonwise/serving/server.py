@@ -20,9 +20,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from bonwise.errors import UsageError
-from bonwise.serving import EXTRA
-from bonwise.serving.app import ChatEndpoint
-from bonwise.serving.client_keys import KeyLimits
+from bonwise.serving import EXTRA, app, client_keys
 from bonwise.serving.config import ServeConfig, ServerLimits
 
 EXTRA.require("bonwise serve")
@@ -99,7 +97,7 @@ def allow_many_files() -> None:
 
 
 def serve_here(
-    endpoint: ChatEndpoint,
+    endpoint: app.ChatEndpoint,
     limits: ServerLimits,
     door: socket.socket,
     *,
@@ -150,7 +148,7 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        endpoint: ChatEndpoint,
+        endpoint: app.ChatEndpoint,
         silence: float,
         ready: Callable[[], None],
         each_second: Callable[[], bool],
@@ -276,10 +274,10 @@ def serve_alone(
 ) -> int:
     """Serve in this process on a listening `door`, `ready` once signals are heard; return the exit code."""
     with nullcontext(None) if run is None else run_folder(run) as accounts:
-        limits = KeyLimits(accounts)
+        limits = client_keys.KeyLimits(accounts)
         try:
             # Those of a server that was killed: what they cost nobody knows.
             limits.give_up()
-            return serve_here(ChatEndpoint(config, run, limits), config.limits, door, ready=ready)
+            return serve_here(app.ChatEndpoint(config, run, limits), config.limits, door, ready=ready)
         finally:
             limits.close()

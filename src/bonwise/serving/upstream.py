@@ -10,14 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bonwise.calls import prices, retry
 from bonwise.calls.ask import AttemptError, Problem, Request
-from bonwise.calls.prices import Price, Prices
-from bonwise.calls.providers.openai import ENDPOINT, NAMES, SERVICE, chat_usage
-from bonwise.calls.providers.protocol import Client, Connection, Response, provider
-from bonwise.calls.providers.service import Address
-from bonwise.calls.providers.supplied import supplied_model
-from bonwise.calls.providers.wire import loaded, problem_of
-from bonwise.calls.retry import until_answered
+from bonwise.calls.providers import openai, protocol, service, supplied, wire
 from bonwise.printable import printable
 from bonwise.serving.api_errors import ApiError
 from bonwise.serving.config import ModelConfig
@@ -48,15 +43,15 @@ def bearer_key(authorization: str) -> str:
 class ForwardedKeys:
     """One client per key, over connections that all of them share. Belongs to one event loop."""
 
-    def __init__(self, address: Address, connection: Connection) -> None:
+    def __init__(self, address: service.Address, connection: protocol.Connection) -> None:
         # The SDK takes most of a second to import.
         import openai  # noqa: PLC0415
 
         self._sdk, self._address, self._connection = openai, address, connection
         self._http: Any = openai.DefaultAsyncHttpxClient(timeout=connection.timeout, follow_redirects=False)
-        self._clients: OrderedDict[bytes, Client] = OrderedDict()
+        self._clients: OrderedDict[bytes, protocol.Client] = OrderedDict()
 
-    def client(self, key: str) -> Client:
+    def client(self, key: str) -> protocol.Client:
         """Return the client that sends with a key; what a server repeats of the key is hidden."""
         digest = hashlib.sha256(key.encode()).digest()
         found = self._clients.pop(digest, None) or self._made(key)
@@ -69,14 +64,14 @@ class ForwardedKeys:
         """Close the connections."""
         await self._http.aclose()
 
-    def _made(self, key: str) -> Client:
+    def _made(self, key: str) -> protocol.Client:
         client = self._sdk.AsyncOpenAI(api_key=key, base_url=self._address.url, http_client=self._http, max_retries=0)
         # The SDK reads them from the environment, and they are those of another account.
         client.organization = client.project = None
-        return provider("openai").client(supplied_model("openai/any", client), self._connection)
+        return protocol.provider("openai").client(supplied.supplied_model("openai/any", client), self._connection)
 
 
-_CAN_DO_WITHOUT = {"n": NAMES["n"]}
+_CAN_DO_WITHOUT = {"n": openai.NAMES["n"]}
 """Whatever else of a request the upstream does not take is the client's to mend."""
 
 CLIENTS = 16
@@ -101,10 +96,10 @@ class DrawnChoices:
     """Calls that were sent and never answered, which the upstream may bill."""
     cost: float | None = 0.0
     """US dollars; None where a price or a usage is not known."""
-    sender: Client | None = field(default=None, repr=False)
+    sender: protocol.Client | None = field(default=None, repr=False)
     """What sends with the key of the client that asks; None where the server's own key is used."""
 
-    def add(self, answer: dict[str, Any], price: Price | None, wanted: int) -> None:
+    def add(self, answer: dict[str, Any], price: prices.Price | None, wanted: int) -> None:
         """Take the choices of an answer, at most as many as are wanted."""
         found = answer["choices"][:wanted]
         self.choices += found
@@ -112,8 +107,8 @@ class DrawnChoices:
         usage = answer.get("usage")
         self.usages.append(usage if isinstance(usage, dict) else None)
         self.calls += 1
-        counted = None if price is None else chat_usage(usage)
-        known = None if price is None or counted is None else Prices.cost(price, counted)
+        counted = None if price is None else openai.chat_usage(usage)
+        known = None if price is None or counted is None else prices.Prices.cost(price, counted)
         self.cost = None if self.cost is None or known is None else self.cost + known
 
 
@@ -128,26 +123,26 @@ class UpstreamError(Exception):
 class Upstream:
     """Draws candidates from one model. Belongs to one event loop."""
 
-    def __init__(self, config: ModelConfig, price: Price | None) -> None:
+    def __init__(self, config: ModelConfig, price: prices.Price | None) -> None:
         self._config, self._price = config, price
-        self._clients: list[Client] = []
+        self._clients: list[protocol.Client] = []
         self._in_use = [0] * CLIENTS
-        self._base_url = SERVICE.address(config.base_url).url
+        self._base_url = openai.SERVICE.address(config.base_url).url
         self._forwarded: ForwardedKeys | None = None
         self._takes_n: bool | None = {"n": True, "calls": False}.get(config.draw)
 
     def open(self) -> None:
         """Make the clients, in the running event loop."""
         config = self._config
-        connection = Connection(
+        connection = protocol.Connection(
             timeout=config.timeout, attempt_timeout=config.timeout, connections=CLIENTS, transport=config.transport
         )
         if config.forward_client_key:
-            self._forwarded = ForwardedKeys(SERVICE.address(config.base_url), connection)
+            self._forwarded = ForwardedKeys(openai.SERVICE.address(config.base_url), connection)
             return
         # aiohttp does not mind a large pool.
         count = 1 if config.transport == "aiohttp" else CLIENTS
-        self._clients = [provider("openai").client(config.model, connection) for _ in range(count)]
+        self._clients = [protocol.provider("openai").client(config.model, connection) for _ in range(count)]
         self._in_use = [0] * count
 
     async def aclose(self) -> None:
@@ -225,7 +220,7 @@ class Upstream:
         return problems
 
     def _request(self, body: dict[str, Any]) -> Request:
-        return Request("openai", self._base_url, "", ENDPOINT, body, self._config.model.name)
+        return Request("openai", self._base_url, "", openai.ENDPOINT, body, self._config.model.name)
 
     async def _answered(self, request: Request, drawn: DrawnChoices) -> dict[str, Any]:
         """Ask, again where waiting may help."""
@@ -242,22 +237,22 @@ class Upstream:
         except AttemptError as error:
             if self._config.attempts == 1 or not error.problem.transient:
                 raise
-            return await until_answered(attempt, attempts=self._config.attempts, failed=error)
+            return await retry.until_answered(attempt, attempts=self._config.attempts, failed=error)
 
-    async def _attempt(self, request: Request, sender: Client | None) -> dict[str, Any]:
+    async def _attempt(self, request: Request, sender: protocol.Client | None) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self._config.timeout):
                 response = await (self._sent(request) if sender is None else sender.send(request))
         except TimeoutError:
             raise AttemptError(Problem("timeout", "the upstream gave no answer in time", sent=True)) from None
         if not 200 <= response.status < 300:
-            raise AttemptError(problem_of(response, time.time(), _CAN_DO_WITHOUT))
+            raise AttemptError(wire.problem_of(response, time.time(), _CAN_DO_WITHOUT))
         answer = _read(response.content)
         if answer is None:
             raise AttemptError(Problem("broken", "the upstream's reply is not a chat completion", sent=True))
         return answer
 
-    async def _sent(self, request: Request) -> Response:
+    async def _sent(self, request: Request) -> protocol.Response:
         at = self._in_use.index(min(self._in_use))
         self._in_use[at] += 1
         try:
@@ -269,7 +264,7 @@ class Upstream:
 def _read(content: bytes) -> dict[str, Any] | None:
     """Return a chat completion as it came; None where it is none."""
     try:
-        body: Any = loaded(content)
+        body: Any = wire.loaded(content)
     except ValueError:
         return None
     choices = body.get("choices") if isinstance(body, dict) else None

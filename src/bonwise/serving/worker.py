@@ -16,11 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bonwise.errors import BonwiseError
-from bonwise.serving.app import ChatEndpoint
-from bonwise.serving.client_keys import KeyLimits
+from bonwise.serving import app, client_keys, server
 from bonwise.serving.config import read_config
 from bonwise.serving.metrics import WorkerMetrics
-from bonwise.serving.server import ACCOUNTS, METRICS, log_to_standard_error, serve_here
 
 __all__ = ["main"]
 
@@ -29,10 +27,13 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until a signal comes, or until the process that started this one is gone; return the exit code."""
     door, ready, config, state, *run = arguments
     parent = os.getppid()
-    log_to_standard_error()
-    limits, metrics = KeyLimits(Path(state) / ACCOUNTS), WorkerMetrics(Path(state) / METRICS)
+    server.log_to_standard_error()
+    limits, metrics = (
+        client_keys.KeyLimits(Path(state) / server.ACCOUNTS),
+        WorkerMetrics(Path(state) / server.METRICS),
+    )
     settings = read_config(config)
-    endpoint = ChatEndpoint(settings, run[0] if run else None, limits)
+    endpoint = app.ChatEndpoint(settings, run[0] if run else None, limits)
     endpoint.metrics_of_others = metrics.of_others
 
     def tell() -> None:
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
 
     try:
         with socket.socket(fileno=int(door)) as listening:
-            return serve_here(endpoint, settings.limits, listening, ready=tell, each_second=each_second)
+            return server.serve_here(endpoint, settings.limits, listening, ready=tell, each_second=each_second)
     finally:
         metrics.write(endpoint.records.metrics.values)
         metrics.close()

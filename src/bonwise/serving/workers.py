@@ -17,11 +17,9 @@ from pathlib import Path
 from types import FrameType
 
 from bonwise.errors import UsageError
-from bonwise.serving.app import ChatEndpoint
-from bonwise.serving.client_keys import KeyLimits
+from bonwise.serving import app, client_keys, server
 from bonwise.serving.config import read_config
 from bonwise.serving.metrics import WorkerMetrics
-from bonwise.serving.server import ACCOUNTS, METRICS, run_folder
 
 __all__ = ["serve_by_workers"]
 
@@ -46,9 +44,9 @@ def serve_by_workers(
     """
     if sys.platform == "win32":
         raise UsageError("--workers needs a system that hands sockets on", hint="leave --workers out on Windows")
-    ChatEndpoint(read_config(config), run)
+    app.ChatEndpoint(read_config(config), run)
     with _state(run) as state:
-        limits, metrics = KeyLimits(state / ACCOUNTS), WorkerMetrics(state / METRICS)
+        limits, metrics = client_keys.KeyLimits(state / server.ACCOUNTS), WorkerMetrics(state / server.METRICS)
         try:
             limits.give_up()
             metrics.clear()
@@ -65,7 +63,7 @@ def _state(run: str | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="bonwise-serve-") as folder:
             yield Path(folder)
     else:
-        with run_folder(run) as accounts:
+        with server.run_folder(run) as accounts:
             yield accounts.parent
 
 
@@ -73,7 +71,12 @@ class _Workers:
     """The processes, and what becomes of them."""
 
     def __init__(
-        self, command: list[str], door: socket.socket, count: int, limits: KeyLimits, metrics: WorkerMetrics
+        self,
+        command: list[str],
+        door: socket.socket,
+        count: int,
+        limits: client_keys.KeyLimits,
+        metrics: WorkerMetrics,
     ) -> None:
         self._command, self._door, self._count = command, door, count
         self._limits, self._metrics = limits, metrics

@@ -101,8 +101,7 @@ def fit_stack(
     (80, ('first', 'second'))
     """
     from bonwise.auditing.settings import Settings
-    from bonwise.stacks.measures import StackMeasures
-    from bonwise.stacks.procedure import Paths, deal, train
+    from bonwise.stacks import measures, procedure
     from bonwise.stacks.stack_table import stack_table
     from bonwise.table.opening import open_table
 
@@ -112,10 +111,10 @@ def fit_stack(
     laid = stack_table(table, options, names_of("features", features))
     checked = _prices(prices or {}, laid)
     pools = laid.pools()
-    dealt = deal(len(pools.sizes), pools.clusters, seed=seed)
-    paths = Paths.of(pools, dealt, seed=seed)
-    trained = train(pools, paths, dealt)
-    measured = StackMeasures(laid, pools, paths, dealt, trained, settings, checked)
+    dealt = procedure.deal(len(pools.sizes), pools.clusters, seed=seed)
+    paths = procedure.Paths.of(pools, dealt, seed=seed)
+    trained = procedure.train(pools, paths, dealt)
+    measured = measures.StackMeasures(laid, pools, paths, dealt, trained, settings, checked)
     return measured.fit(None if measured.too_few else _audited(table, settings), _specs(specs or {}, laid))
 
 
@@ -228,18 +227,19 @@ def apply_stack(
     bonwise.errors.InputError
         The table has none of the judges, or a judge of this name.
     """
-    from bonwise.stacks.result import StackFit, read_stack
-    from bonwise.stacks.stack_table import with_stack
+    from bonwise.stacks import result, stack_table
     from bonwise.table.opening import open_scores, open_table
 
     options = ReadingOptions.of(apply_stack, reading)
     labelled = options.labels is not None or options.oracle is not None
     table = open_table(source, options) if labelled else open_scores(source, options)
-    held = read_stack(stack) if isinstance(stack, str | Path) else stack
-    if isinstance(held, StackFit):
+    held = result.read_stack(stack) if isinstance(stack, str | Path) else stack
+    if isinstance(held, result.StackFit):
         _refuse_other_direction(held, table)
-    scored, lacking = with_stack(table, held.to_stack(), name=name, exclude=options.exclude, shape=options.shape)
-    seen = held.fitted([str(prompt) for prompt in table.prompts]) if isinstance(held, StackFit) else 0
+    scored, lacking = stack_table.with_stack(
+        table, held.to_stack(), name=name, exclude=options.exclude, shape=options.shape
+    )
+    seen = held.fitted([str(prompt) for prompt in table.prompts]) if isinstance(held, result.StackFit) else 0
     return AppliedStack(scored, lacking, seen)
 
 

@@ -19,10 +19,8 @@ import numpy as np
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
-from bonwise.judges.asking import ask_now, counted_reasons, options_text, owed_among
-from bonwise.judges.calling import as_judge, asked, calls_of, checked, concluded
+from bonwise.judges import asking, calling, registry
 from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
-from bonwise.judges.registry import Spec, judge_from_spec, read_spec
 from bonwise.printable import listed, quoted
 from bonwise.stacks.fitted_stack import FeatureRecord, JudgeStack
 from bonwise.table.verdicts import Score, Unscored, Verdict, kept
@@ -70,10 +68,10 @@ def judge_of(name: str, made: Any, *, model: str | None, base_url: str | None, s
     makes no judge or another stack, or that states an address, is a UsageError; anything else is a JudgeError.
     """
     if not isinstance(made, str):
-        return as_judge(made)
+        return calling.as_judge(made)
     try:
         _check_spec(made)
-        return judge_from_spec(made, model=model, base_url=base_url, seed=seed)
+        return registry.judge_from_spec(made, model=model, base_url=base_url, seed=seed)
     except UsageError as error:
         said = "" if made == name else f" of {quoted(made)}"
         raise UsageError(
@@ -103,11 +101,11 @@ def names_no_model(spec: str) -> bool:
     return not list(_nested(spec))[-1].rest
 
 
-def _nested(spec: str) -> Iterator[Spec]:
-    read = read_spec(spec)
+def _nested(spec: str) -> Iterator[registry.Spec]:
+    read = registry.read_spec(spec)
     yield read
     while read.of:
-        read = read_spec(read.of)
+        read = registry.read_spec(read.of)
         yield read
 
 
@@ -144,7 +142,7 @@ def called_together(
 def asks_of_part(judge: Judge, prompt: str, texts: Sequence[str]) -> tuple[Ask, ...]:
     """Return the questions of a judge; none where it asks no model, or fails to say them."""
     try:
-        return asked(judge, prompt, texts) if is_asking(judge) else ()
+        return calling.asked(judge, prompt, texts) if is_asking(judge) else ()
     except JudgeError:
         # What it fails by is said when it concludes.
         return ()
@@ -166,8 +164,8 @@ def concluded_by(judge: Judge, prompt: str, texts: Sequence[str], answers: Seque
 
 def _concluded(judge: AskingJudge, prompt: str, texts: Sequence[str], answers: Sequence[Answers]) -> Verdicts:
     if not answers:
-        asked(judge, prompt, texts)  # one that fails to say its questions has no answers either
-    return concluded(judge, prompt, texts, answers).verdicts
+        calling.asked(judge, prompt, texts)  # one that fails to say its questions has no answers either
+    return calling.concluded(judge, prompt, texts, answers).verdicts
 
 
 def _called(judge: Judge, prompt: str, texts: Sequence[str]) -> Any:
@@ -195,7 +193,7 @@ def _verdicts(judge: Judge, answer: Any, texts: Sequence[str]) -> Verdicts:
         error = _not_awaited(judge)
     if error is None:
         try:
-            return checked(judge, answer, texts)
+            return calling.checked(judge, answer, texts)
         except Exception as raised:  # noqa: BLE001 - what it returned may be lazy, and fail
             error = raised
     if isinstance(error, CallError):
@@ -308,8 +306,8 @@ class Stack:
     @cached_property
     def name(self) -> str:
         """What makes this judge on a command line; ``stack`` where it was made of no file."""
-        stated = options_text(self, never=("stack", "judges", "base_url", "seed"))
-        return str(Spec(self.kind, stated, rest=self.stack if isinstance(self.stack, str) else ""))
+        stated = asking.options_text(self, never=("stack", "judges", "base_url", "seed"))
+        return str(registry.Spec(self.kind, stated, rest=self.stack if isinstance(self.stack, str) else ""))
 
     @cached_property
     def version(self) -> str:
@@ -338,7 +336,7 @@ class Stack:
 
     def calls(self, candidates: int) -> int:
         """Return the calls of all judges together."""
-        return sum(calls_of(one, candidates) for one in self.parts)
+        return sum(calling.calls_of(one, candidates) for one in self.parts)
 
     def conclude(self, prompt: str, candidates: Sequence[str], answers: Sequence[Answers]) -> Conclusion:
         """Deal the answers back to the judges, let each conclude, and weigh what they say.
@@ -367,7 +365,7 @@ class Stack:
     def judge(self, prompt: str, candidates: Sequence[str]) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
         """Ask all judges and wait, or call judges that ask no model."""
         if self.asking:
-            return ask_now(self, prompt, candidates)
+            return asking.ask_now(self, prompt, candidates)
         found = called_together(self.parts, prompt, candidates)
         return self._awaited(found, candidates) if inspect.isawaitable(found) else self.weighed(candidates, found)
 
@@ -398,7 +396,7 @@ class Stack:
     def _not_yet(self, text: str, said: Sequence[Verdict]) -> Unscored | None:
         """Return why a candidate is not weighed with the others."""
         # What has words only for judges that ask no model is not judged by one that does.
-        return EMPTY if self.asking and not has_words(text) else owed_among(said)
+        return EMPTY if self.asking and not has_words(text) else asking.owed_among(said)
 
     def _scores(self, texts: Sequence[str], said: Sequence[Sequence[Verdict]]) -> list[Verdict]:
         names = [name for name, _ in self.named_parts]
@@ -454,7 +452,7 @@ def _verdict(
 
 
 def _of_no_judge(unscored: Sequence[Unscored]) -> Unscored:
-    return Unscored(f"no judge scored it: {counted_reasons(unscored)}")
+    return Unscored(f"no judge scored it: {asking.counted_reasons(unscored)}")
 
 
 def _told(name: str, verdict: Verdict) -> str:

@@ -16,29 +16,12 @@ from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.stacks.fitted_stack import DRAWS, FeatureScaling, JudgeStack
-from bonwise.stacks.out_of_fold import COMPARED, KEEPS, METRICS, StackFigures, stack_figures, worth_of_judges
+from bonwise.stacks import fitted_stack, out_of_fold, result, stack_table
 from bonwise.stacks.procedure import FOLDS, Deal, Paths, StackPools, Trained
-from bonwise.stacks.result import (
-    CalibrationTenth,
-    JudgeWorthRecord,
-    ScoredTable,
-    SmallerStack,
-    StackBaseline,
-    StackCalibration,
-    StackFit,
-    StackSettings,
-    prompt_digest,
-)
-from bonwise.stacks.stack_table import FEWEST_PROMPTS, StackTable
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import IntervalRule, difference, estimate
-from bonwise.stats.ordinal_ratings import fit_ordinal
+from bonwise.stats import estimand, estimation, ordinal_ratings
 from bonwise.stats.sums import TIE_DECIMALS, Floats
-from bonwise.table.cell_scores import cell_repeats
-from bonwise.table.facts import DroppedPrompt
+from bonwise.table import cell_scores, facts, reading_options
 from bonwise.table.panel import lay_out
-from bonwise.table.reading_options import values_read
 
 __all__ = [
     "BASELINES",
@@ -65,7 +48,7 @@ class ChanceCalibration:
     """Utilities are divided by it."""
     unit: float
     """Labels per unit of regret."""
-    tenths: list[CalibrationTenth] = field(repr=False)
+    tenths: list[result.CalibrationTenth] = field(repr=False)
     """Out of fold, empty ones left out."""
 
     @property
@@ -158,11 +141,11 @@ def _unit(chances: Floats, regrets: Floats, labels: Floats, sizes: _Ints) -> flo
     return lost / expected if expected > 0 else 0.0
 
 
-def _tenths(chances: Floats, best: Floats) -> list[CalibrationTenth]:
+def _tenths(chances: Floats, best: Floats) -> list[result.CalibrationTenth]:
     """Return the tenths of the range; of k candidates that share the highest label each counts 1 / k."""
     at = np.minimum((chances * 10).astype(np.int64), 9)
     return [
-        CalibrationTenth(
+        result.CalibrationTenth(
             low=number / 10,
             high=(number + 1) / 10,
             predicted=float(chances[at == number].mean()),
@@ -203,7 +186,9 @@ def ordinal_logit(pools: StackPools, deal: Deal) -> Floats:
     out = np.zeros(len(labels))
     for fold in np.unique(folds).tolist():
         held, others = folds == fold, (folds != fold) & pools.scored
-        out[held] = scores[held] @ fit_ordinal(scores[others], labels[others], count, ridge=1.0).coefficients
+        out[held] = (
+            scores[held] @ ordinal_ratings.fit_ordinal(scores[others], labels[others], count, ridge=1.0).coefficients
+        )
     return out
 
 
@@ -230,15 +215,17 @@ BASELINES: Mapping[str, Callable[[StackPools, Deal], Floats]] = {
 """Rules by name."""
 
 
-def baselines(pools: StackPools, deal: Deal, whole: Floats, rule: IntervalRule) -> dict[str, StackBaseline]:
+def baselines(
+    pools: StackPools, deal: Deal, whole: Floats, rule: estimation.IntervalRule
+) -> dict[str, result.StackBaseline]:
     """Compare the stack with every rule; `whole`, its sums out of fold, is (len(Sums._fields), prompts)."""
-    compared = [metric for metric in METRICS if metric.name in COMPARED]
+    compared = [metric for metric in out_of_fold.METRICS if metric.name in out_of_fold.COMPARED]
     found = {}
     for name, scores_of in BASELINES.items():
         sums = pools.sums(np.where(pools.scored, scores_of(pools, deal), np.nan))
-        found[name] = StackBaseline(
-            metrics=estimate_records(estimate(compared, sums, rule)),
-            difference=estimate_records(difference(compared, whole, sums, rule)),
+        found[name] = result.StackBaseline(
+            metrics=estimate_records(estimation.estimate(compared, sums, rule)),
+            difference=estimate_records(estimation.difference(compared, whole, sums, rule)),
         )
     return found
 
@@ -252,7 +239,7 @@ class StackMeasures:
 
     def __init__(
         self,
-        laid: StackTable,
+        laid: stack_table.StackTable,
         pools: StackPools,
         paths: Paths,
         deal: Deal,
@@ -262,7 +249,7 @@ class StackMeasures:
     ) -> None:
         self._laid, self._pools, self._paths, self._deal = laid, pools, paths, deal
         self._trained, self._settings, self._prices = trained, settings, prices
-        self.figures = stack_figures(pools, paths, deal, self._counted, self._rule)
+        self.figures = out_of_fold.stack_figures(pools, paths, deal, self._counted, self._rule)
         if self.too_few:
             self.figures = _without_figures(self.figures, self.too_few)
         self.calibration = self._calibrated()
@@ -276,15 +263,15 @@ class StackMeasures:
     def too_few(self) -> str:
         """Why there are no figures; empty where there are some."""
         count = int(self._laid.whole.sum())
-        if count >= FEWEST_PROMPTS:
+        if count >= stack_table.FEWEST_PROMPTS:
             return ""
         return (
-            f"{count} prompts are labelled whole, and a figure needs {FEWEST_PROMPTS}: write the scores with "
-            "--scores, and audit them with --design cells"
+            f"{count} prompts are labelled whole, and a figure needs {stack_table.FEWEST_PROMPTS}: write the scores "
+            "with --scores, and audit them with --design cells"
         )
 
     @property
-    def _rule(self) -> IntervalRule:
+    def _rule(self) -> estimation.IntervalRule:
         cells = np.repeat(self._counted, self._pools.sizes)
         clusters = None if self._pools.clusters is None else self._pools.clusters[self._counted]
         return self._settings.rule(self._pools.labels[cells], clusters)
@@ -296,12 +283,14 @@ class StackMeasures:
         some[rng.permutation(kept)[:_MOST_CALIBRATED]] = True
         pools, deal = self._pools.keep(some), replace(self._deal, parts=self._deal.parts[some])
         trained = self.figures.whole.trained
-        quality = quality_out_of_fold(pools, self._paths, deal, trained, draws=DRAWS, seed=self._settings.seed)
+        quality = quality_out_of_fold(
+            pools, self._paths, deal, trained, draws=fitted_stack.DRAWS, seed=self._settings.seed
+        )
         sizes = pools.scored_sizes
         told = pools.scored & np.repeat(sizes > 1, pools.sizes)
         return calibrated(quality[told], pools.labels[told], sizes[sizes > 1])
 
-    def baselines(self) -> dict[str, StackBaseline]:
+    def baselines(self) -> dict[str, result.StackBaseline]:
         """Compare the stack with other rules, on the prompts that are labelled whole."""
         if self.too_few:
             return {}
@@ -309,11 +298,11 @@ class StackMeasures:
         deal = replace(self._deal, parts=self._deal.parts[self._counted])
         return baselines(pools, deal, self.figures.whole.sums(self._pools)[:, self._counted], self._rule)
 
-    def worth(self) -> tuple[dict[str, JudgeWorthRecord], list[SmallerStack]]:
+    def worth(self) -> tuple[dict[str, result.JudgeWorthRecord], list[result.SmallerStack]]:
         """Leave judges out; nothing where the stack takes one judge alone anyway."""
         if self.too_few or self._trained.falls_back[0]:
             return {}, []
-        singles, smaller = worth_of_judges(
+        singles, smaller = out_of_fold.worth_of_judges(
             self._pools,
             self._paths,
             self._deal,
@@ -324,15 +313,15 @@ class StackMeasures:
         )
         names = self._laid.judges
         worth = {
-            judge: JudgeWorthRecord(
+            judge: result.JudgeWorthRecord(
                 loss=EstimateRecord.of(single.loss), recovery=_number(single.recovery), **self._shares([judge])
             )
             for judge, single in zip(names, singles, strict=True)
         }
         return worth, [self._smaller([names[at] for at in stack.judges], stack.recovery) for stack in smaller]
 
-    def _smaller(self, judges: list[str], recovery: float) -> SmallerStack:
-        return SmallerStack(judges=judges, recovery=_number(recovery), **self._shares(judges))
+    def _smaller(self, judges: list[str], recovery: float) -> result.SmallerStack:
+        return result.SmallerStack(judges=judges, recovery=_number(recovery), **self._shares(judges))
 
     def _shares(self, judges: Sequence[str]) -> dict[str, float]:
         """Return which part of the calls, and of the cost where prices are known, some judges take."""
@@ -348,13 +337,13 @@ class StackMeasures:
         """How many scores each judge gave a candidate on average: several where it was asked again."""
         table = self._laid.table
         panels = {panel.judge: panel for panel in lay_out(table, alike=True)}
-        repeats = {judge: cell_repeats(table, panels[judge]).draws for judge in self._laid.judges}
+        repeats = {judge: cell_scores.cell_repeats(table, panels[judge]).draws for judge in self._laid.judges}
         return {
             judge: 1.0 if draws is None else float(np.mean((~np.isnan(draws)).sum(axis=1)))
             for judge, draws in repeats.items()
         }
 
-    def stack(self) -> JudgeStack:
+    def stack(self) -> fitted_stack.JudgeStack:
         """Return what applies the fit to all labelled prompts."""
         scaling, trained = self._laid.scaling, self._trained
         coefficients = trained.coefficients[0]
@@ -363,11 +352,11 @@ class StackMeasures:
         if trained.falls_back[0]:
             judge = int(trained.best_alone[0])
             fallback, own = self._laid.judges[judge], [self._pools.own[judge]]
-            scaling = FeatureScaling(
+            scaling = fitted_stack.FeatureScaling(
                 (scaling.features[own[0]],), scaling.scales[own], scaling.covariance[np.ix_(own, own)]
             )
             coefficients, covariance = coefficients[own], covariance[np.ix_(own, own)]
-        return JudgeStack.of(
+        return fitted_stack.JudgeStack.of(
             scaling,
             coefficients,
             covariance,
@@ -377,7 +366,7 @@ class StackMeasures:
             fallback=fallback,
         )
 
-    def fit(self, audit: Audit | None, specs: Mapping[str, str]) -> StackFit:
+    def fit(self, audit: Audit | None, specs: Mapping[str, str]) -> result.StackFit:
         """Return the fit; `audit` is of each judge on these labels, None where too few prompts are complete."""
         laid, figures, sizes = self._laid, self.figures, self._pools.scored_sizes
         worth, smaller = self.worth()
@@ -386,7 +375,7 @@ class StackMeasures:
         choice = {} if audit is None else dict(audit.choice)
         model = self.stack()
         gap = self.calibration.largest_gap
-        return StackFit(
+        return result.StackFit(
             source=laid.table.source,
             prompts=int(laid.whole.sum()),
             fitted_prompts=int((sizes > 1).sum()),
@@ -405,19 +394,20 @@ class StackMeasures:
             missing=dict(laid.missing),
             **given(
                 unscored=int((~laid.scored).sum()) or None,
-                dropped=[DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in laid.dropped] or None,
+                dropped=[facts.DroppedPrompt(prompt_id=one.prompt_id, reason=one.reason) for one in laid.dropped]
+                or None,
             ),
-            calibration=StackCalibration(tenths=self.calibration.tenths, largest_gap=_number(gap)),
-            fitted_to=sorted(prompt_digest(str(prompt)) for prompt in laid.panel.prompt_ids[laid.prompts]),
+            calibration=result.StackCalibration(tenths=self.calibration.tenths, largest_gap=_number(gap)),
+            fitted_to=sorted(result.prompt_digest(str(prompt)) for prompt in laid.panel.prompt_ids[laid.prompts]),
             model=model,
             settings=self._stated(),
             **given(choice=choice or None, specs=dict(specs) or None),
-        ).computed_from(ScoredTable(laid.table, laid.panel, self._utilities(model)))
+        ).computed_from(result.ScoredTable(laid.table, laid.panel, self._utilities(model)))
 
-    def _stated(self) -> StackSettings:
+    def _stated(self) -> result.StackSettings:
         laid, deal, settings = self._laid, self._deal, self._settings
         kinds = dict.fromkeys(feature.kind for feature in laid.scaling.features if feature.kind != "score")
-        return StackSettings(
+        return result.StackSettings(
             confidence=settings.confidence,
             seed=int(settings.seed),
             further_features=list(kinds),
@@ -429,10 +419,10 @@ class StackMeasures:
             shape=laid.panel.shape,
             version=release(),
             **given(unlabelled=laid.table.unlabelled),
-            **{**values_read(laid.table), **given(lower_is_better=sorted(laid.table.turned) or None)},
+            **{**reading_options.values_read(laid.table), **given(lower_is_better=sorted(laid.table.turned) or None)},
         )
 
-    def _utilities(self, stack: JudgeStack) -> Floats:
+    def _utilities(self, stack: fitted_stack.JudgeStack) -> Floats:
         """Return the utility of each cell, out of fold where the stack was fitted to the prompt."""
         laid = self._laid
         own = np.zeros(laid.standardised.shape[1])
@@ -444,20 +434,22 @@ class StackMeasures:
         return np.where(laid.scored, utilities, np.nan)
 
 
-def _without_figures(figures: StackFigures, reason: str) -> StackFigures:
-    nothing = Estimate.undefined(reason, 0)
+def _without_figures(figures: out_of_fold.StackFigures, reason: str) -> out_of_fold.StackFigures:
+    nothing = estimand.Estimate.undefined(reason, 0)
 
-    def none_of(found: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    def none_of(found: Mapping[str, estimand.Estimate]) -> dict[str, estimand.Estimate]:
         return dict.fromkeys(found, nothing)
 
-    return StackFigures(none_of(figures.metrics), none_of(figures.best), none_of(figures.difference), figures.whole)
+    return out_of_fold.StackFigures(
+        none_of(figures.metrics), none_of(figures.best), none_of(figures.difference), figures.whole
+    )
 
 
-def _smallest(smaller: Sequence[SmallerStack]) -> SmallerStack | None:
+def _smallest(smaller: Sequence[result.SmallerStack]) -> result.SmallerStack | None:
     """Return the stack of the fewest judges that keeps most of the recovery of all of them."""
     if not smaller or smaller[0].recovery is None or smaller[0].recovery <= 0:
         return None
-    least = KEEPS * smaller[0].recovery
+    least = out_of_fold.KEEPS * smaller[0].recovery
     enough = [stack for stack in smaller if stack.recovery is not None and stack.recovery >= least]
     return min(enough, key=lambda stack: len(stack.judges))
 

@@ -10,12 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bonwise.stacks.procedure import Deal, Paths, StackPools, Trained, train
-from bonwise.stats.catalog import ESTIMANDS, VALUES
-from bonwise.stats.clusters import too_few_clusters
+from bonwise.stats import catalog, clusters, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
-from bonwise.stats.estimation import IntervalRule, JudgeSums, difference, estimate, from_jackknife
-from bonwise.stats.jackknife import Scatter
-from bonwise.stats.laws import EffectiveShare, Exact, Law, Student
 from bonwise.stats.sums import Floats, Sums
 
 __all__ = [
@@ -77,7 +73,7 @@ def _scored(pools: StackPools, deal: Deal, trained: Trained, gains: Floats, fold
     return OutOfFold(utilities, trained, best_gains)
 
 
-METRICS: tuple[Estimand, ...] = tuple(one for one in ESTIMANDS if one.group != "Over all cells")
+METRICS: tuple[Estimand, ...] = tuple(one for one in catalog.ESTIMANDS if one.group != "Over all cells")
 """What a stack has of the metrics of a judge: its utilities compare candidates of one prompt only."""
 
 COMPARED = ("gain", "recovery")
@@ -99,7 +95,9 @@ class StackFigures:
     """With all prompts."""
 
 
-def stack_figures(pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: IntervalRule) -> StackFigures:
+def stack_figures(
+    pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, rule: estimation.IntervalRule
+) -> StackFigures:
     """Estimate the metrics of the whole procedure, refitted without each fold and without each group.
 
     The standard error is the jackknife's over groups of prompts, with all folds repeated, so that it counts how the
@@ -109,10 +107,10 @@ def stack_figures(pools: StackPools, paths: Paths, deal: Deal, measured: _Mask, 
     whole, *left_out = out_of_fold(pools, paths, deal, (-1, *groups))
     kept = [measured, *(measured & (deal.groups[deal.parts] != group) for group in groups)]
     values = np.stack([_values(pools, one, some) for one, some in zip((whole, *left_out), kept, strict=True)], axis=1)
-    sample = JudgeSums([whole.sums(pools)[:, measured]], rule)
+    sample = estimation.JudgeSums([whole.sums(pools)[:, measured]], rule)
     rows = dict(zip(_rows(), values, strict=True))
     by_name = {one.name: one for one in METRICS}
-    of_labels = estimate([one for one in METRICS if not one.on_scores], sample.matrices[0], rule)
+    of_labels = estimation.estimate([one for one in METRICS if not one.on_scores], sample.matrices[0], rule)
     return StackFigures(
         {one.name: of_labels.get(one.name) or _estimate(one, rows[one.name], sample) for one in METRICS},
         {name: _estimate(by_name[name], rows[f"best {name}"], sample) for name in COMPARED},
@@ -137,7 +135,7 @@ def _values(pools: StackPools, found: OutOfFold, kept: _Mask) -> Floats:
     return values
 
 
-def _estimate(e: Estimand, values: Floats, sample: JudgeSums) -> Estimate:
+def _estimate(e: Estimand, values: Floats, sample: estimation.JudgeSums) -> Estimate:
     limits, n = sample.limits(e), sample.count(e)
     value = float(values[0])
     if not np.isfinite(value):
@@ -146,15 +144,15 @@ def _estimate(e: Estimand, values: Floats, sample: JudgeSums) -> Estimate:
         return Estimate.undefined(NOT_DISTINGUISHABLE, n)
     bounded = e.average_over is not None and not e.contrast and all(map(math.isfinite, limits))
 
-    def law(scatter: Scatter) -> Law | None:
+    def law(scatter: jackknife.Scatter) -> laws.Law | None:
         inside = bounded and limits[0] < value < limits[1] and scatter.se > 0
-        return EffectiveShare(value, scatter.se, scatter.df, limits) if inside else None
+        return laws.EffectiveShare(value, scatter.se, scatter.df, limits) if inside else None
 
     exact = (lambda: sample.exact(e, value)) if e.average_over is not None else None
     return _interval(values, n, limits, sample, law, exact)
 
 
-def _difference(e: Estimand, values: Floats, sample: JudgeSums) -> Estimate:
+def _difference(e: Estimand, values: Floats, sample: estimation.JudgeSums) -> Estimate:
     n, value = sample.count(e), float(values[0])
     if not np.isfinite(value):
         return Estimate.undefined(f"undefined: needs {e.needs}", n)
@@ -165,18 +163,18 @@ def _interval(
     values: Floats,
     n: int,
     limits: tuple[float, float],
-    sample: JudgeSums,
-    law: Callable[[Scatter], Law | None],
-    exact: Callable[[], Exact] | None = None,
+    sample: estimation.JudgeSums,
+    law: Callable[[jackknife.Scatter], laws.Law | None],
+    exact: Callable[[], laws.Exact] | None = None,
 ) -> Estimate:
     value, left_out = float(values[0]), values[1:]
-    if reason := too_few_clusters(sample.rule.clusters):
+    if reason := clusters.too_few_clusters(sample.rule.clusters):
         return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
-    found = Scatter.without(left_out)
+    found = jackknife.Scatter.without(left_out)
     # Student's t counts the groups; how heavy their tails are cannot be told from twenty of them.
-    scatter = Scatter(found.se, len(left_out) - 1.0)
-    chosen = law(scatter) or Student(value, scatter.se, scatter.df, limits)
-    return from_jackknife(value, scatter, n, limits, sample.rule.confidence, exact=exact, law=chosen)
+    scatter = jackknife.Scatter(found.se, len(left_out) - 1.0)
+    chosen = law(scatter) or laws.Student(value, scatter.se, scatter.df, limits)
+    return estimation.from_jackknife(value, scatter, n, limits, sample.rule.confidence, exact=exact, law=chosen)
 
 
 KEEPS = 0.95
@@ -209,7 +207,7 @@ def worth_of_judges(
     deal: Deal,
     whole: Floats,
     measured: npt.NDArray[np.bool_],
-    rule: IntervalRule,
+    rule: estimation.IntervalRule,
     owners: tuple[int, ...],
 ) -> tuple[list[JudgeWorth], list[Smaller]]:
     """Leave each judge out in turn, and then judge after judge: always the one whose weight is the least certain.
@@ -221,7 +219,7 @@ def worth_of_judges(
     singles = []
     for judge in range(count):
         sums = _sums(pools, paths, deal, [one for one in range(count) if one != judge], owners)[:, measured]
-        (lost,) = difference([_RECOVERY], whole, sums, rule).values()
+        (lost,) = estimation.difference([_RECOVERY], whole, sums, rule).values()
         singles.append(JudgeWorth(lost, _recovery(sums)))
     kept = list(range(count))
     path = [Smaller(tuple(kept), _recovery(whole))]
@@ -231,7 +229,7 @@ def worth_of_judges(
     return singles, path
 
 
-_RECOVERY = next(one for one in VALUES if one.name == "recovery")
+_RECOVERY = next(one for one in catalog.VALUES if one.name == "recovery")
 
 
 def _sums(pools: StackPools, paths: Paths, deal: Deal, judges: list[int], owners: tuple[int, ...]) -> Floats:

@@ -15,20 +15,10 @@ from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import FeatureKind, FeatureRecord, FeatureScaling, JudgeStack, StackFeature
 from bonwise.stacks.procedure import StackPools
 from bonwise.stats.sums import Floats
-from bonwise.table.cell_scores import (
-    candidate_propensities,
-    cell_repeats,
-    differ_within_prompts,
-    mean_of_rows,
-    propensities,
-)
+from bonwise.table import cell_scores, checks, reading_options, words, writing
 from bonwise.table.cells import draw_columns
-from bonwise.table.checks import Shape
 from bonwise.table.panel import Panel, PromptLeftOut, lay_out
-from bonwise.table.reading_options import ReadingOptions
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.words import text_lengths
-from bonwise.table.writing import csv_frame
 
 __all__ = [
     "FEATURES",
@@ -113,7 +103,7 @@ class StackTable:
         )
 
 
-def stack_table(table: ScoreTable, reading: ReadingOptions, kinds: Sequence[str] = ()) -> StackTable:
+def stack_table(table: ScoreTable, reading: reading_options.ReadingOptions, kinds: Sequence[str] = ()) -> StackTable:
     """Lay a table with labels out for a stack; `kinds` are features beside the scores, of `FEATURES`.
 
     Fewer than two judges that tell candidates apart, or too few prompts with labels that differ, are an InputError.
@@ -236,9 +226,9 @@ def _weights(table: ScoreTable, panel: Panel, labelled: _Mask, prompts: _Mask) -
     """Return the weight of each labelled cell: of a pair the product counts, which is 1 / chance of its prompt."""
     if "propensity" not in table.frame.columns:
         return None
-    if differ_within_prompts(table):
-        return 1 / candidate_propensities(table, panel)[labelled]
-    chances = propensities(table, panel.prompt_ids, prompts)
+    if cell_scores.differ_within_prompts(table):
+        return 1 / cell_scores.candidate_propensities(table, panel)[labelled]
+    chances = cell_scores.propensities(table, panel.prompt_ids, prompts)
     return 1 / np.sqrt(np.repeat(chances, panel.sizes)[labelled])
 
 
@@ -258,7 +248,7 @@ def _column(table: ScoreTable, panel: Panel, feature: StackFeature | FeatureReco
         return np.full(len(panel.scores), np.nan)
     if feature.kind == "score":
         return panel.scores
-    found = cell_repeats(table, panel)
+    found = cell_scores.cell_repeats(table, panel)
     if feature.kind == "width":
         return np.full(len(panel.scores), np.nan) if found.width is None else found.width
     return np.full(len(panel.scores), np.nan) if found.draws is None else _spread(found.draws)
@@ -277,9 +267,9 @@ def _spread(draws: Floats) -> Floats:
 def _lengths(table: ScoreTable, panel: Panel) -> Floats:
     """Return the logarithm of the length of each text, as its column has it or in characters."""
     if "length" in table.columns:
-        lengths = mean_of_rows(table, panel, table.frame["length"].to_numpy(dtype=np.float64))
+        lengths = cell_scores.mean_of_rows(table, panel, table.frame["length"].to_numpy(dtype=np.float64))
     else:
-        lengths = text_lengths(table, panel)
+        lengths = words.text_lengths(table, panel)
     # An empty answer has no logarithm: it counts as one of one character.
     return np.log(np.maximum(lengths, 1.0))
 
@@ -319,7 +309,7 @@ def with_stack(
     *,
     name: str = STACK,
     exclude: Sequence[str] = (),
-    shape: Shape | None = None,
+    shape: checks.Shape | None = None,
 ) -> tuple[ScoreTable, tuple[str, ...]]:
     """Return the table with the utilities of a stack as scores of a further judge, and the judges that it lacks.
 
@@ -358,4 +348,4 @@ def score_file(table: ScoreTable) -> str:
     known = [name for name in _FIRST if name in frame.columns]
     order = [*known, *(name for name in frame.columns if name not in known)]
     said = [name for name in order if not frame[name].isna().all()]
-    return csv_frame(frame[said])
+    return writing.csv_frame(frame[said])

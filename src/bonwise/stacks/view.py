@@ -7,24 +7,10 @@ from collections.abc import Iterator, Mapping
 from bonwise.auditing.view_judges import best_of
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
-from bonwise.report.answers import StatedVerdict, outcome_of, verdict
+from bonwise.report import answers, numbers, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Role, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import (
-    NOTHING,
-    Unit,
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    number,
-    percent,
-    with_any_interval,
-    with_interval,
-)
-from bonwise.report.table_facts import labels_left_out, values_read_as
 from bonwise.stacks.result import SmallerStack, StackFit
 
 __all__ = ["describe", "is_better"]
@@ -47,19 +33,25 @@ def describe(document: StackFit) -> Part:
 
 def _blocks(document: StackFit) -> Iterator[Block]:
     settings = document.settings
-    yield verdict(_answer(document), _next(document))
+    yield answers.verdict(_answer(document), _next(document))
     yield Table.facts(
         [
-            ("fitted to", f"{count(document.fitted_labels)} labels of {counted(document.fitted_prompts, 'prompt')}"),
-            ("figures", f"{counted(document.prompts, 'prompt')}, out of fold"),
+            (
+                "fitted to",
+                (
+                    f"{numbers.count(document.fitted_labels)} labels of "
+                    f"{numbers.counted(document.fitted_prompts, 'prompt')}"
+                ),
+            ),
+            ("figures", f"{numbers.counted(document.prompts, 'prompt')}, out of fold"),
             ("table", settings.shape),
-            ("intervals", f"{percent(settings.confidence)}, clustered by prompt"),
-            ("ridge", number(settings.ridge)),
+            ("intervals", f"{numbers.percent(settings.confidence)}, clustered by prompt"),
+            ("ridge", numbers.number(settings.ridge)),
             ("bonwise", settings.version),
         ]
     )
-    yield from labels_left_out(None, settings.unlabelled)
-    yield from values_read_as(settings)
+    yield from table_facts.labels_left_out(None, settings.unlabelled)
+    yield from table_facts.values_read_as(settings)
     yield from _caveats(document)
     yield Part("Picks of the stack, of each judge and of other rules", list(_compared(document)), anchor="picks")
     yield Part("What each judge adds", list(_added(document)), anchor="judges")
@@ -67,22 +59,22 @@ def _blocks(document: StackFit) -> Iterator[Block]:
     yield limits("stack")
 
 
-def _answer(document: StackFit) -> StatedVerdict:
+def _answer(document: StackFit) -> answers.StatedVerdict:
     says = _lead(document)
     if document.metrics[_RECOVERY].estimate is None:
-        return StatedVerdict("undefined", "open", says)
+        return answers.StatedVerdict("undefined", "open", says)
     if document.fallback is not None:
-        return StatedVerdict("one judge", "open", says)
+        return answers.StatedVerdict("one judge", "open", says)
     return {
-        "above": StatedVerdict("the stack is better", "good", says),
-        "below": StatedVerdict("the stack is worse", "bad", says),
-        "open": StatedVerdict("no difference shown", "open", says),
-    }[outcome_of(document.difference[_RECOVERY])]
+        "above": answers.StatedVerdict("the stack is better", "good", says),
+        "below": answers.StatedVerdict("the stack is worse", "bad", says),
+        "open": answers.StatedVerdict("no difference shown", "open", says),
+    }[answers.outcome_of(document.difference[_RECOVERY])]
 
 
 def is_better(document: StackFit) -> bool:
     """Tell whether the stack is shown to recover more than the best judge alone."""
-    return document.fallback is None and outcome_of(document.difference[_RECOVERY]) == "above"
+    return document.fallback is None and answers.outcome_of(document.difference[_RECOVERY]) == "above"
 
 
 def _next(document: StackFit) -> list[Said]:
@@ -103,9 +95,9 @@ def _lead(document: StackFit) -> str:
     if stack.estimate is None:
         return f"Nothing can be said of the stack's picks: {printable(stack.reason, longest=300)}."
     best = document.best_out_of_fold[_RECOVERY]
-    figures = f"Recovery out of fold: stack {with_interval(stack, 'share')}"
+    figures = f"Recovery out of fold: stack {numbers.with_interval(stack, 'share')}"
     if best.estimate is not None:
-        figures += f", best judge {with_interval(best, 'share')}"
+        figures += f", best judge {numbers.with_interval(best, 'share')}"
     if document.fallback is not None:
         judge = printable(document.fallback, longest=_LONGEST)
         return (
@@ -117,12 +109,12 @@ def _lead(document: StackFit) -> str:
 def _difference(apart: EstimateRecord) -> str:
     if apart.estimate is None:
         return "no difference can be computed"
-    size = estimate(apart, "points").removeprefix("-")
+    size = numbers.estimate(apart, "points").removeprefix("-")
     words = f"the stack recovers {size} {'less' if apart.estimate < 0 else 'more'}"
     if apart.low is None or apart.high is None:
         return f"{words} (no interval)"
     outside = apart.low > 0 or apart.high < 0
-    return f"{words}, and the interval {interval(apart, 'points')} {'excludes' if outside else 'includes'} 0"
+    return f"{words}, and the interval {numbers.interval(apart, 'points')} {'excludes' if outside else 'includes'} 0"
 
 
 def _caveats(document: StackFit) -> Iterator[Said]:
@@ -132,14 +124,17 @@ def _caveats(document: StackFit) -> Iterator[Said]:
         )
     lacking = {judge: times for judge, times in document.missing.items() if times}
     if lacking:
-        some = ", ".join(f"{printable(judge, longest=_LONGEST)} ({count(times)})" for judge, times in lacking.items())
+        some = ", ".join(
+            f"{printable(judge, longest=_LONGEST)} ({numbers.count(times)})" for judge, times in lacking.items()
+        )
         yield Said("caveat", f"candidates without a score, filled by what the other judges let expect: {some}")
     if document.unscored:
         yield Said(
-            "caveat", f"{counted(document.unscored, 'candidate')} that no judge scored: not filled, not picked"
+            "caveat",
+            f"{numbers.counted(document.unscored, 'candidate')} that no judge scored: not filled, not picked",
         )
     if document.dropped:
-        prompts = counted(len(document.dropped), "prompt")
+        prompts = numbers.counted(len(document.dropped), "prompt")
         yield Said("caveat", f"dropped {prompts}: {printable(document.dropped[0].reason, longest=200)}")
 
 
@@ -149,14 +144,18 @@ def _compared(document: StackFit) -> Iterator[Block]:
         Row(
             (
                 printable(who, longest=_LONGEST),
-                *(cell for name, unit in _SHOWN for cell in (estimate(of[name], unit), interval(of[name], unit))),
+                *(
+                    cell
+                    for name, unit in _SHOWN
+                    for cell in (numbers.estimate(of[name], unit), numbers.interval(of[name], unit))
+                ),
             ),
             strong=who == _STACK,
             values=_values(of),
         )
         for who, of in list(everyone.items())[:_MOST]
     ]
-    ends = interval_title(document.settings.confidence)
+    ends = numbers.interval_title(document.settings.confidence)
     columns = (
         Column("picks by", "name"),
         Column("recovery", sorted=True),
@@ -168,11 +167,11 @@ def _compared(document: StackFit) -> Iterator[Block]:
     yield from _forest(everyone)
     yield Table(columns, rows, "Recovery and gain, the highest first")
     if len(everyone) > _MOST:
-        yield Said("note", f"{count(len(everyone) - _MOST)} more are in the JSON")
+        yield Said("note", f"{numbers.count(len(everyone) - _MOST)} more are in the JSON")
     yield from best_of(document.choice, "judges")
 
 
-_SHOWN: tuple[tuple[str, Unit], ...] = ((_RECOVERY, "share"), ("gain", "number"))
+_SHOWN: tuple[tuple[str, numbers.Unit], ...] = ((_RECOVERY, "share"), ("gain", "number"))
 
 
 def _values(of: Mapping[str, EstimateRecord]) -> tuple[float | None, ...]:
@@ -205,22 +204,22 @@ def _forest(everyone: Mapping[str, Mapping[str, EstimateRecord]]) -> list[Drawin
         across="recovery",
         unit="share",
         roles=["judge" if who == _STACK else "other" for who in shown],
-        said=[with_any_interval(one, "share") for one in shown.values()],
+        said=[numbers.with_any_interval(one, "share") for one in shown.values()],
     )
 
 
 def _added(document: StackFit) -> Iterator[Block]:
     weights = {one.judge: one.coefficient for one in document.model.features if one.kind == "score"}
     priced = any(one.cost is not None for one in document.worth.values())
-    ends = interval_title(document.settings.confidence)
+    ends = numbers.interval_title(document.settings.confidence)
     columns = [Column("judge", "name"), Column("weight"), Column("recovery lost without it"), Column(ends)]
     columns += [Column("calls saved"), *([Column("cost saved")] if priced else [])]
     rows = []
     for judge, one in list(document.worth.items())[:_MOST]:
-        cost = NOTHING if one.cost is None else number(one.cost, "share")
-        saved = [number(one.calls, "share"), *([cost] if priced else [])]
-        lost = (estimate(one.loss, "points"), interval(one.loss, "points"))
-        rows.append((printable(judge, longest=_LONGEST), number(weights[judge]), *lost, *saved))
+        cost = numbers.NOTHING if one.cost is None else numbers.number(one.cost, "share")
+        saved = [numbers.number(one.calls, "share"), *([cost] if priced else [])]
+        lost = (numbers.estimate(one.loss, "points"), numbers.interval(one.loss, "points"))
+        rows.append((printable(judge, longest=_LONGEST), numbers.number(weights[judge]), *lost, *saved))
     if rows:
         yield Table.of(tuple(columns), rows, "Weights, and recovery without each judge")
         yield Said("note", "Weights are on one scale: of a difference in score that is usual for the judge.")
@@ -229,7 +228,7 @@ def _added(document: StackFit) -> Iterator[Block]:
     for feature in document.model.features:
         if feature.kind != "score":
             whose = f" of {printable(feature.judge, longest=_LONGEST)}" if feature.judge else ""
-            yield Said("finding", f"Weight of the {feature.kind}{whose}: {number(feature.coefficient)}.")
+            yield Said("finding", f"Weight of the {feature.kind}{whose}: {numbers.number(feature.coefficient)}.")
     if not rows:
         yield Said(
             "note", "Judges are not left out one by one: the stack takes one judge, or too few labels are whole."
@@ -238,10 +237,10 @@ def _added(document: StackFit) -> Iterator[Block]:
 
 def _smallest(one: SmallerStack) -> str:
     names = ", ".join(printable(name, longest=_LONGEST) for name in one.judges)
-    saved = f"{number(1 - one.calls, 'share')} of the calls"
+    saved = f"{numbers.number(1 - one.calls, 'share')} of the calls"
     if one.cost is not None:
-        saved += f" and {number(1 - one.cost, 'share')} of the cost"
-    recovery = NOTHING if one.recovery is None else number(one.recovery, "share")
+        saved += f" and {numbers.number(1 - one.cost, 'share')} of the cost"
+    recovery = numbers.NOTHING if one.recovery is None else numbers.number(one.recovery, "share")
     return f"The fewest judges that keep 95% of the recovery: {names} (recovery {recovery}); they save {saved}."
 
 
@@ -249,15 +248,15 @@ def _calibrated(document: StackFit) -> Iterator[Block]:
     found = document.calibration
     if found.largest_gap is not None:
         role: Role = "caveat" if found.largest_gap > _TOO_FAR else "finding"
-        gap = number(found.largest_gap, "points")
+        gap = numbers.number(found.largest_gap, "points")
         yield Said(role, f"P(best) and the share of candidates that are the best differ by at most {gap}.")
     columns = (Column("P(best)", "name"), Column("mean P(best)"), Column("are the best"), Column("candidates"))
     rows = [
         (
-            f"{percent(one.low)} to {percent(one.high)}",
-            number(one.predicted, "share"),
-            number(one.observed, "share"),
-            count(one.candidates),
+            f"{numbers.percent(one.low)} to {numbers.percent(one.high)}",
+            numbers.number(one.predicted, "share"),
+            numbers.number(one.observed, "share"),
+            numbers.count(one.candidates),
         )
         for one in found.tenths
     ]

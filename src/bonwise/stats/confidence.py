@@ -8,10 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import from_jackknife, under
-from bonwise.stats.jackknife import Scatter
-from bonwise.stats.laws import Ends, Exact, Law, student_quantile
+from bonwise.stats import estimand, estimation, jackknife, laws
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
@@ -43,9 +40,9 @@ class Logit:
     df: int
     kind: str = "logit"
 
-    def at(self, confidence: float) -> Ends:
+    def at(self, confidence: float) -> laws.Ends:
         """Return the interval."""
-        half = student_quantile(confidence, self.df) * self.se / (self.estimate * (1 - self.estimate))
+        half = laws.student_quantile(confidence, self.df) * self.se / (self.estimate * (1 - self.estimate))
         middle = special.logit(self.estimate)
         return float(special.expit(middle - half)), float(special.expit(middle + half))
 
@@ -58,7 +55,7 @@ class BinError:
     """The two, in [0, 1]."""
     observed: float
     """The two, in [0, 1]."""
-    share: Law | None
+    share: laws.Law | None
     """Of the observed share; None where it has no interval."""
     se: float
     """Of the difference, clustered by prompt; not finite where it is unknown."""
@@ -74,7 +71,7 @@ class BinError:
         share = (0.0, 1.0) if ends is None else ends
         d, half = self.stated - self.observed, 0.0
         if self.df > 0 and np.isfinite(self.se):
-            half = student_quantile(confidence, self.df) * self.se
+            half = laws.student_quantile(confidence, self.df) * self.se
         low, high = min(self.stated - share[1], d - half), max(self.stated - share[0], d + half)
         most = max(self.stated, 1 - self.stated)
         return max(0.0, low, -high), min(max(abs(low), abs(high)), most)
@@ -94,7 +91,7 @@ class BinErrors:
     """Not negative, of sum 1; taken as they are."""
     kind: str = "bins"
 
-    def at(self, confidence: float) -> Ends:
+    def at(self, confidence: float) -> laws.Ends:
         """Return the interval."""
         each = 1 - (1 - confidence) / len(self.bins)
         ends = np.array([one.at(each) for one in self.bins])
@@ -113,17 +110,17 @@ class Calibration:
     """In each bin."""
     stated: tuple[float | None, ...]
     """Mean stated probability of each bin, None where it is empty."""
-    observed: tuple[Estimate, ...]
+    observed: tuple[estimand.Estimate, ...]
     """Share of wins in each bin."""
-    error: tuple[Estimate, ...]
+    error: tuple[estimand.Estimate, ...]
     """Absolute difference of the two, with an interval from that of the share."""
-    brier: Estimate
+    brier: estimand.Estimate
     """Mean of (p - y)^2."""
-    mean_bin_error: Estimate
+    mean_bin_error: estimand.Estimate
     """Unweighted mean of the errors of the bins that hold a statement; its interval is that of
     `bonwise.stats.confidence.BinErrors`.
     """
-    expected_calibration_error: Estimate
+    expected_calibration_error: estimand.Estimate
     """The same, each bin weighted by its statements."""
 
 
@@ -184,7 +181,7 @@ def calibration(
     )
 
 
-def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: bool = False) -> Estimate:
+def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: bool = False) -> estimand.Estimate:
     """Estimate the mean of values in [0, 1], clustered by prompt; see `means_by_group`."""
     (found,) = means_by_group(values, np.zeros(len(values), dtype=np.int64), prompt, 1, confidence, share=share)
     return found
@@ -192,7 +189,7 @@ def clustered_mean(values: Floats, prompt: _Ints, confidence: float, *, share: b
 
 def means_by_group(
     values: Floats, group: _Ints, prompt: _Ints, groups: int, confidence: float, *, share: bool = False
-) -> list[Estimate]:
+) -> list[estimand.Estimate]:
     """Estimate the mean of values in [0, 1] in each group, clustered by prompt.
 
     With `share` the values are 0 and 1, bar a few halves, and the interval is made on log-odds.
@@ -238,21 +235,21 @@ def _se(left_out: Floats) -> Floats:
 
 def _estimate(
     value: float, left_out: Floats, n: int, confidence: float, *, average: bool = False, share: bool = False
-) -> Estimate:
+) -> estimand.Estimate:
     """Give a value its interval from the values without each prompt in turn."""
     value = float(value)
     if np.isnan(value):
-        return Estimate.undefined("no statement", n)
-    scatter = Scatter.without(left_out)
-    exact = (lambda: Exact(value, n, (0.0, 1.0))) if average else None
+        return estimand.Estimate.undefined("no statement", n)
+    scatter = jackknife.Scatter.without(left_out)
+    exact = (lambda: laws.Exact(value, n, (0.0, 1.0))) if average else None
     law = Logit(value, scatter.se, n - 1) if share and 0 < value < 1 else None
-    return from_jackknife(value, scatter, n, (0.0, 1.0), confidence, exact=exact, law=law)
+    return estimation.from_jackknife(value, scatter, n, (0.0, 1.0), confidence, exact=exact, law=law)
 
 
 def _of_bins(
     value: float, left_out: Floats, n: int, confidence: float, bins: list[BinError], weights: Floats
-) -> Estimate:
+) -> estimand.Estimate:
     """Give a mean of absolute errors the interval that follows from those of its bins."""
     if np.isnan(value) or n < 2:
         return _estimate(value, left_out, n, confidence)
-    return under(BinErrors(tuple(bins), weights), confidence, estimate=value, se=float(_se(left_out)), n=n)
+    return estimation.under(BinErrors(tuple(bins), weights), confidence, estimate=value, se=float(_se(left_out)), n=n)

@@ -6,11 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import under
-from bonwise.stats.jackknife import kurtosis_df
-from bonwise.stats.laws import Student
-from bonwise.stats.sums import TIE_DECIMALS, Floats
+from bonwise.stats import estimand, estimation, jackknife, laws, sums
 
 __all__ = ["LEAST_CARRIERS", "correlation", "from_influence", "without_interval"]
 
@@ -20,7 +16,9 @@ LEAST_CARRIERS = 20
 _ROUNDING = 1e-12  # a variance below this share of the squared values is rounding
 
 
-def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confidence: float = 0.95) -> Estimate:
+def correlation(
+    x: sums.Floats, y: sums.Floats, weights: sums.Floats | None = None, *, confidence: float = 0.95
+) -> estimand.Estimate:
     """Estimate the correlation over prompts.
 
     In the infinitesimal jackknife prompt t moves r by ``w_t / sum w * (z_x z_y - r (z_x^2 + z_y^2) / 2)``. NaN or
@@ -37,10 +35,10 @@ def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confiden
     x, y, w = x[known], y[known], w[known]
     n = len(x)
     if n < 3:
-        return Estimate.undefined("fewer than three prompts", n)
+        return estimand.Estimate.undefined("fewer than three prompts", n)
     zx, zy = _standard(x, w), _standard(y, w)
     if zx is None or zy is None:
-        return Estimate.undefined("one of the two does not vary", n)
+        return estimand.Estimate.undefined("one of the two does not vary", n)
     r = float(np.clip(np.average(zx * zy, weights=w), -1, 1))
     influence = w / w.mean() * (zx * zy - r * (zx**2 + zy**2) / 2)
     found = from_influence(r, influence, confidence=confidence, limits=(-1.0, 1.0))
@@ -49,25 +47,25 @@ def correlation(x: Floats, y: Floats, weights: Floats | None = None, *, confiden
 
 
 def from_influence(
-    value: float, influence: Floats, *, confidence: float = 0.95, limits: tuple[float, float] = (-np.inf, np.inf)
-) -> Estimate:
+    value: float, influence: sums.Floats, *, confidence: float = 0.95, limits: tuple[float, float] = (-np.inf, np.inf)
+) -> estimand.Estimate:
     """Give an estimate the interval that its influence values allow (infinitesimal jackknife, Student's t).
 
     `influence` is how far the estimate moves, times n, with a little more weight on each prompt; its mean is 0.
     """
     n = len(influence)
     if n < 2:
-        return Estimate(value, None, None, None, n, None, reason="no interval: it rests on a single prompt")
+        return estimand.Estimate(value, None, None, None, n, None, reason="no interval: it rests on a single prompt")
     se = float(np.sqrt(np.sum(influence**2) / (n * (n - 1))))
     if se <= _ROUNDING * max(1.0, abs(value)):
-        return Estimate(
+        return estimand.Estimate(
             value, None, None, None, n, None, reason="no interval: leaving out any prompt changes nothing"
         )
-    law = Student(value, se, kurtosis_df(influence), limits)
-    return under(law, confidence, estimate=value, se=se, n=n)
+    law = laws.Student(value, se, jackknife.kurtosis_df(influence), limits)
+    return estimation.under(law, confidence, estimate=value, se=se, n=n)
 
 
-def without_interval(found: Estimate, reason: str) -> Estimate:
+def without_interval(found: estimand.Estimate, reason: str) -> estimand.Estimate:
     """Return an estimate without its interval and why it has none; unchanged where the reason is empty.
 
     Examples
@@ -85,17 +83,17 @@ def _few(carried: int) -> str:
     return f"it rests on {apart} from the others" if carried < LEAST_CARRIERS else ""
 
 
-def _off_the_mode(values: Floats) -> int:
+def _off_the_mode(values: sums.Floats) -> int:
     """Return how many values differ from the most common one; of distinct values, all but one."""
-    _, counts = np.unique(np.round(values, TIE_DECIMALS), return_counts=True)
+    _, counts = np.unique(np.round(values, sums.TIE_DECIMALS), return_counts=True)
     return len(values) - int(counts.max())
 
 
-def _standard(values: Floats, weights: Floats) -> Floats | None:
+def _standard(values: sums.Floats, weights: sums.Floats) -> sums.Floats | None:
     """Return deviations in units of the standard deviation, None where there is no variation."""
     mean = np.average(values, weights=weights)
     variance = np.average((values - mean) ** 2, weights=weights)
     if variance <= _ROUNDING * max(1e-12, float(mean**2)):
         return None
-    scores: Floats = (values - mean) / np.sqrt(variance)
+    scores: sums.Floats = (values - mean) / np.sqrt(variance)
     return scores

@@ -9,11 +9,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from bonwise.stats.clusters import cluster_sums, too_few_clusters
+from bonwise.stats import clusters, jackknife
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, NOTHING_LOST, Estimand, Estimate
-from bonwise.stats.jackknife import Scatter, jackknife, kurtosis_df
 from bonwise.stats.laws import EffectiveShare, Exact, Fieller, Law, OneLess, Percentile, RecoveryNearOne, Student
 from bonwise.stats.sums import Floats, Sums
 
@@ -99,12 +97,12 @@ class IntervalRule:
     """Range of the labels, which bounds the values; infinite where their scale is unknown."""
     label_width: float = 1.0
     """Width of that range, or of what the labels span where it is unknown."""
-    clusters: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+    clusters: np.typing.NDArray[np.int64] | None = field(default=None, compare=False)
     """Codes of the clusters of prompts: the unit that is left out, drawn and summed over. Each prompt is one where
     they are not given.
     """
 
-    def keep(self, prompts: npt.NDArray[np.bool_]) -> IntervalRule:
+    def keep(self, prompts: np.typing.NDArray[np.bool_]) -> IntervalRule:
         """Return the rule for some of the prompts."""
         return self if self.clusters is None else replace(self, clusters=self.clusters[prompts])
 
@@ -194,12 +192,12 @@ class JudgeSums:
     @cached_property
     def too_few(self) -> str:
         """Why no interval can rest on the clusters; empty where one can."""
-        return too_few_clusters(self.rule.clusters)
+        return clusters.too_few_clusters(self.rule.clusters)
 
     @cached_property
     def units(self) -> list[Floats]:
         """Sums of what is left out at a time: prompts, or clusters of them."""
-        return [cluster_sums(matrix, self.rule.clusters) for matrix in self.matrices]
+        return [clusters.cluster_sums(matrix, self.rule.clusters) for matrix in self.matrices]
 
     @cached_property
     def first_units(self) -> Sums:
@@ -296,20 +294,26 @@ def _estimate(
         return np.stack([f(*totals) for f in functions])
 
     rule, units = sample.rule, sample.units
-    values = jackknife(functional, units)
+    values = jackknife.jackknife(functional, units)
     drawn: Sequence[Floats | None] = [None] * len(estimands)
     if rule.kind == "bootstrap":
         drawn = list(bootstrap(functional, units, resamples=rule.resamples, seed=rule.seed))
     rows = zip(estimands, *values, drawn, strict=True)
     return {
         e.name: one_estimate(
-            e, sample, float(value), Scatter(float(se), float(df)), None if found is None else Percentile(found)
+            e,
+            sample,
+            float(value),
+            jackknife.Scatter(float(se), float(df)),
+            None if found is None else Percentile(found),
         )
         for e, value, se, df, found in rows
     }
 
 
-def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter, law: Law | None = None) -> Estimate:
+def one_estimate(
+    e: Estimand, sample: JudgeSums, value: float, scatter: jackknife.Scatter, law: Law | None = None
+) -> Estimate:
     """Give a metric the interval that its sample allows, or the reason why there is none.
 
     `value` is NaN where undefined. A `law` replaces Fieller's interval of a ratio of means and Student's t of others.
@@ -342,12 +346,12 @@ def one_estimate(e: Estimand, sample: JudgeSums, value: float, scatter: Scatter,
         law = EffectiveShare(value, se, df, limits)
     average = e.average_over is not None or e.parts is not None
     exact = (lambda: sample.exact(e, value)) if average else None
-    return from_jackknife(value, Scatter(se, df), n, limits, confidence, exact=exact, law=law)
+    return from_jackknife(value, jackknife.Scatter(se, df), n, limits, confidence, exact=exact, law=law)
 
 
 def from_jackknife(
     value: float,
-    scatter: Scatter,
+    scatter: jackknife.Scatter,
     n: int,
     limits: tuple[float, float],
     confidence: float,
@@ -407,6 +411,6 @@ def _fieller(numerator: Floats, denominator: Floats, limits: tuple[float, float]
         float(covariance[0, 0]),
         float(covariance[0, 1]),
         float(covariance[1, 1]),
-        kurtosis_df(numerator - a / b * denominator) if b else n - 1.0,
+        jackknife.kurtosis_df(numerator - a / b * denominator) if b else n - 1.0,
         limits,
     )

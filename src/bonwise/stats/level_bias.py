@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.estimand import Estimate, Metric
-from bonwise.stats.estimation import under
-from bonwise.stats.laws import Ends, Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
@@ -43,10 +41,10 @@ class LargestOf:
     """Mean residuals, their standard errors, and the degrees of freedom of each."""
     kind: str = "jackknife"
 
-    def at(self, confidence: float) -> Ends:
+    def at(self, confidence: float) -> laws.Ends:
         """Return the interval."""
         tail = (1 - confidence) / len(self.biases)
-        half = np.array([student_quantile(1 - tail, df) for df in self.df]) * self.errors
+        half = np.array([laws.student_quantile(1 - tail, df) for df in self.df]) * self.errors
         size = np.abs(self.biases)
         return float(np.maximum(size - half, 0.0).max()), float((size + half).max())
 
@@ -66,7 +64,7 @@ def largest_bias(
     confidence: float,
     weights: Floats | None = None,
     clusters: _Ints | None = None,
-) -> Estimate:
+) -> estimand.Estimate:
     """Estimate the largest absolute mean residual of a candidate name that recurs.
 
     ``max_c |mean (f(S_c) - O_c)|``; the interval holds f fixed, its unit is the prompt, or a code of `clusters`,
@@ -83,21 +81,21 @@ def largest_bias(
     w = np.ones(len(residuals)) if weights is None else weights
     counts, recurring = np.bincount(names), recurring_names(names, len(sizes))
     if not recurring.size:
-        return Estimate.undefined("undefined: candidate names do not recur across prompts", len(sizes))
+        return estimand.Estimate.undefined("undefined: candidate names do not recur across prompts", len(sizes))
     counts = counts[recurring]
     unit = None if clusters is None else np.repeat(cluster_codes(clusters)[0], sizes)
     biases, errors, units = _weighted_means(residuals, names, w, unit, recurring)
     worst = int(np.abs(biases).argmax())
     size, n = float(abs(biases[worst])), int(counts[worst])
     if few := too_few_clusters(clusters):
-        return Estimate(size, None, None, None, n, None, reason=f"no interval: {few}")
+        return estimand.Estimate(size, None, None, None, n, None, reason=f"no interval: {few}")
     if errors.max() <= 1e-12:
         # Every prompt is off by the same: at most a share of prompts can be off by more, up to the labels' span.
         span = float(labels.max() - labels.min())
-        alike = Exact(size, int(units.min()), (0.0, max(span, size)))
-        return under(alike, confidence, estimate=size, se=0.0, n=int(counts.min()))
+        alike = laws.Exact(size, int(units.min()), (0.0, max(span, size)))
+        return estimation.under(alike, confidence, estimate=size, se=0.0, n=int(counts.min()))
     law = LargestOf(biases, errors, (units - 1).astype(float))
-    return under(law, confidence, estimate=size, se=float(errors[worst]), n=n)
+    return estimation.under(law, confidence, estimate=size, se=float(errors[worst]), n=n)
 
 
 def _weighted_means(
@@ -168,7 +166,9 @@ def _blocks(values: list[float], weights: list[float]) -> tuple[list[float], lis
     return heights, ends
 
 
-METRIC = Metric("level_bias", group="Over all cells", meaning="largest bias of a calibrated mean", unit="number")
+METRIC = estimand.Metric(
+    "level_bias", group="Over all cells", meaning="largest bias of a calibrated mean", unit="number"
+)
 
 FOLDS = 5
 
@@ -177,16 +177,18 @@ FOLDS = 5
 class _BonferroniDifference:
     """Interval of a difference from the intervals of its two parts, each at half the error."""
 
-    first: Law
-    second: Law
+    first: laws.Law
+    second: laws.Law
     kind: str = "jackknife"
 
-    def at(self, confidence: float) -> Ends:
+    def at(self, confidence: float) -> laws.Ends:
         left, right = self.first.at((1 + confidence) / 2), self.second.at((1 + confidence) / 2)
         return None if left is None or right is None else (left[0] - right[1], left[1] - right[0])
 
 
-def level_bias_difference(first: Estimate, second: Estimate, confidence: float) -> Estimate:
+def level_bias_difference(
+    first: estimand.Estimate, second: estimand.Estimate, confidence: float
+) -> estimand.Estimate:
     """Return the first judge's level bias minus the second's.
 
     A largest absolute value has no smooth difference, so the interval is Bonferroni's: it holds whatever the
@@ -194,9 +196,9 @@ def level_bias_difference(first: Estimate, second: Estimate, confidence: float) 
     """
     n = min(first.n, second.n)
     if first.law is None or second.law is None or first.estimate is None or second.estimate is None:
-        return Estimate.undefined(first.reason or second.reason or "undefined", n)
+        return estimand.Estimate.undefined(first.reason or second.reason or "undefined", n)
     law = _BonferroniDifference(first.law, second.law)
-    return under(law, confidence, estimate=first.estimate - second.estimate, se=np.nan, n=n)
+    return estimation.under(law, confidence, estimate=first.estimate - second.estimate, se=np.nan, n=n)
 
 
 def level_bias(  # noqa: PLR0913 - all but the cells are named
@@ -209,7 +211,7 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
     seed: int,
     weights: Floats | None = None,
     clusters: _Ints | None = None,
-) -> Estimate:
+) -> estimand.Estimate:
     """Estimate the largest bias of a calibrated candidate mean.
 
     ``max_c |mean f(S_c) - mean O_c|`` over recurring names c, where f is an isotonic fit of labels on scores, on the
@@ -220,10 +222,10 @@ def level_bias(  # noqa: PLR0913 - all but the cells are named
     units, count = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
     w = np.ones(len(scores)) if weights is None else np.repeat(weights / weights.mean(), sizes)
     if not recurring_names(names, n).size:
-        return Estimate.undefined("undefined: candidate names do not recur across prompts", n)
+        return estimand.Estimate.undefined("undefined: candidate names do not recur across prompts", n)
     if count < 2 * FOLDS:
         needed = f"{2 * FOLDS} {'prompts' if clusters is None else 'clusters'}"
-        return Estimate.undefined(f"undefined: {FOLDS} folds need {needed}", n)
+        return estimand.Estimate.undefined(f"undefined: {FOLDS} folds need {needed}", n)
     owner = np.repeat((np.random.default_rng(seed).permutation(count) % FOLDS)[units], sizes)
     residuals = calibrated(np.round(scores, TIE_DECIMALS), labels, w, owner) - labels
     return largest_bias(residuals, labels, sizes, names, confidence=confidence, weights=w, clusters=clusters)

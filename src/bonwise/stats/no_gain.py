@@ -10,10 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats import laws, sums, top_of_scores
 from bonwise.stats.clusters import cluster_sums, design_effect
-from bonwise.stats.laws import Fieller, Law, Student
-from bonwise.stats.sums import Floats
-from bonwise.stats.top_of_scores import at_top
 
 __all__ = ["Z_NEEDED", "Dealt", "DealtLabels", "dealt", "no_gain_laws", "z_of_dealt"]
 
@@ -26,12 +24,12 @@ _Ints = npt.NDArray[np.int64]
 class Dealt(NamedTuple):
     """Each prompt's ``gain`` of the judge's pick, and moments of what it gains when labels are dealt at random."""
 
-    gain: Floats
-    variance: Floats
-    third: Floats
+    gain: sums.Floats
+    variance: sums.Floats
+    third: sums.Floats
 
 
-def dealt(scores: Floats, labels: Floats, sizes: _Ints) -> Dealt:
+def dealt(scores: sums.Floats, labels: sums.Floats, sizes: _Ints) -> Dealt:
     """Return the moments of every prompt's gain when its labels are dealt to its candidates at random.
 
     Scores and labels are (cells,), grouped by prompt, no NaN. With a of K candidates at the top, s^2 the variance of
@@ -47,7 +45,7 @@ def dealt(scores: Floats, labels: Floats, sizes: _Ints) -> Dealt:
     [0.6667, 0.2222, 0.0741]
     """
     starts, K = np.cumsum(sizes) - sizes, sizes.astype(np.float64)
-    top = at_top(scores, sizes)
+    top = top_of_scores.at_top(scores, sizes)
     a = np.add.reduceat(top.astype(np.float64), starts)
     d = labels - np.repeat(np.add.reduceat(labels, starts) / K, sizes)
     square = d * d
@@ -84,11 +82,11 @@ def z_of_dealt(found: Dealt, clusters: _Ints | None = None) -> float | None:
 class DealtLabels:
     """The test of no gain on the labels of one judge, made when it is asked for."""
 
-    scores: Floats = field(repr=False)
-    labels: Floats = field(repr=False)
+    scores: sums.Floats = field(repr=False)
+    labels: sums.Floats = field(repr=False)
     sizes: _Ints = field(repr=False)
     clusters: _Ints | None = field(repr=False)
-    law: Law = field(repr=False)
+    law: laws.Law = field(repr=False)
     """Of the gain or of the recovery, with the degrees of freedom that normal values would have."""
 
     @cached_property
@@ -97,7 +95,9 @@ class DealtLabels:
         return z_of_dealt(dealt(self.scores, self.labels, self.sizes), self.clusters)
 
 
-def no_gain_laws(gain: Floats, room: Floats, clusters: _Ints | None, limits: tuple[float, float]) -> dict[str, Law]:
+def no_gain_laws(
+    gain: sums.Floats, room: sums.Floats, clusters: _Ints | None, limits: tuple[float, float]
+) -> dict[str, laws.Law]:
     """Return the laws, by ``gain`` and ``recovery``, by which Student's t(G - 1) tests that there is none.
 
     `gain` is the pick's over a random one, `room` the best candidate's, (prompts,); `limits` is the gain's range.
@@ -109,6 +109,6 @@ def no_gain_laws(gain: Floats, room: Floats, clusters: _Ints | None, limits: tup
     (caa, cab), (_, cbb) = covariance.tolist()
     a, b = float(gain.mean()), float(room.mean())
     return {
-        "gain": Student(a, math.sqrt(caa), units - 1.0, limits),
-        "recovery": Fieller(a, b, caa, cab, cbb, units - 1.0, (-np.inf, 1.0)),
+        "gain": laws.Student(a, math.sqrt(caa), units - 1.0, limits),
+        "recovery": laws.Fieller(a, b, caa, cab, cbb, units - 1.0, (-np.inf, 1.0)),
     }

@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats.catalog import ratio
+from bonwise.stats import catalog, laws, sample_size
 from bonwise.stats.clusters import cluster_sums
-from bonwise.stats.laws import student_quantile
-from bonwise.stats.sample_size import critical_value, mean_units
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -49,7 +47,7 @@ class Shift(NamedTuple):
         """Return Student's interval, both ends infinite where there is no standard error."""
         if not np.isfinite(self.se):
             return _EVERYWHERE
-        half = student_quantile(confidence, self.units - 1) * self.se
+        half = laws.student_quantile(confidence, self.units - 1) * self.se
         return self.estimate - half, self.estimate + half
 
 
@@ -85,7 +83,7 @@ def standardised(m1: Floats, m2: Floats, clusters: _Ints | None = None) -> Shift
     def of(t: Floats) -> Floats:
         mean, square = t[1] / t[0], t[2] / t[0]
         spread = square - mean**2
-        return ratio(mean, np.sqrt(np.where(spread > 1e-12 * square, spread, 0.0)))
+        return catalog.ratio(mean, np.sqrt(np.where(spread > 1e-12 * square, spread, 0.0)))
 
     return shift(np.array([np.ones(len(m1)), m1, m2]), of, clusters)
 
@@ -98,9 +96,9 @@ def log_residual(y1: Floats, y2: Floats, clusters: _Ints | None = None) -> Shift
 
     def of(t: Floats) -> Floats:
         mean, best = t[1] / t[0], t[2] / t[0]
-        rho = ratio(mean, best)
+        rho = catalog.ratio(mean, best)
         spread = (t[3] - 2 * rho * t[4] + rho**2 * t[5]) / t[0]
-        positive = ratio(spread, best**2)
+        positive = catalog.ratio(spread, best**2)
         return np.log(np.where(positive > 0, positive, np.nan))
 
     return shift(np.array([np.ones(len(y1)), y1, y2, y1 * y1, y1 * y2, y2 * y2]), of, clusters)
@@ -110,7 +108,7 @@ def within_z(squares_score: Floats, squares_label: Floats, products: Floats, clu
     """Estimate Fisher's z of the within-prompt correlation from each prompt's sums of deviations."""
 
     def of(t: Floats) -> Floats:
-        r = ratio(t[2], np.sqrt(t[0] * t[1]))
+        r = catalog.ratio(t[2], np.sqrt(t[0] * t[1]))
         return np.arctanh(np.where(np.abs(r) < 1, r, np.nan))
 
     return shift(np.array([squares_score, squares_label, products]), of, clusters)
@@ -191,8 +189,8 @@ def small_sample_units(standardised: float, power: float, confidence: float) -> 
     >>> round(small_sample_units(0.5, 0.9, 0.95), 1)
     35.6
     """
-    z = critical_value(confidence, 1)
-    return mean_units(standardised, power, confidence, 1) + z * z / 2
+    z = sample_size.critical_value(confidence, 1)
+    return sample_size.mean_units(standardised, power, confidence, 1) + z * z / 2
 
 
 def redraw(

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bonwise.stats import draw_prior, sums
 from bonwise.stats.beliefs import Beliefs
-from bonwise.stats.draw_prior import DrawPrior
-from bonwise.stats.sums import Floats
 
 __all__ = ["CallCurve", "CallPrice", "Replay", "Stopped", "lengthened", "replay"]
 
@@ -44,9 +42,9 @@ class CallPrice(NamedTuple):
 class CallCurve(NamedTuple):
     """How many calls a price buys."""
 
-    calls: Floats
+    calls: sums.Floats
     """Of a pool on average, increasing, from the first draws alone to all draws."""
-    prices: Floats
+    prices: sums.Floats
     """At which just as many are taken, decreasing to 0; none lies on an opportunity cost."""
 
     def prices_for(self, mean_calls: float) -> CallPrice:
@@ -65,34 +63,34 @@ class CallCurve(NamedTuple):
         kept = np.unique(np.concatenate([behind - 1, behind]))
         return CallCurve(self.calls[kept], self.prices[kept])
 
-    def _behind(self, calls: Floats) -> npt.NDArray[np.int64]:
+    def _behind(self, calls: sums.Floats) -> np.typing.NDArray[np.int64]:
         """Return the place of the first point that buys so many calls, never the very first one."""
-        found: npt.NDArray[np.int64] = np.clip(np.searchsorted(self.calls, calls), 1, len(self.calls) - 1)
+        found: np.typing.NDArray[np.int64] = np.clip(np.searchsorted(self.calls, calls), 1, len(self.calls) - 1)
         return found
 
 
 class Stopped(NamedTuple):
     """Where each pool stands when a call has a price."""
 
-    calls: npt.NDArray[np.int64]
+    calls: np.typing.NDArray[np.int64]
     """Draws asked, the first ones among them."""
-    top: npt.NDArray[np.bool_]
+    top: np.typing.NDArray[np.bool_]
     """The candidates that share the highest posterior mean."""
 
 
 class Replay(NamedTuple):
     """Every step that the rule would take if calls were free; a price only says at which step it ends."""
 
-    first: npt.NDArray[np.int64]
+    first: np.typing.NDArray[np.int64]
     """First draws of each pool."""
-    opportunity: Floats
+    opportunity: sums.Floats
     """Expected opportunity cost before each further draw, in score units; minus infinity where none can be asked."""
-    top: npt.NDArray[np.bool_]
+    top: np.typing.NDArray[np.bool_]
     """As in `Stopped`."""
-    highest: Floats
+    highest: sums.Floats
     """Highest posterior mean, in score units."""
 
-    def at(self, price: float | Floats) -> Stopped:
+    def at(self, price: float | sums.Floats) -> Stopped:
         """Stop each pool before the first draw whose opportunity cost is below the price, one for all or one each."""
         stop = np.broadcast_to(np.asarray(price, dtype=np.float64), len(self.first))[:, None]
         step = (np.minimum.accumulate(self.opportunity, axis=1) >= stop).sum(axis=1)
@@ -119,7 +117,7 @@ class Replay(NamedTuple):
         return least, least + float(further)
 
 
-def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:
+def replay(draws: sums.Floats, prior: draw_prior.DrawPrior, *, most: int = 8, seed: int = 0) -> Replay:
     """Apply the rule to stored draws.
 
     `draws` is (n, K, k), ``draws[:, :, 0]`` the first scores, NaN where not scored; all NaN fills up a smaller pool.
@@ -148,7 +146,7 @@ def replay(draws: Floats, prior: DrawPrior, *, most: int = 8, seed: int = 0) -> 
     return Replay((~np.isnan(draws).all(axis=2)).sum(axis=1), opportunity, top, highest)
 
 
-def lengthened(draws: Floats, most: int, rng: np.random.Generator, start: int = 1) -> Floats:
+def lengthened(draws: sums.Floats, most: int, rng: np.random.Generator, start: int = 1) -> sums.Floats:
     """Return so many draws per candidate: those stored, and where they end, some of its own from `start` on again."""
     stored = draws.shape[2]
     if stored >= most:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, special
 
 from bonwise.stats.jackknife import moments_df
@@ -160,7 +159,7 @@ def first_look(planned: int | None) -> int:
     return max(EARLIEST_LOOK, int(np.ceil(_SHARE_OF_PLANNED * (planned or 0) - 1e-9)))
 
 
-def looks(first: int, running: RunningRatio) -> npt.NDArray[np.int64]:
+def looks(first: int, running: RunningRatio) -> np.typing.NDArray[np.int64]:
     """Return the numbers of prompts at which the rule looks, among those there are.
 
     Every `STEP` prompts from `first` on, once there are `EARLIEST_LOOK` units, `TELLING` of which tell of the ratio:
@@ -176,7 +175,7 @@ def looks(first: int, running: RunningRatio) -> npt.NDArray[np.int64]:
     """
     numbers = np.arange(first, len(running.prompts) + 1, STEP, dtype=np.int64)
     seen = running.at(numbers)
-    found: npt.NDArray[np.int64] = numbers[(seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)]
+    found: np.typing.NDArray[np.int64] = numbers[(seen.count >= EARLIEST_LOOK) & (seen.telling >= TELLING)]
     return found
 
 

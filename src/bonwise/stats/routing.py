@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats.correlation import LEAST_CARRIERS, from_influence, without_interval
+from bonwise.stats import correlation, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.estimation import under
-from bonwise.stats.jackknife import kurtosis_df
-from bonwise.stats.laws import Fieller, RecoveryNearOne
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
@@ -53,7 +49,7 @@ class Outcomes:
         relative: Floats = self.weights / self.weights.mean()
         return relative
 
-    def some(self, which: npt.NDArray[np.bool_]) -> Outcomes:
+    def some(self, which: np.typing.NDArray[np.bool_]) -> Outcomes:
         """Return some of the prompts."""
         return Outcomes(self.value[which], self.gain[which], self.weights[which])
 
@@ -96,9 +92,9 @@ def routed_share(signal: Floats, outcomes: Outcomes, share: float, *, confidence
     few = _too_few(routed_part(signal, share, w))
     return RoutedShare(
         share,
-        from_influence(value, w * (after - value), confidence=confidence),
-        without_interval(_lift(lift, w * (mine - lift), share, confidence), few),
-        without_interval(_captured(w * mine, w * best, share, confidence), few),
+        correlation.from_influence(value, w * (after - value), confidence=confidence),
+        correlation.without_interval(_lift(lift, w * (mine - lift), share, confidence), few),
+        correlation.without_interval(_captured(w * mine, w * best, share, confidence), few),
     )
 
 
@@ -126,13 +122,13 @@ def routing_bound(
     if size <= 1e-12:
         unknown = Estimate.undefined("no prediction goes with the gain", n)
         return unknown, unknown
-    bound = from_influence(size, moves, confidence=confidence, limits=(0.0, np.inf))
+    bound = correlation.from_influence(size, moves, confidence=confidence, limits=(0.0, np.inf))
     mine = lift_contributions(predicted, outcomes, share)
     lift = float(np.mean(w * mine))
     part = lift / size
-    achieved = from_influence(part, (w * (mine - lift) - part * moves) / size, confidence=confidence)
+    achieved = correlation.from_influence(part, (w * (mine - lift) - part * moves) / size, confidence=confidence)
     few = _too_few(routed_part(predicted, share, w))
-    return bound, without_interval(achieved, few)
+    return bound, correlation.without_interval(achieved, few)
 
 
 def gaussian_share(share: float) -> float:
@@ -198,7 +194,7 @@ def _edge(values: Floats, share: float, weights: Floats) -> tuple[float, float]:
 def _too_few(routed: Floats) -> str:
     """Say on how few routed prompts a figure rests; empty where they are enough."""
     count = float(routed.sum())
-    return f"it rests on {count:.3g} routed prompts" if count < LEAST_CARRIERS - 1e-9 else ""
+    return f"it rests on {count:.3g} routed prompts" if count < correlation.LEAST_CARRIERS - 1e-9 else ""
 
 
 def lift_contributions(signal: Floats, outcomes: Outcomes, share: float, *, exact: bool = False) -> Floats:
@@ -231,7 +227,7 @@ def _from_lift(signal: Floats, outcomes: Outcomes, share: float) -> tuple[float,
     return lift, w * (mine - lift)
 
 
-def _gain_at(values: Floats, ties: npt.NDArray[np.bool_], gain: Floats, w: Floats) -> float:
+def _gain_at(values: Floats, ties: np.typing.NDArray[np.bool_], gain: Floats, w: Floats) -> float:
     """Return the mean gain at the threshold: of the prompts that tie there, or of enough around it."""
     around = max(_LEAST_WINDOW, int(_WINDOW * len(values)))
     near = ties
@@ -246,7 +242,7 @@ def _gain_at(values: Floats, ties: npt.NDArray[np.bool_], gain: Floats, w: Float
 def _lift(lift: float, influence: Floats, share: float, confidence: float) -> Estimate:
     if share >= 1:
         return Estimate(0.0, 0.0, 0.0, 0.0, len(influence), "exact")
-    return from_influence(lift, influence, confidence=confidence)
+    return correlation.from_influence(lift, influence, confidence=confidence)
 
 
 def _captured(mine: Floats, best: Floats, share: float, confidence: float) -> Estimate:
@@ -260,15 +256,15 @@ def _captured(mine: Floats, best: Floats, share: float, confidence: float) -> Es
     if bottom <= 1e-12:
         return Estimate.undefined("no order is better than another: all gains are equal", n)
     part = top / bottom
-    df = kurtosis_df(mine - part * best)
-    law = Fieller(
+    df = jackknife.kurtosis_df(mine - part * best)
+    law = laws.Fieller(
         top, bottom, float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1]), df, (-np.inf, 1.0)
     )
     if law.at(confidence) is None:
         return Estimate.undefined(NOT_DISTINGUISHABLE, n)
     moves = (mine - part * best) / bottom
     se = float(np.sqrt(np.sum(moves**2) / (n * (n - 1))))
-    return under(law, confidence, estimate=part, se=se, n=n)
+    return estimation.under(law, confidence, estimate=part, se=se, n=n)
 
 
 SHARES = tuple(step / 20 for step in range(21))
@@ -317,10 +313,12 @@ def routed_recovery(
     if n < 2 or b <= _SAME:
         return Estimate.undefined("undefined: needs two prompts where labels differ", n)
     (caa, cab), (_, cbb) = (np.cov(above, below, ddof=1) / n).tolist()
-    law = Fieller(a, b, caa, cab, cbb, kurtosis_df(above - a / b * below), (-np.inf, 1.0))
+    law = laws.Fieller(a, b, caa, cab, cbb, jackknife.kurtosis_df(above - a / b * below), (-np.inf, 1.0))
     if law.at(confidence) is None:
         return Estimate.undefined(NOT_DISTINGUISHABLE, n)
     value = min(a / b, 1.0)
     if law.se <= _SAME:
         return Estimate(value, None, None, None, n, None, reason="no interval: all prompts are alike")
-    return under(RecoveryNearOne.over(law, value, law.se, law.df), confidence, estimate=value, se=law.se, n=n)
+    return estimation.under(
+        laws.RecoveryNearOne.over(law, value, law.se, law.df), confidence, estimate=value, se=law.se, n=n
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.stats.sums import TIE_DECIMALS, Floats, by_rank
 
@@ -22,7 +21,7 @@ class TopOfScores(NamedTuple):
     tied: Floats  # candidates that may be picked
 
 
-def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def at_top(scores: Floats, sizes: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.bool_]:
     """Return which cells hold the highest score of their prompt, ties after rounding to `TIE_DECIMALS`; NaN is below.
 
     Examples
@@ -34,11 +33,11 @@ def at_top(scores: Floats, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_
         return np.zeros(0, dtype=bool)
     ranked = by_rank(np.round(scores, TIE_DECIMALS))
     top = np.maximum.reduceat(ranked, np.cumsum(sizes) - sizes)
-    highest: npt.NDArray[np.bool_] = ranked == np.repeat(top, sizes)
+    highest: np.typing.NDArray[np.bool_] = ranked == np.repeat(top, sizes)
     return highest
 
 
-def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64], ranked: Floats | None = None) -> TopOfScores:
+def top_of_scores(scores: Floats, sizes: np.typing.NDArray[np.int64], ranked: Floats | None = None) -> TopOfScores:
     """Compute the features, (cells,), of scores grouped by prompt, NaN where there is none; `ranked` makes the pick.
 
     Examples
@@ -65,9 +64,9 @@ def top_of_scores(scores: Floats, sizes: npt.NDArray[np.int64], ranked: Floats |
 
 def _of_scored(
     scores: Floats,
-    sizes: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    highest: npt.NDArray[np.bool_],
+    sizes: np.typing.NDArray[np.int64],
+    starts: np.typing.NDArray[np.int64],
+    highest: np.typing.NDArray[np.bool_],
     tied: Floats,
 ) -> TopOfScores:
     """Compute the features where some candidates have no score."""

@@ -8,19 +8,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats import estimand, estimation, jackknife, laws, level_bias
 from bonwise.stats.clusters import cluster_codes, too_few_clusters
-from bonwise.stats.estimand import Estimate, Metric
-from bonwise.stats.estimation import under
-from bonwise.stats.jackknife import Scatter
-from bonwise.stats.laws import Student
-from bonwise.stats.level_bias import isotonic
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums, prompt_sums
 
 __all__ = ["FEWEST_SCORED", "METRIC", "unscored_cost"]
 
 _Ints = npt.NDArray[np.int64]
 
-METRIC = Metric(
+METRIC = estimand.Metric(
     "unscored_cost", group="Picks", meaning="recovery lost with candidates that have no score", unit="share"
 )
 
@@ -38,7 +34,7 @@ _CHUNK = 1 << 20
 
 def unscored_cost(
     scores: Floats, labels: Floats, sizes: _Ints, *, confidence: float, seed: int, clusters: _Ints | None = None
-) -> Estimate:
+) -> estimand.Estimate:
     """Estimate the recovery that the candidates without a score cost.
 
     A missing score is drawn as ``S + m(O - L) + r``, at the nearest score that the judge gave: S and L are the mean
@@ -58,25 +54,27 @@ def unscored_cost(
     """
     n = len(sizes)
     if int((~np.isnan(scores)).sum()) < FEWEST_SCORED:
-        return Estimate.undefined(f"undefined: needs {FEWEST_SCORED} scored candidates", n)
+        return estimand.Estimate.undefined(f"undefined: needs {FEWEST_SCORED} scored candidates", n)
     t = Sums(*prompt_sums(scores, labels, sizes))
     room = t.M - t.R
     if not room.sum() > 1e-12 * float(np.abs(t.M).sum() + np.abs(t.R).sum()):
-        return Estimate.undefined("undefined: needs a prompt where labels differ", n)
+        return estimand.Estimate.undefined("undefined: needs a prompt where labels differ", n)
     pools = _LostPools(np.round(scores, TIE_DECIMALS), np.round(labels, TIE_DECIMALS), sizes, t.J, seed)
     everything = np.ones(n, dtype=bool)
     cost = float(pools.gained(everything).sum() / room.sum())
     if few := too_few_clusters(clusters):
-        return Estimate(cost, None, None, None, n, None, reason=f"no interval: {few}")
+        return estimand.Estimate(cost, None, None, None, n, None, reason=f"no interval: {few}")
     codes, units = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
     count = min(units, _GROUPS)
     group = (np.random.default_rng(seed).permutation(units) % count)[codes]
     left_out = np.array([pools.gained(group != g).sum() / room[group != g].sum() for g in range(count)])
-    scatter = Scatter.without(left_out)
+    scatter = jackknife.Scatter.without(left_out)
     if not np.isfinite(scatter.se) or scatter.se == 0:
-        return Estimate(cost, None, None, None, n, None, reason="no interval: leaving out prompts changes nothing")
-    law = Student(cost, scatter.se, scatter.df, (-np.inf, np.inf))
-    return under(law, confidence, estimate=cost, se=scatter.se, n=n)
+        return estimand.Estimate(
+            cost, None, None, None, n, None, reason="no interval: leaving out prompts changes nothing"
+        )
+    law = laws.Student(cost, scatter.se, scatter.df, (-np.inf, np.inf))
+    return estimation.under(law, confidence, estimate=cost, se=scatter.se, n=n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +130,7 @@ class _LostPools:
         distinct, codes = np.unique(np.round(gaps, TIE_DECIMALS), return_inverse=True)
         weights = np.bincount(codes[known], minlength=len(distinct)).astype(np.float64)
         sums = np.bincount(codes[known], weights=values[known], minlength=len(distinct)).astype(np.float64)
-        fitted = isotonic(distinct, weights, sums)[codes]
+        fitted = level_bias.isotonic(distinct, weights, sums)[codes]
         residuals = (values - fitted)[known]
         drawn = self._on_scale(
             (S + fitted)[self.lost][:, None] + residuals[(self.uniforms * len(residuals)).astype(np.int64)]

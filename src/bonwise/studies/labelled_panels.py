@@ -14,12 +14,8 @@ from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.table.cell_scores import unscored_reasons
-from bonwise.table.facts import JudgeCounts, StudySettings, labels_left_out, unused_labels
-from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
+from bonwise.table import cell_scores, facts, opening, reading_options, score_table
 from bonwise.table.panel import LabelsInPart, Panel, lay_out
-from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["LabelledPanels", "open_judged"]
 
@@ -28,15 +24,15 @@ _WHOLE_PROMPTS = (
     "the labelled candidates are a random sample of all."
 )
 
-S = TypeVar("S", bound=StudySettings)
-C = TypeVar("C", bound=JudgeCounts)
+S = TypeVar("S", bound=facts.StudySettings)
+C = TypeVar("C", bound=facts.JudgeCounts)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledPanels:
     """The judges of a table, each on its prompts that are labelled."""
 
-    table: ScoreTable = field(repr=False)
+    table: score_table.ScoreTable = field(repr=False)
     panels: Mapping[str, Panel]
     """By judge; labels are complete."""
     prompts: Mapping[str, int]
@@ -66,7 +62,7 @@ class LabelledPanels:
             **table.declared_scales,
             **given(
                 draws=table.draws if table.draws > 1 else None,
-                labels_left_out=labels_left_out(table.labels_left_out),
+                labels_left_out=facts.labels_left_out(table.labels_left_out),
                 unlabelled=table.unlabelled,
                 reference=table.reference,
             ),
@@ -83,8 +79,8 @@ class LabelledPanels:
             "dropped": dict(Counter(one.reason for one in panel.dropped)),
             "method": self.methods[judge],
             **given(
-                unused_labels=unused_labels(in_part.told(_WHOLE_PROMPTS) if in_part is not None else {}),
-                unscored=unscored_reasons(self.table, panel, np.isnan(panel.scores)) or None,
+                unused_labels=facts.unused_labels(in_part.told(_WHOLE_PROMPTS) if in_part is not None else {}),
+                unscored=cell_scores.unscored_reasons(self.table, panel, np.isnan(panel.scores)) or None,
                 prompts_under_two_scores=int((panel.scored_cells < 2).sum()) or None,
             ),
         }
@@ -92,17 +88,21 @@ class LabelledPanels:
 
 
 def open_judged(
-    source: ScoreSource, settings: Settings, reading: ReadingOptions = AS_IT_STANDS, *, all_scored: bool = False
+    source: opening.ScoreSource,
+    settings: Settings,
+    reading: reading_options.ReadingOptions = reading_options.AS_IT_STANDS,
+    *,
+    all_scored: bool = False,
 ) -> LabelledPanels:
     """Open a table for a study, less the control, excluded candidates and, with `all_scored`, prompts with gaps."""
-    table = open_table(source, reading)
-    refuse_clusters(table, "this study")
+    table = opening.open_table(source, reading)
+    opening.refuse_clusters(table, "this study")
     table.check_scales()
     panels = lay_out(table, exclude=(*settings.exclude, *settings.control), shape=settings.shape)
     return _judged(table, settings, [panel.all_scored() for panel in panels] if all_scored else panels)
 
 
-def _judged(table: ScoreTable, settings: Settings, panels: Sequence[Panel]) -> LabelledPanels:
+def _judged(table: score_table.ScoreTable, settings: Settings, panels: Sequence[Panel]) -> LabelledPanels:
     found: dict[str, Labelling] = {}
     refused: dict[str, str] = {}
     for panel in panels:

@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import takewhile
 
-from bonwise.auditing.result import Audit
-from bonwise.auditing.result_labels import AuditData
-from bonwise.auditing.view_judges import MOST_DRAWN
+from bonwise.auditing import result, result_labels, view_judges
 from bonwise.printable import printable
-from bonwise.report.answers import verdict_of_judges
+from bonwise.report import answers, table_facts
 from bonwise.report.blocks import Block, Part, Said, Table, drawings_of
 from bonwise.report.limits import limits
-from bonwise.report.table_facts import labels_left_out, values_read_as
 from bonwise.studies.description import DescribedStudy, data_blocks, left_out, study_facts, undrawn
 from bonwise.studies.result import StudyDocument, StudyJudge
 from bonwise.table.facts import JudgeCounts, StudyCounts, StudySettings
 
 __all__ = ["BesideAudit", "beside_audit", "describe", "described", "not_studied"]
 
-_UNDRAWN = f"No judge is drawn: up to {MOST_DRAWN} judges are. Every figure is in the JSON document (--json FILE)."
+_UNDRAWN = (
+    f"No judge is drawn: up to {view_judges.MOST_DRAWN} judges are. Every figure is in the JSON document "
+    "(--json FILE)."
+)
 
 
 def describe(document: StudyDocument) -> Part:
@@ -38,16 +38,19 @@ def describe(document: StudyDocument) -> Part:
     ]
     blocks: list[Block] = [Table.facts(found.facts or _facts(document)), *found.notes]
     if isinstance(settings, StudySettings):
-        blocks += [*labels_left_out(settings.labels_left_out, settings.unlabelled), *values_read_as(settings)]
-    if len(judges) > MOST_DRAWN and any(drawings_of(judges)):
+        blocks += [
+            *table_facts.labels_left_out(settings.labels_left_out, settings.unlabelled),
+            *table_facts.values_read_as(settings),
+        ]
+    if len(judges) > view_judges.MOST_DRAWN and any(drawings_of(judges)):
         judges = [undrawn(part) for part in judges]
         blocks.append(Part("", [Said("note", _UNDRAWN)], "detail"))
-    if found.instead is not None and len(judges) > MOST_DRAWN:
+    if found.instead is not None and len(judges) > view_judges.MOST_DRAWN:
         blocks.append(replace(found.instead, role="detail"))
     blocks += [*judges, *found.together, *_data(document, told=found.judges), *not_studied(document)]
     reference = settings.reference if isinstance(settings, StudySettings) else None
     blocks += [
-        *verdict_of_judges(found.answers, [Said("finding", found.then)] if found.then else ()),
+        *answers.verdict_of_judges(found.answers, [Said("finding", found.then)] if found.then else ()),
         limits(document.study_name(), reference=reference),
     ]
     return Part(found.title, blocks)
@@ -110,13 +113,13 @@ class BesideAudit:
     """Those that are no judge's own."""
 
 
-def beside_audit(study: StudyDocument, audit: Audit) -> BesideAudit:
+def beside_audit(study: StudyDocument, audit: result.Audit) -> BesideAudit:
     """Describe a study beside an audit: no figure beyond `MOST_DRAWN` judges, its data only where they differ."""
-    many = len(audit.judges) > MOST_DRAWN
+    many = len(audit.judges) > view_judges.MOST_DRAWN
     left = list(not_studied(study))
     if not _is_by_judge(study, audit):
         return BesideAudit(whole=[*_parts(described(study), many=many), *_data_beside(study, audit), *left])
-    if many and len(study.judges) > MOST_DRAWN and (instead := described(study).instead) is not None:
+    if many and len(study.judges) > view_judges.MOST_DRAWN and (instead := described(study).instead) is not None:
         return BesideAudit(whole=[_in_place_of_all(instead, study), *_data_beside(study, audit), *left])
     by_judge = {}
     for name in study.judges:
@@ -125,7 +128,7 @@ def beside_audit(study: StudyDocument, audit: Audit) -> BesideAudit:
     return BesideAudit(by_judge, left)
 
 
-def _is_by_judge(study: StudyDocument, audit: Audit) -> bool:
+def _is_by_judge(study: StudyDocument, audit: result.Audit) -> bool:
     """Tell whether each judge of the study has a part of its own on the page."""
     same = isinstance(study.settings, StudySettings) and study.settings.source == audit.settings.source
     return audit.several and same and bool(study.judges) and set(study.judges) <= set(audit.judges)
@@ -147,7 +150,7 @@ def _in_place_of_all(part: Part, study: StudyDocument) -> Part:
     return replace(part, blocks=[*part.blocks, Said("note", told)])
 
 
-def _data_beside(study: StudyDocument, audit: Audit) -> Iterator[Part]:
+def _data_beside(study: StudyDocument, audit: result.Audit) -> Iterator[Part]:
     """Yield the counts of a study that the page of the audit does not say already."""
     counts: dict[str, Mapping[str, int]] = {}
     losses: dict[str, Mapping[str, Mapping[str, int]]] = {}
@@ -165,19 +168,19 @@ def _data_beside(study: StudyDocument, audit: Audit) -> Iterator[Part]:
         yield Part(f"Data of the study of {name}", [Said("note", said), *blocks], anchor=f"{name}-data")
 
 
-def _whose(study: StudyDocument, audit: Audit) -> str:
+def _whose(study: StudyDocument, audit: result.Audit) -> str:
     settings = study.settings
     if not isinstance(settings, StudySettings) or settings.source == audit.settings.source:
         return ""
     return f" of {printable(settings.source, longest=120)}"
 
 
-def _untold(judge: StudyJudge, known: AuditData | None) -> dict[str, int]:
+def _untold(judge: StudyJudge, known: result_labels.AuditData | None) -> dict[str, int]:
     told = {} if known is None else _told(known)
     return {key: many for key, many in judge.data.plain().items() if many and many not in told.get(key, ())}
 
 
-def _lost(judge: StudyJudge, known: AuditData | None) -> dict[str, dict[str, int]]:
+def _lost(judge: StudyJudge, known: result_labels.AuditData | None) -> dict[str, dict[str, int]]:
     lost = judge.data.lost()
     # Prompts that the audit dropped too stand among its own data.
     if known is not None and lost.get(_DROPPED) == Counter(one.reason for one in known.dropped):
@@ -187,7 +190,7 @@ def _lost(judge: StudyJudge, known: AuditData | None) -> dict[str, dict[str, int
     return lost
 
 
-def _told(data: AuditData) -> dict[str, set[int]]:
+def _told(data: result_labels.AuditData) -> dict[str, set[int]]:
     """Return by study key the counts that the audit tells: equal numbers may be of different things."""
     prompts = {data.prompts, data.labelled_prompts}
     return {

@@ -13,14 +13,9 @@ import pandas as pd
 
 from bonwise.errors import RowError
 from bonwise.printable import listed, quoted
+from bonwise.table import checks, identifiers, label_words, numbers, reading_options, scales
 from bonwise.table.cells import distinct_cells, draw_columns, label_by_cell, mean_by_cell, positions
-from bonwise.table.checks import AnnotatorRule
 from bonwise.table.columns import LabelColumns
-from bonwise.table.identifiers import as_categories
-from bonwise.table.label_words import ReadLabels, read_labels
-from bonwise.table.numbers import distinct, is_blank
-from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.scales import to_unit
 
 __all__ = [
     "DEFAULT_RULES",
@@ -35,7 +30,7 @@ __all__ = [
 
 LabelKind = Literal["yes or no", "ordered categories", "numbers"]
 
-DEFAULT_RULES: Mapping[LabelKind, AnnotatorRule] = MappingProxyType(
+DEFAULT_RULES: Mapping[LabelKind, checks.AnnotatorRule] = MappingProxyType(
     {"yes or no": "majority", "ordered categories": "median", "numbers": "mean"}
 )
 """The rule by the kind of labels, where none is stated."""
@@ -76,7 +71,7 @@ def kind_of_labels(values: _Floats, *, words: bool = False) -> LabelKind:
     return "ordered categories" if words or whole else "numbers"
 
 
-def aggregate(rule: AnnotatorRule, at: _Ints, values: _Floats, count: int) -> Aggregated:
+def aggregate(rule: checks.AnnotatorRule, at: _Ints, values: _Floats, count: int) -> Aggregated:
     """Return one label for each of `count` cells; `at` is the cell of each label in `values`, which hold no NaN.
 
     Examples
@@ -136,7 +131,7 @@ class AnnotatorLabels:
     names: tuple[str, ...]
     """The annotators who gave a label."""
     kind: LabelKind
-    rule: AnnotatorRule
+    rule: checks.AnnotatorRule
     """How labels become one."""
     stated: bool
     """Whether the user named the rule."""
@@ -206,7 +201,7 @@ class _Given(NamedTuple):
 
 
 def with_one_label_each(
-    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
 ) -> OneLabelEach | None:
     """Return the rows with one label per candidate; None where there are no annotators.
 
@@ -216,7 +211,7 @@ def with_one_label_each(
     --------
     >>> frame = pd.DataFrame({"p": ["q", "q"], "c": ["a", "a"], "who": ["ann", "bo"], "label": [0.25, 0.5]})
     >>> taken = {"prompt_id": "p", "candidate": "c", "annotator": "who", "oracle_label": "label"}
-    >>> found = with_one_label_each(frame, taken, ReadingOptions(), "t")
+    >>> found = with_one_label_each(frame, taken, reading_options.ReadingOptions(), "t")
     >>> found.frame.values.tolist(), found.reading
     ([['q', 'a', 0.375]], 'the mean of the labels of 2 annotators (numbers, column who)')
     """
@@ -225,8 +220,8 @@ def with_one_label_each(
     if columns is None or not (several or "annotator" in taken):
         return None
     cells = _RowCells(
-        as_categories(frame[taken["prompt_id"]], role="prompt_id", source=source),
-        as_categories(frame[taken["candidate"]], role="candidate", source=source),
+        identifiers.as_categories(frame[taken["prompt_id"]], role="prompt_id", source=source),
+        identifiers.as_categories(frame[taken["candidate"]], role="candidate", source=source),
     )
     if isinstance(columns, LabelColumns):
         read, given = _in_columns(frame, columns, reading, source)
@@ -243,7 +238,7 @@ def with_one_label_each(
         annotators,
         columns=columns.names if isinstance(columns, LabelColumns) else (taken["annotator"],),
         in_rows=not several,
-        values=to_unit(
+        values=scales.to_unit(
             given.labels, reading.label_scale, rows=frame.index[given.rows], role="oracle_label", source=source
         ),
     )
@@ -253,7 +248,7 @@ def with_one_label_each(
 
 
 def _made_one(
-    given: _Given, cells: _RowCells, reading: ReadingOptions, *, words: bool
+    given: _Given, cells: _RowCells, reading: reading_options.ReadingOptions, *, words: bool
 ) -> tuple[AnnotatorLabels, _Floats]:
     """Return the labels by annotator, and the one label of the candidate of each row."""
     keys = cells.keys
@@ -280,10 +275,10 @@ def _made_one(
 
 
 def _in_rows(
-    frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
-) -> tuple[ReadLabels, _Given]:
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
+) -> tuple[label_words.ReadLabels, _Given]:
     """Read labels whose annotators are in rows of their own."""
-    read = read_labels(frame[taken["oracle_label"]], source=source, worth=reading.word_values)
+    read = label_words.read_labels(frame[taken["oracle_label"]], source=source, worth=reading.word_values)
     every, _, _ = read
     rows = np.flatnonzero(~np.isnan(every))
     nobody = _is_empty(frame[taken["annotator"]])[rows]
@@ -293,17 +288,18 @@ def _in_rows(
             f"in {quoted(taken['annotator'])}",
             hint="name the annotator of every label",
         )
-    who = as_categories(frame[taken["annotator"]].iloc[rows], role="annotator", source=source)
+    who = identifiers.as_categories(frame[taken["annotator"]].iloc[rows], role="annotator", source=source)
     names = tuple(map(str, who.categories))
     return read, _Given(rows, who.codes.astype(np.int64), every[rows], names)
 
 
 def _in_columns(
-    frame: pd.DataFrame, columns: LabelColumns, reading: ReadingOptions, source: str
-) -> tuple[ReadLabels, _Given]:
+    frame: pd.DataFrame, columns: LabelColumns, reading: reading_options.ReadingOptions, source: str
+) -> tuple[label_words.ReadLabels, _Given]:
     """Read labels whose annotators have a column each; a column counts as one annotator."""
     read = [
-        read_labels(frame[name], source=source, worth=reading.word_values, role=str(name)) for name in columns.names
+        label_words.read_labels(frame[name], source=source, worth=reading.word_values, role=str(name))
+        for name in columns.names
     ]
     _refuse_mixed(columns.names, read, frame.index, source)
     rows = [np.flatnonzero(~np.isnan(every)) for every, _, _ in read]
@@ -312,10 +308,10 @@ def _in_columns(
     words = {word: worth for one in read for word, worth in one.words.items()}
     said = next((one.reading for one in read if one.reading), "")
     given = _Given(np.concatenate(rows), who, np.concatenate(values), tuple(map(str, columns.names)))
-    return ReadLabels(np.concatenate(values), words, said), given
+    return label_words.ReadLabels(np.concatenate(values), words, said), given
 
 
-def _refuse_mixed(names: Sequence[str], read: Sequence[ReadLabels], rows: pd.Index, source: str) -> None:
+def _refuse_mixed(names: Sequence[str], read: Sequence[label_words.ReadLabels], rows: pd.Index, source: str) -> None:
     """Refuse columns that are written in different ways: another scale could be meant."""
     told = [(name, *one) for name, one in zip(names, read, strict=True) if not np.isnan(one[0]).all()]
     for name, values, words, said in told:
@@ -373,7 +369,7 @@ def _one_row_each(
     An annotator who stands twice there, and rows that differ in what is not the annotator's, are refused.
     """
     units = _grouped(frame, taken, cells.keys)
-    who, nobody = distinct(frame[taken["annotator"]])[0], _is_empty(frame[taken["annotator"]])
+    who, nobody = numbers.distinct(frame[taken["annotator"]])[0], _is_empty(frame[taken["annotator"]])
     again = pd.DataFrame({"unit": units, "who": np.where(nobody, -1, who)})
     repeated = again.duplicated().to_numpy()
     if "judge_score" not in taken:
@@ -402,7 +398,7 @@ def _grouped(frame: pd.DataFrame, taken: Mapping[str, str], cells: _Ints) -> _In
     found = cells
     for role in ("judge", "draw"):
         if taken.get(role) in frame.columns:
-            codes, names = distinct(frame[taken[role]])
+            codes, names = numbers.distinct(frame[taken[role]])
             # Renumbered each time, so that no product grows beyond its type.
             found = np.asarray(pd.factorize(found)[0], dtype=np.int64) * (len(names) + 1) + codes + 1
     return found
@@ -417,8 +413,8 @@ def _common(frame: pd.DataFrame, taken: Mapping[str, str]) -> Iterator[str]:
 
 def _one_value(column: pd.Series, units: _Ints, taken: Mapping[str, str], source: str) -> pd.Series:
     """Return what the rows of each group say in a column, blanks left out, by group."""
-    told = ~is_blank(column)
-    some, codes = units[told], distinct(column[told])[0]
+    told = ~numbers.is_blank(column)
+    some, codes = units[told], numbers.distinct(column[told])[0]
     by_unit = pd.DataFrame({"unit": some, "code": codes, "place": np.flatnonzero(told)})
     first = by_unit.drop_duplicates("unit").set_index("unit")
     differs = first["code"].reindex(some).to_numpy() != codes

@@ -8,18 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table.cells import averaged, draw_columns, mean_of_draws, span
-from bonwise.table.columns import resolve_columns, unread_labels
-from bonwise.table.identifiers import as_categories, is_text
-from bonwise.table.label_words import read_labels
-from bonwise.table.numbers import check_propensities, parse_numbers, read_numbers
-from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import SPOKEN, WORDS
+from bonwise.table import cells, columns, identifiers, label_words, numbers, reading_options, roles
 from bonwise.table.scales import Scale, to_unit
 
 __all__ = ["Canonical", "Problems", "canonical", "refuse_two_clusters", "resolved", "spoken_columns"]
@@ -85,10 +78,12 @@ class Canonical:
     """Why a column with a name of labels is not taken for them; empty where there is none."""
 
 
-def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, complete: bool = True) -> dict[str, str]:
+def resolved(
+    frame: pd.DataFrame, reading: reading_options.ReadingOptions, source: str, *, complete: bool = True
+) -> dict[str, str]:
     """Map each role to what plays it, a score if `complete`; draws without a score are scored by their mean."""
-    wide = draw_columns(frame.columns)
-    taken = resolve_columns(
+    wide = cells.draw_columns(frame.columns)
+    taken = columns.resolve_columns(
         frame,
         reading.named_among(frame.columns),
         source=source,
@@ -101,15 +96,18 @@ def resolved(frame: pd.DataFrame, reading: ReadingOptions, source: str, *, compl
         return taken
     if "draw" in taken:
         raise ColumnError(
-            f"{source}: draws are in the columns {span(wide)} and in rows told apart by {quoted(taken['draw'])}",
+            f"{source}: draws are in the columns {cells.span(wide)} and in rows told apart by "
+            f"{quoted(taken['draw'])}",
             hint="keep one of the two",
         )
-    taken.setdefault("judge_score", averaged(wide))
-    taken["draws"] = span(wide)
+    taken.setdefault("judge_score", cells.averaged(wide))
+    taken["draws"] = cells.span(wide)
     return taken
 
 
-def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str) -> Canonical:
+def canonical(
+    frame: pd.DataFrame, taken: Mapping[str, str], reading: reading_options.ReadingOptions, source: str
+) -> Canonical:
     """Return canonical columns, numbers on declared scales, strata last; the error names a row of each bad column."""
     out: dict[str, Any] = {}
     words: Mapping[str, float] = {}
@@ -117,7 +115,7 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
     problems = Problems()
     for role in ("prompt_id", "candidate"):
         with problems.noted():
-            out[role] = as_categories(frame[taken[role]], role=role, source=source)
+            out[role] = identifiers.as_categories(frame[taken[role]], role=role, source=source)
     with problems.noted():
         out["judge"] = _judges(frame, taken, source)
     for role in (role for role in _NUMBERS if taken.get(role) in frame.columns):
@@ -125,49 +123,53 @@ def canonical(frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOpt
             out[role], said, reading_of = _numbers(frame[taken[role]], role, reading, source)
             words = said if role == "oracle_label" else words
             readings |= {role: reading_of} if reading_of else {}
-    wide = draw_columns(frame.columns)
+    wide = cells.draw_columns(frame.columns)
     for name in wide:
         with problems.noted():
-            out[name] = parse_numbers(frame[name], role=name, source=source)
+            out[name] = numbers.parse_numbers(frame[name], role=name, source=source)
     problems.refuse()
-    unread = "" if "oracle_label" in taken else unread_labels(frame, taken, reading.word_values, source)
+    unread = "" if "oracle_label" in taken else columns.unread_labels(frame, taken, reading.word_values, source)
     return Canonical(_completed(out, frame, taken, reading, source), words, readings, unread)
 
 
 def _numbers(
-    column: pd.Series, role: str, reading: ReadingOptions, source: str
-) -> tuple[npt.NDArray[np.float64], Mapping[str, float], str]:
+    column: pd.Series, role: str, reading: reading_options.ReadingOptions, source: str
+) -> tuple[np.typing.NDArray[np.float64], Mapping[str, float], str]:
     """Return the values of a column, what its words were taken for, and how it was read."""
     if role not in ("judge_score", "oracle_label"):
-        values, said = read_numbers(column, role=role, source=source)
+        values, said = numbers.read_numbers(column, role=role, source=source)
         return values, {}, said
-    values, words, said = read_labels(column, source=source, worth=reading.word_values, role=role)
+    values, words, said = label_words.read_labels(column, source=source, worth=reading.word_values, role=role)
     if role == "judge_score" and words:
         said = "words, " + ", ".join(f"{word} = {worth:g}" for word, worth in words.items())
     return values, words, said
 
 
 def _completed(
-    out: dict[str, Any], frame: pd.DataFrame, taken: Mapping[str, str], reading: ReadingOptions, source: str
+    out: dict[str, Any],
+    frame: pd.DataFrame,
+    taken: Mapping[str, str],
+    reading: reading_options.ReadingOptions,
+    source: str,
 ) -> pd.DataFrame:
     """Bring numbers to their scales, and add what is made of the columns that were read, and the strata."""
-    wide = draw_columns(frame.columns)
+    wide = cells.draw_columns(frame.columns)
     out.setdefault("oracle_label", np.full(len(frame), np.nan))
     out["oracle_label"] = to_unit(
         out["oracle_label"], reading.label_scale, rows=frame.index, role="oracle_label", source=source
     )
     _scale_judges(out, reading.judge_scales, frame.index, source)
     if "judge_score" not in out:
-        out["judge_score"] = mean_of_draws(np.column_stack([out[name] for name in wide]))
+        out["judge_score"] = cells.mean_of_draws(np.column_stack([out[name] for name in wide]))
     if "cluster" in taken:
-        out["cluster"] = as_categories(frame[taken["cluster"]], role="cluster", source=source)
+        out["cluster"] = identifiers.as_categories(frame[taken["cluster"]], role="cluster", source=source)
         refuse_two_clusters(out["prompt_id"], out["cluster"], frame.index, source)
     if "draw" in taken:
-        out["draw"] = as_categories(frame[taken["draw"]], role="draw", source=source)
+        out["draw"] = identifiers.as_categories(frame[taken["draw"]], role="draw", source=source)
     _refuse_bad_ranges(out, frame.index, source)
     used = {*taken.values(), *out, *(("sd",) if wide else ())}  # the spread of the draws is not a stratum
     strata = {role: frame[taken[role]] for role in ("family", "judge_family") if role in taken}
-    strata |= {str(c): frame[c] for c in frame.columns if c not in used and c not in WORDS}
+    strata |= {str(c): frame[c] for c in frame.columns if c not in used and c not in roles.WORDS}
     for name, column in strata.items():
         _refuse_no_text(name, column, source)
     out.update({name: column.to_numpy(copy=True) for name, column in strata.items()})
@@ -176,24 +178,24 @@ def _completed(
 
 def spoken_columns(frame: pd.DataFrame, taken: Mapping[str, str]) -> pd.DataFrame | None:
     """Return what was asked, answered and said, and why there is no score; None without such a column."""
-    spoken = [name for name in (*SPOKEN, "unscored") if name in frame.columns and name not in taken.values()]
+    spoken = [name for name in (*roles.SPOKEN, "unscored") if name in frame.columns and name not in taken.values()]
     return frame[spoken] if spoken else None
 
 
 def _refuse_no_text(name: str, column: pd.Series, source: str) -> None:
     """Refuse half a surrogate pair, which is a Python string but no text that can be stored."""
-    if not is_text(name):
+    if not identifiers.is_text(name):
         raise ColumnError(f"{source}: the name of column {quoted(name)} is not text", hint="write valid Unicode")
     if column.dtype.kind != "O" or isinstance(column.array, pd.arrays.ArrowExtensionArray):
         return  # numbers, or a column of Arrow's, which holds valid text alone
     for row, value in column.items():
-        if isinstance(value, str) and not is_text(value):
+        if isinstance(value, str) and not identifiers.is_text(value):
             raise RowError(f"{source}, row {row}: {quoted(name)} holds what is not text", hint="write valid Unicode")
 
 
 def _judges(frame: pd.DataFrame, taken: Mapping[str, str], source: str) -> pd.Categorical:
     if "judge" in taken:
-        return as_categories(frame[taken["judge"]], role="judge", source=source)
+        return identifiers.as_categories(frame[taken["judge"]], role="judge", source=source)
     return pd.Categorical.from_codes(np.zeros(len(frame), dtype=np.int8), pd.Index(["judge"], dtype=object))
 
 
@@ -210,7 +212,7 @@ def _scale_judges(out: dict[str, Any], scales: Mapping[str, Scale], rows: pd.Ind
     for code, judge in enumerate(judges.categories):
         mine = judges.codes == code
         scale = scales.get(judge, scales.get(""))
-        for role in (r for r in ("judge_score", "low", "high", *draw_columns(out)) if r in out):
+        for role in (r for r in ("judge_score", "low", "high", *cells.draw_columns(out)) if r in out):
             out[role][mine] = to_unit(out[role][mine], scale, rows=rows[mine], role=role, source=source)
         if "ci_width" in out and scale is not None:
             width = Scale(0.0, scale.high - scale.low)
@@ -238,7 +240,7 @@ def refuse_two_clusters(prompt_ids: pd.Categorical, named: pd.Categorical, rows:
 
 def _refuse_bad_ranges(out: Mapping[str, Any], rows: pd.Index, source: str) -> None:
     if "propensity" in out:
-        check_propensities(out["propensity"], rows, source)
+        numbers.check_propensities(out["propensity"], rows, source)
     if "ci_width" in out and (out["ci_width"] < 0).any():
         raise RowError(
             f"{source}, row {rows[int(np.flatnonzero(out['ci_width'] < 0)[0])]}: ci_width is negative",

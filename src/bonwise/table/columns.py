@@ -12,10 +12,7 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table.identifiers import alike, has_numbers, rows_told_apart, splits, telling, tells_more, varies_within
-from bonwise.table.label_words import fits_labels, read_labels
-from bonwise.table.numbers import declared_missing, distinct, first_text_row
-from bonwise.table.other_files import other_file
+from bonwise.table import identifiers, label_words, numbers, other_files
 from bonwise.table.roles import CANDIDATE_ROLES, COLUMN_FLAGS, NUMERIC, PLAIN, ROLES, by_key, claims, name_tokens
 
 __all__ = ["LabelColumns", "label_column_groups", "names_of_columns", "resolve_columns", "unread_labels"]
@@ -90,7 +87,7 @@ def label_column_groups(
         for stem, marked in groups.items()
         if 2 <= len(marked) <= _MOST
         and (_PEOPLE & {*stem} or not set(marked) <= names)
-        and all(fits_labels(frame[column], worth) for column in marked.values())
+        and all(label_words.fits_labels(frame[column], worth) for column in marked.values())
     ]
 
 
@@ -107,7 +104,7 @@ def _stem_and_mark(name: object) -> tuple[tuple[str, ...], str] | None:
 def _names(frame: pd.DataFrame, candidate: str | None) -> frozenset[str]:
     if candidate is None or candidate not in frame.columns:
         return frozenset()
-    return frozenset(str(cell).strip().casefold() for cell in distinct(frame[candidate])[1])
+    return frozenset(str(cell).strip().casefold() for cell in numbers.distinct(frame[candidate])[1])
 
 
 _WHEN_NEEDED = ("judge", "draw")
@@ -167,7 +164,7 @@ class _Search:
             fitting = [column for column in group if self.fits(role, column)]
             self.passed_over.setdefault(role, []).extend(column for column in group if column not in fitting)
             alone = sum(map(len, groups)) == 1
-            told = [column for column in fitting if alone or telling(self.frame, role, column)]
+            told = [column for column in fitting if alone or identifiers.telling(self.frame, role, column)]
             if told:
                 self._choose(role, told)
                 return
@@ -183,7 +180,7 @@ class _Search:
             return not labels_elsewhere
         if role in _WHEN_NEEDED:
             cells = [self.taken[one] for one in ("prompt_id", "candidate", "judge") if one in self.taken]
-            return len(cells) > 1 and not rows_told_apart(self.frame, cells)
+            return len(cells) > 1 and not identifiers.rows_told_apart(self.frame, cells)
         return True
 
     def _find_annotator(self, names: Mapping[str, Sequence[str]]) -> None:
@@ -196,17 +193,21 @@ class _Search:
             return
         draws = [self._free(group, "draw") for group in claims("draw", names)]
         cells = [*known, *(column for group in draws[:PLAIN] for column in group)]
-        if rows_told_apart(self.frame, cells) or (
-            score in self.frame.columns and varies_within(self.frame, cells, score)
+        if identifiers.rows_told_apart(self.frame, cells) or (
+            score in self.frame.columns and identifiers.varies_within(self.frame, cells, score)
         ):
             return  # one row per score, or several scores: those are of judges or draws
-        drawn = any(rows_told_apart(self.frame, [*cells, column]) for group in draws[PLAIN:] for column in group)
-        if drawn and not varies_within(self.frame, cells, label):
+        drawn = any(
+            identifiers.rows_told_apart(self.frame, [*cells, column]) for group in draws[PLAIN:] for column in group
+        )
+        if drawn and not identifiers.varies_within(self.frame, cells, label):
             return
         for group in groups:
-            telling_apart = [column for column in group if splits(self.frame, cells, column)]
+            telling_apart = [column for column in group if identifiers.splits(self.frame, cells, column)]
             if telling_apart:
-                self._choose("annotator", telling_apart[:1] if alike(self.frame, telling_apart) else telling_apart)
+                self._choose(
+                    "annotator", telling_apart[:1] if identifiers.alike(self.frame, telling_apart) else telling_apart
+                )
                 return
 
     def _find_label_columns(self) -> None:
@@ -248,17 +249,17 @@ class _Search:
     def fits(self, role: str, column: str) -> bool:
         """Tell whether the content of a column can play a role."""
         if role == "judge_score" and self.missing:
-            return fits_labels(declared_missing(self.frame[column], self.missing)[0], self.worth)
+            return label_words.fits_labels(numbers.declared_missing(self.frame[column], self.missing)[0], self.worth)
         if role in ("oracle_label", "judge_score"):
-            return fits_labels(self.frame[column], self.worth)
-        return role not in NUMERIC or first_text_row(self.frame[column]) is None
+            return label_words.fits_labels(self.frame[column], self.worth)
+        return role not in NUMERIC or numbers.first_text_row(self.frame[column]) is None
 
     def _choose(self, role: str, columns: list[str]) -> None:
         if role == "judge_score" and len(columns) > 1:
             # Numbers say more than pass and fail.
-            columns = [column for column in columns if has_numbers(self.frame[column])] or columns
+            columns = [column for column in columns if identifiers.has_numbers(self.frame[column])] or columns
         if len(columns) > 1:
-            columns = tells_more(self.frame, role, columns, self.taken)
+            columns = identifiers.tells_more(self.frame, role, columns, self.taken)
         if len(columns) == 1:
             self.taken[role] = columns[0]
             return
@@ -301,7 +302,7 @@ def unread_labels(frame: pd.DataFrame, taken: Mapping[str, str], worth: Mapping[
     for column in (column for group in claims("oracle_label", by_key(frame.columns)) for column in group):
         if column not in taken.values():
             try:
-                read_labels(frame[column], source=source, worth=worth, role=repr(column))
+                label_words.read_labels(frame[column], source=source, worth=worth, role=repr(column))
             except RowError as error:
                 return str(error)
     return ""
@@ -334,7 +335,7 @@ def _with_label_columns(overrides: Mapping[str, str], frame: pd.DataFrame) -> Ma
 def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:
     """Say everything that is wrong with the columns, and how to mend it."""
     frame, source = search.frame, search.source
-    if lacking and (found := other_file(frame, source)) is not None:
+    if lacking and (found := other_files.other_file(frame, source)) is not None:
         return found
     said, hints = [problem.message for problem in search.problems], [problem.hint for problem in search.problems]
     if lacking:
@@ -342,7 +343,7 @@ def _refusal(search: _Search, lacking: Sequence[str]) -> ColumnError:
         said.append(f"no column for {roles}; the columns are {listed(frame.columns)}")
         for role in lacking:
             for column in search.passed_over.get(role, [])[:1]:
-                row = first_text_row(frame[column])
+                row = numbers.first_text_row(frame[column])
                 said.append(f"{column!r} would fit, but row {row} holds text")
         # Required roles all have a flag.
         hints.append("name " + _flags(lacking))

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import ColumnError, RowError
@@ -57,7 +56,7 @@ def as_categories(column: pd.Series, *, role: str, source: str) -> pd.Categorica
 
 
 def _refuse_kinds(
-    column: pd.Series, codes: npt.NDArray[np.intp], cells: npt.NDArray[np.object_], role: str, source: str
+    column: pd.Series, codes: np.typing.NDArray[np.intp], cells: np.typing.NDArray[np.object_], role: str, source: str
 ) -> None:
     """Refuse cells whose words are not an identifier that anybody wrote."""
     wrong = [at for at, cell in enumerate(cells) if isinstance(cell, StructuredText | bytes | tuple | frozenset)]
@@ -70,7 +69,7 @@ def _refuse_kinds(
         )
 
 
-def _words(column: pd.Series, codes: npt.NDArray[np.intp], names: pd.Index, role: str, source: str) -> pd.Index:
+def _words(column: pd.Series, codes: np.typing.NDArray[np.intp], names: pd.Index, role: str, source: str) -> pd.Index:
     """Return the names as text that can be stored; half a surrogate pair is a Python string but no text."""
     broken = [at for at, name in enumerate(names) if not is_text(name)]
     if broken:
@@ -143,11 +142,11 @@ def tells_more(frame: pd.DataFrame, role: str, columns: list[str], taken: Mappin
     return columns
 
 
-def _codes(frame: pd.DataFrame, columns: Sequence[str]) -> list[npt.NDArray[np.intp]]:
+def _codes(frame: pd.DataFrame, columns: Sequence[str]) -> list[np.typing.NDArray[np.intp]]:
     return [distinct(frame[column])[0] for column in columns]
 
 
-def _row_keys(codes: Sequence[npt.NDArray[np.intp]]) -> pd.Index:
+def _row_keys(codes: Sequence[np.typing.NDArray[np.intp]]) -> pd.Index:
     """Return one integer a row that is equal exactly where all codes are; a missing cell has the code -1."""
     found, known = np.asarray(codes[0], dtype=np.int64) + 1, int(codes[0].max()) + 2
     for one in codes[1:]:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted, shell_path
+from bonwise.table import identifiers, reading, writing
 from bonwise.table.draw_records import (
     AS_WRITTEN,
     CHANCE_COLUMNS,
@@ -25,9 +26,6 @@ from bonwise.table.draw_records import (
     refuse_strata,
     refuse_words,
 )
-from bonwise.table.identifiers import as_categories
-from bonwise.table.reading import read_raw
-from bonwise.table.writing import csv_frame, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +166,7 @@ class LabelDesign:
 
     def write(self, path: str | Path) -> None:
         """Write the design as CSV, whole or not at all."""
-        write_whole(Path(path), csv_frame(self.frame()))
+        writing.write_whole(Path(path), writing.csv_frame(self.frame()))
 
     @classmethod
     def read(cls, path: str | Path) -> LabelDesign:
@@ -181,14 +179,14 @@ class LabelDesign:
             has two seeds or is missing, or a stratum has another propensity than the part of it that was drawn.
         """
         source = str(path)
-        raw = read_raw(Path(path))
+        raw = reading.read_raw(Path(path))
         _require(raw, source)
         rule, judge = (_one(raw, column, source) for column in ("rule", "judge"))
         if rule not in _RULES:
             raise InputError(f"{source}: unknown rule {quoted(rule)}", hint=f"the rules are {listed(_RULES)}")
         if rule not in BY_PROMPT:
             _require(raw, source, (*_DRAWN, *(CHANCE_COLUMNS if rule == WHOLE_AND_PAIR else ())))
-        prompts = as_categories(raw["prompt_id"], role="prompt_id", source=source)
+        prompts = identifiers.as_categories(raw["prompt_id"], role="prompt_id", source=source)
         _refuse_twice(prompts, raw.index, source)
         phase, stratum, seeds = (_whole(raw, column, source) for column in ("phase", "stratum", "seed"))
         seed = _last_seed(phase, seeds, source)
@@ -244,7 +242,7 @@ class LabelDesign:
         if not Path(path).is_file():
             return False
         try:
-            return set(DESIGN_HEADER) <= set(read_raw(Path(path)).columns)
+            return set(DESIGN_HEADER) <= set(reading.read_raw(Path(path)).columns)
         except InputError:
             return False
 

@@ -12,13 +12,8 @@ import pandas as pd
 
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import quoted
+from bonwise.table import identifiers, numbers, reading, vote_columns, vote_readings, vote_rows
 from bonwise.table.facts import JoinedLabels
-from bonwise.table.identifiers import as_categories, joined_names, require_columns
-from bonwise.table.numbers import distinct
-from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.vote_columns import NamedVoteColumns, VoteColumns, pair_of, rounds_of
-from bonwise.table.vote_readings import read_votes
-from bonwise.table.vote_rows import VoteRows, check_verdict_map, one_verdict
 
 __all__ = ["LABEL_REASONS", "JoinedVotes", "LabelledVerdicts", "PairKeys", "VotedPairs", "join_votes"]
 
@@ -34,7 +29,7 @@ LABEL_REASONS = ("no verdict", "a model against itself", "prompt not judged", "p
 class VotedPairs:
     """Rows of votes by pair, the alphabetically first side as the first."""
 
-    rows: VoteRows
+    rows: vote_rows.VoteRows
     names: pd.DataFrame = field(repr=False)
     """``prompt``, ``apart``, ``low`` and ``high`` of each row, as text; the last two are empty where no column names
     the sides.
@@ -44,16 +39,19 @@ class VotedPairs:
     worth: _Floats = field(repr=False)
 
     @classmethod
-    def of(cls, rows: VoteRows) -> VotedPairs:
+    def of(cls, rows: vote_rows.VoteRows) -> VotedPairs:
         """Name the pair of each row."""
         raw, columns, source = rows.frame, rows.columns, rows.source
         blank = np.full(len(raw), "", dtype=object)
-        prompt = np.asarray(joined_names(raw, columns.prompt, "prompt_id", source), dtype=object)
+        prompt = np.asarray(identifiers.joined_names(raw, columns.prompt, "prompt_id", source), dtype=object)
         more = blank
         if columns.apart:
-            more = np.asarray(joined_names(raw, columns.apart, "pair", source), dtype=object)
+            more = np.asarray(identifiers.joined_names(raw, columns.apart, "pair", source), dtype=object)
         one, other = (
-            [np.asarray(as_categories(raw[name], role="model", source=source), dtype=object) for name in columns.pair]
+            [
+                np.asarray(identifiers.as_categories(raw[name], role="model", source=source), dtype=object)
+                for name in columns.pair
+            ]
             if columns.pair
             else [blank, blank]
         )
@@ -85,7 +83,7 @@ class PairKeys:
         """Number pairs alike in both; refused where only one file names the sides, or only one tells pairs apart."""
         _refuse_unlike(verdicts, labels)
         both = pd.concat([verdicts.names, labels.names], ignore_index=True)
-        codes = pd.DataFrame({name: distinct(both[name])[0] for name in both.columns})
+        codes = pd.DataFrame({name: numbers.distinct(both[name])[0] for name in both.columns})
         pairs = codes.groupby(list(codes.columns), sort=False).ngroup().to_numpy().astype(np.int64)
         prompts, cut = codes["prompt"].to_numpy().astype(np.int64), len(verdicts.names)
         return cls(pairs[:cut], pairs[cut:], prompts[:cut], prompts[cut:])
@@ -107,7 +105,7 @@ class JoinedVotes:
 
 def join_votes(verdicts: VotedPairs, labels: VotedPairs, keys: PairKeys) -> JoinedVotes:
     """Return the majority of votes on each verdict's pair; sides in one file only, or no match, are an InputError."""
-    worth, size = one_verdict(labels.worth), int(max(keys.verdicts.max(), keys.labels.max())) + 1
+    worth, size = vote_rows.one_verdict(labels.worth), int(max(keys.verdicts.max(), keys.labels.max())) + 1
     judged = np.bincount(keys.verdicts, minlength=size) > 0
     reasons = {
         "no verdict": np.isnan(labels.worth).any(axis=1),
@@ -196,7 +194,7 @@ class LabelledVerdicts:
     """Rows left out, by judge and reason."""
     asked: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
     """The pairs of each judge's rows, by number, those left out among them."""
-    columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    columns: vote_columns.VoteColumns = field(default_factory=lambda: vote_columns.VoteColumns(()))
     """Where verdicts, prompts, judges and sides stand; ``apart`` holds what tells pairs of a prompt apart."""
     readings: Mapping[str, str] = field(default_factory=dict)
     """How the files were read, by column."""
@@ -212,7 +210,7 @@ class LabelledVerdicts:
     @classmethod
     def read(  # noqa: PLR0913 - one argument a role, all but the source named
         cls,
-        source: RowSource,
+        source: reading.RowSource,
         *,
         verdicts: Sequence[str] = (),
         oracle: str,
@@ -228,16 +226,16 @@ class LabelledVerdicts:
         """
         taken = {"label": (oracle,), "prompt": prompt, "judge": judge, "context": context, "pair": pair}
         _refuse_twice(verdicts, taken)
-        raw, name = open_rows(source)
-        require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
-        meaning = check_verdict_map(verdict_map)
-        named = NamedVoteColumns(
+        raw, name = reading.open_rows(source)
+        identifiers.require_columns(raw, [*verdicts, oracle, *prompt, *judge, *context, *pair], name)
+        meaning = vote_rows.check_verdict_map(verdict_map)
+        named = vote_columns.NamedVoteColumns(
             verdicts=tuple(verdicts) or None,
-            pair=pair_of(raw, without={*verdicts, oracle, *prompt, *judge}),
+            pair=vote_columns.pair_of(raw, without={*verdicts, oracle, *prompt, *judge}),
             prompt=tuple(prompt) or None,
             judge=tuple(judge),
         )
-        rows = VoteRows.of(
+        rows = vote_rows.VoteRows.of(
             raw if verdicts else raw.drop(columns=oracle),
             name,
             named,
@@ -245,11 +243,11 @@ class LabelledVerdicts:
             verdict_map=meaning,
         )
         sides = raw[list(rows.columns.pair)] if rows.columns.pair else None
-        gold = read_votes(raw[oracle], name, sides=sides, verdict_map=meaning)
+        gold = vote_readings.read_votes(raw[oracle], name, sides=sides, verdict_map=meaning)
         reason = np.where(np.isnan(gold.worth), "no label", "")
         columns = replace(rows.columns, apart=tuple(pair))
         read = {**rows.readings, oracle: gold.reading}
-        pairs = joined_names(raw, [*columns.prompt, *pair], "pair", name)
+        pairs = identifiers.joined_names(raw, [*columns.prompt, *pair], "pair", name)
         table = _of_rows(
             replace(rows, columns=columns, readings=read), rows.worth, gold.worth, reason, pairs, context
         )
@@ -261,10 +259,10 @@ class LabelledVerdicts:
     @classmethod
     def joined_with(
         cls,
-        source: RowSource,
-        labels: RowSource,
+        source: reading.RowSource,
+        labels: reading.RowSource,
         *,
-        named: NamedVoteColumns,
+        named: vote_columns.NamedVoteColumns,
         label: str | None = None,
         context: Sequence[str] = (),
         verdict_map: Mapping[str, str] | None = None,
@@ -274,21 +272,24 @@ class LabelledVerdicts:
         The first side of a pair is the alphabetically first one, in both files. `named` is of the verdicts, its pair
         and prompt also of labels that have them; `label` is the column of the votes.
         """
-        raw, name = open_rows(source)
-        others, where = open_rows(labels, "labels")
-        require_columns(raw, context, name)
-        both = bool(rounds_of(raw)) and bool(rounds_of(others))
-        meaning, needed = check_verdict_map(verdict_map), ("verdicts", "prompt", *(["apart"] if both else []))
-        rows = VoteRows.of(raw, name, named, needed=needed, verdict_map=meaning)
+        raw, name = reading.open_rows(source)
+        others, where = reading.open_rows(labels, "labels")
+        identifiers.require_columns(raw, context, name)
+        both = bool(vote_columns.rounds_of(raw)) and bool(vote_columns.rounds_of(others))
+        meaning, needed = (
+            vote_rows.check_verdict_map(verdict_map),
+            ("verdicts", "prompt", *(["apart"] if both else [])),
+        )
+        rows = vote_rows.VoteRows.of(raw, name, named, needed=needed, verdict_map=meaning)
         of_labels = replace(named.present_in(others), verdicts=None if label is None else (label,), judge=())
-        votes = VoteRows.of(others, where, of_labels, needed=needed, verdict_map=meaning)
+        votes = vote_rows.VoteRows.of(others, where, of_labels, needed=needed, verdict_map=meaning)
         judged, voted = VotedPairs.of(rows), VotedPairs.of(votes)
         keys = PairKeys.of(judged, voted)
         found = join_votes(judged, voted, keys)
         in_one_order = _in_one_order(rows, judged.worth, keys.verdicts) & (found.reason == "")
         reason = np.where(in_one_order, "a verdict in one order only", found.reason)
         reason = np.where(judged.alone, "a model against itself", reason)
-        pairs = as_categories(pd.Series(keys.verdicts), role="pair", source=name)
+        pairs = identifiers.as_categories(pd.Series(keys.verdicts), role="pair", source=name)
         read = {**rows.readings, **{f"{where}: {key}": said for key, said in votes.readings.items()}}
         table = _of_rows(replace(rows, readings=read), judged.worth, found.label, reason, pairs, context)
         _refuse_split_prompts(table)
@@ -296,7 +297,7 @@ class LabelledVerdicts:
 
 
 def _of_rows(
-    rows: VoteRows,
+    rows: vote_rows.VoteRows,
     verdicts: _Floats,
     gold: _Floats,
     reason: npt.NDArray[np.object_],
@@ -305,7 +306,9 @@ def _of_rows(
 ) -> LabelledVerdicts:
     """Leave out rows without a verdict or a label, and count them."""
     raw, name, columns = rows.frame, rows.source, rows.columns
-    judges = joined_names(raw, columns.judge, "judge", name) if columns.judge else _constant(len(raw), "judge")
+    judges = (
+        identifiers.joined_names(raw, columns.judge, "judge", name) if columns.judge else _constant(len(raw), "judge")
+    )
     reason = np.where((reason == "") & np.isnan(verdicts).any(axis=1), "no verdict", reason)
     kept = reason == ""
     if not kept.any():
@@ -313,9 +316,9 @@ def _of_rows(
     dropped = {str(j): dict(Counter(reason[(judges == j) & ~kept].tolist())) for j in judges.categories}
     return LabelledVerdicts(
         name,
-        joined_names(raw, columns.prompt, "prompt_id", name)[kept],
+        identifiers.joined_names(raw, columns.prompt, "prompt_id", name)[kept],
         judges[kept],
-        (joined_names(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
+        (identifiers.joined_names(raw, context, "context", name) if context else _constant(len(raw), "all"))[kept],
         verdicts[kept],
         gold[kept],
         {j: counts for j, counts in dropped.items() if counts},
@@ -327,7 +330,7 @@ def _of_rows(
     )
 
 
-def _in_one_order(rows: VoteRows, worth: _Floats, pairs: _Ints) -> _Bools:
+def _in_one_order(rows: vote_rows.VoteRows, worth: _Floats, pairs: _Ints) -> _Bools:
     """Tell which verdicts are on a pair whose other order, a row of its own, has none."""
     missing = pd.Series(np.isnan(worth).any(axis=1))
     judge = [rows.frame[name].astype(str).to_numpy() for name in rows.columns.judge]

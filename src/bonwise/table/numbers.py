@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import RowError
@@ -166,12 +165,12 @@ DECIMAL_COMMA = "decimal comma"
 LARGEST = 1e100
 
 
-def parse_numbers(column: pd.Series, *, role: str, source: str) -> npt.NDArray[np.float64]:
+def parse_numbers(column: pd.Series, *, role: str, source: str) -> np.typing.NDArray[np.float64]:
     """Parse a column to floats, NaN for blanks; text, infinities and magnitudes beyond 1e100 are a RowError."""
     return read_numbers(column, role=role, source=source)[0]
 
 
-def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[npt.NDArray[np.float64], str]:
+def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[np.typing.NDArray[np.float64], str]:
     """Do what `parse_numbers` does, and say the style, such as ``percent, 85% = 0.85``; empty where it is plain."""
     values, text, reading = _convert(column)
     if text.any():
@@ -196,7 +195,7 @@ def read_numbers(column: pd.Series, *, role: str, source: str) -> tuple[npt.NDAr
     return values, reading
 
 
-def check_propensities(values: npt.NDArray[np.float64], rows: pd.Index, source: str) -> None:
+def check_propensities(values: np.typing.NDArray[np.float64], rows: pd.Index, source: str) -> None:
     """Refuse what is not a probability of being drawn, in (0, 1]; a blank is none."""
     bad = np.flatnonzero((values <= 0) | (values > 1))
     if bad.size:
@@ -212,7 +211,7 @@ def first_text_row(column: pd.Series) -> Hashable | None:
     return column.index[int(np.flatnonzero(text)[0])] if text.any() else None
 
 
-def is_blank(column: pd.Series) -> npt.NDArray[np.bool_]:
+def is_blank(column: pd.Series) -> np.typing.NDArray[np.bool_]:
     """Tell which cells count as missing: NaN, None, or a word for nothing."""
     missing = column.isna().to_numpy(dtype=bool)
     if column.dtype.kind in "iufb":
@@ -221,7 +220,7 @@ def is_blank(column: pd.Series) -> npt.NDArray[np.bool_]:
     return missing | words.isin(_BLANK).to_numpy(dtype=bool)
 
 
-def declared_missing(column: pd.Series, values: Sequence[str]) -> tuple[pd.Series, npt.NDArray[np.object_]]:
+def declared_missing(column: pd.Series, values: Sequence[str]) -> tuple[pd.Series, np.typing.NDArray[np.object_]]:
     """Return a column without the cells that hold one of some values, and the value that each of them held."""
     codes, cells = distinct(column)
     wanted = [(value, value.lower(), _number(value.lower())) for value in values]
@@ -244,7 +243,7 @@ def without_missing(frame: pd.DataFrame, taken: Mapping[str, str], missing: Sequ
     return frame
 
 
-def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
+def distinct(column: pd.Series) -> tuple[np.typing.NDArray[np.intp], pd.Index]:
     """Return a code for each cell, -1 where it is missing, and the distinct cells as they appear."""
     try:
         return _factorized(column)
@@ -252,7 +251,7 @@ def distinct(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
         return _factorized(pd.Series([_hashable(cell) for cell in column.astype(object)], dtype=object))
 
 
-def _factorized(column: pd.Series) -> tuple[npt.NDArray[np.intp], pd.Index]:
+def _factorized(column: pd.Series) -> tuple[np.typing.NDArray[np.intp], pd.Index]:
     if not isinstance(column.array, pd.arrays.NumpyExtensionArray) or column.dtype.kind != "O":
         codes, cells = pd.factorize(column)
         return codes, pd.Index(cells)
@@ -273,8 +272,8 @@ def _hashable(cell: object) -> object:
 class _Converted(NamedTuple):
     """The values of a column, NaN where there is none; which cells hold text; and how the numbers are written."""
 
-    values: npt.NDArray[np.float64]
-    text: npt.NDArray[np.bool_]
+    values: np.typing.NDArray[np.float64]
+    text: np.typing.NDArray[np.bool_]
     reading: str
 
 
@@ -296,7 +295,11 @@ def _convert(column: pd.Series) -> _Converted:
 
 
 def _restyle(
-    words: list[str], numbers: npt.NDArray[np.float64], text: npt.NDArray[np.bool_], *, decimal_comma: bool
+    words: list[str],
+    numbers: np.typing.NDArray[np.float64],
+    text: np.typing.NDArray[np.bool_],
+    *,
+    decimal_comma: bool,
 ) -> str:
     """Read the cells in the style of their column, in place, and say which; say nothing where there is none."""
     present = [at for at, word in enumerate(words) if word not in _BLANK]

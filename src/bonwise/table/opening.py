@@ -11,24 +11,16 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
+from bonwise.table import canonical, columns, facts, identifiers, label_words, numbers, scales, sources
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
-from bonwise.table.canonical import refuse_two_clusters
-from bonwise.table.columns import LabelColumns, resolve_columns
-from bonwise.table.facts import UnlabelledCandidates
-from bonwise.table.identifiers import as_categories
-from bonwise.table.label_words import read_labels
-from bonwise.table.numbers import check_propensities, parse_numbers
 from bonwise.table.reading import RowSource
 from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
 from bonwise.table.roles import COLUMN_FLAGS, LABEL_ROLES, OF_LABELS
-from bonwise.table.scales import to_unit
 from bonwise.table.score_table import ScoreTable
-from bonwise.table.sources import open_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy.typing as npt
 
 __all__ = [
     "HoldsScores",
@@ -49,9 +41,9 @@ class _Labels:
     rows: pd.Index
     prompts: pd.Categorical
     names: pd.Categorical
-    values: npt.NDArray[np.float64]
-    keys: npt.NDArray[np.int64]
-    propensity: npt.NDArray[np.float64] | None = None
+    values: np.typing.NDArray[np.float64]
+    keys: np.typing.NDArray[np.int64]
+    propensity: np.typing.NDArray[np.float64] | None = None
     clusters: pd.Categorical | None = None
     words: Mapping[str, float] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
@@ -59,7 +51,7 @@ class _Labels:
     annotators: AnnotatorLabels | None = None
     column: str = ""
 
-    def keep(self, rows: npt.NDArray[np.bool_]) -> _Labels:
+    def keep(self, rows: np.typing.NDArray[np.bool_]) -> _Labels:
         """Return some of the rows only."""
         chances = None if self.propensity is None else self.propensity[rows]
         clusters = None if self.clusters is None else self.clusters[rows]
@@ -118,7 +110,7 @@ def join_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions = 
     return made.with_directions(reading, read.column)
 
 
-def _propensity(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
+def _propensity(labels: _Labels, table: ScoreTable) -> np.typing.NDArray[np.float64]:
     """Return the label file's propensity of each row, NaN for none; one on all rows of a prompt is the prompt's."""
     if "propensity" in table.frame.columns:
         raise ColumnError(
@@ -130,7 +122,7 @@ def _propensity(labels: _Labels, table: ScoreTable) -> npt.NDArray[np.float64]:
         by_cell = pd.Series(labels.propensity, index=labels.keys).reindex(table.cell_keys())
         return by_cell.to_numpy(dtype=np.float64)
     by_prompt = least.reindex(labels.prompts.categories.get_indexer(table.prompts)).to_numpy(dtype=np.float64)
-    found: npt.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
+    found: np.typing.NDArray[np.float64] = by_prompt[table.frame["prompt_id"].cat.codes.to_numpy()]
     return found
 
 
@@ -153,33 +145,35 @@ def _clusters(labels: _Labels, table: ScoreTable) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, categories=labels.clusters.categories)
 
 
-def _left_out(labels: _Labels, strange: npt.NDArray[np.bool_]) -> dict[str, int]:
+def _left_out(labels: _Labels, strange: np.typing.NDArray[np.bool_]) -> dict[str, int]:
     if not strange.any():
         return {}
     return {"prompts": len(np.unique(labels.prompts.codes[strange])), "rows": int(strange.sum())}
 
 
 def _read_labels(table: ScoreTable, labels: RowSource, reading: ReadingOptions) -> _Labels:
-    opened = open_labels(labels)
+    opened = sources.open_labels(labels)
     raw, source = opened.frame, opened.name
     wanted = _wanted(raw, table, reading.named_columns, source)
     roles = (*LABEL_ROLES, "annotator", "propensity", "cluster")
-    taken = resolve_columns(raw, wanted, source=source, required=LABEL_ROLES, roles=roles, worth=reading.word_values)
+    taken = columns.resolve_columns(
+        raw, wanted, source=source, required=LABEL_ROLES, roles=roles, worth=reading.word_values
+    )
     several = with_one_label_each(raw, taken, reading, source)
     if several is not None:
         raw, taken = several.frame, several.taken
-    prompts = as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
-    names = as_categories(raw[taken["candidate"]], role="candidate", source=source)
-    labelled = read_labels(raw[taken["oracle_label"]], source=source, worth=reading.word_values)
-    values = to_unit(labelled.values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
+    prompts = identifiers.as_categories(raw[taken["prompt_id"]], role="prompt_id", source=source)
+    names = identifiers.as_categories(raw[taken["candidate"]], role="candidate", source=source)
+    labelled = label_words.read_labels(raw[taken["oracle_label"]], source=source, worth=reading.word_values)
+    values = scales.to_unit(labelled.values, reading.label_scale, rows=raw.index, role="oracle_label", source=source)
     chances = None
     if "propensity" in taken:
-        chances = parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
-        check_propensities(chances, raw.index, source)
+        chances = numbers.parse_numbers(raw[taken["propensity"]], role="propensity", source=source)
+        numbers.check_propensities(chances, raw.index, source)
     clusters = None
     if "cluster" in taken:
-        clusters = as_categories(raw[taken["cluster"]], role="cluster", source=source)
-        refuse_two_clusters(prompts, clusters, raw.index, source)
+        clusters = identifiers.as_categories(raw[taken["cluster"]], role="cluster", source=source)
+        canonical.refuse_two_clusters(prompts, clusters, raw.index, source)
     keys = _keys_in(table, prompts, names)
     also = {"cluster": taken["cluster"]} if clusters is not None else {}
     words, said = (labelled.words, labelled.reading) if several is None else (several.words, several.reading)
@@ -203,10 +197,10 @@ def _wanted(raw: pd.DataFrame, table: ScoreTable, columns: Mapping[str, str], so
 
 
 def _is_there(column: str, raw: pd.DataFrame) -> bool:
-    return column in raw.columns or LabelColumns.named(column, raw.columns) is not None
+    return column in raw.columns or columns.LabelColumns.named(column, raw.columns) is not None
 
 
-def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) -> npt.NDArray[np.int64]:
+def _keys_in(table: ScoreTable, prompts: pd.Categorical, names: pd.Categorical) -> np.typing.NDArray[np.int64]:
     """Key each label row as the table keys its cells; -1 where either name is unknown."""
     prompt = table.prompts.get_indexer(prompts.categories)[prompts.codes].astype(np.int64)
     name = table.candidates.get_indexer(names.categories)[names.codes].astype(np.int64)
@@ -294,7 +288,7 @@ def with_unlabelled(table: ScoreTable, reading: ReadingOptions) -> ScoreTable:
     prompts, has_one = cells // len(table.candidates), np.isin(cells, cells[at[~np.isnan(labels)]])
     judged = np.isin(prompts, prompts[has_one])
     lacking = judged & ~has_one
-    counts = UnlabelledCandidates(
+    counts = facts.UnlabelledCandidates(
         value=value, candidates=int(lacking.sum()), of=int(judged.sum()), prompts=len(np.unique(prompts[~judged]))
     )
     worth = value if scale is None else (value - scale.low) / (scale.high - scale.low)

@@ -7,9 +7,7 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, RowError
 from bonwise.printable import quoted, shell_path, shell_word
-from bonwise.table.verdict_words import parse_verdict_map
-from bonwise.table.vote_columns import NamedVoteColumns, columns_of_votes, pair_of
-from bonwise.table.vote_rows import VoteRows, one_verdict, shaped_votes
+from bonwise.table import verdict_words, vote_columns, vote_rows
 
 __all__ = ["other_file", "pools_or_picks"]
 
@@ -44,18 +42,18 @@ def other_file(frame: pd.DataFrame, source: str) -> ColumnError | None:
 
 
 def _votes(frame: pd.DataFrame, source: str) -> ColumnError | None:
-    shaped = shaped_votes(frame).frame
-    sides = pair_of(shaped)
+    shaped = vote_rows.shaped_votes(frame).frame
+    sides = vote_columns.pair_of(shaped)
     if not sides:
         return None
     said, command = f"{source}: votes on pairs, not a table of scores", f"bonwise preferences {shell_path(source)}"
-    judges, people = columns_of_votes(shaped)
+    judges, people = vote_columns.columns_of_votes(shaped)
     if judges and people:
         flags = f"--verdict-col {shell_word(judges[0])} --label-col {shell_word(people[0])}"
         apart = "" if "," in "".join(sides) else f" --pair-col {shell_word(','.join(sides))}"
         return ColumnError(said, hint=f"{command} {flags}{apart}")
     try:
-        rows = VoteRows.of(frame, source, NamedVoteColumns(), needed=())
+        rows = vote_rows.VoteRows.of(frame, source, vote_columns.NamedVoteColumns(), needed=())
     except RowError as error:
         return ColumnError(said, hint=_with_a_map(frame, source, command, error))
     except ColumnError as error:
@@ -66,9 +64,11 @@ def _votes(frame: pd.DataFrame, source: str) -> ColumnError | None:
 def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError) -> str:
     """Return a command that reads numbers which may mean either side, and when it is right."""
     for text in _MAPS:
-        meaning = parse_verdict_map(text)
+        meaning = verdict_words.parse_verdict_map(text)
         try:
-            rows = VoteRows.of(frame, source, NamedVoteColumns(), needed=(), verdict_map=meaning)
+            rows = vote_rows.VoteRows.of(
+                frame, source, vote_columns.NamedVoteColumns(), needed=(), verdict_map=meaning
+            )
         except RowError:
             continue
         flags = _study_flags(rows)
@@ -78,7 +78,7 @@ def _with_a_map(frame: pd.DataFrame, source: str, command: str, error: RowError)
     return f"{error.message}; {error.hint}"
 
 
-def _next_with_votes(rows: VoteRows, said: str, command: str) -> ColumnError:
+def _next_with_votes(rows: vote_rows.VoteRows, said: str, command: str) -> ColumnError:
     """Say what can be done with votes: a study, or a comparison with votes of people."""
     studied = _study_flags(rows)
     if studied is not None:
@@ -89,12 +89,12 @@ def _next_with_votes(rows: VoteRows, said: str, command: str) -> ColumnError:
     return ColumnError(said, hint="a study needs two columns that name models, and two votes on one pair of them")
 
 
-def _study_flags(rows: VoteRows) -> list[str] | None:
+def _study_flags(rows: vote_rows.VoteRows) -> list[str] | None:
     """Return the flags with which votes are studied; None where no pair of models has two votes."""
-    pair = pair_of(rows.frame, texts=False)
+    pair = vote_columns.pair_of(rows.frame, texts=False)
     if not pair or pair != rows.columns.pair:
         return None
-    votes = one_verdict(rows.worth)
+    votes = vote_rows.one_verdict(rows.worth)
     named = rows.frame[list(pair)].notna().all(axis=1).to_numpy()
     texts = [rows.frame[column].astype(object).where(named, "").astype(str).str.strip() for column in pair]
     names = [column.to_numpy(dtype=object) for column in texts]

@@ -13,9 +13,8 @@ import numpy.typing as npt
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import by_rank, prompt_sums
-from bonwise.table.cells import distinct_cells, label_by_cell, mean_by_cell, positions
+from bonwise.table import cells, verdicts
 from bonwise.table.checks import Shape
-from bonwise.table.verdicts import TIE_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,16 +188,16 @@ def lay_out(
     """
     rows = np.flatnonzero(_included(table, exclude))
     keys = table.cell_keys()[rows]
-    pools = _pools(table, distinct_cells(keys), shape)
+    pools = _pools(table, cells.distinct_cells(keys), shape)
     # Where one judge gave each cell its one row, rows and cells are the same thing.
-    at = None if len(table.judges) == 1 and np.array_equal(keys, pools.keys) else positions(keys, pools.keys)
+    at = None if len(table.judges) == 1 and np.array_equal(keys, pools.keys) else cells.positions(keys, pools.keys)
     labels = _cell_labels(table, rows, at, len(pools.keys))
     codes = table.frame["judge"].cat.codes.to_numpy()[rows]
     scores = table.frame["judge_score"].to_numpy()[rows]
     panels = []
     for code, judge in enumerate(table.judges):
         mine = codes == code
-        of_cells = scores if at is None else mean_by_cell(at[mine], scores[mine], len(pools.keys))
+        of_cells = scores if at is None else cells.mean_by_cell(at[mine], scores[mine], len(pools.keys))
         panel = _whole(judge, pools, of_cells, labels)
         if table.unpicked == "first":
             panel = replace(
@@ -332,7 +331,7 @@ def _cell_labels(table: ScoreTable, rows: _Ints, at: _Ints | None, count: int) -
     values = table.frame["oracle_label"].to_numpy()[rows]
     if at is None:
         return values
-    labels, contradictions = label_by_cell(at, values, count)
+    labels, contradictions = cells.label_by_cell(at, values, count)
     if contradictions.size:
         row = table.frame.iloc[rows[contradictions[0]]]
         raise RowError(
@@ -413,7 +412,7 @@ def easy_candidates(panel: Panel, values: _Floats, *, by_labels: bool = True) ->
     if not prompts or sizes.max() < EASY_FEWEST:
         return ()
     starts = np.cumsum(sizes) - sizes
-    exact = np.round(values, TIE_DECIMALS)
+    exact = np.round(values, verdicts.TIE_DECIMALS)
     lowest = exact == np.repeat(np.minimum.reduceat(exact, starts), sizes)
     tied = np.add.reduceat(lowest.astype(np.int64), starts)
     alone = _count(panel, lowest & np.repeat(tied == 1, sizes)) / prompts
@@ -468,7 +467,7 @@ def outstanding_groups(panel: Panel) -> tuple[OutstandingGroup, ...]:
     whole = panel.keep(panel.labelled_cells == panel.sizes)
     if not len(whole.sizes) or whole.sizes.max() <= OUTSTANDING_OTHERS:
         return ()
-    labels = np.round(whole.labels, TIE_DECIMALS)
+    labels = np.round(whole.labels, verdicts.TIE_DECIMALS)
     found = [*_at_the_top(whole, labels, "best"), *_at_the_top(whole, -labels, "lowest")]
     return tuple(sorted(found, key=lambda group: (group.chance - group.held, len(group.names))))
 

@@ -9,8 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from bonwise.errors import FileError, RowError, UsageError
 from bonwise.printable import quoted
-from bonwise.table.chat import NO_TEXT, NotAnAnswerError, answer_text, prompt_text
-from bonwise.table.text_files import json_lines, json_lines_of
+from bonwise.table import chat, text_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,12 +96,12 @@ def read_pools(path: str | Path) -> Iterator[Pool]:
     candidate perhaps chat messages. Without ids candidates are ``c0``, ``c1`` ... A blank text is for the judge to
     leave unscored. A line that is no pool, or an identifier that occurs twice, is a RowError.
     """
-    return _pools(json_lines(Path(path)), str(path))
+    return _pools(text_files.json_lines(Path(path)), str(path))
 
 
 def read_pool_stream(stream: IO[bytes], name: str = "standard input") -> Iterator[Pool]:
     """Yield pools of JSONL in bytes as lines come; bad UTF-8, a far too long line, or no pool, is a FileError."""
-    return _pools(json_lines_of(stream, name), name)
+    return _pools(text_files.json_lines_of(stream, name), name)
 
 
 def _pools(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[Pool]:
@@ -135,7 +134,7 @@ def _prompt(record: dict[str, Any], where: str) -> str:
     prompt = record.get("prompt")
     if isinstance(prompt, list | dict):
         try:
-            return prompt_text(prompt)
+            return chat.prompt_text(prompt)
         except UsageError as error:
             raise RowError(f"{where}: {error.message}", hint=error.hint) from None
     if not isinstance(prompt, str):
@@ -177,12 +176,12 @@ def _candidate(entry: object, at: int, where: str) -> Candidate:
 
 def _message(entry: dict[str, Any], at: int, where: str) -> Candidate:
     try:
-        text = answer_text(entry)
-    except NotAnAnswerError:
+        text = chat.answer_text(entry)
+    except chat.NotAnAnswerError:
         raise RowError(f"{where}: candidate {at} is a chat message without text", hint=_SHAPE) from None
     # The id of a message without a text of its own names the message, not the candidate.
     name = _name(entry, at, where) if "text" in entry else f"c{at}"
-    return Candidate(name, "", missing=NO_TEXT) if text is None else Candidate(name, text)
+    return Candidate(name, "", missing=chat.NO_TEXT) if text is None else Candidate(name, text)
 
 
 def _name(entry: dict[str, Any], at: int, where: str) -> str:

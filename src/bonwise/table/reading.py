@@ -17,16 +17,12 @@ import pandas as pd
 from bonwise.errors import ColumnError, FileError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
-from bonwise.table.archives import json_document
-from bonwise.table.numbers import DECIMAL_COMMA, StructuredText
-from bonwise.table.sheet_keys import with_ids
+from bonwise.table import archives, numbers, sheet_keys, writing
 from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, json_lines, open_bytes, open_text
-from bonwise.table.writing import plain_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
 
 __all__ = [
     "RowSource",
@@ -90,7 +86,7 @@ def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame
 
 
 def _read_json(path: Path) -> pd.DataFrame:
-    document = json_document(path)
+    document = archives.json_document(path)
     if not isinstance(document, list) or not all(isinstance(one, dict) for one in document):
         raise FileError(
             f"{path}: not a list of objects", hint=f"write its rows with bonwise convert {path} --out FILE"
@@ -132,10 +128,10 @@ def _read_separated(path: Path, separator: str) -> pd.DataFrame:
     frame = frame[~_blank_rows(frame)].iloc[1:].set_axis(header, axis=1)
     if separator == ";":
         # Before any column is looked at: older pandas keeps a column as it was when it was first looked at.
-        frame.attrs[DECIMAL_COMMA] = True
+        frame.attrs[numbers.DECIMAL_COMMA] = True
     for name in header:
         if frame[name].str.startswith("'").any():
-            frame[name] = frame[name].map(plain_cell)
+            frame[name] = frame[name].map(writing.plain_cell)
     return frame
 
 
@@ -165,7 +161,7 @@ def _column_names(path: Path, cells: list[str]) -> list[str]:
         raise FileError(f"{path}: no header and no rows", hint="name the columns in the first line")
     if len(cells) > _MOST_FIELDS:
         raise ColumnError(f"{path}: more than {_MOST_FIELDS:,} columns", hint="check the separator")
-    names = [plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
+    names = [writing.plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if {"Status", "Named Scores"} <= set(repeated):
         raise ColumnError(
@@ -224,7 +220,7 @@ def _not_csv(path: Path, width: int, ragged: list[Any]) -> FileError | RowError:
     return RowError(f"{path}, row {ragged[0].number}: {cells}, but the header has {width}", hint=hint)
 
 
-def _blank_rows(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _blank_rows(frame: pd.DataFrame) -> np.typing.NDArray[np.bool_]:
     """Mark the rows that hold nothing, as spreadsheets leave them at the end."""
     blank = np.ones(len(frame), dtype=bool)
     for name in frame.columns:
@@ -255,7 +251,7 @@ def _frame_of(records: list[dict[str, Any]], rows: list[int]) -> pd.DataFrame:
     except OverflowError:  # pandas 2 has no column for whole numbers beyond floats, whose digits say the same
         records = [{name: str(cell) if _is_huge(cell) else cell for name, cell in one.items()} for one in records]
         frame = pd.DataFrame.from_records(records, index=pd.Index(rows))
-    for name in {name for one in records for name, cell in one.items() if type(cell) is StructuredText}:
+    for name in {name for one in records for name, cell in one.items() if type(cell) is numbers.StructuredText}:
         # A column of text would make plain text of it.
         frame[name] = pd.Series([one.get(name) for one in records], index=frame.index, dtype=object)
     return frame
@@ -272,7 +268,9 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
         outer = {k: v for k, v in record.items() if k != "metadata"}
         # A blank beside the metadata hides nothing in it.
         record = {**metadata, **{k: v for k, v in outer.items() if v is not None or k not in metadata}}
-    return {k: v if not isinstance(v, dict | list) else StructuredText(json.dumps(v)) for k, v in record.items()}
+    return {
+        k: v if not isinstance(v, dict | list) else numbers.StructuredText(json.dumps(v)) for k, v in record.items()
+    }
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -366,11 +364,11 @@ def open_rows(source: RowSource, name: str = "table") -> tuple[pd.DataFrame, str
     ('table', [0, 1])
     """
     if isinstance(source, str | Path):
-        return with_ids(read_raw(Path(source)), str(source)), name_of(source, name)
+        return sheet_keys.with_ids(read_raw(Path(source)), str(source)), name_of(source, name)
     if isinstance(source, pd.DataFrame):
-        return with_ids(counted_rows(source, name), name), name
+        return sheet_keys.with_ids(counted_rows(source, name), name), name
     if isinstance(source, list | tuple):
-        return with_ids(counted_rows(_frame_of_rows(source, name), name), name), name
+        return sheet_keys.with_ids(counted_rows(_frame_of_rows(source, name), name), name), name
     raise UsageError(
         f"{type(source).__name__} is not a table",
         hint="give the path of a file, a pandas DataFrame, or a list of rows, each a mapping of column to value",

@@ -11,7 +11,6 @@ from bonwise.errors import RowError, UsageError
 from bonwise.printable import quoted
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
 
 __all__ = ["Scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
@@ -54,8 +53,8 @@ def parse_scale(text: str) -> Scale:
 
 
 def to_unit(
-    values: npt.NDArray[np.float64], scale: Scale | None, *, rows: pd.Index, role: str, source: str
-) -> npt.NDArray[np.float64]:
+    values: np.typing.NDArray[np.float64], scale: Scale | None, *, rows: pd.Index, role: str, source: str
+) -> np.typing.NDArray[np.float64]:
     """Map values from their declared scale, if any, to [0, 1]; a value off it is a RowError."""
     if scale is None:
         return values
@@ -74,7 +73,7 @@ def to_unit(
 _MARKS = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
 
 
-def off_scale(scores: npt.NDArray[np.float64]) -> list[float]:
+def off_scale(scores: np.typing.NDArray[np.float64]) -> list[float]:
     """Return usual numbers for "no score" that lie off the scale of all other scores, of which there are enough.
 
     The others of a negative one are 0 or more, and span 4 or more, or begin at 1, or lie closer together than half of
@@ -95,7 +94,7 @@ def off_scale(scores: npt.NDArray[np.float64]) -> list[float]:
     ]
 
 
-def mismatch(scores: npt.NDArray[np.float64], labels: npt.NDArray[np.float64]) -> int | None:
+def mismatch(scores: np.typing.NDArray[np.float64], labels: np.typing.NDArray[np.float64]) -> int | None:
     """Return the position of the first value that shows that scores and labels are on different scales.
 
     One side lies in [0, 1], the other looks like ratings; labels of only 0 and 1 are verdicts, scores below 0 or
@@ -109,11 +108,11 @@ def mismatch(scores: npt.NDArray[np.float64], labels: npt.NDArray[np.float64]) -
     return None
 
 
-def _is_unit(values: npt.NDArray[np.float64]) -> bool:
+def _is_unit(values: np.typing.NDArray[np.float64]) -> bool:
     present = values[~np.isnan(values)]
     return bool(present.size and present.min() >= 0 and present.max() <= 1)
 
 
-def _is_rating(values: npt.NDArray[np.float64]) -> bool:
+def _is_rating(values: np.typing.NDArray[np.float64]) -> bool:
     present = values[~np.isnan(values)]
     return bool(present.size and present.min() >= 0 and 1 < present.max() <= 100)

@@ -15,15 +15,13 @@ import pandas as pd
 
 from bonwise.errors import RowError, UsageError
 from bonwise.printable import listed, quoted
+from bonwise.table import canonical, numbers, roles
 from bonwise.table.annotators import AnnotatorLabels, with_one_label_each
-from bonwise.table.canonical import canonical, spoken_columns
 from bonwise.table.cells import averaged, distinct_cells, draw_columns, mean_by_cell, positions
 from bonwise.table.checks import Unpicked
 from bonwise.table.facts import UnlabelledCandidates
-from bonwise.table.numbers import without_missing
 from bonwise.table.reading import RowSource, refuse_duplicate_columns
 from bonwise.table.reading_options import ReadingOptions, TableKeywords, opens_a_table, values_read
-from bonwise.table.roles import CANDIDATE_ROLES, ROLES, SPENT, score_of
 from bonwise.table.scales import Scale, mismatch, off_scale
 from bonwise.table.sources import OpenedSource, open_source, with_columns
 
@@ -163,18 +161,18 @@ class ScoreTable:
         """Validate rows that `open_source` returned."""
         refuse_duplicate_columns(opened.frame, opened.name)
         opened, taken = with_columns(opened, reading)
-        frame, source = without_missing(opened.frame, taken, reading.missing), opened.name
+        frame, source = numbers.without_missing(opened.frame, taken, reading.missing), opened.name
         several = with_one_label_each(frame, taken, reading, source)
         if several is not None:
             frame, taken = several.frame, several.taken
-        made = canonical(frame, taken, reading, source)
+        made = canonical.canonical(frame, taken, reading, source)
         table = cls(
             made.frame,
             source,
             MappingProxyType(taken),
             MappingProxyType(dict(reading.judge_scales)),
             reading.label_scale,
-            words=spoken_columns(frame, taken),
+            words=canonical.spoken_columns(frame, taken),
             label_words=made.label_words,
             readings={**({"file": opened.said} if opened.said else {}), **made.readings},
             unread_labels=made.unread_labels,
@@ -203,7 +201,7 @@ class ScoreTable:
         judges = self.judges if self.columns else ()
         meant: dict[str, set[str]] = {}
         for name in reading.lower_is_better:
-            whose = (name, (score_of(name) or ("",))[0])
+            whose = (name, (roles.score_of(name) or ("",))[0])
             own = {judge for judge in judges if judge in whose or name in ("judge_score", column)}
             meant[name] = own | ({"oracle_label"} if name in labels else set())
             if complete and not meant[name]:
@@ -323,7 +321,10 @@ class ScoreTable:
     def strata(self) -> tuple[str, ...]:
         """Columns that may say one thing of each prompt: no other role, no draws, no words and no costs."""
         # Who gave a label is no column of a table: one of that name that plays no role is a stratum.
-        known = {*ROLES, *SPENT, *draw_columns(self.frame.columns)} - {*CANDIDATE_ROLES, "annotator"}
+        known = {*roles.ROLES, *roles.SPENT, *draw_columns(self.frame.columns)} - {
+            *roles.CANDIDATE_ROLES,
+            "annotator",
+        }
         return tuple(c for c in self.frame.columns if c not in known)
 
     def with_reference(self, judge: str) -> ScoreTable:

@@ -15,24 +15,9 @@ import pandas as pd
 from bonwise.errors import ColumnError, FileError, RowError
 from bonwise.extras import TABLES
 from bonwise.plugins import Factory, Group, Kind, is_built_in
-from bonwise.table.archives import json_document, parts_of_archive, parts_of_folder
-from bonwise.table.canonical import resolved
+from bonwise.table import archives, canonical, label_words, numbers, other_files, reading, reading_options, roles
 from bonwise.table.columns import LabelColumns
 from bonwise.table.importers.material import Imported, Material
-from bonwise.table.label_words import read_labels
-from bonwise.table.numbers import StructuredText, is_blank, read_numbers
-from bonwise.table.other_files import pools_or_picks
-from bonwise.table.reading import (
-    RowSource,
-    frame_of_records,
-    kind_of_file,
-    name_of,
-    open_rows,
-    read_raw,
-    refuse_duplicate_columns,
-)
-from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.roles import NUMERIC, ROLES, SPOKEN
 
 __all__ = [
     "ConvertedTable",
@@ -110,7 +95,7 @@ class OpenedSource:
         """How an importer read the source, in one line; empty where none did."""
         return "" if self.imported is None else "; ".join([self.imported.format, *self.imported.readings])
 
-    def reading(self, options: ReadingOptions) -> ReadingOptions:
+    def reading(self, options: reading_options.ReadingOptions) -> reading_options.ReadingOptions:
         """Leave out the columns that an importer has used up."""
         if self.imported is None:
             return options
@@ -120,22 +105,22 @@ class OpenedSource:
         return replace(options, columns=kept)
 
 
-def open_source(source: RowSource, named: Mapping[str, str], name: str = "table") -> OpenedSource:
+def open_source(source: reading.RowSource, named: Mapping[str, str], name: str = "table") -> OpenedSource:
     """Return the rows of a file, folder, frame or sequence; `named` is role to column or metric."""
     if isinstance(source, str | Path):
         path = Path(source)
-        kind = kind_of_file(path)
+        kind = reading.kind_of_file(path)
         if kind in ("json", "archive", "folder"):
             TABLES.require(f"reading {path}")
             return _document(path, kind, named)
-    return OpenedSource(*open_rows(source, name))
+    return OpenedSource(*reading.open_rows(source, name))
 
 
-def open_labels(source: RowSource) -> OpenedSource:
+def open_labels(source: reading.RowSource) -> OpenedSource:
     """Return the rows of a file of labels; one that a tool of annotators exported goes through its importer."""
     opened = open_source(source, {}, "labels")
     if opened.imported is None and _is_of_a_tool(opened.frame):
-        return _by_columns(opened, ReadingOptions()) or opened
+        return _by_columns(opened, reading_options.ReadingOptions()) or opened
     return opened
 
 
@@ -145,8 +130,12 @@ def _is_of_a_tool(frame: pd.DataFrame) -> bool:
 
 
 def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
-    name = name_of(path, "")
-    readers: Mapping[str, Any] = {"json": json_document, "archive": parts_of_archive, "folder": parts_of_folder}
+    name = reading.name_of(path, "")
+    readers: Mapping[str, Any] = {
+        "json": archives.json_document,
+        "archive": archives.parts_of_archive,
+        "folder": archives.parts_of_folder,
+    }
     document = readers[kind](path)
     found = read_by_importer(Material(name, document=document, named=named))
     if found is not None:
@@ -154,12 +143,12 @@ def _document(path: Path, kind: str, named: Mapping[str, str]) -> OpenedSource:
     records = _records(document) if kind == "json" else None
     if records is None:
         if kind == "folder":
-            return OpenedSource(read_raw(path), name)
+            return OpenedSource(reading.read_raw(path), name)
         raise FileError(
             f"{path}: neither a list of objects nor a format that bonwise knows",
             hint="give a list with one object per candidate, or CSV, JSON Lines or Parquet",
         )
-    return OpenedSource(frame_of_records(records, name), name)
+    return OpenedSource(reading.frame_of_records(records, name), name)
 
 
 def _records(document: object) -> list[Any] | None:
@@ -174,18 +163,18 @@ def _records(document: object) -> list[Any] | None:
 
 
 def with_columns(
-    opened: OpenedSource, options: ReadingOptions, *, complete: bool = True
+    opened: OpenedSource, options: reading_options.ReadingOptions, *, complete: bool = True
 ) -> tuple[OpenedSource, dict[str, str]]:
     """Return the rows of a table of scores and the columns by their role; another shape goes through its importer.
 
     Without `complete` scores need not be there. What is no table of scores otherwise is a ColumnError.
     """
     if opened.imported is None:
-        if (other := pools_or_picks(opened.frame, opened.name)) is not None and not options.named_columns:
+        if (other := other_files.pools_or_picks(opened.frame, opened.name)) is not None and not options.named_columns:
             raise other
         taken, problem = None, None
         try:
-            taken = resolved(opened.frame, options, opened.name)
+            taken = canonical.resolved(opened.frame, options, opened.name)
         except ColumnError as error:
             problem = error
         if taken is not None and not _is_of_a_tool(opened.frame) and not _has_lists(opened.frame, taken):
@@ -198,16 +187,16 @@ def with_columns(
         opened = opened if found is None else found
     if complete and opened.imported is not None and "judge_score" not in opened.frame.columns:
         raise ColumnError(f"{opened.name}: read as {opened.said}", hint="; ".join(opened.imported.lacks))
-    return opened, resolved(opened.frame, opened.reading(options), opened.name, complete=complete)
+    return opened, canonical.resolved(opened.frame, opened.reading(options), opened.name, complete=complete)
 
 
 def _has_lists(frame: pd.DataFrame, taken: Mapping[str, str]) -> bool:
     """Tell whether a column that names or scores candidates holds lists or objects, by its first cell."""
     held = (frame[taken[role]] for role in _SINGLE if taken.get(role) in frame.columns)
-    return any(isinstance(column.iloc[0], StructuredText | list | dict | np.ndarray) for column in held)
+    return any(isinstance(column.iloc[0], numbers.StructuredText | list | dict | np.ndarray) for column in held)
 
 
-def _by_columns(opened: OpenedSource, options: ReadingOptions) -> OpenedSource | None:
+def _by_columns(opened: OpenedSource, options: reading_options.ReadingOptions) -> OpenedSource | None:
     material = Material(opened.name, frame=opened.frame, named=options.named_columns)
     found = read_by_importer(material)
     return None if found is None else _imported(found, opened.name)
@@ -234,10 +223,10 @@ class ConvertedTable:
     """Rows whose prompt or candidate cannot be told."""
 
 
-def converted(source: RowSource, options: ReadingOptions) -> ConvertedTable:
+def converted(source: reading.RowSource, options: reading_options.ReadingOptions) -> ConvertedTable:
     """Return every row of a file whose prompt and candidate can be told, see `bonwise.doctoring.front.convert`."""
     opened = open_source(source, options.named_columns)
-    refuse_duplicate_columns(opened.frame, opened.name)
+    reading.refuse_duplicate_columns(opened.frame, opened.name)
     opened, taken = with_columns(opened, options, complete=False)
     frame = opened.frame
     told = ~(is_blank_id(frame[taken["prompt_id"]]) | is_blank_id(frame[taken["candidate"]]))
@@ -249,10 +238,10 @@ def converted(source: RowSource, options: ReadingOptions) -> ConvertedTable:
     frame = frame[told]
     lacks = list(opened.imported.lacks) if opened.imported is not None else []
     columns: dict[str, pd.Series] = {}
-    for role in (role for role in ROLES if taken.get(role) in frame.columns):
+    for role in (role for role in roles.ROLES if taken.get(role) in frame.columns):
         column = frame[taken[role]]
         columns[role] = column
-        if role in NUMERIC:
+        if role in roles.NUMERIC:
             try:
                 columns[role] = _as_numbers(column, role, options, opened)
             except RowError as error:
@@ -264,7 +253,7 @@ def converted(source: RowSource, options: ReadingOptions) -> ConvertedTable:
         taken = taken | {f"label {name}": name for name in labels.names}
     used = {*taken.values(), *columns}
     others = [name for name in frame.columns if name not in used]
-    for name in sorted(others, key=lambda name: name not in SPOKEN):
+    for name in sorted(others, key=lambda name: name not in roles.SPOKEN):
         columns[str(name)] = frame[name]
     if "judge_score" not in columns and "oracle_label" in columns:
         # A file that begins with prompt, candidate and label is a label sheet, which nothing writes over.
@@ -281,13 +270,17 @@ def is_blank_id(column: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.bool_]]
     return np.asarray(missing | (column.astype(str).str.strip() == "").to_numpy(dtype=bool))
 
 
-def _as_numbers(column: pd.Series, role: str, reading: ReadingOptions, opened: OpenedSource) -> pd.Series:
+def _as_numbers(
+    column: pd.Series, role: str, reading: reading_options.ReadingOptions, opened: OpenedSource
+) -> pd.Series:
     """Return a column as plain numbers where it is written otherwise: a comma means another thing in another file."""
     if role in ("judge_score", "oracle_label"):
-        values, words, said = read_labels(column, source=opened.name, worth=reading.word_values, role=role)
+        values, words, said = label_words.read_labels(
+            column, source=opened.name, worth=reading.word_values, role=role
+        )
     else:
         words = {}
-        values, said = read_numbers(column, role=role, source=opened.name)
+        values, said = numbers.read_numbers(column, role=role, source=opened.name)
     return pd.Series(values, index=column.index) if said or words else column
 
 
@@ -296,9 +289,9 @@ def _lacking(frame: pd.DataFrame, labels: pd.DataFrame | None) -> Iterator[str]:
     pairs = frame[["prompt_id", "candidate"]].astype(str).drop_duplicates()
     if not pairs["prompt_id"].duplicated().any():
         yield "no prompt has a second candidate"
-    if "judge_score" not in frame.columns or is_blank(frame["judge_score"]).all():
+    if "judge_score" not in frame.columns or numbers.is_blank(frame["judge_score"]).all():
         yield "no judge's score: score the responses with bonwise judge"
     if labels is None and "oracle_label" in frame.columns:
         labels = frame[["oracle_label"]]
-    if labels is None or all(is_blank(labels[name]).all() for name in labels.columns):
+    if labels is None or all(numbers.is_blank(labels[name]).all() for name in labels.columns):
         yield "no label of a person: give them with --labels, or compare two judges with --oracle judge:NAME"

@@ -12,11 +12,7 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table.identifiers import has_numbers, telling
-from bonwise.table.numbers import StructuredText, distinct, is_blank, parse_numbers
-from bonwise.table.roles import by_key, claims, key_of, names_a_label
-from bonwise.table.verdict_words import NOUNS, OPPOSITES, Side, words_of
-from bonwise.table.vote_readings import holds_votes
+from bonwise.table import identifiers, numbers, roles, verdict_words, vote_readings
 
 __all__ = [
     "OUTCOMES",
@@ -51,7 +47,7 @@ def pair_of(frame: pd.DataFrame, *, without: Sequence[str] | set[str] = (), text
     ('generator_1', 'generator_2')
     """
     free = [name for name in frame.columns if name not in without and not holds_lists(frame[name])]
-    names = by_key(free)
+    names = roles.by_key(free)
     told = _known_pair(names, OUTCOMES) or _opposite_pair(frame, free, texts=texts)
     return told or _known_pair(names, _BASELINES)
 
@@ -65,14 +61,14 @@ def _opposite_pair(frame: pd.DataFrame, free: Sequence[str], *, texts: bool) -> 
     """Return two columns whose names differ in the side alone, those of models before those of texts."""
     stems: dict[tuple[str, ...], dict[str, str]] = {}
     for column in free:
-        words = words_of(str(column))
+        words = verdict_words.words_of(str(column))
         for at, word in enumerate(words):
-            if any(word in pair for pair in OPPOSITES):
+            if any(word in pair for pair in verdict_words.OPPOSITES):
                 stems.setdefault((*words[:at], "", *words[at + 1 :]), {}).setdefault(word, column)
     ranked = ((_rank({word for word in stem if word}), by_word) for stem, by_word in stems.items())
     likely = sorted((one for one in ranked if one[0] is not None and (texts or one[0] < _TEXTS)), key=_first_of)
     for _, by_word in likely:
-        for one, other in OPPOSITES:
+        for one, other in verdict_words.OPPOSITES:
             if one in by_word and other in by_word and _could_name(frame, by_word[one], by_word[other]):
                 return by_word[one], by_word[other]
     return ()
@@ -84,7 +80,7 @@ def _first_of(ranked: tuple[int | None, dict[str, str]]) -> int:
 
 def _rank(stem: set[str]) -> int | None:
     """Return how likely two columns with these words and a side name the sides; None for other columns."""
-    if not stem <= NOUNS | {"id"}:
+    if not stem <= verdict_words.NOUNS | {"id"}:
         return None
     if not stem:
         return 1
@@ -97,15 +93,15 @@ def _could_name(frame: pd.DataFrame, one: str, other: str) -> bool:
 
 
 def _measured(column: pd.Series) -> bool:
-    if not has_numbers(column):
+    if not identifiers.has_numbers(column):
         return False
-    values = parse_numbers(column, role="", source="")
+    values = numbers.parse_numbers(column, role="", source="")
     return bool((values[~np.isnan(values)] % 1 != 0).any())
 
 
 def holds_lists(column: pd.Series) -> bool:
     """Tell whether a column holds lists or objects, by its first cell."""
-    return any(isinstance(cell, StructuredText | list | dict | np.ndarray) for cell in column.iloc[:1])
+    return any(isinstance(cell, numbers.StructuredText | list | dict | np.ndarray) for cell in column.iloc[:1])
 
 
 _VERDICTS = (
@@ -193,7 +189,7 @@ class _VoteSearch:
     frame: pd.DataFrame
     source: str
     named: NamedVoteColumns
-    verdict_map: Mapping[str, Side]
+    verdict_map: Mapping[str, verdict_words.Side]
     problems: dict[str, None] = field(default_factory=dict)
     hints: dict[str, None] = field(default_factory=dict)
 
@@ -209,7 +205,7 @@ class _VoteSearch:
         return None if columns is None else tuple(columns)
 
 
-_NO_MAP: Mapping[str, Side] = MappingProxyType({})
+_NO_MAP: Mapping[str, verdict_words.Side] = MappingProxyType({})
 
 
 def find_vote_columns(
@@ -218,7 +214,7 @@ def find_vote_columns(
     named: NamedVoteColumns,
     *,
     needed: Sequence[str] = ("verdicts", "pair"),
-    verdict_map: Mapping[str, Side] = _NO_MAP,
+    verdict_map: Mapping[str, verdict_words.Side] = _NO_MAP,
 ) -> VoteColumns:
     """Return the columns of a file of votes; a ColumnError names every problem.
 
@@ -261,7 +257,7 @@ def find_vote_columns(
 
 def rounds_of(frame: pd.DataFrame) -> list[str]:
     """Return the columns that number the turns of a conversation."""
-    return [name for name in frame.columns if key_of(name) in _APART]
+    return [name for name in frame.columns if roles.key_of(name) in _APART]
 
 
 def _two_sides(source: str, pair: Sequence[str]) -> UsageError:
@@ -304,24 +300,26 @@ def _verdicts(search: _VoteSearch, sides: Sequence[str], used: set[str]) -> tupl
         if len(fitting) == 1 or orders:
             return orders or (fitting[0],)
         said = f"several columns hold votes: {listed(fitting)}"
-        people = [name for name in fitting if names_a_label(name)]
+        people = [name for name in fitting if roles.names_a_label(name)]
         others = [name for name in fitting if name not in people]
         also = f", or compare them: --verdict-col {others[0]} --label-col {people[0]}" if people and others else ""
         search.refuse(said, f"choose one with --verdict-col {fitting[0]}{also}")
         return None
-    blank = (name for name in next(_verdict_groups(frame, used)) if is_blank(frame[name]).all())
+    blank = (name for name in next(_verdict_groups(frame, used)) if numbers.is_blank(frame[name]).all())
     return tuple(itertools.islice(blank, 1)) or None
 
 
 def _fitting(
-    frame: pd.DataFrame, pair: pd.DataFrame | None, used: set[str], verdict_map: Mapping[str, Side]
+    frame: pd.DataFrame, pair: pd.DataFrame | None, used: set[str], verdict_map: Mapping[str, verdict_words.Side]
 ) -> list[str]:
     """Return the columns that hold verdicts, of the likeliest names."""
-    shown = [name for name in frame.columns if key_of(name) in _SHOWN]
+    shown = [name for name in frame.columns if roles.key_of(name) in _SHOWN]
     if len(shown) == len(_SHOWN):
         return shown
     for group in _verdict_groups(frame, used):
-        fitting = [name for name in group if holds_votes(frame[name], sides=pair, verdict_map=verdict_map)]
+        fitting = [
+            name for name in group if vote_readings.holds_votes(frame[name], sides=pair, verdict_map=verdict_map)
+        ]
         if fitting:
             return fitting
     return []
@@ -337,35 +335,35 @@ def columns_of_votes(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
     """
     sides = pair_of(frame)
     fitting = _fitting(frame, frame[list(sides)] if sides else None, set(sides), _NO_MAP)
-    people = [name for name in fitting if names_a_label(name)]
+    people = [name for name in fitting if roles.names_a_label(name)]
     return [name for name in fitting if name not in people], people
 
 
 def _is_outcome(sides: Sequence[str]) -> bool:
     """Tell whether one column names the winner and the other the loser."""
-    return len(sides) == 2 and tuple(map(key_of, sides)) in OUTCOMES
+    return len(sides) == 2 and tuple(map(roles.key_of, sides)) in OUTCOMES
 
 
 def _verdict_groups(frame: pd.DataFrame, used: set[str]) -> Iterator[list[str]]:
-    names = by_key(name for name in frame.columns if name not in used)
+    names = roles.by_key(name for name in frame.columns if name not in used)
     first, second, last = ([name for key in group for name in names.get(key, ())] for group in _VERDICTS)
     # A name that ends in a word for a verdict is one like it: gpt4_winner beside human_winner.
     more = [name for name in frame.columns if name not in {*used, *first} and _ends_in_a_verdict(name)]
     yield [*first, *more]
     yield second
-    yield [name for name in frame.columns if name not in used and _WINS & {*words_of(str(name))}]
+    yield [name for name in frame.columns if name not in used and _WINS & {*verdict_words.words_of(str(name))}]
     yield last
 
 
 def _ends_in_a_verdict(name: object) -> bool:
-    words = words_of(str(name))
+    words = verdict_words.words_of(str(name))
     told = [word for word in words if word not in ("order", "1", "2", "order1", "order2")]
     return len(words) > 1 and bool(told) and told[-1] in _ENDINGS
 
 
 def _both_orders(columns: Sequence[str]) -> tuple[str, ...]:
     """Return two columns in both orders, the first one first; nothing for any others."""
-    by_name = {key_of(name): name for name in columns}
+    by_name = {roles.key_of(name): name for name in columns}
     for one, other in _ORDERS:
         for key, name in by_name.items():
             second = by_name.get(key.replace(one, other)) if one in key else None
@@ -375,15 +373,15 @@ def _both_orders(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _winner_like(name: str) -> bool:
-    return words_of(name)[-1] in ("winner", "verdict", "vote")
+    return verdict_words.words_of(name)[-1] in ("winner", "verdict", "vote")
 
 
 def _prompt(frame: pd.DataFrame, used: set[str]) -> tuple[str, ...]:
     """Return the column of the prompt: of the likeliest names one whose cells repeat, or else the first."""
     weak: list[str] = []
-    for group in claims("prompt_id", by_key(frame.columns)):
+    for group in roles.claims("prompt_id", roles.by_key(frame.columns)):
         free = [name for name in group if name not in used and not holds_lists(frame[name])]
-        told = [name for name in free if telling(frame, "prompt_id", name) and _complete(frame[name])]
+        told = [name for name in free if identifiers.telling(frame, "prompt_id", name) and _complete(frame[name])]
         if told:
             return (told[0],)
         weak += [name for name in free if _complete(frame[name])]
@@ -391,12 +389,15 @@ def _prompt(frame: pd.DataFrame, used: set[str]) -> tuple[str, ...]:
 
 
 def _by_claim(frame: pd.DataFrame, role: str, used: set[str]) -> tuple[str, ...]:
-    names = by_key(frame.columns)
-    groups = [*claims(role, names), [one for key in ("annotator", "rater", "voter") for one in names.get(key, ())]]
+    names = roles.by_key(frame.columns)
+    groups = [
+        *roles.claims(role, names),
+        [one for key in ("annotator", "rater", "voter") for one in names.get(key, ())],
+    ]
     free = (name for group in groups for name in group if name not in used and _complete(frame[name]))
     return tuple([name for name in free if not holds_lists(frame[name])][:1])
 
 
 def _complete(column: pd.Series) -> bool:
-    codes, cells = distinct(column)
+    codes, cells = numbers.distinct(column)
     return bool((codes >= 0).all()) and all(str(cell).strip() for cell in cells)

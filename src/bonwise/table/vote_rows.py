@@ -15,17 +15,18 @@ import pandas as pd
 
 from bonwise.errors import UsageError
 from bonwise.printable import quoted
-from bonwise.table.numbers import StructuredText, is_blank
-from bonwise.table.roles import by_key, key_of
-from bonwise.table.verdict_words import SIDES, Side, plain_word, side_of
-from bonwise.table.vote_columns import NamedVoteColumns, VoteColumns, find_vote_columns, pair_of
-from bonwise.table.vote_readings import ReadVotes, read_votes, votes_of_shares
+from bonwise.table import numbers, roles, verdict_words, vote_columns, vote_readings
 
 __all__ = ["ShapedVotes", "VoteRows", "check_verdict_map", "one_verdict", "shaped_votes"]
 
 _GAMES = ("game 1 winner", "game 2 winner")
 _BASELINE = "baseline"
-_TURNED: Mapping[Side, Side] = {"first": "second", "second": "first", "tie": "tie", "none": "none"}
+_TURNED: Mapping[verdict_words.Side, verdict_words.Side] = {
+    "first": "second",
+    "second": "first",
+    "tie": "tie",
+    "none": "none",
+}
 _TIE_KEYS = ("winnertie", "tie", "winnertied", "tied")
 
 
@@ -72,7 +73,7 @@ def _of_games(frame: pd.DataFrame) -> ShapedVotes:
 
 
 def _games(cell: object) -> list[Any]:
-    if type(cell) is StructuredText:
+    if type(cell) is numbers.StructuredText:
         with suppress(ValueError):
             cell = json.loads(cell)
     found = list(cell) if isinstance(cell, list | tuple | np.ndarray) else []
@@ -85,17 +86,17 @@ def _scores(games: list[list[Any]], at: int) -> list[object]:
 
 def _turned(cell: object) -> object:
     """Return a verdict on the sides in turn; what is not one stays as it is, and is refused with its row."""
-    side = None if cell is None else side_of(str(cell))
+    side = None if cell is None else verdict_words.side_of(str(cell))
     return cell if side is None else _TURNED[side]
 
 
 def _of_marks(frame: pd.DataFrame) -> ShapedVotes:
     """Read a column per outcome, of which one is marked: ``winner_model_a``, ``winner_model_b``, ``winner_tie``."""
-    pair = pair_of(frame)
-    names = by_key(frame.columns)
+    pair = vote_columns.pair_of(frame)
+    names = roles.by_key(frame.columns)
     if len(pair) != 2:
         return ShapedVotes(frame)
-    marks = [next(iter(names.get(f"winner{key_of(one)}", ())), None) for one in pair]
+    marks = [next(iter(names.get(f"winner{roles.key_of(one)}", ())), None) for one in pair]
     tie = next((names[key][0] for key in _TIE_KEYS if key in names), None)
     if None in marks:
         return ShapedVotes(frame)
@@ -116,12 +117,12 @@ def _of_marks(frame: pd.DataFrame) -> ShapedVotes:
 def _marked(column: pd.Series) -> npt.NDArray[np.bool_] | None:
     """Tell which cells are 1 or true; None where others than 0, 1, true, false and blanks are among them."""
     words = column.astype(str).str.strip().str.lower()
-    known = words.isin(["0", "1", "0.0", "1.0", "true", "false"]).to_numpy(dtype=bool) | is_blank(column)
+    known = words.isin(["0", "1", "0.0", "1.0", "true", "false"]).to_numpy(dtype=bool) | numbers.is_blank(column)
     return words.isin(["1", "1.0", "true"]).to_numpy(dtype=bool) if known.all() else None
 
 
 _Floats = npt.NDArray[np.float64]
-_NO_MAP: Mapping[str, Side] = MappingProxyType({})
+_NO_MAP: Mapping[str, verdict_words.Side] = MappingProxyType({})
 _SHOWN = ("shown_first", "shown_second")
 
 
@@ -132,7 +133,7 @@ class VoteRows:
     source: str
     frame: pd.DataFrame = field(repr=False)
     """The rows; the index holds their numbers."""
-    columns: VoteColumns
+    columns: vote_columns.VoteColumns
     worth: _Floats = field(repr=False)
     """1 where the first side is preferred, 0 where the second, 1/2 for a tie, NaN where there is no verdict."""
     readings: Mapping[str, str] = field(default_factory=dict)
@@ -143,24 +144,24 @@ class VoteRows:
         cls,
         raw: pd.DataFrame,
         source: str,
-        named: NamedVoteColumns,
+        named: vote_columns.NamedVoteColumns,
         *,
         needed: Sequence[str] = ("verdicts", "pair"),
-        verdict_map: Mapping[str, Side] = _NO_MAP,
+        verdict_map: Mapping[str, verdict_words.Side] = _NO_MAP,
     ) -> VoteRows:
         """Find the columns of a file, `raw` as `bonwise.table.reading.open_rows` returns it, and read its verdicts.
 
         Examples
         --------
         >>> frame = pd.DataFrame({"left": ["x"], "right": ["y"], "winner": ["right"]})
-        >>> VoteRows.of(frame, "table", NamedVoteColumns()).worth.tolist()
+        >>> VoteRows.of(frame, "table", vote_columns.NamedVoteColumns()).worth.tolist()
         [[0.0]]
         """
         shaped = shaped_votes(raw)
         if not named.every <= set(shaped.frame.columns) and named.every <= set(raw.columns):
             shaped = ShapedVotes(raw)
         frame = shaped.frame
-        columns = find_vote_columns(frame, source, named, needed=needed, verdict_map=verdict_map)
+        columns = vote_columns.find_vote_columns(frame, source, named, needed=needed, verdict_map=verdict_map)
         sides = frame[list(columns.pair)] if columns.pair else None
         read = {one: _read(frame, one, columns, sides, source, verdict_map) for one in columns.verdicts}
         values: _Floats = np.column_stack([np.zeros((len(frame), 0)), *(one.worth for one in read.values())])
@@ -172,21 +173,21 @@ class VoteRows:
 def _read(
     frame: pd.DataFrame,
     column: str,
-    columns: VoteColumns,
+    columns: vote_columns.VoteColumns,
     sides: pd.DataFrame | None,
     source: str,
-    verdict_map: Mapping[str, Side],
-) -> ReadVotes:
+    verdict_map: Mapping[str, verdict_words.Side],
+) -> vote_readings.ReadVotes:
     if column in columns.pair:
-        filled = ~is_blank(frame[columns.pair[0]]) & ~is_blank(frame[columns.pair[1]])
+        filled = ~numbers.is_blank(frame[columns.pair[0]]) & ~numbers.is_blank(frame[columns.pair[1]])
         won = 1.0 if column == columns.pair[0] else 0.0
-        return ReadVotes(np.where(filled, won, np.nan), "the name of the winner")
+        return vote_readings.ReadVotes(np.where(filled, won, np.nan), "the name of the winner")
     if tuple(columns.verdicts) == _SHOWN:
-        return votes_of_shares(frame[column], source)
-    return read_votes(frame[column], source, sides=sides, verdict_map=verdict_map)
+        return vote_readings.votes_of_shares(frame[column], source)
+    return vote_readings.read_votes(frame[column], source, sides=sides, verdict_map=verdict_map)
 
 
-def _said(columns: VoteColumns, shape: str) -> str:
+def _said(columns: vote_columns.VoteColumns, shape: str) -> str:
     """Say which columns play which role."""
     parts = [f"verdicts in {' and '.join(columns.verdicts)}"]
     if columns.pair:
@@ -212,7 +213,7 @@ def one_verdict(values: _Floats) -> _Floats:
     return np.where(np.isnan(values).any(axis=1), np.nan, np.where(alike, values[:, 0], 0.5))
 
 
-def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, Side]:
+def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, verdict_words.Side]:
     """Return what verdicts say, by their plain words; no mapping, or what is no side, is a UsageError.
 
     Examples
@@ -224,12 +225,13 @@ def check_verdict_map(verdict_map: Mapping[str, str] | None) -> Mapping[str, Sid
         return {}
     if not isinstance(verdict_map, Mapping):
         raise UsageError(f"verdict_map is {quoted(verdict_map)}", hint="such as {1: 'first', 0: 'second'}")
-    found: dict[str, Side] = {}
+    found: dict[str, verdict_words.Side] = {}
     for word, said in verdict_map.items():
-        side = next((one for one in SIDES if one == said), None)
+        side = next((one for one in verdict_words.SIDES if one == said), None)
         if side is None:
             raise UsageError(
-                f"verdict_map says {quoted(said)} of {quoted(word)}", hint=f"choose of {', '.join(SIDES)}"
+                f"verdict_map says {quoted(said)} of {quoted(word)}",
+                hint=f"choose of {', '.join(verdict_words.SIDES)}",
             )
-        found[plain_word(word)] = side
+        found[verdict_words.plain_word(word)] = side
     return found

@@ -12,10 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import ColumnError, InputError, UsageError
-from bonwise.table.identifiers import as_categories, joined_names
-from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.vote_columns import NamedVoteColumns, VoteColumns
-from bonwise.table.vote_rows import VoteRows, check_verdict_map, one_verdict
+from bonwise.table import identifiers, reading, vote_columns, vote_rows
 
 __all__ = ["TIES", "Ties", "VoteTable", "tie_value"]
 
@@ -61,7 +58,7 @@ class VoteTable:
     """1 where the second model is preferred, 0 where the first, 1/2 for a tie."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows left out, by reason."""
-    columns: VoteColumns = field(default_factory=lambda: VoteColumns(()))
+    columns: vote_columns.VoteColumns = field(default_factory=lambda: vote_columns.VoteColumns(()))
     """Where they stand in the file."""
     readings: Mapping[str, str] = field(default_factory=dict)
     """How the file was read, by column."""
@@ -69,7 +66,7 @@ class VoteTable:
     @classmethod
     def read(
         cls,
-        source: RowSource,
+        source: reading.RowSource,
         *,
         verdict: str | None = None,
         pair: Sequence[str] | None = None,
@@ -86,8 +83,8 @@ class VoteTable:
         >>> VoteTable.read(frame, verdict="won", pair=["a", "b"]).preferred.tolist()
         [1.0, 0.5]
         """
-        raw, name = open_rows(source)
-        named = NamedVoteColumns(
+        raw, name = reading.open_rows(source)
+        named = vote_columns.NamedVoteColumns(
             verdicts=None if verdict is None else (verdict,),
             pair=None if pair is None else tuple(pair),
             prompt=None if prompt is None else tuple(prompt),
@@ -98,16 +95,16 @@ class VoteTable:
                 f"{name}: a vote is on two models, so two columns name them, not {', '.join(pair) or 'none'}",
                 hint="such as --pair-col model_a,model_b",
             )
-        return cls.of(VoteRows.of(raw, name, named, verdict_map=check_verdict_map(verdict_map)))
+        return cls.of(vote_rows.VoteRows.of(raw, name, named, verdict_map=vote_rows.check_verdict_map(verdict_map)))
 
     @classmethod
-    def of(cls, rows: VoteRows) -> VoteTable:
+    def of(cls, rows: vote_rows.VoteRows) -> VoteTable:
         """Return the votes of a file that was read; no vote at all, or one model alone, is refused."""
         raw, name, columns = rows.frame, rows.source, rows.columns
-        won = one_verdict(rows.worth)
+        won = vote_rows.one_verdict(rows.worth)
         models, at = _models(raw, columns.pair, name)
         prompts = (
-            joined_names(raw, columns.prompt, "prompt_id", name).codes.astype(np.int64)
+            identifiers.joined_names(raw, columns.prompt, "prompt_id", name).codes.astype(np.int64)
             if columns.prompt
             else np.arange(len(raw))
         )
@@ -159,7 +156,7 @@ class VoteTable:
 
 def _models(raw: pd.DataFrame, pair: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[_Ints, _Ints]]:
     """Return the sorted names of both columns, and where each column's names stand among them."""
-    left, right = (as_categories(raw[column], role="model", source=source) for column in pair)
+    left, right = (identifiers.as_categories(raw[column], role="model", source=source) for column in pair)
     names = sorted({str(name) for part in (left, right) for name in part.categories})
     if len(names) < 2:
         raise ColumnError(f"{source}: both columns name one model alone", hint="check --pair-col")

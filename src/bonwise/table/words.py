@@ -14,8 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bonwise.errors import InputError
-from bonwise.table.cell_scores import mean_of_rows
-from bonwise.table.pools import read_pools
+from bonwise.table import cell_scores, pools
 
 if TYPE_CHECKING:
     from bonwise.table.panel import Panel
@@ -67,7 +66,7 @@ class Words:
         if self.pools is None:
             return
         fitting = False
-        for pool in read_pools(self.pools):
+        for pool in pools.read_pools(self.pools):
             fitting = fitting or pool.prompt_id in self.table.prompts
             if pool.prompt_id in wanted:
                 yield pool.prompt_id, PromptWords(pool.prompt, {one.id: one.text for one in pool.candidates})
@@ -147,7 +146,7 @@ def text_lengths(table: ScoreTable, panel: Panel, pools: str | Path | None = Non
     >>> text_lengths(table, lay_out(table)[0]).tolist()
     [4.0, nan]
     """
-    found = mean_of_rows(table, panel, _by_row(table))
+    found = cell_scores.mean_of_rows(table, panel, _by_row(table))
     if pools is not None:
         in_pools = np.fromiter(_in_pools(Words(table, pools), panel), dtype=np.float64)
         found = np.where(np.isnan(in_pools), found, in_pools)

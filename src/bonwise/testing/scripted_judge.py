@@ -9,8 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bonwise.calls.engine import Engine
-from bonwise.calls.portal import Portal
+from bonwise.calls import engine, portal
 from bonwise.errors import JudgeError
 from bonwise.judges.judging import judge_with
 from bonwise.judges.protocol import AskingJudge, Judgment
@@ -43,7 +42,7 @@ class ReplayJudge:
     def __init__(self, of: AskingJudge, ledger: str | Path, reask: int | None = None) -> None:
         self.of = of
 
-        self._portal = Portal(partial(Engine, ledger, reask=reask, offline=True))
+        self._portal = portal.Portal(partial(engine.Engine, ledger, reask=reask, offline=True))
 
     @property
     def name(self) -> str:

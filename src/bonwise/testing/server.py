@@ -26,9 +26,8 @@ from types import TracebackType
 from typing import IO, Self
 
 from bonwise.errors import BonwiseError
-from bonwise.testing.faults import Faults
+from bonwise.testing import faults, wire
 from bonwise.testing.script import Delivery, Script
-from bonwise.testing.wire import WireRequest, WireResponse
 
 __all__ = ["ScriptedServer", "main"]
 
@@ -131,7 +130,7 @@ class ScriptedServer:
             head = _Head("", "", {}, problem=431)
         if head.problem:
             writer.write(
-                _packed(WireResponse(head.problem, _JSON, b'{"error":{"message":"no such HTTP"}}'), last=True)
+                _packed(wire.WireResponse(head.problem, _JSON, b'{"error":{"message":"no such HTTP"}}'), last=True)
             )
             await writer.drain()
             return False
@@ -140,7 +139,7 @@ class ScriptedServer:
         content = await reader.readexactly(head.length) if head.length else b""
         if head.method == "GET" and head.path == "/stats":
             stats = json.dumps(self.script.counts.to_dict()).encode()
-            writer.write(_packed(WireResponse(200, _JSON, stats), last=not head.lasting))
+            writer.write(_packed(wire.WireResponse(200, _JSON, stats), last=not head.lasting))
             await writer.drain()
             return head.lasting
         return await self._play(head, content, writer)
@@ -152,7 +151,7 @@ class ScriptedServer:
         except Exception as error:  # noqa: BLE001 - the script is anybody's code: the client hears of it, and so does the log
             loop.call_exception_handler({"message": "a script failed to answer", "exception": error})
             said = json.dumps({"error": {"message": f"the script failed: {error!r}"}}).encode()
-            writer.write(_packed(WireResponse(500, _JSON, said), last=True))
+            writer.write(_packed(wire.WireResponse(500, _JSON, said), last=True))
             await writer.drain()
             return False
         whole = False
@@ -204,7 +203,7 @@ async def _send(delivery: Delivery, writer: asyncio.StreamWriter, *, last: bool)
     await writer.drain()
 
 
-def _packed(response: WireResponse, *, last: bool) -> bytes:
+def _packed(response: wire.WireResponse, *, last: bool) -> bytes:
     headers = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
     return (
         f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Overloaded')}\r\n"
@@ -241,13 +240,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _script(asked: argparse.Namespace, log: IO[str] | None) -> Script:
-    def note(request: WireRequest) -> None:
+    def note(request: wire.WireRequest) -> None:
         if log is not None:
             log.write(json.dumps({"digest": request.digest, "attempt": request.attempt, "time": time.time()}) + "\n")
             log.flush()
 
     return Script(
-        faults=Faults.from_text(asked.faults),
+        faults=faults.Faults.from_text(asked.faults),
         seed=asked.seed,
         latency=asked.latency,
         rate_limit=asked.rate_limit,

@@ -6,9 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import from_jackknife
-from bonwise.stats.jackknife import Scatter
+from bonwise.stats import estimand, estimation, jackknife
 from bonwise.stats.sums import Floats
 from bonwise.votes.result import Homogeneity, PairConcentration, PairVariance
 
@@ -89,14 +87,16 @@ def debiased_squares(values: Floats, type_: _Ints) -> tuple[Floats, Floats]:
     return (rate - 0.5) ** 2 - scatter / (n - 1) / n, n
 
 
-def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> Estimate:
+def signal(values: Floats, type_: _Ints, confidence: float = 0.95) -> estimand.Estimate:
     """Estimate the types' mean squared margin, by votes, without the bias of squares; a jackknife over types."""
     squares, n = debiased_squares(values, type_)
     if len(n) < 2:
-        return Estimate.undefined("fewer than two prompts hold two votes", len(n))
+        return estimand.Estimate.undefined("fewer than two prompts hold two votes", len(n))
     total, whole = float(squares @ n), float(n.sum())
     left_out = (total - squares * n) / (whole - n)
-    return from_jackknife(total / whole, Scatter.without(left_out), len(n), (-np.inf, 0.25), confidence, exact=None)
+    return estimation.from_jackknife(
+        total / whole, jackknife.Scatter.without(left_out), len(n), (-np.inf, 0.25), confidence, exact=None
+    )
 
 
 def homogeneity(sums: Floats, votes: Floats) -> Floats:

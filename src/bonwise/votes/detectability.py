@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special, stats
 
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import under
-from bonwise.stats.laws import Percentile
+from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.sums import Floats
 
 __all__ = [
@@ -58,7 +55,7 @@ class ZLaw(NamedTuple):
     chance: Floats
 
 
-def rejections(votes: int, significance: float) -> npt.NDArray[np.bool_]:
+def rejections(votes: int, significance: float) -> np.typing.NDArray[np.bool_]:
     """Return, for 0 to `votes` votes for one side, whether the exact two-sided binomial test of 1/2 rejects.
 
     Examples
@@ -227,23 +224,25 @@ class PairResamples:
     confidence: float = 0.95
     """Of the percentile intervals, two-sided."""
 
-    def drawn(self) -> npt.NDArray[np.int64]:
+    def drawn(self) -> np.typing.NDArray[np.int64]:
         """Return the numbers of the pairs drawn, shape (resamples, pairs)."""
         return np.random.default_rng(self.seed).integers(0, self.pairs, size=(self.resamples, self.pairs))
 
-    def estimate(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Estimate:
+    def estimate(self, statistic: Callable[[Floats], Floats], columns: Floats) -> estimand.Estimate:
         """Give a figure over pairs its percentile interval; `statistic` of (..., pairs) has NaN for none."""
         value = float(statistic(columns)) if self.pairs else float("nan")
         if not np.isfinite(value):
-            return Estimate.undefined("no pair says anything of it", self.pairs)
+            return estimand.Estimate.undefined("no pair says anything of it", self.pairs)
         if self.pairs < 2:
-            return Estimate(value, None, None, None, self.pairs, None, reason="no interval: it rests on one pair")
+            return estimand.Estimate(
+                value, None, None, None, self.pairs, None, reason="no interval: it rests on one pair"
+            )
         return self.around(value, self._replicates(statistic, columns))
 
-    def around(self, value: float, replicates: Floats) -> Estimate:
+    def around(self, value: float, replicates: Floats) -> estimand.Estimate:
         """Give a figure the interval of its replicates."""
         se = float(replicates.std(ddof=1)) if np.isfinite(replicates).all() else float("nan")
-        return under(Percentile(replicates), self.confidence, estimate=value, se=se, n=self.pairs)
+        return estimation.under(laws.Percentile(replicates), self.confidence, estimate=value, se=se, n=self.pairs)
 
     def _replicates(self, statistic: Callable[[Floats], Floats], columns: Floats) -> Floats:
         drawn = self.drawn()
@@ -254,7 +253,7 @@ class PairResamples:
 
 def margin_quantiles(
     margins: Floats, resamples: PairResamples, shares: tuple[float, ...] = (0.1, 0.25, 0.5)
-) -> tuple[Estimate, ...]:
+) -> tuple[estimand.Estimate, ...]:
     """Estimate quantiles of the absolute margins, linear between pairs.
 
     Examples

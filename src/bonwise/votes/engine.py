@@ -15,24 +15,8 @@ from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import Floats
 from bonwise.table.vote_rows import check_verdict_map
 from bonwise.table.votes import Ties, VoteTable
+from bonwise.votes import pair_votes, result
 from bonwise.votes.detectability import PairResamples, ZLaw, margin_quantiles, z_law, z_quantiles
-from bonwise.votes.pair_votes import LEVELS, StudiedPair, checked, needed, study_pair
-from bonwise.votes.result import (
-    ConcentrationOverPairs,
-    DetectionOverPairs,
-    DrawnHow,
-    MarginQuantile,
-    NearTies,
-    PreferenceStudy,
-    PublishedVariance,
-    RatioOverPairs,
-    TieRates,
-    VarianceOverPairs,
-    VotesData,
-    VotesNeeded,
-    VotesSettings,
-    ZOverPairs,
-)
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
@@ -42,15 +26,15 @@ __all__ = ["OverPairs", "near_ties", "studied_votes"]
 QUANTILES = (0.1, 0.25, 0.5)
 """Of the absolute margins: the lower tail decides how many votes are enough."""
 
-_WAYS: tuple[DrawnHow, ...] = ("with_replacement", "without_replacement")
+_WAYS: tuple[result.DrawnHow, ...] = ("with_replacement", "without_replacement")
 
 
 @dataclass(frozen=True, slots=True)
 class OverPairs:
     """Figures over pairs, each with an interval from the same resampled pairs."""
 
-    pairs: Sequence[StudiedPair]
-    settings: VotesSettings
+    pairs: Sequence[pair_votes.StudiedPair]
+    settings: result.VotesSettings
 
     @property
     def _resamples(self) -> PairResamples:
@@ -61,41 +45,41 @@ class OverPairs:
         """Margins of the pairs, P(second preferred) - 1/2."""
         return np.array([pair.votes.margin for pair in self.pairs])
 
-    def margins(self) -> Iterator[MarginQuantile]:
+    def margins(self) -> Iterator[result.MarginQuantile]:
         """Yield quantiles of the absolute margins."""
         quantiles = margin_quantiles(self._margins, self._resamples, QUANTILES)
         for share, estimate in zip(QUANTILES, quantiles, strict=True):
-            yield MarginQuantile(
+            yield result.MarginQuantile(
                 quantile=share,
                 **EstimateRecord.of(estimate).to_dict(),
                 votes_needed=_needed(estimate, self.settings.power),
             )
 
-    def near_ties(self) -> NearTies:
+    def near_ties(self) -> result.NearTies:
         """Count the pairs with a margin of at most tau."""
         return near_ties(self._margins, self.settings.near_tie, self.settings.power, self._resamples)
 
-    def ties(self) -> TieRates:
+    def ties(self) -> result.TieRates:
         """Return the tie rates, and how they go with margins."""
         rates = np.array([pair.votes.tie_rate for pair in self.pairs])
         decisive = np.abs([pair.decisive for pair in self.pairs])
         both = np.array([rates, decisive])[:, np.isfinite(decisive)]
         # With the margin among votes that are no ties, so that no way of counting them makes the correlation.
         correlated = _narrowed(self._resamples, both.shape[1]).estimate(_correlation, both)
-        return TieRates(
+        return result.TieRates(
             median=EstimateRecord.of(self._resamples.estimate(_median, rates)),
             p90=EstimateRecord.of(self._resamples.estimate(lambda some: np.quantile(some, 0.9, axis=-1), rates)),
             correlation_with_margin=EstimateRecord.of(correlated),
         )
 
-    def cluster_ratio(self) -> RatioOverPairs:
+    def cluster_ratio(self) -> result.RatioOverPairs:
         """Return what clustering does to standard errors."""
         ratios = [pair.votes.cluster_ratio.estimate for pair in self.pairs]
         known = np.array([ratio for ratio in ratios if ratio is not None])
         median = EstimateRecord.of(_narrowed(self._resamples, len(known)).estimate(_median, known))
         if not len(known):
-            return RatioOverPairs(median=median, pairs=0)
-        return RatioOverPairs(
+            return result.RatioOverPairs(median=median, pairs=0)
+        return result.RatioOverPairs(
             median=median,
             pairs=len(known),
             least=float(known.min()),
@@ -104,30 +88,30 @@ class OverPairs:
             single_vote_prompts_only=all(pair.several == 0 for pair in self.pairs),
         )
 
-    def variance(self) -> VarianceOverPairs:
+    def variance(self) -> result.VarianceOverPairs:
         """Return the medians over pairs of the unbiased split, and of the published one."""
         splits = [pair.votes.variance for pair in self.pairs if pair.votes.variance.reason is None]
         if not splits:
             # Every pair says why; one reason stands for all.
-            return VarianceOverPairs(pairs=0, reason=self.pairs[0].votes.variance.reason)
+            return result.VarianceOverPairs(pairs=0, reason=self.pairs[0].votes.variance.reason)
         among = _narrowed(self._resamples, len(splits))
 
         def median(part: str) -> EstimateRecord:
             return EstimateRecord.of(among.estimate(_median, np.array([getattr(split, part) for split in splits])))
 
-        return VarianceOverPairs(
+        return result.VarianceOverPairs(
             pairs=len(splits),
             total=median("total"),
             within=median("within"),
             between=median("between"),
-            published=PublishedVariance(
+            published=result.PublishedVariance(
                 total=median("published_total"),
                 within=median("published_within"),
                 between=median("published_between"),
             ),
         )
 
-    def z(self) -> Iterator[ZOverPairs]:
+    def z(self) -> Iterator[result.ZOverPairs]:
         """Yield z of all subsamples, by their size and how they are drawn."""
         for votes in self.settings.z_at:
             for way in _WAYS:
@@ -136,16 +120,16 @@ class OverPairs:
                 if laws:
                     yield _z_of(laws, votes, way, _narrowed(self._resamples, len(laws)))
                 else:
-                    yield ZOverPairs(votes=votes, drawn=way, pairs=0)
+                    yield result.ZOverPairs(votes=votes, drawn=way, pairs=0)
 
-    def detection(self) -> Iterator[DetectionOverPairs]:
+    def detection(self) -> Iterator[result.DetectionOverPairs]:
         """Yield how often subsamples show the preference of their pair."""
         for votes in self.settings.votes_at:
             for way in _WAYS:
                 of_pairs = [pair.votes.detection[way][str(votes)] for pair in self.pairs]
                 rates = np.array([rate for rate in of_pairs if rate is not None])
                 among = _narrowed(self._resamples, len(rates))
-                yield DetectionOverPairs(
+                yield result.DetectionOverPairs(
                     votes=votes,
                     drawn=way,
                     pairs=len(rates),
@@ -153,31 +137,31 @@ class OverPairs:
                     pairs_with_power=int((rates >= self.settings.power).sum()),
                 )
 
-    def concentration(self) -> ConcentrationOverPairs:
+    def concentration(self) -> result.ConcentrationOverPairs:
         """Count the pairs in which few prompts hold most of the preference."""
         tested = [pair.votes for pair in self.pairs if pair.votes.concentration.kappa is not None]
         measured = [votes.concentration for votes in tested]
         # By permutation: the chi-squared law is rough where prompts have few votes.
         heterogeneous = [each.homogeneity for each in measured if each.homogeneity is not None]
-        return ConcentrationOverPairs(
+        return result.ConcentrationOverPairs(
             pairs=len(tested),
             above_threshold=sum(bool(each.exceeds_threshold) for each in measured),
             above_chance=sum(bool(each.exceeds_chance) for each in measured),
-            above_chance_expected=LEVELS[0] * len(tested),
-            heterogeneous=sum(test.p_permuted <= LEVELS[0] for test in heterogeneous),
+            above_chance_expected=pair_votes.LEVELS[0] * len(tested),
+            heterogeneous=sum(test.p_permuted <= pair_votes.LEVELS[0] for test in heterogeneous),
             recommend_two_stage=[
                 [votes.first, votes.second] for votes in tested if votes.concentration.recommend_two_stage
             ],
         )
 
 
-def near_ties(margins: Floats, tau: float, power: float, resamples: PairResamples) -> NearTies:
+def near_ties(margins: Floats, tau: float, power: float, resamples: PairResamples) -> result.NearTies:
     """Count the pairs with ``|delta| <= tau``, and say how large their margins are; `power` is at their median."""
     sizes = np.abs(margins)
     # A margin that is tau but for rounding belongs to the near ties.
     near = sizes <= tau + 1e-12
     median = resamples.estimate(_median_of_known, np.where(near, sizes, np.nan))
-    return NearTies(
+    return result.NearTies(
         tau=tau,
         count=int(near.sum()),
         share=EstimateRecord.of(resamples.estimate(lambda some: some.mean(axis=-1), near.astype(np.float64))),
@@ -196,17 +180,17 @@ def _median_of_known(values: Floats) -> Floats:
     return medians
 
 
-def _needed(margin: Estimate, power: float) -> VotesNeeded | None:
-    return None if margin.estimate is None else needed((margin.estimate, margin.low, margin.high), power)
+def _needed(margin: Estimate, power: float) -> result.VotesNeeded | None:
+    return None if margin.estimate is None else pair_votes.needed((margin.estimate, margin.low, margin.high), power)
 
 
-def _z_of(laws: list[ZLaw], votes: int, way: DrawnHow, among: PairResamples) -> ZOverPairs:
+def _z_of(laws: list[ZLaw], votes: int, way: result.DrawnHow, among: PairResamples) -> result.ZOverPairs:
     shares = np.array([0.1, 0.5])
     weights = np.array([np.bincount(row, minlength=len(laws)) for row in among.drawn()]) / len(laws)
     values = z_quantiles(laws, shares, np.full(len(laws), 1 / len(laws)))
     drawn = z_quantiles(laws, shares, weights)
     infinite = [float(law.chance[np.isinf(law.z)].sum()) for law in laws]
-    return ZOverPairs(
+    return result.ZOverPairs(
         votes=votes,
         drawn=way,
         pairs=len(laws),
@@ -262,14 +246,14 @@ def studied_votes(
     prompt_col: str | Sequence[str] | None,
     verdict_map: Mapping[str, str] | None,
     **asked: Any,
-) -> PreferenceStudy:
+) -> result.PreferenceStudy:
     """Study raw votes, see `bonwise.votes.front.study_preferences`."""
-    stated = checked(**asked)
+    stated = pair_votes.checked(**asked)
     verdict = None if verdict_col is None else _named("verdict_col", verdict_col, most=1)[0]
     pair = None if pair_col is None else _named("pair_col", pair_col)
     prompt = None if prompt_col is None else _named("prompt_col", prompt_col)
     cast = VoteTable.read(source, verdict=verdict, pair=pair, prompt=prompt, verdict_map=verdict_map)
-    settings = VotesSettings(
+    settings = result.VotesSettings(
         **stated,
         verdict_col=",".join(cast.columns.verdicts),
         pair_col=list(cast.columns.pair),
@@ -293,7 +277,7 @@ def _named(argument: str, given: str | Sequence[str], *, most: int | None = None
     return names
 
 
-def _study(cast: VoteTable, settings: VotesSettings) -> PreferenceStudy:
+def _study(cast: VoteTable, settings: result.VotesSettings) -> result.PreferenceStudy:
     table = cast.under(settings.ties)
     pairs, few = _pairs(cast, table, settings)
     if not pairs:
@@ -306,7 +290,7 @@ def _study(cast: VoteTable, settings: VotesSettings) -> PreferenceStudy:
     if few[0]:
         dropped[f"pair with fewer than {settings.fewest_votes:,} votes"] = few[1]
     kept = {(pair.first, pair.second) for pair in votes}
-    data = VotesData(
+    data = result.VotesData(
         rows=len(cast.preferred) + sum(cast.dropped.values()),
         votes=sum(pair.votes for pair in votes),
         ties=sum(pair.ties for pair in votes),
@@ -316,7 +300,7 @@ def _study(cast: VoteTable, settings: VotesSettings) -> PreferenceStudy:
         prompts=_distinct_prompts(table, kept) if table.prompts_named else None,
         dropped=dropped,
     )
-    return PreferenceStudy(
+    return result.PreferenceStudy(
         data=data,
         settings=settings,
         margins=list(over.margins()),
@@ -331,7 +315,9 @@ def _study(cast: VoteTable, settings: VotesSettings) -> PreferenceStudy:
     )
 
 
-def _pairs(cast: VoteTable, table: VoteTable, settings: VotesSettings) -> tuple[list[StudiedPair], tuple[int, int]]:
+def _pairs(
+    cast: VoteTable, table: VoteTable, settings: result.VotesSettings
+) -> tuple[list[pair_votes.StudiedPair], tuple[int, int]]:
     """Study every pair with votes enough; count the other pairs and their votes."""
     of_cast, of_table = (_by_pair(votes) for votes in (cast, table))
     pairs, few = [], [0, 0]
@@ -342,7 +328,9 @@ def _pairs(cast: VoteTable, table: VoteTable, settings: VotesSettings) -> tuple[
             continue
         names = table.models[key[0]], table.models[key[1]]
         values, prompt = table.preferred[counted], table.prompt[counted]
-        pairs.append(study_pair(names, values, prompt, cast.preferred[every], settings, named=table.prompts_named))
+        pairs.append(
+            pair_votes.study_pair(names, values, prompt, cast.preferred[every], settings, named=table.prompts_named)
+        )
     return pairs, (few[0], few[1])
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from bonwise.errors import UsageError
 from bonwise.flags import NO_FLAG, Flag, comma_separated
-from bonwise.table.checks import CONFIDENCE
-from bonwise.table.verdict_words import parse_verdict_map
+from bonwise.table import checks, verdict_words
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
@@ -34,7 +33,7 @@ _PAIR = Flag(
 _VERDICT_MAP = Flag(
     "What verdicts say, such as 1=first,0=second (first, second, tie or none).",
     kind=str,
-    read=lambda text, _: parse_verdict_map(text),
+    read=lambda text, _: verdict_words.parse_verdict_map(text),
 )
 
 
@@ -59,7 +58,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     ] = None,
     near_tie: Annotated[float, Flag("Largest margin of a near tie; 0.1 if not given.", kind=float | None)] = 0.10,
     power: Annotated[float, Flag("Of the votes to plan for; 0.9 if not given.", kind=float | None)] = 0.90,
-    confidence: float = CONFIDENCE,
+    confidence: float = checks.CONFIDENCE,
     fewest_votes: Annotated[int, Flag("Pairs with fewer votes are left out; 10 if not given.", kind=int | None)] = 10,
     kept_share: Annotated[float, NO_FLAG] = 0.2,
     threshold: Annotated[float, NO_FLAG] = 1.5,
@@ -140,7 +139,7 @@ def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     context: Annotated[Sequence[str], Flag("Column of the context.", "--context-col", str, comma_separated)] = (),
     pair: Annotated[Sequence[str], _PAIR] = (),
     verdict_map: Annotated[Mapping[str, str] | None, _VERDICT_MAP] = None,
-    confidence: float = CONFIDENCE,
+    confidence: float = checks.CONFIDENCE,
 ) -> PreferenceAudit:
     """Split the agreement of pairwise verdicts into a between- and a within-context part.
 

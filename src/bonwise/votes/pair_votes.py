@@ -14,40 +14,10 @@ import numpy.typing as npt
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.results import given
-from bonwise.stats.confidence import clustered_mean
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.sample_size import paper_votes
-from bonwise.stats.sums import Floats
+from bonwise.stats import confidence, estimand, sample_size, sums
 from bonwise.table.checks import Limit, check, number, whole
 from bonwise.table.votes import Ties, tie_value
-from bonwise.votes.concentration import cluster_ratio, concentration, kept_types, likely_rates, signal, variance_split
-from bonwise.votes.detectability import (
-    PooledVotes,
-    detection_rate,
-    kl_bounds,
-    kl_content,
-    least_error,
-    least_votes,
-    rejections,
-    z_score,
-)
-from bonwise.votes.result import (
-    Bounds,
-    ClusterRatio,
-    DetectionRates,
-    Information,
-    LeastVotes,
-    NeededVotes,
-    PairConcentration,
-    PairScreening,
-    PairVariance,
-    PairVotes,
-    Screening,
-    ScreeningPower,
-    TotalSignal,
-    VotesNeeded,
-    VotesSettings,
-)
+from bonwise.votes import concentration, detectability, result
 
 __all__ = [
     "LEVELS",
@@ -81,7 +51,7 @@ def first_stage_votes(types: int, factor: float = 10.0) -> int:
 
 def screening(
     votes: int, types: int, *, share: float = 0.2, factor: float = 10.0, each: int | None = None
-) -> Screening:
+) -> result.Screening:
     """Return what the two stages would spend: ``b = ceil(c ln m)`` votes on each of m types, the rest on the kept.
 
     `share` is q, the part kept; `factor` is c, in the paper at least 10; `each` states b. No votes left are refused.
@@ -99,17 +69,19 @@ def screening(
             f"screening {types:,} types with {b:,} votes each takes {types * b:,} votes and leaves none of {votes:,}",
             hint="spread the votes in proportion instead, or join prompts to fewer types",
         )
-    return Screening(
+    return result.Screening(
         votes=votes,
         types=types,
         each=b,
         first_stage=types * b,
         second_stage=votes - types * b,
-        kept=kept_types(types, share),
+        kept=concentration.kept_types(types, share),
     )
 
 
-def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_stage: int, seed: int = 0) -> _Ints:
+def allocate(
+    wins: sums.Floats, votes: sums.Floats, weights: sums.Floats, *, kept: int, second_stage: int, seed: int = 0
+) -> _Ints:
     """Return the votes of the second stage for each type, 0 for one that is not kept.
 
     Those with the largest squared margins are kept and get votes by weight, by largest remainder; the seed tells
@@ -133,14 +105,14 @@ def allocate(wins: Floats, votes: Floats, weights: Floats, *, kept: int, second_
 
 
 def simulate_screening(
-    margins: Floats,
-    weights: Floats,
-    plan: Screening,
+    margins: sums.Floats,
+    weights: sums.Floats,
+    plan: result.Screening,
     *,
     significance: float = 0.05,
     repetitions: int = 1500,
     seed: int = 0,
-) -> ScreeningPower:
+) -> result.ScreeningPower:
     """Simulate both allocations under supposed margins, each followed by a two-sided binomial test of 1/2.
 
     ``proportional`` and ``two_stage`` are how often "no type has a preference" is rejected, with all votes spread by
@@ -151,7 +123,10 @@ def simulate_screening(
     weight = weights / weights.sum()
     signal = weight * margins**2
     oracle = set(np.argsort(-signal, kind="stable")[: plan.kept].tolist())
-    tests = rejections(plan.votes, significance), rejections(plan.second_stage, significance)
+    tests = (
+        detectability.rejections(plan.votes, significance),
+        detectability.rejections(plan.second_stage, significance),
+    )
     step = max(1, _CHUNK_CELLS // plan.types)
     found = np.empty((4, repetitions))
     for at in range(0, repetitions, step):
@@ -162,7 +137,7 @@ def simulate_screening(
         found[:, at : at + rows] = tests[0][won], tests[1][second], held, shared / (2 * plan.kept - shared)
     proportional, two_stage, mass, overlap = found.mean(axis=1).tolist()
     whole = float(signal.sum())
-    return ScreeningPower(
+    return result.ScreeningPower(
         proportional=proportional,
         two_stage=two_stage,
         mass_kept=mass / whole if whole else None,
@@ -172,7 +147,7 @@ def simulate_screening(
 
 
 def _run(
-    rate: Floats, weight: Floats, plan: Screening, rows: int, rng: np.random.Generator
+    rate: sums.Floats, weight: sums.Floats, plan: result.Screening, rows: int, rng: np.random.Generator
 ) -> tuple[_Ints, _Ints, _Ints]:
     """Return votes won where all are spread by weight, the types kept, and votes won in the second stage."""
     spread = rng.multinomial(plan.votes, weight, size=rows)
@@ -184,7 +159,7 @@ def _run(
     return won, kept, second
 
 
-def _strongest(squares: Floats, kept: int, rng: np.random.Generator) -> _Ints:
+def _strongest(squares: sums.Floats, kept: int, rng: np.random.Generator) -> _Ints:
     """Return the types with the largest squares, shape (rows, kept); equal ones in random order."""
     order = np.lexsort((rng.random(squares.shape), -np.round(squares, 12)), axis=-1)
     return np.asarray(order[:, :kept], dtype=np.int64)
@@ -229,15 +204,17 @@ _TIMES = 2
 """Votes of a plan over those of its first stage: as many are left for the prompts that are kept."""
 
 
-def plan_screening(values: Floats, prompt: np.ndarray, settings: VotesSettings) -> PairScreening | None:
+def plan_screening(
+    values: sums.Floats, prompt: np.ndarray, settings: result.VotesSettings
+) -> result.PairScreening | None:
     """Plan screening with twice its first stage's votes, and simulate it; None without two prompts of two votes."""
-    likely = likely_rates(values, prompt)
+    likely = concentration.likely_rates(values, prompt)
     if likely is None:
         return None
     rates, votes = likely
     types = len(rates)
     plan = screening(_TIMES * types * first_stage_votes(types), types, share=settings.kept_share)
-    return PairScreening(
+    return result.PairScreening(
         plan=plan,
         simulated=simulate_screening(rates - 0.5, votes, plan, repetitions=settings.repetitions, seed=settings.seed),
         margins="as likely: win rates of the prompts, chance within prompts taken out of their variance",
@@ -255,8 +232,8 @@ ALONE = "no two prompts have two votes each: chance within prompts and differenc
 class StudiedPair:
     """One pair of models, and what figures over pairs take beside its part of the document."""
 
-    votes: PairVotes
-    pool: PooledVotes
+    votes: result.PairVotes
+    pool: detectability.PooledVotes
     """Votes that count, by what they say."""
     decisive: float
     """Margin among the votes that are no ties; NaN where all are."""
@@ -265,18 +242,31 @@ class StudiedPair:
 
 
 def study_pair(
-    names: tuple[str, str], values: Floats, prompt: np.ndarray, cast: Floats, settings: VotesSettings, *, named: bool
+    names: tuple[str, str],
+    values: sums.Floats,
+    prompt: np.ndarray,
+    cast: sums.Floats,
+    settings: result.VotesSettings,
+    *,
+    named: bool,
 ) -> StudiedPair:
     """Study one pair; `values` that count are 1 for the second model, 0 the first; `cast` are all, ties 1/2."""
-    pool = PooledVotes.of(values)
+    pool = detectability.PooledVotes.of(values)
     clear = cast[cast != 0.5]
     count = np.unique(prompt, return_counts=True)[1]
     several = int((count > 1).sum()) if named else 0
-    win_rate = clustered_mean(values, prompt, settings.confidence, share=True)
-    total = signal(values, prompt, settings.confidence) if named else Estimate.undefined(NO_PROMPTS, 0)
-    margin, z = float(win_rate.estimate or 0.0) - 0.5, float(z_score(win_rate.estimate or 0.0, pool.votes))
+    win_rate = confidence.clustered_mean(values, prompt, settings.confidence, share=True)
+    total = (
+        concentration.signal(values, prompt, settings.confidence)
+        if named
+        else estimand.Estimate.undefined(NO_PROMPTS, 0)
+    )
+    margin, z = (
+        float(win_rate.estimate or 0.0) - 0.5,
+        float(detectability.z_score(win_rate.estimate or 0.0, pool.votes)),
+    )
     size, ties = _size(margin, win_rate), int((cast == 0.5).sum())
-    votes = PairVotes(
+    votes = result.PairVotes(
         first=names[0],
         second=names[1],
         votes=pool.votes,
@@ -290,20 +280,22 @@ def study_pair(
         votes_needed=needed(size, settings.power),
         z=_finite(z),
         z_infinite=not math.isfinite(z),
-        cluster_ratio=_ratio(cluster_ratio(values, prompt), several) if named else _without_ratio(NO_PROMPTS),
-        variance=(variance_split(values, prompt) if named else None)
+        cluster_ratio=_ratio(concentration.cluster_ratio(values, prompt), several)
+        if named
+        else _without_ratio(NO_PROMPTS),
+        variance=(concentration.variance_split(values, prompt) if named else None)
         or _without_variance(ALONE if named else NO_PROMPTS),
         information=_information(size, pool.votes, total, settings.power),
         signal=EstimateRecord.of(total),
         concentration=_concentration(values, prompt, settings, named=named),
         screening=(plan_screening(values, prompt, settings) if named else None)
-        or PairScreening(plan=None, simulated=None, reason=ALONE if named else NO_PROMPTS),
+        or result.PairScreening(plan=None, simulated=None, reason=ALONE if named else NO_PROMPTS),
         detection=_detection(pool, settings),
     )
     return StudiedPair(votes, pool, float(clear.mean() - 0.5) if len(clear) else float("nan"), several)
 
 
-def _size(margin: float, win_rate: Estimate) -> tuple[float, float, float]:
+def _size(margin: float, win_rate: estimand.Estimate) -> tuple[float, float, float]:
     """Return the absolute margin, and the ends of its interval; all that can be where there is none."""
     low, high = win_rate.low, win_rate.high
     if low is None or high is None:
@@ -312,34 +304,38 @@ def _size(margin: float, win_rate: Estimate) -> tuple[float, float, float]:
     return abs(margin), 0.0 if low <= 0.5 <= high else ends[0], ends[1]
 
 
-def _ratio(ratio: float, several: int) -> ClusterRatio:
+def _ratio(ratio: float, several: int) -> result.ClusterRatio:
     """Return the cluster-robust over the plain standard error, NaN where all votes are alike."""
     if math.isnan(ratio):
         return _without_ratio("all votes are alike")
     alone = None if several else "no prompt has two votes: the ratio is 1 whatever raters do"
-    return ClusterRatio(estimate=ratio, design_effect=ratio**2, **given(reason=alone))
+    return result.ClusterRatio(estimate=ratio, design_effect=ratio**2, **given(reason=alone))
 
 
-def _without_ratio(reason: str) -> ClusterRatio:
-    return ClusterRatio(estimate=None, design_effect=None, reason=reason)
+def _without_ratio(reason: str) -> result.ClusterRatio:
+    return result.ClusterRatio(estimate=None, design_effect=None, reason=reason)
 
 
-def _without_variance(reason: str) -> PairVariance:
-    return PairVariance(total=None, within=None, between=None, reason=reason)
+def _without_variance(reason: str) -> result.PairVariance:
+    return result.PairVariance(total=None, within=None, between=None, reason=reason)
 
 
-def _information(size: tuple[float, float, float], votes: int, total: Estimate, power: float) -> Information:
+def _information(
+    size: tuple[float, float, float], votes: int, total: estimand.Estimate, power: float
+) -> result.Information:
     margin, low, high = size
     significance, miss = LEVELS[0], 1 - power
-    nats, ends = float(kl_content(margin)), kl_bounds(margin)
-    bound = [_finite(least_votes(each, significance, miss)) for each in (margin, high, low)]
-    return Information(
-        per_vote=Bounds(estimate=nats, low=float(kl_content(low)), high=float(kl_content(high))),
+    nats, ends = float(detectability.kl_content(margin)), detectability.kl_bounds(margin)
+    bound = [_finite(detectability.least_votes(each, significance, miss)) for each in (margin, high, low)]
+    return result.Information(
+        per_vote=result.Bounds(
+            estimate=nats, low=float(detectability.kl_content(low)), high=float(detectability.kl_content(high))
+        ),
         quadratic_bounds=[None if end is None else float(end) for end in ends],
         stream=votes * nats,
-        least_error_sum=float(least_error(votes * nats)),
+        least_error_sum=float(detectability.least_error(votes * nats)),
         total=_scaled(total, votes),
-        least_votes=LeastVotes(
+        least_votes=result.LeastVotes(
             level=significance,
             miss=miss,
             estimate=bound[0],
@@ -350,10 +346,12 @@ def _information(size: tuple[float, float, float], votes: int, total: Estimate, 
     )
 
 
-def _concentration(values: Floats, prompt: np.ndarray, settings: VotesSettings, *, named: bool) -> PairConcentration:
+def _concentration(
+    values: sums.Floats, prompt: np.ndarray, settings: result.VotesSettings, *, named: bool
+) -> result.PairConcentration:
     measured = None
     if named:
-        measured = concentration(
+        measured = concentration.concentration(
             values,
             prompt,
             share=settings.kept_share,
@@ -362,18 +360,18 @@ def _concentration(values: Floats, prompt: np.ndarray, settings: VotesSettings, 
             seed=settings.seed,
         )
     reason = "fewer than two prompts, or all votes alike" if named else NO_PROMPTS
-    return measured or PairConcentration(kappa=None, recommend_two_stage=False, reason=reason)
+    return measured or result.PairConcentration(kappa=None, recommend_two_stage=False, reason=reason)
 
 
-def needed(size: tuple[float, float | None, float | None], power: float) -> VotesNeeded:
+def needed(size: tuple[float, float | None, float | None], power: float) -> result.VotesNeeded:
     """Return the votes of equation 8 for a margin and the ends of its interval, swapped; null stands for infinite."""
-    return VotesNeeded.model_validate({f"{each:g}": _needed(size, each, power) for each in LEVELS})
+    return result.VotesNeeded.model_validate({f"{each:g}": _needed(size, each, power) for each in LEVELS})
 
 
-def _needed(size: tuple[float, float | None, float | None], significance: float, power: float) -> NeededVotes:
+def _needed(size: tuple[float, float | None, float | None], significance: float, power: float) -> result.NeededVotes:
     margin, low, high = size
     raw = _votes(margin, significance, power)
-    return NeededVotes(
+    return result.NeededVotes(
         estimate=_finite(raw),
         whole=math.ceil(raw) if math.isfinite(raw) else None,
         low=None if high is None else _finite(_votes(high, significance, power)),
@@ -382,15 +380,15 @@ def _needed(size: tuple[float, float | None, float | None], significance: float,
 
 
 def _votes(margin: float, significance: float, power: float) -> float:
-    return paper_votes(margin, power, 1 - significance) if margin else math.inf
+    return sample_size.paper_votes(margin, power, 1 - significance) if margin else math.inf
 
 
-def _detection(pool: PooledVotes, settings: VotesSettings) -> DetectionRates:
+def _detection(pool: detectability.PooledVotes, settings: result.VotesSettings) -> result.DetectionRates:
     """Return the rates of detection by size of the subsample, with and without replacement."""
-    return DetectionRates(
+    return result.DetectionRates(
         **{
             way: {
-                str(votes): detection_rate(pool, votes, significance=LEVELS[0], replace=replace)
+                str(votes): detectability.detection_rate(pool, votes, significance=LEVELS[0], replace=replace)
                 for votes in settings.votes_at
             }
             for way, replace in (("with_replacement", True), ("without_replacement", False))
@@ -398,12 +396,12 @@ def _detection(pool: PooledVotes, settings: VotesSettings) -> DetectionRates:
     )
 
 
-def _scaled(signal: Estimate, votes: int) -> TotalSignal:
+def _scaled(signal: estimand.Estimate, votes: int) -> result.TotalSignal:
     """Return an estimate a vote times the votes."""
     if signal.estimate is None:
-        return TotalSignal(estimate=None, low=None, high=None, **given(reason=signal.reason))
+        return result.TotalSignal(estimate=None, low=None, high=None, **given(reason=signal.reason))
     low, high = (None if end is None else votes * end for end in (signal.low, signal.high))
-    return TotalSignal(estimate=votes * signal.estimate, low=low, high=high)
+    return result.TotalSignal(estimate=votes * signal.estimate, low=low, high=high)
 
 
 def _finite(value: float) -> float | None:

@@ -12,24 +12,11 @@ from bonwise.errors import UsageError
 from bonwise.estimates import estimate_records
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.estimation import from_jackknife, may_be_0
+from bonwise.stats import estimand, estimation, laws
 from bonwise.stats.jackknife import Jackknife, Scatter, from_left_out, kurtosis_df
-from bonwise.stats.laws import Exact
 from bonwise.stats.sums import Floats
-from bonwise.table.checks import check_confidence
-from bonwise.table.labelled_verdicts import LabelledVerdicts
-from bonwise.table.verdict_words import Side
-from bonwise.table.vote_columns import NamedVoteColumns
-from bonwise.table.vote_rows import check_verdict_map
-from bonwise.votes.preferences_result import (
-    ContextCount,
-    JudgePreferences,
-    PreferenceAudit,
-    PreferenceCounts,
-    PreferenceMetrics,
-    PreferenceSettings,
-)
+from bonwise.table import checks, labelled_verdicts, verdict_words, vote_columns, vote_rows
+from bonwise.votes import preferences_result
 
 if TYPE_CHECKING:
     from bonwise.table.reading import RowSource
@@ -171,33 +158,43 @@ def audited_preferences(
     verdict_map: Mapping[str, str] | None,
     confidence: float,
     **named: Sequence[str],
-) -> PreferenceAudit:
+) -> preferences_result.PreferenceAudit:
     """Audit pairwise verdicts whose columns are named by role, see `bonwise.votes.front.audit_preferences`."""
-    check_confidence(confidence)
+    checks.check_confidence(confidence)
     if labels is not None:
         some = {role: tuple(columns) or None for role, columns in named.items()}
-        table = LabelledVerdicts.joined_with(
-            source, labels, named=NamedVoteColumns(**some), label=oracle, context=context, verdict_map=verdict_map
+        table = labelled_verdicts.LabelledVerdicts.joined_with(
+            source,
+            labels,
+            named=vote_columns.NamedVoteColumns(**some),
+            label=oracle,
+            context=context,
+            verdict_map=verdict_map,
         )
     elif oracle is None:
         raise UsageError("no labels to compare the verdicts with", hint="give oracle=COLUMN, or labels=FILE")
     else:
-        table = LabelledVerdicts.read(source, oracle=oracle, context=context, verdict_map=verdict_map, **named)
+        table = labelled_verdicts.LabelledVerdicts.read(
+            source, oracle=oracle, context=context, verdict_map=verdict_map, **named
+        )
     rows = {name: np.asarray(table.judge == name) for name in map(str, table.judge.categories)}
-    return PreferenceAudit(
-        data=ContextCount(contexts=len(np.unique(table.context.codes))),
-        settings=_settings(table, context, confidence, check_verdict_map(verdict_map)),
+    return preferences_result.PreferenceAudit(
+        data=preferences_result.ContextCount(contexts=len(np.unique(table.context.codes))),
+        settings=_settings(table, context, confidence, vote_rows.check_verdict_map(verdict_map)),
         judges={name: _judge(table, name, of_judge, confidence) for name, of_judge in rows.items() if of_judge.any()},
         **given(labels=None if table.joined is None else table.joined.facts),
     )
 
 
 def _settings(
-    table: LabelledVerdicts, context: Sequence[str], confidence: float, verdict_map: Mapping[str, Side]
-) -> PreferenceSettings:
+    table: labelled_verdicts.LabelledVerdicts,
+    context: Sequence[str],
+    confidence: float,
+    verdict_map: Mapping[str, verdict_words.Side],
+) -> preferences_result.PreferenceSettings:
     columns = table.columns
     sides = () if table.joined is None else columns.pair
-    return PreferenceSettings(
+    return preferences_result.PreferenceSettings(
         confidence=confidence,
         verdicts=list(columns.verdicts),
         oracle=table.label,
@@ -212,16 +209,16 @@ def _settings(
     )
 
 
-def _sizes(table: LabelledVerdicts, of_judge: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _sizes(table: labelled_verdicts.LabelledVerdicts, of_judge: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return how many pairs of one judge each context has."""
     sizes: npt.NDArray[np.int64] = np.unique(table.context.codes[of_judge], return_counts=True)[1]
     return sizes
 
 
 def _judge(
-    table: LabelledVerdicts, name: str, of_judge: npt.NDArray[np.bool_], confidence: float
-) -> JudgePreferences:
-    data = PreferenceCounts.model_validate(
+    table: labelled_verdicts.LabelledVerdicts, name: str, of_judge: npt.NDArray[np.bool_], confidence: float
+) -> preferences_result.JudgePreferences:
+    data = preferences_result.PreferenceCounts.model_validate(
         {
             "prompts": len(np.unique(table.prompt.codes[of_judge])),
             "pairs": int(of_judge.sum()),
@@ -232,11 +229,13 @@ def _judge(
             ),
         }
     )
-    metrics = PreferenceMetrics(**estimate_records(_metrics(table, of_judge, confidence)))
-    return JudgePreferences(data=data, metrics=metrics)
+    metrics = preferences_result.PreferenceMetrics(**estimate_records(_metrics(table, of_judge, confidence)))
+    return preferences_result.JudgePreferences(data=data, metrics=metrics)
 
 
-def _metrics(table: LabelledVerdicts, of_judge: npt.NDArray[np.bool_], confidence: float) -> dict[str, Estimate]:
+def _metrics(
+    table: labelled_verdicts.LabelledVerdicts, of_judge: npt.NDArray[np.bool_], confidence: float
+) -> dict[str, estimand.Estimate]:
     verdicts, oracle = table.verdicts[of_judge], table.oracle[of_judge]
     prompt, context = table.prompt.codes[of_judge].astype(np.int64), table.context.codes[of_judge].astype(np.int64)
     n = len(np.unique(prompt))
@@ -246,15 +245,15 @@ def _metrics(table: LabelledVerdicts, of_judge: npt.NDArray[np.bool_], confidenc
         for name, value, se, df in zip(PREFERENCE_METRICS, *jackknife, strict=True)
     }
     if _sizes(table, of_judge).max() < 2:
-        out |= {name: Estimate.undefined(_NOTHING_TO_SPLIT, n) for name in _SPLIT}
-    if out["covariance_between_share"].estimate is not None and may_be_0(out["covariance"]):
-        out["covariance_between_share"] = Estimate.undefined(NOT_DISTINGUISHABLE, n)
+        out |= {name: estimand.Estimate.undefined(_NOTHING_TO_SPLIT, n) for name in _SPLIT}
+    if out["covariance_between_share"].estimate is not None and estimation.may_be_0(out["covariance"]):
+        out["covariance_between_share"] = estimand.Estimate.undefined(estimand.NOT_DISTINGUISHABLE, n)
     if verdicts.shape[1] > 1:
         out["order_agreement"] = _mean((verdicts == verdicts[:, :1]).all(axis=1).astype(float), prompt, confidence)
     return out
 
 
-def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> Estimate:
+def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> estimand.Estimate:
     """Estimate a mean over pairs, clustered by prompt."""
     _, owner = np.unique(prompt, return_inverse=True)
     off = np.bincount(owner, weights=values - values.mean()).astype(np.float64)
@@ -265,9 +264,9 @@ def _mean(values: Floats, prompt: npt.NDArray[np.int64], confidence: float) -> E
     return _estimate("order_agreement", float(values.mean()), scatter, n, confidence)
 
 
-def _estimate(name: str, value: float, scatter: Scatter, n: int, confidence: float) -> Estimate:
+def _estimate(name: str, value: float, scatter: Scatter, n: int, confidence: float) -> estimand.Estimate:
     if not np.isfinite(value):
-        return Estimate.undefined(_CONSTANT, n)
+        return estimand.Estimate.undefined(_CONSTANT, n)
     limits = (0.0, 1.0) if name in _SHARES else (-1.0, 1.0) if name in _CORRELATIONS else (-np.inf, np.inf)
-    exact = (lambda: Exact(value, n, limits)) if name in _SHARES else None
-    return from_jackknife(value, scatter, n, limits, confidence, exact=exact)
+    exact = (lambda: laws.Exact(value, n, limits)) if name in _SHARES else None
+    return estimation.from_jackknife(value, scatter, n, limits, confidence, exact=exact)

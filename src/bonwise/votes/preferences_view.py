@@ -12,8 +12,7 @@ from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
 from bonwise.report.numbers import count, counted, estimate, interval, listed_counts, percent
 from bonwise.table.facts import JoinedLabels
-from bonwise.votes.preferences_result import JudgePreferences, PreferenceAudit
-from bonwise.votes.view import vote_readings
+from bonwise.votes import preferences_result, view
 
 __all__ = ["describe"]
 
@@ -27,7 +26,7 @@ _BETWEEN = (
 )
 
 
-def describe(document: PreferenceAudit) -> Part:
+def describe(document: preferences_result.PreferenceAudit) -> Part:
     """Describe how far each judge agrees with the oracle."""
     settings = document.settings
     several = len(settings.verdicts) > 1
@@ -48,7 +47,7 @@ def describe(document: PreferenceAudit) -> Part:
                 ]
             ),
             Said("note", f"{counted(document.data.contexts, 'context')}; {orders}; intervals at {confidence}"),
-            *vote_readings(settings.readings),
+            *view.vote_readings(settings.readings),
             *_labels(document.labels),
             *verdict_of_judges(answers, _next(answers.values())),
             *_drawn(document),
@@ -72,12 +71,12 @@ def _next(answers: Iterable[StatedVerdict]) -> list[Said]:
     return [Said("finding", "Do not decide by these verdicts yet: label more pairs, or ask another way.")]
 
 
-def _reference(document: PreferenceAudit) -> str:
+def _reference(document: preferences_result.PreferenceAudit) -> str:
     labels, column = document.labels, printable(document.settings.oracle)
     return column if labels is None else f"{column} of {printable(labels.source)}"
 
 
-def _table(document: PreferenceAudit, *, several: bool) -> Table:
+def _table(document: preferences_result.PreferenceAudit, *, several: bool) -> Table:
     columns = (
         Column("judge", "name"),
         Column("prompts"),
@@ -96,7 +95,7 @@ def _table(document: PreferenceAudit, *, several: bool) -> Table:
     return Table.of(columns, [_row(name, judge) for name, judge in document.judges.items()])
 
 
-def _drawn(document: PreferenceAudit) -> list[Drawing[Forest]]:
+def _drawn(document: preferences_result.PreferenceAudit) -> list[Drawing[Forest]]:
     found = {name: judge.metrics.agreement for name, judge in document.judges.items()}
     return forest_figure(
         [(printable(name, longest=_LONGEST), one.estimate, one.low, one.high) for name, one in found.items()],
@@ -109,7 +108,7 @@ def _drawn(document: PreferenceAudit) -> list[Drawing[Forest]]:
     )
 
 
-def _row(name: str, judge: JudgePreferences) -> list[str]:
+def _row(name: str, judge: preferences_result.JudgePreferences) -> list[str]:
     data, metrics = judge.data, judge.metrics
     return [
         printable(name, longest=_LONGEST),
@@ -152,7 +151,7 @@ def _labels(found: JoinedLabels | None) -> Iterator[Said]:
         yield Said("caveat", f"votes left out: {listed_counts(found.left_out.items())}")
 
 
-def _left_out(judges: Iterable[JudgePreferences], *, joined: bool) -> Iterator[Said]:
+def _left_out(judges: Iterable[preferences_result.JudgePreferences], *, joined: bool) -> Iterator[Said]:
     dropped: Counter[str] = Counter()
     for judge in judges:
         dropped.update(judge.data.dropped)
@@ -163,7 +162,7 @@ def _left_out(judges: Iterable[JudgePreferences], *, joined: bool) -> Iterator[S
         yield Said("caveat", f"{counted(whole, 'row')} left out: no verdict in every order, or no label")
 
 
-def _in_both_orders(judges: Iterable[JudgePreferences]) -> Iterator[Said]:
+def _in_both_orders(judges: Iterable[preferences_result.JudgePreferences]) -> Iterator[Said]:
     pairs = sum(judge.data.pairs_in_both_orders or 0 for judge in judges)
     if pairs:
         yield Said(
@@ -173,7 +172,7 @@ def _in_both_orders(judges: Iterable[JudgePreferences]) -> Iterator[Said]:
         )
 
 
-def _single(judges: Iterable[JudgePreferences]) -> Iterator[Said]:
+def _single(judges: Iterable[preferences_result.JudgePreferences]) -> Iterator[Said]:
     counts = [judge.data.contexts_of_one_pair or 0 for judge in judges]
     if max(counts):
         least, most = count(min(counts)), count(max(counts))

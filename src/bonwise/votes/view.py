@@ -7,37 +7,11 @@ from math import ceil
 
 from bonwise.estimates import EstimateRecord
 from bonwise.printable import printable
-from bonwise.report.amounts import brief
-from bonwise.report.answers import StatedVerdict, outcome_of, verdict
+from bonwise.report import amounts, answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
 from bonwise.report.limits import limits
-from bonwise.report.numbers import (
-    NOTHING,
-    Bounded,
-    Ends,
-    against,
-    count,
-    counted,
-    estimate,
-    interval,
-    listed_counts,
-    number,
-    percent,
-    setting,
-    with_interval,
-)
-from bonwise.votes.result import (
-    DetectionOverPairs,
-    DrawnHow,
-    MarginQuantile,
-    NeededVotes,
-    PairVotes,
-    PreferenceStudy,
-    VarianceOverPairs,
-    VotesSettings,
-    ZOverPairs,
-)
+from bonwise.votes import result
 
 __all__ = ["MOST_PAIRS", "describe", "drawn_pairs", "share_of_votes", "vote_pairs", "vote_readings", "votes_or_none"]
 
@@ -50,7 +24,7 @@ _LONGEST = 32
 _HALF = 0.5
 
 
-def vote_pairs(document: PreferenceStudy) -> Iterator[Block]:
+def vote_pairs(document: result.PreferenceStudy) -> Iterator[Block]:
     """Yield two tables of the pairs, and what their columns mean."""
     pairs = _closest_first(document)
     shown = pairs[:MOST_PAIRS]
@@ -69,7 +43,7 @@ def vote_pairs(document: PreferenceStudy) -> Iterator[Block]:
         "Pairs, closest first",
     )
     if len(pairs) > MOST_PAIRS:
-        more = counted(len(pairs) - MOST_PAIRS, "pair")
+        more = numbers.counted(len(pairs) - MOST_PAIRS, "pair")
         yield Said(
             "caveat", f"{more} with larger margins {'is' if len(pairs) == MOST_PAIRS + 1 else 'are'} in --json alone"
         )
@@ -89,9 +63,9 @@ def vote_pairs(document: PreferenceStudy) -> Iterator[Block]:
     least = pairs[0].information.least_votes
     yield Said(
         "note",
-        f"nats a vote: KL(1/2 + margin, 1/2). bound: no test with errors of {setting(least.level)} and "
-        f"{setting(least.miss)} does with fewer votes, even one that knows all margins; a lower bound, and no test "
-        "is known to do with so few.",
+        f"nats a vote: KL(1/2 + margin, 1/2). bound: no test with errors of {numbers.setting(least.level)} and "
+        f"{numbers.setting(least.miss)} does with fewer votes, even one that knows all margins; a lower bound, and "
+        "no test is known to do with so few.",
     )
     yield Said(
         "note", "kappa, by chance: concentration of the preference, and what it exceeds in 5% of permutations."
@@ -99,7 +73,7 @@ def vote_pairs(document: PreferenceStudy) -> Iterator[Block]:
     yield from _simulated(pairs, document.settings)
 
 
-def drawn_pairs(document: PreferenceStudy) -> list[Drawing[Forest]]:
+def drawn_pairs(document: result.PreferenceStudy) -> list[Drawing[Forest]]:
     """Return the share of votes of each pair as a drawing."""
     pairs = _closest_first(document)
     rates = [one.win_rate for one in pairs]
@@ -118,71 +92,73 @@ def drawn_pairs(document: PreferenceStudy) -> list[Drawing[Forest]]:
     )
 
 
-def share_of_votes(rate: Bounded) -> str:
+def share_of_votes(rate: numbers.Bounded) -> str:
     """Write a share of votes with its interval, whose ends are not rounded to one half.
 
     Examples
     --------
-    >>> share_of_votes(Ends(0.569, 0.502, 0.634))
+    >>> share_of_votes(numbers.Ends(0.569, 0.502, 0.634))
     '57% [50.2%, 63%]'
     """
     if rate.low is None or rate.high is None:
-        return estimate(rate, "share")
-    low, high = (against(end, _HALF, "share", like=rate) for end in (rate.low, rate.high))
-    return f"{estimate(rate, 'share')} [{low}, {high}]"
+        return numbers.estimate(rate, "share")
+    low, high = (numbers.against(end, _HALF, "share", like=rate) for end in (rate.low, rate.high))
+    return f"{numbers.estimate(rate, 'share')} [{low}, {high}]"
 
 
-def _closest_first(document: PreferenceStudy) -> list[PairVotes]:
+def _closest_first(document: result.PreferenceStudy) -> list[result.PairVotes]:
     return sorted(document.pairs, key=lambda one: abs(one.margin))
 
 
 def votes_or_none(votes: int | None) -> str:
     """Write a number of votes; what no number of votes sees has none."""
-    return "no number" if votes is None else count(votes)
+    return "no number" if votes is None else numbers.count(votes)
 
 
-def _simulated(pairs: Sequence[PairVotes], settings: VotesSettings) -> Iterator[Said]:
+def _simulated(pairs: Sequence[result.PairVotes], settings: result.VotesSettings) -> Iterator[Said]:
     """Say what the two simulated powers are, where there are any."""
     votes = sorted({one.screening.plan.votes for one in pairs if one.screening.plan is not None})
     if votes:
-        spent = count(votes[0]) if len(votes) == 1 else f"{count(votes[0])} to {count(votes[-1])}"
+        spent = (
+            numbers.count(votes[0]) if len(votes) == 1 else f"{numbers.count(votes[0])} to {numbers.count(votes[-1])}"
+        )
         yield Said(
             "note",
             f"spread, screened: how often 'no prompt has a preference' is rejected at the 5% level with {spent} new "
             f"votes in proportion, and with half of them spent on screening; simulated "
-            f"{counted(settings.repetitions, 'time')} at margins as likely, for planning only.",
+            f"{numbers.counted(settings.repetitions, 'time')} at margins as likely, for planning only.",
         )
 
 
-def _names(pair: PairVotes) -> tuple[str, str]:
+def _names(pair: result.PairVotes) -> tuple[str, str]:
     return printable(pair.first, longest=_LONGEST), printable(pair.second, longest=_LONGEST)
 
 
-def _margin_row(pair: PairVotes) -> tuple[str, ...]:
+def _margin_row(pair: result.PairVotes) -> tuple[str, ...]:
     return (
-        count(pair.votes),
-        count(pair.prompts),
-        estimate(_margin_of(pair), sign=True),
-        interval(_margin_of(pair), sign=True),
+        numbers.count(pair.votes),
+        numbers.count(pair.prompts),
+        numbers.estimate(_margin_of(pair), sign=True),
+        numbers.interval(_margin_of(pair), sign=True),
         votes_or_none(pair.votes_needed.at_05.whole),
-        number(pair.cluster_ratio.estimate),
+        numbers.number(pair.cluster_ratio.estimate),
     )
 
 
-def _margin_of(pair: PairVotes) -> Ends:
+def _margin_of(pair: result.PairVotes) -> numbers.Ends:
     rate = pair.win_rate
-    return Ends(pair.margin, *(None if end is None else end - 0.5 for end in (rate.low, rate.high)))
+    return numbers.Ends(pair.margin, *(None if end is None else end - 0.5 for end in (rate.low, rate.high)))
 
 
-def _information_row(pair: PairVotes) -> tuple[str, ...]:
+def _information_row(pair: result.PairVotes) -> tuple[str, ...]:
     bound, power, kappa = pair.information.least_votes.estimate, pair.screening.simulated, pair.concentration
     return (
-        number(pair.information.per_vote.estimate),
-        NOTHING if bound is None else f">= {count(ceil(bound))}",
-        number(kappa.kappa),
-        number(kappa.null_quantile),
-        number(None if power is None else power.proportional, "share"),
-        number(None if power is None else power.two_stage, "share"),
+        numbers.number(pair.information.per_vote.estimate),
+        numbers.NOTHING if bound is None else f">= {numbers.count(ceil(bound))}",
+        numbers.number(kappa.kappa),
+        numbers.number(kappa.null_quantile),
+        numbers.number(None if power is None else power.proportional, "share"),
+        numbers.number(None if power is None else power.two_stage, "share"),
     )
 
 
@@ -204,10 +180,10 @@ def vote_readings(readings: Mapping[str, str] | None) -> Iterator[Said]:
 
 _MARGIN = "margin: P(second preferred) - 1/2, where first and second model of a pair are in alphabetical order"
 
-_REPLACED: dict[DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
+_REPLACED: dict[result.DrawnHow, str] = {"with_replacement": "with", "without_replacement": "without"}
 
 
-def describe(document: PreferenceStudy) -> Part:
+def describe(document: result.PreferenceStudy) -> Part:
     """Describe what the votes can and cannot tell."""
     return Part(
         f"Votes of {printable(document.settings.source)}",
@@ -215,7 +191,7 @@ def describe(document: PreferenceStudy) -> Part:
             Table.facts(_facts(document.settings)),
             *drawn_pairs(document),
             *_opening(document),
-            verdict(_answer(document), _next(document)),
+            answers.verdict(_answer(document), _next(document)),
             Said("note", _MARGIN),
             _margins(document),
             *_near_ties(document),
@@ -228,37 +204,39 @@ def describe(document: PreferenceStudy) -> Part:
     )
 
 
-def _answer(document: PreferenceStudy) -> StatedVerdict:
+def _answer(document: result.PreferenceStudy) -> answers.StatedVerdict:
     """Return in how many pairs the interval of the win rate excludes one half."""
     pairs = document.pairs
-    seen = [one for one in pairs if outcome_of(one.win_rate, 0.5) != "open"]
+    seen = [one for one in pairs if answers.outcome_of(one.win_rate, 0.5) != "open"]
     if len(pairs) == 1:
         return _answer_of_one(pairs[0])
-    chance = brief(round(len(pairs) * (1 - document.settings.confidence), 2))
+    chance = amounts.brief(round(len(pairs) * (1 - document.settings.confidence), 2))
     told = (
-        f"The interval of the share of votes excludes one half in {count(len(seen))} of "
-        f"{counted(len(pairs), 'pair')}; about {chance} would be expected where no model is preferred."
+        f"The interval of the share of votes excludes one half in {numbers.count(len(seen))} of "
+        f"{numbers.counted(len(pairs), 'pair')}; about {chance} would be expected where no model is preferred."
     )
     if len(seen) == len(pairs):
-        return StatedVerdict("every preference shown", "good", told)
+        return answers.StatedVerdict("every preference shown", "good", told)
     if not seen:
-        return StatedVerdict("no preference shown", "open", told)
-    return StatedVerdict(f"{count(len(seen))} of {count(len(pairs))} shown", "open", told)
+        return answers.StatedVerdict("no preference shown", "open", told)
+    return answers.StatedVerdict(f"{numbers.count(len(seen))} of {numbers.count(len(pairs))} shown", "open", told)
 
 
-def _answer_of_one(pair: PairVotes) -> StatedVerdict:
+def _answer_of_one(pair: result.PairVotes) -> answers.StatedVerdict:
     first, second = (printable(one, longest=_LONGEST) for one in (pair.first, pair.second))
-    outcome = outcome_of(pair.win_rate, 0.5)
+    outcome = answers.outcome_of(pair.win_rate, 0.5)
     share = f"{second} has {share_of_votes(pair.win_rate)} of the votes against {first}"
     if outcome == "open":
-        return StatedVerdict("no preference shown", "open", f"Neither model is shown to be preferred: {share}.")
+        return answers.StatedVerdict(
+            "no preference shown", "open", f"Neither model is shown to be preferred: {share}."
+        )
     preferred = second if outcome == "above" else first
-    return StatedVerdict(f"{preferred} is preferred", "good", f"A preference is shown: {share}.")
+    return answers.StatedVerdict(f"{preferred} is preferred", "good", f"A preference is shown: {share}.")
 
 
-def _next(document: PreferenceStudy) -> list[Said]:
+def _next(document: result.PreferenceStudy) -> list[Said]:
     """Say how many votes the closest pair takes that shows nothing yet."""
-    unseen = [one for one in document.pairs if outcome_of(one.win_rate, 0.5) == "open"]
+    unseen = [one for one in document.pairs if answers.outcome_of(one.win_rate, 0.5) == "open"]
     if not unseen:
         return []
     nearest = max(unseen, key=lambda one: abs(one.margin))
@@ -266,50 +244,55 @@ def _next(document: PreferenceStudy) -> list[Said]:
     whole = nearest.votes_needed.at_05.whole
     if whole is None:
         return [Said("finding", f"Collect more votes: for {names} no number of votes can be named at this margin.")]
-    return [Said("finding", f"Collect more votes: {names} take {count(whole)} if their margin stays as it is.")]
+    return [
+        Said("finding", f"Collect more votes: {names} take {numbers.count(whole)} if their margin stays as it is.")
+    ]
 
 
-def _facts(settings: VotesSettings) -> Iterator[tuple[str, str]]:
+def _facts(settings: result.VotesSettings) -> Iterator[tuple[str, str]]:
     yield "votes", settings.source
-    yield "intervals", percent(settings.confidence)
+    yield "intervals", numbers.percent(settings.confidence)
     yield "seed", str(settings.seed)
     yield "bonwise", settings.version
 
 
-def _opening(document: PreferenceStudy) -> Iterator[Said]:
+def _opening(document: result.PreferenceStudy) -> Iterator[Said]:
     data, settings = document.data, document.settings
-    prompts = f" for {counted(data.prompts, 'prompt')}" if data.prompts else ""
+    prompts = f" for {numbers.counted(data.prompts, 'prompt')}" if data.prompts else ""
     clustered = "clustered by prompt" if data.prompts else "each vote is its own cluster: no prompt column was named"
     yield Said(
         "note",
-        f"{counted(data.votes, 'vote')} on {counted(data.pairs, 'pair')} of {counted(data.models, 'model')}{prompts}"
-        f"; intervals at {percent(settings.confidence)}: of a pair {clustered}, over pairs by resampling the pairs",
+        f"{numbers.counted(data.votes, 'vote')} on {numbers.counted(data.pairs, 'pair')} of "
+        f"{numbers.counted(data.models, 'model')}{prompts}; intervals at {numbers.percent(settings.confidence)}: of "
+        f"a pair {clustered}, over pairs by resampling the pairs",
     )
     if settings.ties is not None:
-        yield Said("note", f"ties: {settings.ties}. {counted(data.ties, 'vote')} are ties; {settings.counting}")
+        yield Said(
+            "note", f"ties: {settings.ties}. {numbers.counted(data.ties, 'vote')} are ties; {settings.counting}"
+        )
     yield from vote_readings(settings.readings)
     rates = document.ties
     if data.ties:
         yield Said(
             "finding",
             f"tie rate of a pair: median {_with_interval(rates.median)}, 90th percentile "
-            f"{estimate(rates.p90, 'share')}; correlation with the margin of the other votes "
+            f"{numbers.estimate(rates.p90, 'share')}; correlation with the margin of the other votes "
             f"{_correlation(rates.correlation_with_margin)}",
         )
     if data.dropped:
-        few = f"; {count(data.pairs_left_out)} of the pairs" if data.pairs_left_out else ""
-        yield Said("caveat", f"left out: {listed_counts(data.dropped.items())}{few}")
+        few = f"; {numbers.count(data.pairs_left_out)} of the pairs" if data.pairs_left_out else ""
+        yield Said("caveat", f"left out: {numbers.listed_counts(data.dropped.items())}{few}")
 
 
 def _correlation(found: EstimateRecord) -> str:
-    return "unknown" if found.estimate is None else with_interval(found)
+    return "unknown" if found.estimate is None else numbers.with_interval(found)
 
 
 def _with_interval(found: EstimateRecord) -> str:
-    return f"{estimate(found, 'share')} {interval(found, 'share')}"
+    return f"{numbers.estimate(found, 'share')} {numbers.interval(found, 'share')}"
 
 
-def _margins(document: PreferenceStudy) -> Table:
+def _margins(document: result.PreferenceStudy) -> Table:
     columns = (
         Column("quantile", "name"),
         Column("|margin|"),
@@ -319,35 +302,35 @@ def _margins(document: PreferenceStudy) -> Table:
         Column("votes (1% level)", spare=2),
         Column("interval", spare=1),
     )
-    title = f"Votes needed to see the margin of a pair with power {percent(document.settings.power)}"
+    title = f"Votes needed to see the margin of a pair with power {numbers.percent(document.settings.power)}"
     return Table.of(columns, [tuple(_margin(one)) for one in document.margins], title)
 
 
-def _margin(one: MarginQuantile) -> Iterator[str]:
-    yield f"p{setting(100 * one.quantile)}"
-    yield estimate(one)
-    yield interval(one)
+def _margin(one: result.MarginQuantile) -> Iterator[str]:
+    yield f"p{numbers.setting(100 * one.quantile)}"
+    yield numbers.estimate(one)
+    yield numbers.interval(one)
     needed = one.votes_needed
     for level in (None, None) if needed is None else (needed.at_05, needed.at_01):
-        yield from (NOTHING, NOTHING) if level is None else _needed(level)
+        yield from (numbers.NOTHING, numbers.NOTHING) if level is None else _needed(level)
 
 
-def _needed(found: NeededVotes) -> tuple[str, str]:
+def _needed(found: result.NeededVotes) -> tuple[str, str]:
     # A margin that may be 0 takes any number of votes.
-    most = "no end" if found.high is None else count(ceil(found.high))
-    ends = NOTHING if found.low is None else f"[{count(ceil(found.low))}, {most}]"
+    most = "no end" if found.high is None else numbers.count(ceil(found.high))
+    ends = numbers.NOTHING if found.low is None else f"[{numbers.count(ceil(found.low))}, {most}]"
     return votes_or_none(found.whole), ends
 
 
-def _near_ties(document: PreferenceStudy) -> Iterator[Said]:
+def _near_ties(document: result.PreferenceStudy) -> Iterator[Said]:
     near = document.near_ties
     said = (
-        f"near ties (|margin| <= {setting(near.tau)}): {count(near.count)} of {counted(document.data.pairs, 'pair')}"
-        f", share {_with_interval(near.share)}"
+        f"near ties (|margin| <= {numbers.setting(near.tau)}): {numbers.count(near.count)} of "
+        f"{numbers.counted(document.data.pairs, 'pair')}, share {_with_interval(near.share)}"
     )
     if near.votes_needed is not None:
         votes = votes_or_none(near.votes_needed.at_05.whole)
-        said += f"; their median {estimate(near.median)} takes {votes} votes at the 5% level"
+        said += f"; their median {numbers.estimate(near.median)} takes {votes} votes at the 5% level"
     yield Said("finding", said)
     which = ", ties not among them" if document.settings.ties == "drop" else ""
     yield Said(
@@ -357,7 +340,7 @@ def _near_ties(document: PreferenceStudy) -> Iterator[Said]:
     )
 
 
-def _detection(document: PreferenceStudy) -> Iterator[Block]:
+def _detection(document: result.PreferenceStudy) -> Iterator[Block]:
     known = [one for one in document.detection if one.median.estimate is not None]
     if known:
         columns = (
@@ -365,7 +348,7 @@ def _detection(document: PreferenceStudy) -> Iterator[Block]:
             Column("replacement", "words"),
             Column("median rate"),
             Column("interval"),
-            Column(f"pairs at {setting(document.settings.power)}"),
+            Column(f"pairs at {numbers.setting(document.settings.power)}"),
         )
         title = "How often subsamples of a pair's votes show its preference (binomial test at .05)"
         yield Table.of(columns, [_rate(one) for one in known], title)
@@ -394,83 +377,90 @@ def _detection(document: PreferenceStudy) -> Iterator[Block]:
         )
 
 
-def _rate(one: DetectionOverPairs) -> tuple[str, ...]:
+def _rate(one: result.DetectionOverPairs) -> tuple[str, ...]:
     return (
-        count(one.votes),
+        numbers.count(one.votes),
         _REPLACED[one.drawn],
-        estimate(one.median, "share"),
-        interval(one.median, "share"),
-        f"{count(one.pairs_with_power)} of {count(one.pairs)}",
+        numbers.estimate(one.median, "share"),
+        numbers.interval(one.median, "share"),
+        f"{numbers.count(one.pairs_with_power)} of {numbers.count(one.pairs)}",
     )
 
 
-def _z(one: ZOverPairs) -> Iterator[tuple[str, ...]]:
+def _z(one: result.ZOverPairs) -> Iterator[tuple[str, ...]]:
     if one.p10 is None or one.median is None or one.infinite_share is None:
         return
     figures = [cell for found in (one.p10, one.median) for cell in (_or_infinite(found), _ends(found))]
-    yield count(one.votes), _REPLACED[one.drawn], *figures, number(one.infinite_share, "share"), count(one.pairs)
+    yield (
+        numbers.count(one.votes),
+        _REPLACED[one.drawn],
+        *figures,
+        numbers.number(one.infinite_share, "share"),
+        numbers.count(one.pairs),
+    )
 
 
 def _or_infinite(found: EstimateRecord) -> str:
-    return "infinite" if found.estimate is None else estimate(found)
+    return "infinite" if found.estimate is None else numbers.estimate(found)
 
 
 def _ends(found: EstimateRecord) -> str:
-    return interval(found)
+    return numbers.interval(found)
 
 
-def _prompts(document: PreferenceStudy) -> Iterator[Said]:
+def _prompts(document: result.PreferenceStudy) -> Iterator[Said]:
     found = document.cluster_ratio
     if not found.pairs:
         yield Said("caveat", "prompts: no prompt column was named, so what votes on one prompt share is unknown")
         return
     yield Said(
         "finding",
-        f"prompts: clustering multiplies a pair's standard error by {estimate(found.median)} "
-        f"{interval(found.median)} at the median ({number(found.least, like=found.median)} to "
-        f"{number(found.most, like=found.median)}): "
-        f"{number(found.design_effect)} votes are worth one independent vote",
+        f"prompts: clustering multiplies a pair's standard error by {numbers.estimate(found.median)} "
+        f"{numbers.interval(found.median)} at the median ({numbers.number(found.least, like=found.median)} to "
+        f"{numbers.number(found.most, like=found.median)}): "
+        f"{numbers.number(found.design_effect)} votes are worth one independent vote",
     )
     if found.single_vote_prompts_only:
         yield Said("caveat", "no prompt has two votes of a pair: the ratio is 1 whatever raters do")
     yield from _variance(document.variance)
 
 
-def _variance(found: VarianceOverPairs) -> Iterator[Said]:
+def _variance(found: result.VarianceOverPairs) -> Iterator[Said]:
     if found.published is None:
         yield Said("caveat", f"variance of win rates: not split, {found.reason}")
         return
     named = (("total", found.total), ("within", found.within), ("between", found.between))
-    parts = ", ".join(f"{name} {estimate(one)} {interval(one)}" for name, one in named)
+    parts = ", ".join(f"{name} {numbers.estimate(one)} {numbers.interval(one)}" for name, one in named)
     yield Said(
         "finding",
-        f"variance of a prompt's win rate, medians of {counted(found.pairs, 'pair')}, prompts with two votes or "
-        f"more: {parts}",
+        f"variance of a prompt's win rate, medians of {numbers.counted(found.pairs, 'pair')}, prompts with two votes "
+        f"or more: {parts}",
     )
     known = found.published
-    published = " / ".join(estimate(one) for one in (known.total, known.within, known.between))
+    published = " / ".join(numbers.estimate(one) for one in (known.total, known.within, known.between))
     yield Said("note", f"the same as Lee (2026) prints it, biased for prompts with few votes: {published}")
 
 
-def _screening(document: PreferenceStudy) -> Iterator[Said]:
+def _screening(document: result.PreferenceStudy) -> Iterator[Said]:
     found, settings = document.concentration, document.settings
     if not found.pairs:
         return
-    of = counted(found.pairs, "pair")
+    of = numbers.counted(found.pairs, "pair")
     yield Said(
         "finding",
-        f"concentration: kappa is above {setting(settings.threshold)} in {count(found.above_threshold)} of {of}. "
-        "That rule alone is not evidence: with few votes per prompt it fires on prompts that are all alike.",
+        f"concentration: kappa is above {numbers.setting(settings.threshold)} in "
+        f"{numbers.count(found.above_threshold)} of {of}. That rule alone is not evidence: with few votes per prompt "
+        "it fires on prompts that are all alike.",
     )
     yield Said(
         "finding",
-        f"Above what permuting the votes over prompts gives in 95% of cases: {count(found.above_chance)} of {of} "
-        f"({brief(found.above_chance_expected)} expected by chance).",
+        f"Above what permuting the votes over prompts gives in 95% of cases: {numbers.count(found.above_chance)} of "
+        f"{of} ({amounts.brief(found.above_chance_expected)} expected by chance).",
     )
     yield Said(
         "finding",
         "Win rates differ between prompts (chi-squared, p of permuted votes at most .05) in "
-        f"{count(found.heterogeneous)} of {of}.",
+        f"{numbers.count(found.heterogeneous)} of {of}.",
     )
     named = ", ".join(
         f"{printable(a, longest=32)} and {printable(b, longest=32)}"

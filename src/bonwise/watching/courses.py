@@ -6,25 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from bonwise.report.numbers import counted
 from bonwise.results import given
-from bonwise.stats.laws import EffectiveShare
-from bonwise.stats.running_ratio import RunningRatio
-from bonwise.stats.sums import Floats
-from bonwise.watching.drift import (
-    PART,
-    ChangeEvidence,
-    Looks,
-    bounded_evidence,
-    first_alarm,
-    normal_scores,
-    scores_evidence,
-)
+from bonwise.stats import laws, running_ratio, sums
+from bonwise.watching import drift, signals
 from bonwise.watching.result import Alarm, LevelRecord, WatchedLook, WatchedSignal, WatchSettings
-from bonwise.watching.signals import RECOVERY, SIGNALS, LoggedSignal, PeriodTotals
 
 __all__ = [
     "FEWEST",
@@ -51,7 +39,9 @@ _STRIKING = 3.0
 """Standard errors, 1 / sqrt(periods), beyond which the correlation of neighbours is told."""
 
 
-def level_over(u: Floats, v: Floats, picks: Floats, confidence: float, *, share: bool = False) -> LevelRecord:
+def level_over(
+    u: sums.Floats, v: sums.Floats, picks: sums.Floats, confidence: float, *, share: bool = False
+) -> LevelRecord:
     """Return ``sum u / sum v`` with Fieller's interval by periods, Student's t with as many degrees less one.
 
     A `share`, each u from 0 to its v, gets Clopper and Pearson's interval on as many draws as that standard error is
@@ -70,7 +60,7 @@ def level_over(u: Floats, v: Floats, picks: Floats, confidence: float, *, share:
 
 
 def _interval_over(
-    u: Floats, v: Floats, confidence: float, *, share: bool
+    u: sums.Floats, v: sums.Floats, confidence: float, *, share: bool
 ) -> tuple[float | None, float | None, float | None, str | None]:
     """Return estimate, lower and upper end, and why these are missing."""
     count = len(u)
@@ -79,12 +69,12 @@ def _interval_over(
     estimate = float(u.sum() / v.sum())
     if count < FEWEST:
         return estimate, None, None, f"an interval needs {FEWEST} periods"
-    running = RunningRatio.of(u, v).at(np.array([count]))
+    running = running_ratio.RunningRatio.of(u, v).at(np.array([count]))
     if not running.varies(estimate)[0]:
         return estimate, None, None, "all periods are alike"
     if share:
         se = float(running.gap(estimate)[1][0] / running.b[0])
-        ends = EffectiveShare(estimate, se, count - 1).at(confidence)
+        ends = laws.EffectiveShare(estimate, se, count - 1).at(confidence)
         return estimate, *(ends or (None, None)), None
     squared = np.array([float(special.stdtrit(count - 1, 0.5 + confidence / 2)) ** 2])
     low, high = (float(end[0]) for end in running.limits(squared))
@@ -137,7 +127,7 @@ def lowest_recovery(estimate: float, se: float, count: int, draws: float, chance
     return min(student, float(special.betaincinv(hits, draws - hits + 1, chance)))
 
 
-def neighbour_correlation(values: Floats) -> float | None:
+def neighbour_correlation(values: sums.Floats) -> float | None:
     """Return the correlation of neighbouring periods where it is striking, None where it is not.
 
     Examples
@@ -175,7 +165,7 @@ class WatchRule:
     @property
     def share(self) -> float:
         """What each signal has of the chance: the same whether or not the others are watched."""
-        return (1 - self.settings.confidence) / len(SIGNALS)
+        return (1 - self.settings.confidence) / len(signals.SIGNALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +187,7 @@ class AuditedLevel:
         return LevelRecord(estimate=self.estimate, low=self.low, high=self.high, periods=0, picks=self.count)
 
 
-def not_watched(signal: LoggedSignal, reason: str, *, early: bool = False) -> WatchedSignal:
+def not_watched(signal: signals.LoggedSignal, reason: str, *, early: bool = False) -> WatchedSignal:
     """Return a signal that is not watched, with the reason."""
     return WatchedSignal(
         unit=signal.unit,
@@ -208,17 +198,17 @@ def not_watched(signal: LoggedSignal, reason: str, *, early: bool = False) -> Wa
     )
 
 
-def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
+def by_ranks(signal: signals.LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
     """Watch a signal by how its periods rank among those before them; `source` is what the baseline is."""
-    seed = (rule.settings.seed, list(SIGNALS).index(signal.name))
-    looks = Looks.of(
+    seed = (rule.settings.seed, list(signals.SIGNALS).index(signal.name))
+    looks = drift.Looks.of(
         signal.u,
         signal.v,
         signal.period,
         periods=len(rule.names),
         baseline=rule.baseline,
         # Labels are few, so a look takes all that a usual period has.
-        part=1.0 if signal.name == RECOVERY else PART,
+        part=1.0 if signal.name == signals.RECOVERY else drift.PART,
         seed=seed,
     )
     watched = len(looks.u) - looks.baseline
@@ -227,8 +217,10 @@ def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSigna
     if not watched:
         return not_watched(signal, "it waits for the first look after the baseline", early=True)
     draws = np.random.default_rng(seed).random(watched)
-    scores = normal_scores(looks.u, looks.v, looks.baseline, draws)
-    evidence = scores_evidence(scores, rule.settings.year, "below" if signal.name == RECOVERY else "both")
+    scores = drift.normal_scores(looks.u, looks.v, looks.baseline, draws)
+    evidence = drift.scores_evidence(
+        scores, rule.settings.year, "below" if signal.name == signals.RECOVERY else "both"
+    )
     course = _RunningSignal(
         signal,
         rule,
@@ -259,7 +251,7 @@ def by_ranks(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSigna
     )
 
 
-def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> WatchedSignal:
+def by_bound(signal: signals.LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> WatchedSignal:
     """Watch a signal against what an audit found: the mean of each period against the bounds of that figure.
 
     Half of the signal's chance is spent on the bounds, half on the evidence. A tie rate can rise or fall, recovery
@@ -271,7 +263,9 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
     if not seen.size:
         return not_watched(signal, "it waits for the first pick that tells it", early=True)
     u, v, chance = totals.u[seen] / totals.picks[seen], totals.v[seen] / totals.picks[seen], rule.share / 2
-    evidence = (_below if signal.name == RECOVERY else _either_side)(u, v, audited, chance, rule.settings.year)
+    evidence = (_below if signal.name == signals.RECOVERY else _either_side)(
+        u, v, audited, chance, rule.settings.year
+    )
     course = _RunningSignal(signal, rule, totals, evidence, seen, seen, chance)
     alarm = course.alarm(audited.estimate)
     return WatchedSignal(
@@ -288,46 +282,48 @@ def by_bound(signal: LoggedSignal, rule: WatchRule, audited: AuditedLevel) -> Wa
     )
 
 
-def _below(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> ChangeEvidence:
+def _below(u: sums.Floats, v: sums.Floats, audited: AuditedLevel, chance: float, year: int) -> drift.ChangeEvidence:
     """Return the evidence that a ratio is below the lower bound of the audit: that ``bound v - u`` is above 0."""
     draws = audited.count if audited.draws is None else audited.draws
     bound = min(lowest_recovery(audited.estimate, audited.se, audited.count, draws, chance), _NEAR_ONE)
-    return bounded_evidence(bound * v - u, 1 - bound, year)
+    return drift.bounded_evidence(bound * v - u, 1 - bound, year)
 
 
-def _either_side(u: Floats, v: Floats, audited: AuditedLevel, chance: float, year: int) -> ChangeEvidence:
+def _either_side(
+    u: sums.Floats, v: sums.Floats, audited: AuditedLevel, chance: float, year: int
+) -> drift.ChangeEvidence:
     """Return the evidence that a mean of values in [0, 1] is above the upper bound, or below the lower one."""
     del v  # each pick counts once
     most, least = (
         bound(audited.estimate, audited.se, audited.count, chance / 2) for bound in (highest_share, lowest_share)
     )
-    rise = bounded_evidence(u - most, most, year)
-    fall = bounded_evidence(least - u, 1 - least, year)
+    rise = drift.bounded_evidence(u - most, most, year)
+    fall = drift.bounded_evidence(least - u, 1 - least, year)
     log_e = np.logaddexp(rise.log_e, fall.log_e) - np.log(2)
-    return ChangeEvidence(log_e, np.where(rise.log_e >= fall.log_e, rise.start, fall.start))
+    return drift.ChangeEvidence(log_e, np.where(rise.log_e >= fall.log_e, rise.start, fall.start))
 
 
 @dataclass(frozen=True, eq=False)
 class _RunningSignal:
     """The watched looks of a signal with their evidence."""
 
-    signal: LoggedSignal
+    signal: signals.LoggedSignal
     rule: WatchRule
-    totals: PeriodTotals
-    evidence: ChangeEvidence
-    first: npt.NDArray[np.int64]
-    last: npt.NDArray[np.int64]
+    totals: signals.PeriodTotals
+    evidence: drift.ChangeEvidence
+    first: np.typing.NDArray[np.int64]
+    last: np.typing.NDArray[np.int64]
     chance: float
 
     def alarm(self, before: float | None) -> Alarm | None:
         """Return the first alarm; `before` is the level of the baseline."""
-        at = first_alarm(self.evidence.log_e, self.chance)
+        at = drift.first_alarm(self.evidence.log_e, self.chance)
         if at is None:
             return None
         since, until = int(self.first[int(self.evidence.start[at])]), int(self.last[at])
         # The level that raised the alarm says which way, also where it has gone back since.
         then = self.totals.over(since, until) or 0.0
-        fell = self.signal.name == RECOVERY or then < (before or 0.0)
+        fell = self.signal.name == signals.RECOVERY or then < (before or 0.0)
         names = self.rule.names
         return Alarm(
             period=names[until],
@@ -339,7 +335,7 @@ class _RunningSignal:
     def level(self, start: int, end: int) -> LevelRecord:
         """Return the level of the periods from `start` to before `end`."""
         totals = self.totals.between(start, end)
-        share = self.signal.unit == "share" and self.signal.name != RECOVERY
+        share = self.signal.unit == "share" and self.signal.name != signals.RECOVERY
         return level_over(totals.u, totals.v, totals.picks, self.rule.settings.confidence, share=share)
 
     def looks(self) -> Iterator[WatchedLook]:

@@ -15,13 +15,10 @@ from bonwise.loading import read_document
 from bonwise.printable import listed, quoted
 from bonwise.release import release
 from bonwise.results import given
-from bonwise.table.checks import check_confidence, check_seed, check_whole
-from bonwise.table.reading import name_of
-from bonwise.table.reading_options import ReadingOptions, values_read
+from bonwise.table import checks, reading, reading_options
+from bonwise.watching import result, sentences
 from bonwise.watching.courses import AuditedLevel, WatchRule, by_bound, by_ranks, not_watched
 from bonwise.watching.pick_log import DividedLog, LoggedPick, divided, files_of, read_log, way_of
-from bonwise.watching.result import SettingsChange, Watch, WatchData, WatchedSignal, WatchSettings
-from bonwise.watching.sentences import sentences, verdict_of
 from bonwise.watching.signals import RECOVERY, SIGNALS, LabelledPicks, LoggedSignal, labelled_picks, signal_of
 
 __all__ = ["FIRST", "AuditBaseline", "audit_baseline", "audit_file", "baseline_files", "watched"]
@@ -121,7 +118,7 @@ _MAY_DIFFER = frozenset({"seed"})
 
 def watched(  # noqa: PLR0913 - all but the files are named
     picks: str | Path | Sequence[str | Path],
-    options: ReadingOptions,
+    options: reading_options.ReadingOptions,
     *,
     baseline: str | Path | Sequence[str | Path] | None,
     by: str | int | None,
@@ -131,7 +128,7 @@ def watched(  # noqa: PLR0913 - all but the files are named
     year: int,
     confidence: float,
     seed: int,
-) -> Watch:
+) -> result.Watch:
     """Tell whether the picks of a log moved away from a baseline, by a rule that may be asked every day."""
     TABLES.require("watching picks")
     _check(confidence, year, seed, first)
@@ -144,27 +141,27 @@ def watched(  # noqa: PLR0913 - all but the files are named
     if judge is not None and audited is None:
         raise UsageError("a judge is named, and the baseline is no audit", hint="drop --judge, or give the audit")
     labelled = None if options.labels is None else labelled_picks(log, options, str(files[0]))
-    settings = WatchSettings(
+    settings = result.WatchSettings(
         confidence=float(confidence),
         by=str(way[0]),
         year=int(year),
         seed=int(seed),
         version=release(),
-        **values_read(options),
+        **reading_options.values_read(options),
         **given(
             time=way[1],
             first=None if earlier else int(first or FIRST),
             audit=None if audited is None else audited.source,
-            labels=None if options.labels is None else name_of(options.labels, "labels"),
+            labels=None if options.labels is None else reading.name_of(options.labels, "labels"),
         ),
     )
     own = f"the first {begins} periods of the log" if not earlier else "files of earlier picks"
     rule = WatchRule(settings, log.names, begins)
     signals = dict(_signals(log, rule, audited, labelled, own, ranked_first=bool(earlier)))
     data = _data(log, begins, files, earlier, labelled)
-    return Watch(
-        verdict=verdict_of(signals),
-        sentences=list(sentences(signals, data, settings)),
+    return result.Watch(
+        verdict=sentences.verdict_of(signals),
+        sentences=list(sentences.sentences(signals, data, settings)),
         signals=signals,
         data=data,
         settings=settings,
@@ -172,11 +169,11 @@ def watched(  # noqa: PLR0913 - all but the files are named
 
 
 def _check(confidence: float, year: int, seed: int, first: int | None) -> None:
-    check_confidence(confidence)
-    check_seed(seed)
-    check_whole("year", year, least=1)
+    checks.check_confidence(confidence)
+    checks.check_seed(seed)
+    checks.check_whole("year", year, least=1)
     if first is not None:
-        check_whole("first", first, least=1)
+        checks.check_whole("first", first, least=1)
 
 
 def _watched_files(picks: str | Path | Sequence[str | Path], earlier: Sequence[Path]) -> tuple[Path, ...]:
@@ -219,7 +216,7 @@ def _signals(
     own: str,
     *,
     ranked_first: bool,
-) -> Iterator[tuple[str, WatchedSignal]]:
+) -> Iterator[tuple[str, result.WatchedSignal]]:
     lines = [pick.line for pick in log.picks]
     for name in SIGNALS:
         if name == RECOVERY:
@@ -235,7 +232,7 @@ def _signals(
             yield name, _ranked(signal, rule, _source(name, audited, own, ranked_first=ranked_first))
 
 
-def _ranked(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal:
+def _ranked(signal: LoggedSignal, rule: WatchRule, source: str) -> result.WatchedSignal:
     if rule.baseline == len(rule.names):
         return not_watched(signal, "all periods are the baseline", early=True)
     return by_ranks(signal, rule, source)
@@ -243,7 +240,7 @@ def _ranked(signal: LoggedSignal, rule: WatchRule, source: str) -> WatchedSignal
 
 def _recovery(
     rule: WatchRule, audited: AuditBaseline | None, labelled: LabelledPicks | None, own: str, *, ranked_first: bool
-) -> WatchedSignal:
+) -> result.WatchedSignal:
     nothing = np.empty(0)
     none = LoggedSignal(RECOVERY, nothing, nothing, np.empty(0, dtype=np.int64))
     if labelled is None:
@@ -271,9 +268,9 @@ def _against_audit(rule: WatchRule, *, own: bool) -> WatchRule:
 
 def _data(
     log: DividedLog, begins: int, files: Sequence[Path], earlier: Sequence[Path], labelled: LabelledPicks | None
-) -> WatchData:
+) -> result.WatchData:
     baseline = int((log.period < begins).sum())
-    return WatchData(
+    return result.WatchData(
         picks=len(log.picks) - baseline,
         baseline_picks=baseline,
         files=[str(path) for path in files],
@@ -286,7 +283,7 @@ def _data(
     )
 
 
-def _changes(log: DividedLog) -> Iterator[SettingsChange]:
+def _changes(log: DividedLog) -> Iterator[result.SettingsChange]:
     """Yield the periods whose picks have other settings than those before."""
     found: dict[int, set[str]] = {}
     settings: Mapping[str, object] = log.picks[0].settings if log.picks else {}
@@ -298,4 +295,4 @@ def _changes(log: DividedLog) -> Iterator[SettingsChange]:
             settings = mine
     for at, keys in found.items():
         if keys:
-            yield SettingsChange(period=log.names[at], changed=sorted(keys))
+            yield result.SettingsChange(period=log.names[at], changed=sorted(keys))

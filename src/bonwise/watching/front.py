@@ -109,11 +109,10 @@ def watch(  # noqa: PLR0913 - all but the files are named
 
 
 def _files(typed: Mapping[str, Any]) -> Iterator[str | Path | None]:
-    from bonwise.watching.engine import baseline_files
-    from bonwise.watching.pick_log import files_of
+    from bonwise.watching import engine, pick_log
 
-    audit, earlier = baseline_files(typed["baseline"]) if typed["baseline"] else (None, ())
-    yield from (*files_of(typed["picks"]), *earlier, audit, typed["labels"])
+    audit, earlier = engine.baseline_files(typed["baseline"]) if typed["baseline"] else (None, ())
+    yield from (*pick_log.files_of(typed["picks"]), *earlier, audit, typed["labels"])
 
 
 COMMAND = Command(

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ConfigDict, ValidationError
 
 from bonwise.auditing.logged_picks import Name, PickLine
@@ -172,7 +171,7 @@ class DividedLog:
     """Picks in the order of time, each in a period."""
 
     picks: tuple[LoggedPick, ...] = field(repr=False)
-    period: npt.NDArray[np.int64] = field(repr=False)
+    period: np.typing.NDArray[np.int64] = field(repr=False)
     """From 0, never decreasing."""
     names: tuple[str, ...]
     """Of the periods."""

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.auditing.logged_picks import logged_panels, logged_table
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
@@ -71,7 +70,7 @@ class LoggedSignal:
     """Of the picks that tell it."""
     v: Floats = field(repr=False)
     """Of the picks that tell it."""
-    period: npt.NDArray[np.int64] = field(repr=False)
+    period: np.typing.NDArray[np.int64] = field(repr=False)
     undefined: Mapping[str, int] = field(default_factory=dict)
     """Picks that do not, by reason."""
 
@@ -89,7 +88,7 @@ class LoggedSignal:
         return PeriodTotals(u, v, picks)
 
 
-def signal_of(name: str, lines: Sequence[WatchedLine], period: npt.NDArray[np.int64]) -> LoggedSignal:
+def signal_of(name: str, lines: Sequence[WatchedLine], period: np.typing.NDArray[np.int64]) -> LoggedSignal:
     """Return a signal that needs no labels, one of `SIGNALS` but recovery; `period` is that of each line."""
     read = [_READERS[name](line) for line in lines]
     known = np.array([not isinstance(value, str) for value in read], dtype=bool)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bonwise.printable import printable
-from bonwise.report.amounts import brief
+from bonwise.report import amounts, table_facts
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.limits import limits
 from bonwise.report.numbers import NOTHING, count, counted, interval_title, listed_counts, percent
-from bonwise.report.table_facts import values_read_as
 from bonwise.watching.result import LevelRecord, Watch, WatchData, WatchedSignal
 from bonwise.watching.sentences import TITLES, WatchUnit, level_ends, level_figure, level_words
 
@@ -117,7 +116,11 @@ def _paint(axes: Axes, data: Course) -> None:
         axes.axhline(data.level, color=COLOURS["muted"], linewidth=0.9, linestyle=(0, (3, 3)))
     for at, look in enumerate(data.looks):
         if look.value is not None:
-            tell(at, look.value, f"{_cut(look.last)}: {percent(look.value) if data.percent else brief(look.value)}")
+            tell(
+                at,
+                look.value,
+                f"{_cut(look.last)}: {percent(look.value) if data.percent else amounts.brief(look.value)}",
+            )
     before = sum(look.log10_e is None for look in data.looks)
     places = range(count)
     axes.plot(places, values, color=COLOURS["judge"], linewidth=1, alpha=0.6)
@@ -264,7 +267,7 @@ def _notes(document: Watch) -> Iterator[Said]:
     for source, titles in sources.items():
         yield Said("note", f"baseline of {', '.join(titles)}: {printable(source, longest=100)}")
     yield from _caveats(document.data)
-    yield from values_read_as(document.settings)
+    yield from table_facts.values_read_as(document.settings)
     yield Said("note", "evidence: the largest so far, as a part of what raises an alarm")
 
 

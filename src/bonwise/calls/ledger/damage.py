@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bonwise.calls.ledger.place import (
-    UNREADABLE,
-    as_ledger_errors,
-    connect,
-    connect_leniently,
-    living_owners,
-    prepare,
-)
+from bonwise.calls.ledger import place
 from bonwise.calls.ledger.schema import (
     ANSWER_COLUMNS,
     DAMAGED,
@@ -94,14 +87,14 @@ class LedgerCheck:
 
 def check_file(file: Path, busy_timeout: float) -> LedgerCheck:
     """Read all of a ledger and say what is damaged; see `bonwise.calls.ledger.ledger.Ledger.check`."""
-    with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as connection:
+    with place.as_ledger_errors(file), closing(place.connect_leniently(file, busy_timeout)) as connection:
         connection.execute("BEGIN")  # all of it from one moment
         return check(connection)
 
 
 def integrity(file: Path, busy_timeout: float) -> str:
     """Return SQLite's own verdict on a file, ``ok`` where nothing is wrong."""
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
         return "; ".join(line for (line,) in connection.execute("PRAGMA integrity_check"))
 
 
@@ -161,7 +154,7 @@ def _keys_are_whole(connection: sqlite3.Connection) -> bool:
         found = DigestSum()
         for key, digest in rows:
             found = found.with_key(key, digest)
-    except (*UNREADABLE, TypeError):
+    except (*place.UNREADABLE, TypeError):
         return False
     # What is found by walking is found by its key only where the keys stand in order.
     in_order = all(map(operator.lt, keys, keys[1:]))
@@ -226,14 +219,14 @@ def _structure(connection: sqlite3.Connection) -> list[str]:
 def _walked(connection: sqlite3.Connection, statement: str, what: str, damage: list[Damage]) -> Iterator[Any]:
     try:
         yield from connection.execute(statement)
-    except UNREADABLE as error:
+    except place.UNREADABLE as error:
         damage.append(Damage(None, f"{what} cannot be read to their end: {error}"))
 
 
 def _tried(work: Callable[[], T], damage: list[Damage], what: str) -> T | None:
     try:
         return work()
-    except UNREADABLE as error:
+    except place.UNREADABLE as error:
         damage.append(Damage(None, f"{what} cannot be read: {error}"))
         return None
 
@@ -279,22 +272,22 @@ def repair(file: Path, busy_timeout: float = 60.0) -> Repaired:
     Raises `bonwise.errors.LedgerError` where a living process uses it, or nothing of it can be read.
     """
     new, before = file.with_name(f"{file.name}.repair"), _free_name(file)
-    with as_ledger_errors(file), closing(connect_leniently(file, busy_timeout)) as old:
-        with suppress(*UNREADABLE):
-            if living_owners(old):
+    with place.as_ledger_errors(file), closing(place.connect_leniently(file, busy_timeout)) as old:
+        with suppress(*place.UNREADABLE):
+            if place.living_owners(old):
                 raise LedgerError("in use by another process", hint=_IN_USE)
         rows = {table: list(_salvaged(old, table, order)) for table, order in TABLES.items()}
         written = _kept_sum(old)
         if not rows["sample"] and (written is None or written.keys):
             raise LedgerError("none of its keys can be read", hint=OLDER)
     new.unlink(missing_ok=True)
-    prepare(new, busy_timeout)
-    with as_ledger_errors(new), closing(connect(new, busy_timeout)) as connection:
+    place.prepare(new, busy_timeout)
+    with place.as_ledger_errors(new), closing(place.connect(new, busy_timeout)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         found, calls = _fill(connection, rows)
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    with as_ledger_errors(file):
+    with place.as_ledger_errors(file):
         _replace(file, new, before)
     before_keys = found.keys if written is None else written.keys
     lost = max(before_keys, len([row for row in rows["sample"] if _is_stored(row)])) - found.keys
@@ -307,7 +300,7 @@ def _salvaged(connection: sqlite3.Connection, table: str, order: str) -> Iterato
     key = [column.strip() for column in order.split(",")]
     forward = f"SELECT * FROM {table} NOT INDEXED"  # noqa: S608 - the tables are named here
     for statement in (forward, f"{forward} ORDER BY {', '.join(f'{column} DESC' for column in key)}"):
-        with lenient(connection), suppress(*UNREADABLE):
+        with lenient(connection), suppress(*place.UNREADABLE):
             cursor = connection.cursor()
             cursor.row_factory = sqlite3.Row
             for row in cursor.execute(statement):
@@ -393,7 +386,7 @@ def _is_stored(row: sqlite3.Row) -> bool:
 def _kept_sum(connection: sqlite3.Connection) -> DigestSum | None:
     try:
         return read_sum(connection)
-    except UNREADABLE:
+    except place.UNREADABLE:
         return None
 
 

@@ -11,15 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bonwise.calls.ask import Request
-from bonwise.calls.bill import Usage
+from bonwise.calls import ask, bill
+from bonwise.calls.ledger import damage, place, reading, schema, transactions
 from bonwise.calls.ledger import transactions as pruning
-from bonwise.calls.ledger.damage import LedgerCheck, check_file, explain, integrity
-from bonwise.calls.ledger.place import as_ledger_errors, ledger_file, prepare
-from bonwise.calls.ledger.reading import Reader, read_rows, read_stats
 from bonwise.calls.ledger.records import Claim, LedgerRow, LedgerStats, Recorded, State, Stored
-from bonwise.calls.ledger.schema import DAMAGED
-from bonwise.calls.ledger.transactions import LedgerTransactions
 from bonwise.calls.ledger.writer import Writer
 from bonwise.errors import LedgerError
 
@@ -41,7 +36,7 @@ class Ledger:
     Examples
     --------
     >>> import asyncio, tempfile
-    >>> request = Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
+    >>> request = ask.Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
     >>> async def once(ledger: Ledger, key: bytes) -> bytes:
     ...     claim = await ledger.claim([key], request, wall=0.0)
     ...     await ledger.answer(claim.call_id, Recorded(200, b"{}", 0.5, {key: 0}))
@@ -55,7 +50,7 @@ class Ledger:
         self.path = path
         self._busy_timeout = busy_timeout
         self._writer = Writer(path, busy_timeout)
-        self._reader = Reader(path, busy_timeout)
+        self._reader = reading.Reader(path, busy_timeout)
         self._finalize = weakref.finalize(self, _close, self._writer, self._reader)
 
     @classmethod
@@ -64,13 +59,13 @@ class Ledger:
 
         Raises LedgerError also for one that a newer version made, and for one on a network filesystem.
         """
-        file = ledger_file(path).absolute()
+        file = place.ledger_file(path).absolute()
         try:
-            prepare(file, busy_timeout)
+            place.prepare(file, busy_timeout)
         except LedgerError as error:
-            if error.hint == DAMAGED and error.__cause__ is not None:
-                with as_ledger_errors(file):
-                    explain(file, busy_timeout, error.__cause__)
+            if error.hint == schema.DAMAGED and error.__cause__ is not None:
+                with place.as_ledger_errors(file):
+                    damage.explain(file, busy_timeout, error.__cause__)
             raise
         return cls(file, busy_timeout)
 
@@ -89,7 +84,7 @@ class Ledger:
         """Return an answered or rejected sample, None where there is none."""
         return self._reader.stored(key)
 
-    async def claim(self, keys: Sequence[bytes], request: Request, wall: float) -> Claim:
+    async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Claim:
         """Enter a call for those keys (one a sample) that are free; undone if cancelled. `wall` is Unix time."""
         where, body = _request_columns(request)
         wanted = tuple(dict.fromkeys(keys))
@@ -107,7 +102,9 @@ class Ledger:
 
     def note_reading(self, key: bytes, reading: str) -> None:
         """Queue what was read from a sample, as JSON text; nobody waits for it."""
-        self._writer.take_along(partial(LedgerTransactions.note_reading, key=key, reading=_as_text(reading)))
+        self._writer.take_along(
+            partial(transactions.LedgerTransactions.note_reading, key=key, reading=_as_text(reading))
+        )
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters that a model was found not to take."""
@@ -130,7 +127,7 @@ class Ledger:
 
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
         """Queue what a call has cost, in place of what was held for it at `row`, if something was."""
-        work = partial(LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
+        work = partial(transactions.LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
         if row is not None:
             self._writer.post(work)
         elif cost:
@@ -142,13 +139,13 @@ class Ledger:
 
     def stats(self) -> LedgerStats:
         """Sum up the ledger."""
-        return read_stats(self.path, self._busy_timeout)
+        return reading.read_stats(self.path, self._busy_timeout)
 
     def rows(
         self, *, model: str | None = None, state: State | None = None, key_prefix: str = "", limit: int | None = None
     ) -> Iterator[LedgerRow]:
         """Walk through samples with their calls, and calls without one, as sent; `key_prefix` is hexadecimal."""
-        return read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
+        return reading.read_rows(self.path, self._busy_timeout, model, state, key_prefix, limit)
 
     def prune(self, states: Collection[State] = FAILED, before: float | None = None) -> int:
         """Delete calls with their samples and return how many calls; what was answered stays unless it is named.
@@ -164,19 +161,19 @@ class Ledger:
 
     def integrity(self) -> str:
         """Return SQLite's own verdict on the file, ``ok`` where nothing is wrong."""
-        return integrity(self.path, self._busy_timeout)
+        return damage.integrity(self.path, self._busy_timeout)
 
-    def check(self) -> LedgerCheck:
+    def check(self) -> damage.LedgerCheck:
         """Compare all that the ledger holds with the digests that were stored with it."""
-        return check_file(self.path, self._busy_timeout)
+        return damage.check_file(self.path, self._busy_timeout)
 
 
-def _withdraw(ledger_file: LedgerTransactions, claim: Claim) -> None:
+def _withdraw(ledger_file: transactions.LedgerTransactions, claim: Claim) -> None:
     if claim.call_id is not None:
         ledger_file.withdraw(claim.call_id)
 
 
-def _close(writer: Writer, reader: Reader) -> None:
+def _close(writer: Writer, reader: reading.Reader) -> None:
     writer.close()
     reader.close()
 
@@ -192,7 +189,7 @@ def _as_text(text: str) -> str:
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
-def _request_columns(request: Request) -> tuple[tuple[str, ...], str]:
+def _request_columns(request: ask.Request) -> tuple[tuple[str, ...], str]:
     """Return what says where a request goes, and its body as JSON text."""
     where = (request.provider, request.base_url, request.api_version, request.endpoint, request.model)
     return tuple(map(_as_text, where)), request.content.decode()
@@ -218,7 +215,7 @@ def _response_columns(recorded: Recorded) -> tuple[Any, ...]:
     )
 
 
-def _counts(usage: Usage) -> tuple[int, ...]:
+def _counts(usage: bill.Usage) -> tuple[int, ...]:
     return (
         int(usage.uncached),
         int(usage.cache_read),
@@ -239,7 +236,7 @@ class NullLedger:
     Examples
     --------
     >>> import asyncio
-    >>> request = Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
+    >>> request = ask.Request("openai", "https://api.openai.com/v1", "", "/chat/completions", {"model": "m"}, "m")
     >>> ledger = NullLedger()
     >>> asyncio.run(ledger.claim([b"key"], request, wall=0.0)).claimed
     (b'key',)
@@ -257,7 +254,7 @@ class NullLedger:
         """Return None: nothing is stored."""
         return None
 
-    async def claim(self, keys: Sequence[bytes], request: Request, wall: float) -> Claim:  # noqa: ARG002 - the same
+    async def claim(self, keys: Sequence[bytes], request: ask.Request, wall: float) -> Claim:  # noqa: ARG002 - the same
         """Claim every key."""
         claimed = tuple(dict.fromkeys(keys))
         return Claim(next(self._numbers) if claimed else None, claimed)

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from bonwise.calls.bill import Usage
-from bonwise.calls.ledger.damage import explain
-from bonwise.calls.ledger.place import UNREADABLE, as_ledger_errors, connect, dead_owners, watch
+from bonwise.calls.ledger import damage, place, schema
 from bonwise.calls.ledger.records import DroppedParameter, LedgerRow, LedgerStats, ModelTally, State, Stored
-from bonwise.calls.ledger.schema import STORED, effective_from, stored_from, usage_from
 from bonwise.errors import LedgerError, UsageError
 
 __all__ = ["Reader", "read_rows", "read_stats"]
@@ -52,15 +50,15 @@ class Reader:
         self._busy_timeout = busy_timeout
         self._closed = False
         self._begin()
-        watch(self)
+        place.watch(self)
 
     def stored(self, key: bytes) -> Stored | None:
         """Return a sample that needs no call any more."""
-        rows = self._all(STORED, (key,))
+        rows = self._all(schema.STORED, (key,))
         if not rows:
             return None
-        with as_ledger_errors(self._file):
-            return stored_from(key, rows[0])
+        with place.as_ledger_errors(self._file):
+            return schema.stored_from(key, rows[0])
 
     def dropped(self, base_url: str, model: str) -> frozenset[str]:
         """Return the parameters a model is known not to take."""
@@ -96,15 +94,15 @@ class Reader:
                 if self._connection is None:
                     self._connection = self._open()
                 return self._connection.execute(statement, values).fetchall()
-        except UNREADABLE as error:
-            with as_ledger_errors(self._file):
-                explain(self._file, self._busy_timeout, error)
+        except place.UNREADABLE as error:
+            with place.as_ledger_errors(self._file):
+                damage.explain(self._file, self._busy_timeout, error)
                 raise
 
     def _open(self) -> sqlite3.Connection:
         if self._closed:
             raise LedgerError("the ledger is closed")
-        return connect(self._file, self._busy_timeout)
+        return place.connect(self._file, self._busy_timeout)
 
     def _hang_up(self) -> None:
         if self._connection is not None:
@@ -114,9 +112,9 @@ class Reader:
 
 def read_stats(file: Path, busy_timeout: float) -> LedgerStats:
     """Sum up a ledger; see `bonwise.calls.ledger.ledger.Ledger.stats`."""
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
         connection.execute("BEGIN")  # all figures from one moment
-        dead = dead_owners(connection)
+        dead = place.dead_owners(connection)
         samples = {(provider, model): count for provider, model, count in connection.execute(_SAMPLES)}
         groups: dict[tuple[str, str], list[Any]] = {}
         for row in connection.execute(_TALLY):
@@ -137,14 +135,21 @@ def read_rows(
 
 
 def _walk(file: Path, busy_timeout: float, wanted: dict[str, Any]) -> Iterator[LedgerRow]:
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
         for row in connection.execute(_ROWS, wanted):
             yield _row(row)
 
 
 def _row(row: tuple[Any, ...]) -> LedgerRow:
     names, cost, price_version, effective, ending, counts = row[:19], row[19], row[20], row[21], row[22:25], row[25:]
-    values = (*names, usage_from(counts), cost, price_version, effective_from(effective, row[3]), *ending)
+    values = (
+        *names,
+        schema.usage_from(counts),
+        cost,
+        price_version,
+        schema.effective_from(effective, row[3]),
+        *ending,
+    )
     return LedgerRow(*values)
 
 

@@ -11,28 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from bonwise.calls.ledger.damage import explain, refuse_damage
-from bonwise.calls.ledger.place import (
-    UNREADABLE,
-    Owner,
-    as_ledger_errors,
-    connect,
-    dead_owners,
-    is_alive,
-    this_process,
-    unclean_owners,
-)
-from bonwise.calls.ledger.records import Claim, State, Stored
-from bonwise.calls.ledger.schema import (
-    STORED,
-    STORED_KEYS,
-    DigestSum,
-    answer_digest,
-    key_digest,
-    read_sum,
-    stored_from,
-    write_sum,
-)
+from bonwise.calls.ledger import damage, place, records, schema
 from bonwise.errors import LedgerError, UsageError
 
 __all__ = ["LedgerTransactions", "forget", "prune"]
@@ -75,11 +54,11 @@ class LedgerTransactions:
     def __init__(self, file: Path, busy_timeout: float, owner: int | None) -> None:
         self._file = file
         self._busy_timeout = busy_timeout
-        self._connection = connect(file, busy_timeout)
-        self._here = this_process()
+        self._connection = place.connect(file, busy_timeout)
+        self._here = place.this_process()
         self._heartbeat = 0.0
         self._living: dict[int, bool] = {}
-        self._added = self._added_before_piece = DigestSum()
+        self._added = self._added_before_piece = schema.DigestSum()
         self._unchecked = owner is None
         self._damage: LedgerError | None = None
         try:
@@ -92,7 +71,7 @@ class LedgerTransactions:
     def begin(self) -> None:
         """Begin a transaction."""
         self._connection.execute("BEGIN IMMEDIATE")
-        self._added = DigestSum()
+        self._added = schema.DigestSum()
         self._living.clear()
         now = time.time()
         if abs(now - self._heartbeat) > HEARTBEAT:
@@ -134,10 +113,10 @@ class LedgerTransactions:
         """Close the connection; a transaction that is open is undone."""
         self._connection.close()
 
-    def claim(self, keys: Iterable[bytes], where: tuple[str, ...], body: str, wall: float) -> Claim:
+    def claim(self, keys: Iterable[bytes], where: tuple[str, ...], body: str, wall: float) -> records.Claim:
         """Enter a call for every key that is neither answered nor being asked for; see `Ledger.claim`."""
         self._check_once()
-        stored: dict[bytes, Stored] = {}
+        stored: dict[bytes, records.Stored] = {}
         busy, free = [], []
         lost = set()
         for key in keys:
@@ -154,13 +133,13 @@ class LedgerTransactions:
         for call in lost:
             self._connection.execute(_LOSE, (call,))
         claimed = tuple(free)
-        return Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
+        return records.Claim(self._send(claimed, where, body, wall), claimed, stored, tuple(busy), len(lost))
 
     def answer(self, call: int, columns: tuple[Any, ...], raw: bytes, choices: Mapping[bytes, int]) -> None:
         """Record a response and the choices that answer samples; see `Ledger.answer`."""
         if not self._connection.execute(_ANSWER, (*columns, call)).rowcount:
             raise LedgerError(f"call {call} is not in the ledger", hint="was it pruned while it was under way?")
-        digest = answer_digest(call, columns, raw)
+        digest = schema.answer_digest(call, columns, raw)
         self._connection.execute("INSERT INTO response (call, raw, digest) VALUES (?, ?, ?)", (call, raw, digest))
         self._added = self._added.with_answer(digest)
         if columns[0] == "rejected":
@@ -232,34 +211,34 @@ class LedgerTransactions:
         statement = f"SELECT total(cost) FROM {rows}"  # noqa: S608 - the tables are named here
         return float(self._connection.execute(statement, values).fetchone()[0])
 
-    def _stored(self, key: bytes) -> Stored:
-        row = self._row(STORED, key)
-        with as_ledger_errors(self._file):
-            return stored_from(key, row)
+    def _stored(self, key: bytes) -> records.Stored:
+        row = self._row(schema.STORED, key)
+        with place.as_ledger_errors(self._file):
+            return schema.stored_from(key, row)
 
     def _row(self, statement: str, key: bytes) -> Any:
         try:
             return self._connection.execute(statement, (key,)).fetchone()
-        except UNREADABLE as error:
+        except place.UNREADABLE as error:
             # A row that cannot be read is the trouble of those who ask for it, and no reason to write nothing more.
-            with as_ledger_errors(self._file):
-                explain(self._file, self._busy_timeout, error)
+            with place.as_ledger_errors(self._file):
+                damage.explain(self._file, self._busy_timeout, error)
                 raise
 
     def _fill(self, call: int, choices: Mapping[bytes, int | None]) -> None:
         for key, choice in choices.items():
-            digest = key_digest(key, call, choice)
+            digest = schema.key_digest(key, call, choice)
             # A key that another call has taken over, or that is answered already, stays as it is.
             if self._connection.execute(_FILL, (key, call, choice, digest)).rowcount:
                 self._added = self._added.with_key(key, digest)
 
     def _add_up(self) -> None:
         """Write what this transaction has added into the sum of digests."""
-        if self._added != DigestSum():
-            so_far = read_sum(self._connection)
+        if self._added != schema.DigestSum():
+            so_far = schema.read_sum(self._connection)
             if so_far is not None:  # else the next check says that it is damaged
-                write_sum(self._connection, so_far.plus(self._added))
-            self._added = DigestSum()
+                schema.write_sum(self._connection, so_far.plus(self._added))
+            self._added = schema.DigestSum()
 
     def _check_once(self) -> None:
         """Check the ledger before this process pays for its first call."""
@@ -268,10 +247,10 @@ class LedgerTransactions:
         if not self._unchecked:
             return
         self._add_up()
-        ended = unclean_owners(self._connection)
+        ended = place.unclean_owners(self._connection)
         try:
-            with as_ledger_errors(self._file):
-                refuse_damage(self._connection, thorough=bool(ended))
+            with place.as_ledger_errors(self._file):
+                damage.refuse_damage(self._connection, thorough=bool(ended))
         except LedgerError as error:
             self._damage = error
             raise
@@ -302,7 +281,7 @@ class LedgerTransactions:
             found = self._connection.execute(
                 "SELECT host, boot, pid, started, heartbeat FROM owner WHERE id = ?", (owner,)
             ).fetchone()
-            alive = found is not None and is_alive(Owner(*found[:4]), found[4], self._here, time.time())
+            alive = found is not None and place.is_alive(place.Owner(*found[:4]), found[4], self._here, time.time())
             self._living[owner] = alive
         return self._living[owner]
 
@@ -316,20 +295,20 @@ _DOOMED = """
     WHERE state IN (SELECT value FROM prunable) AND (:before IS NULL OR coalesce(answered_at, sent_at) < :before)
 """
 _WITHDRAWN = "DELETE FROM sample WHERE choice IS NULL AND digest IS NULL AND call NOT IN (SELECT id FROM call)"
-_DOOMED_KEYS = STORED_KEYS + " AND call IN (SELECT id FROM doomed)"  # noqa: S608 - the two are named here
+_DOOMED_KEYS = schema.STORED_KEYS + " AND call IN (SELECT id FROM doomed)"  # noqa: S608 - the two are named here
 _FORGET = """
     DELETE FROM dropped WHERE (:model IS NULL OR model = :model) AND (:parameter IS NULL OR parameter = :parameter)
 """
 _LEFT_BEHIND = "UPDATE call SET state = 'unknown', lost_attempts = 1 WHERE state = 'sent' AND owner = ?"
 
 
-def prune(file: Path, busy_timeout: float, states: Collection[State], before: float | None) -> int:
+def prune(file: Path, busy_timeout: float, states: Collection[records.State], before: float | None) -> int:
     """Delete calls; see `bonwise.calls.ledger.ledger.Ledger.prune`."""
     _check(states, before)
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(_LEFT_BEHIND, [(owner,) for owner in dead_owners(connection)])
+        connection.executemany(_LEFT_BEHIND, [(owner,) for owner in place.dead_owners(connection)])
         count = _delete(connection, states, before)
         connection.execute("COMMIT")
         with suppress(sqlite3.OperationalError):  # another process reads: the space is used again all the same
@@ -339,11 +318,11 @@ def prune(file: Path, busy_timeout: float, states: Collection[State], before: fl
 
 def forget(file: Path, busy_timeout: float, model: str | None, parameter: str | None) -> int:
     """Forget refused parameters; see `bonwise.calls.ledger.ledger.Ledger.forget`."""
-    with as_ledger_errors(file), closing(connect(file, busy_timeout)) as connection:
+    with place.as_ledger_errors(file), closing(place.connect(file, busy_timeout)) as connection:
         return connection.execute(_FORGET, {"model": model, "parameter": parameter}).rowcount
 
 
-def _check(states: Collection[State], before: float | None) -> None:
+def _check(states: Collection[records.State], before: float | None) -> None:
     if "sent" in states:
         raise UsageError("calls under way cannot be pruned", hint="those of ended processes are unknown, not sent")
     if "answered" in states and before is None:
@@ -352,7 +331,7 @@ def _check(states: Collection[State], before: float | None) -> None:
         )
 
 
-def _delete(connection: sqlite3.Connection, states: Collection[State], before: float | None) -> int:
+def _delete(connection: sqlite3.Connection, states: Collection[records.State], before: float | None) -> int:
     connection.execute("CREATE TEMP TABLE prunable (value TEXT)")
     connection.executemany("INSERT INTO prunable VALUES (?)", [(state,) for state in states])
     connection.execute(_DOOMED, {"before": before})
@@ -367,11 +346,11 @@ def _delete(connection: sqlite3.Connection, states: Collection[State], before: f
 
 def _take_off(connection: sqlite3.Connection) -> None:
     """Take off the sum of digests what is about to be deleted; what is missing already stays in it, for a check."""
-    left = read_sum(connection)
+    left = schema.read_sum(connection)
     if left is None:
         return
     for key, digest in connection.execute(_DOOMED_KEYS):
         left = left.with_key(key, digest, -1)
     for (digest,) in connection.execute("SELECT digest FROM response WHERE call IN (SELECT id FROM doomed)"):
         left = left.with_answer(digest, -1)
-    write_sum(connection, left)
+    schema.write_sum(connection, left)

@@ -7,15 +7,13 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request
 from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
-from bonwise.calls.providers.service import Address, Service, custom_headers
+from bonwise.calls.providers import protocol, service, wire
 from bonwise.calls.providers.supplied import SuppliedClient, client_of
-from bonwise.calls.providers.wire import answer_elsewhere, count_of, counts, loaded, problem_of, usages
 from bonwise.calls.rate_limits import anthropic_limits
 
 __all__ = ["Anthropic"]
 
-SERVICE = Service(
+SERVICE = service.Service(
     "anthropic",
     "https://api.anthropic.com",
     "ANTHROPIC_BASE_URL",
@@ -65,7 +63,7 @@ class Anthropic:
     """
 
     name: ClassVar[str] = "anthropic"
-    capabilities: ClassVar[Capabilities] = Capabilities(
+    capabilities: ClassVar[protocol.Capabilities] = protocol.Capabilities(
         temperature=False,
         samples=False,
         logprobs=False,
@@ -90,7 +88,7 @@ class Anthropic:
         extra = frozenset(ask.params)
         return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
 
-    def client(self, model: Model, connection: Connection) -> Client:
+    def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
         if (supplied := client_of(model)) is not None:
             return supplied.connected(connection, VERSION_HEADER)
@@ -115,12 +113,12 @@ class Anthropic:
         """Read a successful response; ValueError where it is not an answer."""
         return messages_reply(content)
 
-    def problem(self, response: Response, now: float) -> Problem:
+    def problem(self, response: protocol.Response, now: float) -> Problem:
         """Say what an unsuccessful response means."""
-        return problem_of(response, now, NAMES)
+        return wire.problem_of(response, now, NAMES)
 
 
-def _server(model: Model) -> tuple[Address, str]:
+def _server(model: Model) -> tuple[service.Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
     if (supplied := client_of(model)) is not None:
         return supplied.address, supplied.version(_version_of(supplied), VERSION_HEADER)
@@ -136,7 +134,7 @@ def _version_of(client: SuppliedClient) -> str:
 
 def _version() -> str:
     """Return the version that is sent: the environment's headers may name another, and then mean it."""
-    return custom_headers(SERVICE.headers_variable).values.get(VERSION_HEADER) or API_VERSION
+    return service.custom_headers(SERVICE.headers_variable).values.get(VERSION_HEADER) or API_VERSION
 
 
 def messages_body(ask: Ask, dropped: frozenset[str]) -> dict[str, Any]:
@@ -168,7 +166,7 @@ def messages_reply(content: bytes) -> Reply:
     >>> messages_reply(b'{"content": [{"type": "text", "text": "7"}], "stop_reason": "end_turn"}').choices
     (Choice(text='7', finish='stop', detail='end_turn', logprobs=None),)
     """
-    body = loaded(content)
+    body = wire.loaded(content)
     blocks = body.get("content")
     if not isinstance(blocks, list):
         raise ValueError("an answer without content")  # noqa: TRY004 - the contract of readers is ValueError
@@ -192,7 +190,7 @@ def _elsewhere(blocks: list[Any]) -> tuple[str, str]:
     named = [block for block in blocks if isinstance(block, dict)]
     calls = [block.get("input") for block in named if block.get("type") == "tool_use"]
     thinking = "".join(_text(block.get("thinking")) for block in named if block.get("type") == "thinking")
-    return answer_elsewhere(calls, thinking, "thinking")
+    return wire.answer_elsewhere(calls, thinking, "thinking")
 
 
 def _detail(word: str, details: object) -> str:
@@ -213,15 +211,17 @@ def _usage(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | N
         split.get("ephemeral_1h_input_tokens"),
         split.get("ephemeral_5m_input_tokens"),
     )
-    uncached, read, written, hour, minutes = counts(*inputs)
-    output, reasoning = counts(usage.get("output_tokens"), details.get("thinking_tokens"))
+    uncached, read, written, hour, minutes = wire.counts(*inputs)
+    output, reasoning = wire.counts(usage.get("output_tokens"), details.get("thinking_tokens"))
     # Five minutes is how long a cache lives unless more was asked for.
     minutes = max(written - hour, minutes)
     told = Usage(uncached, read, minutes, hour, output, reasoning)
     # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
-    readable = count_of(inputs[0]) is not None and all(part is None or count_of(part) is not None for part in inputs)
-    output_told = output > 0 or (not said and count_of(usage.get("output_tokens")) is not None)
-    return usages(
+    readable = wire.count_of(inputs[0]) is not None and all(
+        part is None or wire.count_of(part) is not None for part in inputs
+    )
+    output_told = output > 0 or (not said and wire.count_of(usage.get("output_tokens")) is not None)
+    return wire.usages(
         told, input_told=readable and told.input > 0, output_told=output_told, total=usage.get("total_tokens")
     )
 

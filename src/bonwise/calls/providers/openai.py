@@ -8,16 +8,13 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs, encoded
 from bonwise.calls.bill import Usage
-from bonwise.calls.providers.protocol import Capabilities, Client, Connection, Response
-from bonwise.calls.providers.secrets import one_line
-from bonwise.calls.providers.service import Address, Service
+from bonwise.calls.providers import protocol, secrets, service, wire
 from bonwise.calls.providers.supplied import client_of
-from bonwise.calls.providers.wire import answer_elsewhere, chat_usages, loaded, problem_of
 from bonwise.calls.rate_limits import openai_limits
 
 __all__ = ["OpenAI"]
 
-SERVICE = Service(
+SERVICE = service.Service(
     "openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "OPENAI_CUSTOM_HEADERS"
 )
 ENDPOINT = "/chat/completions"
@@ -85,7 +82,7 @@ class OpenAI:
     """
 
     name: ClassVar[str] = "openai"
-    capabilities: ClassVar[Capabilities] = Capabilities(
+    capabilities: ClassVar[protocol.Capabilities] = protocol.Capabilities(
         temperature=True,
         samples=True,
         logprobs=True,
@@ -110,7 +107,7 @@ class OpenAI:
         extra = frozenset(ask.params)
         return Request(self.name, address.url, version, ENDPOINT, body, model, parameters, NOT_IN_KEY, extra)
 
-    def client(self, model: Model, connection: Connection) -> Client:
+    def client(self, model: Model, connection: protocol.Connection) -> protocol.Client:
         """Make a client for the model's server, in the running event loop, or send by the user's own."""
         if (supplied := client_of(model)) is not None:
             return supplied.connected(connection)
@@ -132,12 +129,12 @@ class OpenAI:
         """Read a successful response; ValueError where it is not an answer."""
         return chat_reply(content)
 
-    def problem(self, response: Response, now: float) -> Problem:
+    def problem(self, response: protocol.Response, now: float) -> Problem:
         """Say what an unsuccessful response means."""
-        return problem_of(response, now, NAMES)
+        return wire.problem_of(response, now, NAMES)
 
 
-def _server(model: Model) -> tuple[Address, str]:
+def _server(model: Model) -> tuple[service.Address, str]:
     """Return where the requests go, and the version that enters the ledger's key."""
     if (supplied := client_of(model)) is not None:
         return supplied.address, supplied.version()
@@ -178,12 +175,12 @@ def chat_reply(content: bytes) -> Reply:
     >>> chat_reply(b'{"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}]}').choices
     (Choice(text='7', finish='stop', detail='stop', logprobs=None),)
     """
-    body = loaded(content)
+    body = wire.loaded(content)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ValueError("an answer without choices")
     read = tuple(_choice(choice) for choice in choices)
-    usage, partial_usage = chat_usages(body.get("usage"), said=any(choice.text for choice in read))
+    usage, partial_usage = wire.chat_usages(body.get("usage"), said=any(choice.text for choice in read))
     return Reply(
         read,
         usage,
@@ -201,7 +198,7 @@ def chat_usage(usage: object) -> Usage | None:
     >>> chat_usage({"prompt_tokens": 12, "completion_tokens": 3}).total
     15
     """
-    return chat_usages(usage, said=True)[0]
+    return wire.chat_usages(usage, said=True)[0]
 
 
 def _limit(dropped: frozenset[str]) -> str:
@@ -235,7 +232,8 @@ def _failure(word: str, error: object) -> str:
         return ""
     words = error.get("message") if isinstance(error, dict) else error
     return (
-        f"the choice ended in an error: {one_line(words) if isinstance(words, str) and words else word or 'unnamed'}"
+        "the choice ended in an error: "
+        f"{secrets.one_line(words) if isinstance(words, str) and words else word or 'unnamed'}"
     )
 
 
@@ -246,7 +244,7 @@ def _elsewhere(message: Mapping[str, Any]) -> tuple[str, str]:
     functions += [single] if isinstance(single, dict) else []
     arguments = [one.get("arguments") if isinstance(one, dict) else None for one in functions]
     field = next((name for name in _THINKING if _text(message.get(name)).strip()), "")
-    return answer_elsewhere(arguments, _text(message.get(field)), field)
+    return wire.answer_elsewhere(arguments, _text(message.get(field)), field)
 
 
 def _content(content: object) -> tuple[str, str]:

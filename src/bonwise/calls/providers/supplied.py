@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from bonwise.calls.ask import Model, model_from_spec
-from bonwise.calls.providers.secrets import account_of, held_secrets
-from bonwise.calls.providers.service import Address, CustomHeaders, client_version, read_address
+from bonwise.calls.providers import secrets, service
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,17 +61,19 @@ class SuppliedClient:
         return own.__name__.removeprefix("Async")
 
     @property
-    def address(self) -> Address:
+    def address(self) -> service.Address:
         """Where it sends, with the query that it adds to every request."""
-        address = read_address(str(self.client.base_url), "the base_url of client=")
+        address = service.read_address(str(self.client.base_url), "the base_url of client=")
         query = ((name, str(value)) for name, value in self.client.default_query.items())
-        return Address(address.url, (*address.query, *query), address.login)
+        return service.Address(address.url, (*address.query, *query), address.login)
 
     @cached_property
-    def headers(self) -> CustomHeaders:
+    def headers(self) -> service.CustomHeaders:
         """The headers of the user's that it adds to every request."""
         stated: Mapping[str, object] = getattr(self.client, "_custom_headers", {})
-        return CustomHeaders({name.lower(): value for name, value in stated.items() if isinstance(value, str)})
+        return service.CustomHeaders(
+            {name.lower(): value for name, value in stated.items() if isinstance(value, str)}
+        )
 
     @cached_property
     def _default_headers(self) -> frozenset[str]:
@@ -81,12 +82,12 @@ class SuppliedClient:
     @property
     def account(self) -> str:
         """A word that tells accounts apart and reveals nothing of the secrets."""
-        return account_of(self.client)
+        return secrets.account_of(self.client)
 
     @property
     def secrets(self) -> frozenset[str]:
         """All that is known of its secrets before it has sent anything."""
-        return frozenset((*held_secrets(self.client), *self.address.secrets, *self.headers.secrets))
+        return frozenset((*secrets.held_secrets(self.client), *self.address.secrets, *self.headers.secrets))
 
     @property
     def read_timeout(self) -> float | None:
@@ -103,7 +104,7 @@ class SuppliedClient:
         """Return what enters the ledger's key: class, region, open query and headers, `version` as in `header`."""
         region = getattr(self.client, "aws_region", None) or getattr(self.client, "region", None)
         marks = {"client": self.kind, **({"region": region} if isinstance(region, str) else {})}
-        return client_version(version, self.address, self.headers, marks, header)
+        return service.client_version(version, self.address, self.headers, marks, header)
 
     def refuse_pickling(self) -> NoReturn:
         """Say why what holds a client cannot be pickled."""

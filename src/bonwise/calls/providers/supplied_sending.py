@@ -14,10 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls.ask import AttemptError, Problem, Request
-from bonwise.calls.providers.clients import LARGEST, SecretScrubber, no_response, too_large
-from bonwise.calls.providers.protocol import Connection, Response, http_library, is_portal_loop, library_of
-from bonwise.calls.providers.secrets import one_line, sent_secrets
-from bonwise.calls.providers.service import version_alone
+from bonwise.calls.providers import clients, protocol, secrets, service
 from bonwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ class SuppliedSender:
     client cannot work in the running event loop, or the connection has a transport of its own.
     """
 
-    def __init__(self, supplied: SuppliedClient, connection: Connection, version_header: str = "") -> None:
+    def __init__(self, supplied: SuppliedClient, connection: protocol.Connection, version_header: str = "") -> None:
         if connection.transport is not None:
             raise UsageError(
                 "a transport was given, and client= sends by its own",
@@ -49,25 +46,25 @@ class SuppliedSender:
         self._supplied, self._connection, self._version_header = supplied, connection, version_header
         self._client = supplied.client
         self._sdk = import_module(supplied.sdk)
-        self._http = http_library(self._sdk)
+        self._http = protocol.http_library(self._sdk)
         self._origin = supplied.address.origin
-        self._scrubber = (frozenset[str](), SecretScrubber(()))
+        self._scrubber = (frozenset[str](), clients.SecretScrubber(()))
 
     def __repr__(self) -> str:
         return f"SuppliedSender({self._origin!r})"
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request) -> protocol.Response:
         """Send once; AttemptError where nothing or too much came, UsageError once it works in another event loop."""
         if self._supplied.asynchronous:
             claim_loop(self._client)
         response = await self._received(request)
         # The client's own HTTP client has no hook that stops at this size, so all of it has been read.
-        if not isinstance(response, Problem) and len(response.content) > LARGEST:
-            response = too_large(self._origin, response.status_code)
+        if not isinstance(response, Problem) and len(response.content) > clients.LARGEST:
+            response = clients.too_large(self._origin, response.status_code)
         if isinstance(response, Problem):
             # Raised here, outside the handlers: the SDK's error holds the request with its key.
             raise AttemptError(response)
-        return self._echoes_of(sent_secrets(response)).response(response)
+        return self._echoes_of(secrets.sent_secrets(response)).response(response)
 
     async def aclose(self) -> None:
         """Leave the client open: it is the user's."""
@@ -100,22 +97,22 @@ class SuppliedSender:
         # Whether there is another attempt is decided by the engine. `client.copy(max_retries=0)` would not do: of
         # a Bedrock client some SDKs copy neither the profile nor the HTTP client.
         options: dict[str, Any] = {"max_retries": 0}
-        version = version_alone(request.api_version)
+        version = service.version_alone(request.api_version)
         if self._version_header and version:
             options["headers"] = {self._version_header: version}
-        if self._connection.timeout < Connection().timeout:
+        if self._connection.timeout < protocol.Connection().timeout:
             options["timeout"] = _shortened(self._http, self._client.timeout, self._connection.timeout)
         return options
 
     def _broken(self, error: BaseException | None) -> Problem:
-        problem = no_response(self._http_of_client(), self._origin, error)
+        problem = clients.no_response(self._http_of_client(), self._origin, error)
         return Problem(problem.kind, self._hidden(problem.message), sent=problem.sent)
 
     def _not_sent(self, error: BaseException) -> Problem:
         """Say why the client sent nothing. What others' code says may hold a secret, so it is not repeated."""
         said = type(error).__name__
         if isinstance(error, (ImportError, self._root_error())):
-            said += f": {one_line(self._hidden(str(error)))}"
+            said += f": {secrets.one_line(self._hidden(str(error)))}"
         passing = isinstance(error, OSError) or getattr(error, "retryable", False) is True
         return Problem("broken" if passing else "denied", f"the client given as client= could not send ({said})")
 
@@ -126,17 +123,17 @@ class SuppliedSender:
     def _http_of_client(self) -> ModuleType:
         """Return the library whose errors the client raises: openai 3 takes HTTP clients of either."""
         try:
-            return library_of(type(self._client._client))  # noqa: SLF001 - the SDKs show it nowhere else
+            return protocol.library_of(type(self._client._client))  # noqa: SLF001 - the SDKs show it nowhere else
         except (AttributeError, LookupError):
             return self._http
 
     def _hidden(self, text: str) -> str:
         return self._echoes_of(frozenset()).hidden(text.encode(errors="replace")).decode(errors="replace")
 
-    def _echoes_of(self, sent: frozenset[str]) -> SecretScrubber:
+    def _echoes_of(self, sent: frozenset[str]) -> clients.SecretScrubber:
         secrets = self._supplied.secrets | sent
         if secrets != self._scrubber[0]:
-            self._scrubber = secrets, SecretScrubber(secrets)
+            self._scrubber = secrets, clients.SecretScrubber(secrets)
         return self._scrubber[1]
 
 
@@ -170,7 +167,7 @@ def _check(client: Any, bound: weakref.ref[asyncio.AbstractEventLoop] | None) ->
     running = asyncio.get_running_loop()
     name = type(client).__name__
     blocking = name.removeprefix("Async") if name.startswith("Async") else "its synchronous form"
-    if is_portal_loop(running):
+    if protocol.is_portal_loop(running):
         raise UsageError(
             f"client= is asynchronous ({name}), and this call is synchronous",
             hint=f"pass {blocking} instead, or await aselect()",

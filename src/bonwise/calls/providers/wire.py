@@ -8,11 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bonwise.calls.ask import Kind, Problem
-from bonwise.calls.bill import PartialUsage, Usage
-from bonwise.calls.providers.protocol import Response
-from bonwise.calls.providers.secrets import one_line
-from bonwise.calls.rate_limits import retry_after
+from bonwise.calls import ask, bill, rate_limits
+from bonwise.calls.providers import protocol, secrets
 
 __all__ = [
     "EXTRA_FIELD",
@@ -129,7 +126,7 @@ def loaded(content: bytes) -> dict[str, Any]:
         # Raised outside any handler: a decoder's error carries the whole body.
         raise ValueError("the answer is cut short, or no JSON object")  # noqa: TRY004 - the contract of readers
     if body.get("error"):
-        raise ValueError(f"an error instead of an answer: {one_line(read_complaint(content).message)}")
+        raise ValueError(f"an error instead of an answer: {secrets.one_line(read_complaint(content).message)}")
     return body
 
 
@@ -163,8 +160,8 @@ def count_of(value: object) -> int | None:
 
 
 def usages(
-    told: Usage, *, input_told: bool, output_told: bool, total: object
-) -> tuple[Usage | None, PartialUsage | None]:
+    told: bill.Usage, *, input_told: bool, output_told: bool, total: object
+) -> tuple[bill.Usage | None, bill.PartialUsage | None]:
     """Return a usage that is complete, or else one that is told in part, or else neither.
 
     The largest count that is told holds: reasoning beyond the output stands beside it, and what `total` has beyond
@@ -172,7 +169,7 @@ def usages(
 
     Examples
     --------
-    >>> usages(Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
+    >>> usages(bill.Usage(uncached=9), input_told=True, output_told=False, total=12)[1].total
     12
     """
     if told.reasoning > told.output:
@@ -182,7 +179,7 @@ def usages(
         return replace(told, output=max(told.output, (whole or 0) - told.input)), None
     if not told.total and whole is None:
         return None, None
-    return None, PartialUsage(told, input_told, output_told, whole)
+    return None, bill.PartialUsage(told, input_told, output_told, whole)
 
 
 def _json(content: bytes) -> Any:
@@ -331,7 +328,7 @@ _OVERLOADED_STATUS = frozenset({408, 409})
 _LOST_BEHIND_A_GATEWAY = frozenset({504, 524})
 
 
-def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Problem:
+def problem_of(response: protocol.Response, now: float, names: Mapping[str, str]) -> ask.Problem:
     """Say what an unsuccessful response means at `now`, in seconds since 1970; `names` are as for `unsupported`.
 
     ``x-should-retry: false`` changes nothing: it does not say that the request can never be answered.
@@ -343,20 +340,20 @@ def problem_of(response: Response, now: float, names: Mapping[str, str]) -> Prob
     if kind == "unsupported":
         message = f"the server {'takes' if fewer else 'does not take'} {parameter} (HTTP {response.status})"
     else:
-        words = one_line(complaint.message)
+        words = secrets.one_line(complaint.message)
         message = f"the server answered HTTP {response.status}" + (f": {words}" if words else "")
-    return Problem(
+    return ask.Problem(
         kind,
         message,
         status=response.status,
         parameter=parameter if kind == "unsupported" else "",
-        retry_after=retry_after(response.headers, now),
+        retry_after=rate_limits.retry_after(response.headers, now),
         # Behind a gateway that gave up waiting the answer may have been made, and billed.
         sent=kind == "broken" or response.status in _LOST_BEHIND_A_GATEWAY,
     )
 
 
-def refused_extra(response: Response, now: float, extra: Collection[str]) -> Problem | None:
+def refused_extra(response: protocol.Response, now: float, extra: Collection[str]) -> ask.Problem | None:
     """Say which field of those that a user named a service does not know; None where it is none, or a value."""
     if "unsupported_value" in read_complaint(response.content).codes:
         return None
@@ -364,7 +361,7 @@ def refused_extra(response: Response, now: float, extra: Collection[str]) -> Pro
     return problem if problem.kind == "unsupported" else None
 
 
-def _kind(status: int, complaint: Complaint, parameter: str) -> Kind:
+def _kind(status: int, complaint: Complaint, parameter: str) -> ask.Kind:
     if _is_quota(status, complaint):
         return "quota"
     if status == 429:
@@ -378,7 +375,7 @@ def _kind(status: int, complaint: Complaint, parameter: str) -> Kind:
     return _final(status, complaint)
 
 
-def _final(status: int, complaint: Complaint) -> Kind:
+def _final(status: int, complaint: Complaint) -> ask.Kind:
     if status < 300:
         return "broken"
     if status == 403 and _CONTENT_WORDS.search(complaint.message):
@@ -452,7 +449,7 @@ _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
 """What services and gateways call the counts of a usage; of several that mean the same the largest holds."""
 
 
-def chat_usages(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsage | None]:
+def chat_usages(usage: object, *, said: bool) -> tuple[bill.Usage | None, bill.PartialUsage | None]:
     """Return the usage of a chat completion, and what is known of one that is told in part."""
     if not isinstance(usage, dict):
         return None, None
@@ -462,7 +459,7 @@ def chat_usages(usage: object, *, said: bool) -> tuple[Usage | None, PartialUsag
     reasoning = most_told(_part(usage, *_OUTPUT_DETAILS), "reasoning_tokens") or 0
     # The prompt's tokens include those read from the cache and those written to it, as long as they can hold them.
     uncached = prompt - read - written if read + written <= prompt else prompt
-    told = Usage(uncached, read, written, 0, done or 0, reasoning)
+    told = bill.Usage(uncached, read, written, 0, done or 0, reasoning)
     # Every prompt has tokens, and so has every answer that says something: there, zero is no count.
     output_told = told.output > 0 or (not said and done is not None)
     return usages(told, input_told=prompt > 0, output_told=output_told, total=most_told(usage, *_TOTAL))

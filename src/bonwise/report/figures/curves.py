@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bonwise.report.amounts import brief
-from bonwise.report.blocks import Drawing, Value
+from bonwise.report import amounts, blocks, numbers
 from bonwise.report.figures.axes import COLOURS, SIZE, legend_below, tell
 from bonwise.report.figures.names import LineEnd, names_at_ends, told_apart
-from bonwise.report.numbers import Ends, Unit, number, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +63,7 @@ class Curves:
     guides: Sequence[Guide]
     across: str
     up: str
-    units: tuple[Unit, Unit]
+    units: tuple[numbers.Unit, numbers.Unit]
     up_to: float | None
     at_ends: bool
 
@@ -78,7 +76,7 @@ class Curves:
         lines = len(self.curves) if len(self.curves) > 1 else 0
         return lines + sum(guide.y is not None for guide in self.guides)
 
-    def rows(self) -> Iterator[Mapping[str, Value]]:
+    def rows(self) -> Iterator[Mapping[str, blocks.Value]]:
         """Yield a row per point of each line."""
         for curve in self.curves:
             for at, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
@@ -100,10 +98,10 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
     across: str,
     up: str,
     guides: Sequence[Guide] = (),
-    units: tuple[Unit, Unit] = ("number", "number"),
+    units: tuple[numbers.Unit, numbers.Unit] = ("number", "number"),
     up_to: float | None = None,
     at_ends: bool = False,
-) -> list[Drawing[Curves]]:
+) -> list[blocks.Drawing[Curves]]:
     """Draw lines, with bands where they have intervals; where none has a figure there is no drawing.
 
     The last curve is drawn on top. `across` and `up` say what the axes hold, with `units` in this order; where the
@@ -122,7 +120,7 @@ def curves_figure(  # noqa: PLR0913 - axes and their units are named
         return []
 
     data = Curves(there, guides, across, up, units, up_to, at_ends)
-    return [Drawing(_paint, data, key, title, says, (SIZE[0], SIZE[1] + 0.18 * ((data.entries + 1) // 2)))]
+    return [blocks.Drawing(_paint, data, key, title, says, (SIZE[0], SIZE[1] + 0.18 * ((data.entries + 1) // 2)))]
 
 
 def _paint(axes: Axes, data: Curves) -> None:
@@ -165,7 +163,7 @@ def _last(curve: Curve) -> tuple[float, float]:
     return [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None][-1]
 
 
-def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str, units: tuple[Unit, Unit]) -> None:
+def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str, units: tuple[numbers.Unit, numbers.Unit]) -> None:
     colour = COLOURS[curve.role]
     y = [float("nan") if value is None else value for value in curve.y]
     ends = [
@@ -187,14 +185,14 @@ def _paint_curve(axes: Axes, curve: Curve, marker: str, label: str, units: tuple
         label=label,
     )
     for at, place in enumerate(curve.x):
-        where = f"{brief(100 * place)}%" if units[0] == "share" else brief(place)
+        where = f"{amounts.brief(100 * place)}%" if units[0] == "share" else amounts.brief(place)
         tell(place, curve.y[at], f"{curve.label}: {_said(curve, at, units[1])} at {where}")
 
 
-def _said(curve: Curve, at: int, unit: Unit) -> str:
+def _said(curve: Curve, at: int, unit: numbers.Unit) -> str:
     if not curve.low or not curve.high:
-        return number(curve.y[at], unit)
-    return with_interval(Ends(curve.y[at], curve.low[at], curve.high[at]), unit)
+        return numbers.number(curve.y[at], unit)
+    return numbers.with_interval(numbers.Ends(curve.y[at], curve.low[at], curve.high[at]), unit)
 
 
 def _paint_guides(axes: Axes, guides: Sequence[Guide]) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from bonwise.report.blocks import Drawing, Value
+from bonwise.report import blocks, numbers
 from bonwise.report.figures.axes import COLOURS, SIZE, TEXT, legend_below, tell
 from bonwise.report.figures.names import told_apart
-from bonwise.report.numbers import Ends, Unit, count, number, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,16 +63,16 @@ class Forest:
     marks: Sequence[ReferenceMark]
     said: Sequence[str]
     beside: Sequence[Row]
-    unit: Unit
+    unit: numbers.Unit
     bars: bool = False
     gate: float | None = None
     sign: bool = False
 
-    def rows(self) -> Iterator[Mapping[str, Value]]:
+    def rows(self) -> Iterator[Mapping[str, blocks.Value]]:
         """Yield a row per figure, those that are not drawn too; each word of a mark is a column."""
         marked = {mark.row: {one.word: one.at for one in self.marks if one.row == mark.row} for mark in self.marks}
         for at, (label, value, low, high) in enumerate(self.every):
-            gate: Mapping[str, Value] = {} if self.gate is None else {"gate": self.gate}
+            gate: Mapping[str, blocks.Value] = {} if self.gate is None else {"gate": self.gate}
             yield {"row": label, "estimate": value, "low": low, "high": high, **gate, **marked.get(at, {})}
 
     @property
@@ -105,11 +104,11 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     marks: Sequence[ReferenceMark] = (),
     said: Sequence[str] = (),
     beside: Sequence[Row] = (),
-    unit: Unit = "number",
+    unit: numbers.Unit = "number",
     bars: bool = False,
     gate: float | None = None,
     sign: bool = False,
-) -> list[Drawing[Forest]]:
+) -> list[blocks.Drawing[Forest]]:
     """Draw one dot with its interval a row.
 
     Rows are (label, estimate, low, high) in the order to be read; without an estimate in any there is no drawing.
@@ -129,7 +128,7 @@ def forest_figure(  # noqa: PLR0913 - two figures differ in what they mark, and 
     if all(value is None for _, value, _, _ in data.drawn):
         return []
     height = _RowText.of(data).height * len(data.drawn) + _EDGES + (0.22 if marks else 0) + (0.2 if across else 0)
-    return [Drawing(_paint, data, key, title, " ".join([says, *_left_out(data)]), (SIZE[0], height))]
+    return [blocks.Drawing(_paint, data, key, title, " ".join([says, *_left_out(data)]), (SIZE[0], height))]
 
 
 def _paint(axes: Axes, data: Forest) -> None:
@@ -209,11 +208,11 @@ def _above(axes: Axes, at: int, text: str, points: float, *, right: bool = False
     )
 
 
-def _said(row: Row, unit: Unit, *, sign: bool) -> str:
+def _said(row: Row, unit: numbers.Unit, *, sign: bool) -> str:
     _, value, low, high = row
     if value is None:
         return "no figure"
-    return with_interval(Ends(value, low, high), unit, sign=sign)
+    return numbers.with_interval(numbers.Ends(value, low, high), unit, sign=sign)
 
 
 def _paint_upright(
@@ -245,7 +244,7 @@ def _paint_row(axes: Axes, y: float, row: Row, role: str, view: tuple[float, flo
     axes.plot([value], [y], "o", markersize=6.5, color=colour, markerfacecolor=colour if filled else "none")
 
 
-def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark], unit: Unit) -> None:
+def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark], unit: numbers.Unit) -> None:
     """Draw the places to compare the estimates with, and one entry of the legend a word."""
     words: set[str] = set()
     for mark in marks:
@@ -258,7 +257,7 @@ def _paint_marks(axes: Axes, marks: Sequence[ReferenceMark], unit: Unit) -> None
             color=COLOURS[mark.role],
             label=f"_{mark.word}" if mark.word in words else mark.word,
         )
-        tell(mark.at, -mark.row, f"{mark.word}: {number(mark.at, unit)}")
+        tell(mark.at, -mark.row, f"{mark.word}: {numbers.number(mark.at, unit)}")
         words.add(mark.word)
     if marks:
         legend_below(axes, 3, after_handle=0.3)
@@ -268,7 +267,7 @@ def _left_out(data: Forest) -> list[str]:
     shown, view = data.drawn, data.view
     said = []
     if len(data.every) > len(shown):
-        said.append(f"The first {len(shown)} of {count(len(data.every))} rows are drawn.")
+        said.append(f"The first {len(shown)} of {numbers.count(len(data.every))} rows are drawn.")
     if any(v is not None and (low is None or high is None) for _, v, low, high in shown):
         said.append("An open dot has no interval.")
     if any(v is None for _, v, _, _ in shown):

@@ -7,9 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
+from bonwise.report import limits, numbers
 from bonwise.report.blocks import Block, Column, Part, Row, Table
-from bonwise.report.limits import NOT_ESTABLISHED
-from bonwise.report.numbers import counted, named
 from bonwise.report.page.docs_site import docs_site
 
 __all__ = ["DEFINITIONS", "MetricDefinition", "with_definitions"]
@@ -158,17 +157,17 @@ def with_definitions(described: Part) -> Part:
         return described
     columns = (Column("metric", "metric"), Column("definition", "sentences"), Column("documentation", "words"))
     table = Table(columns, [Row((name, *known[name])) for name in names], role="definitions")
-    told = f"Definitions of {counted(len(names), 'metric')}"
+    told = f"Definitions of {numbers.counted(len(names), 'metric')}"
     part = Part("What the metrics are", [table], anchor="metrics-defined", folded=told)
-    last = [one for one in described.blocks if isinstance(one, Part) and one.anchor == NOT_ESTABLISHED]
+    last = [one for one in described.blocks if isinstance(one, Part) and one.anchor == limits.NOT_ESTABLISHED]
     return replace(described, blocks=[*(one for one in described.blocks if one not in last), part, *last])
 
 
 def _known(reference: str | None, site: str | None) -> Mapping[str, tuple[str, str]]:
     """Return definition and address by the name that a page shows."""
     return {
-        named(name, reference): (
-            named(one.text, reference),
+        numbers.named(name, reference): (
+            numbers.named(one.text, reference),
             "" if site is None else _PAGE.format(site=site, page=one.page),
         )
         for name, one in DEFINITIONS.items()

@@ -12,9 +12,8 @@ from itertools import count, islice
 
 from bonwise.release import release
 from bonwise.report.blocks import Bar, Block, Drawing, Part, Said, Stepped, Table, decisive_first, drawings_of
-from bonwise.report.page.defined import with_definitions
+from bonwise.report.page import defined, view
 from bonwise.report.page.environment import environment
-from bonwise.report.page.view import page_view
 
 __all__ = ["few", "fragment", "made_on", "whole_page"]
 
@@ -148,7 +147,7 @@ def whole_page(described: Part) -> str:
     script = templates.get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return templates.get_template("page.html").render(
-        page=page_view(with_definitions(described)),
+        page=view.page_view(defined.with_definitions(described)),
         script_hash=digest,
         version=release(),
         made_on=made_on(),
@@ -159,4 +158,6 @@ def whole_page(described: Part) -> str:
 def fragment(described: Part) -> str:
     """Return the findings of a description for a notebook: no script, no headings, styles of its own alone."""
     prefix = f"b{next(_SHOWN)}-{hashlib.sha256(described.title.encode()).hexdigest()[:10]}-"
-    return environment().get_template("fragment.html").render(page=page_view(few(described), prefix), whole=False)
+    return (
+        environment().get_template("fragment.html").render(page=view.page_view(few(described), prefix), whole=False)
+    )

@@ -10,14 +10,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from bonwise.errors import UsageError
-from bonwise.judges.asking import MISSING, options_text, owed_among
-from bonwise.judges.calling import as_judge, calls_of
-from bonwise.judges.comparing import borda, lost_may_decide, unscored_by_loss
+from bonwise.judges import asking, calling, comparing
 from bonwise.judges.protocol import Judge
-from bonwise.selection.draws import OWED, Draws, Matches, is_owed
-from bonwise.selection.entrants import ranked
+from bonwise.selection import draws, entrants, registry
 from bonwise.selection.protocol import Contest, Draw, Entrants, Heard, Match, Question, Standing
-from bonwise.selection.registry import StrategySpec
 from bonwise.table.checks import check_whole
 from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 
@@ -52,7 +48,7 @@ class Knockout:
 
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the judge's calls for each match: one less than there are candidates."""
-        return (candidates - 1) * calls_of(judge, 2)
+        return (candidates - 1) * calling.calls_of(judge, 2)
 
 
 @dataclass(slots=True)
@@ -74,7 +70,7 @@ class _KnockoutContest:
         self._order = entrants.order
         self._rank = {candidate: place for place, candidate in enumerate(entrants.order)}
         self._rounds = (entrants.count - 1).bit_length()
-        self._matches = Matches()
+        self._matches = draws.Matches()
 
     def next(self) -> tuple[Match, ...]:
         """Ask for all matches of the round."""
@@ -108,7 +104,7 @@ class _KnockoutContest:
         """Put down what became of a match, and return who goes on."""
         a, b = min(pair), max(pair)
         preference = self._matches.of(a, b)
-        if preference is None or is_owed(preference):
+        if preference is None or draws.is_owed(preference):
             found.open.append((a, b))
             return a
         value = preference.value
@@ -126,18 +122,18 @@ class _KnockoutContest:
 
     def _verdict(self, candidate: int, came_through: float) -> Verdict:
         own = [one for one in self._matches.heard if candidate in (one.a, one.b)]
-        owed = owed_among(side for one in own for side in (one.shown_first, one.shown_second))
+        owed = asking.owed_among(side for one in own for side in (one.shown_first, one.shown_second))
         if owed:
             return owed
         if not own and not came_through:
-            return MISSING
+            return asking.MISSING
         if own and all(one.value is None for one in own):
-            return unscored_by_loss(own)
+            return comparing.unscored_by_loss(own)
         return Score(came_through / self._rounds)
 
     def _stopped(self, bracket: _Bracket) -> str:
         if bracket.open:
-            return OWED if self._matches.owed else ""
+            return draws.OWED if self._matches.owed else ""
         by_seed = [f"{count} {word}" for count, word in ((bracket.drawn, "drawn"), (bracket.lost, "lost")) if count]
         if not by_seed:
             return "one candidate is left"
@@ -184,7 +180,7 @@ class RoundRobin:
     @cached_property
     def name(self) -> str:
         """What makes this strategy on a command line."""
-        return str(StrategySpec(self.kind, options_text(self)))
+        return str(registry.StrategySpec(self.kind, asking.options_text(self)))
 
     def contest(self, entrants: Entrants) -> _RoundRobinContest:
         """Open the contest of one pool."""
@@ -202,13 +198,13 @@ class RoundRobin:
 
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the judge's calls for each pair."""
-        return self.many(candidates) * calls_of(judge, 2)
+        return self.many(candidates) * calling.calls_of(judge, 2)
 
 
 class _RoundRobinContest:
     def __init__(self, candidates: int, pairs: Sequence[tuple[int, int]]) -> None:
         self._candidates, self._pairs = candidates, pairs
-        self._matches = Matches()
+        self._matches = draws.Matches()
 
     def next(self) -> tuple[Match, ...]:
         """Ask for every pair at once."""
@@ -223,14 +219,14 @@ class _RoundRobinContest:
         if self.next():
             stopped = ""
         elif self._matches.owed:
-            stopped = OWED
+            stopped = draws.OWED
         else:
             count = len(self._pairs)
             stopped = "the two were compared" if self._candidates == 2 else f"{count} pairs were compared"
         # What was asked and is not there yet counts as what is lost does: a half for both.
         asked = [self._matches.of(a, b) or Preference(a, b, None, None) for a, b in self._pairs]
-        may_decide = lost_may_decide(self._candidates, asked)
-        return Standing(borda(self._candidates, asked), stopped=stopped, lost_may_decide=may_decide)
+        may_decide = comparing.lost_may_decide(self._candidates, asked)
+        return Standing(comparing.borda(self._candidates, asked), stopped=stopped, lost_may_decide=may_decide)
 
 
 def drawn_pairs(order: Sequence[int], many: int) -> list[tuple[int, int]]:
@@ -312,13 +308,15 @@ class TieBreak:
     def __init__(self, pairwise: Judge | Callable[[str, str], Any], *, knockout: bool = False) -> None:
         if not isinstance(knockout, bool):
             raise UsageError(f"knockout is {knockout!r}", hint="give true or false")
-        object.__setattr__(self, "pairwise", as_judge(pairwise))
+        object.__setattr__(self, "pairwise", calling.as_judge(pairwise))
         object.__setattr__(self, "knockout", knockout)
 
     @cached_property
     def name(self) -> str:
         """What makes this strategy on a command line."""
-        return str(StrategySpec(self.kind, options_text(self, never=("pairwise",)), of=self.pairwise.name))
+        return str(
+            registry.StrategySpec(self.kind, asking.options_text(self, never=("pairwise",)), of=self.pairwise.name)
+        )
 
     @property
     def among(self) -> RoundRobin | Knockout:
@@ -331,13 +329,13 @@ class TieBreak:
 
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the calls of a pool whose candidates all have the same score."""
-        return calls_of(judge, candidates) + self.among.most_calls(self.pairwise, candidates)
+        return calling.calls_of(judge, candidates) + self.among.most_calls(self.pairwise, candidates)
 
 
 class _TieBreakContest:
     def __init__(self, rule: TieBreak, entrants: Entrants) -> None:
         self._rule, self._entrants = rule, entrants
-        self._draws = Draws(entrants.count)
+        self._draws = draws.Draws(entrants.count)
         self._tied: tuple[int, ...] = ()
         self._among: Contest | None = None
         self._owed: dict[int, Unscored] = {}
@@ -361,7 +359,7 @@ class _TieBreakContest:
         a, b = self._tied.index(question.a), self._tied.index(question.b)
         self._among.hear(Match(a, b), answer)
         if isinstance(answer, Preference):
-            owed = owed_among((answer.shown_first, answer.shown_second))
+            owed = asking.owed_among((answer.shown_first, answer.shown_second))
             if owed is not None:
                 self._owed |= {question.a: owed, question.b: owed}
 
@@ -383,7 +381,7 @@ class _TieBreakContest:
         """Return the contest among those that share the top score; None where one stands alone, or nobody."""
         if self._among is None:
             values = [one.value if isinstance(one, Score) else None for one in self._draws.firsts()]
-            self._tied = ranked(values, self._entrants.order).tied
+            self._tied = entrants.ranked(values, self._entrants.order).tied
             if self._tied:
                 place = {candidate: at for at, candidate in enumerate(self._tied)}
                 order = tuple(place[one] for one in self._entrants.order if one in place)
@@ -392,7 +390,7 @@ class _TieBreakContest:
 
     def _stopped(self, among: Standing | None) -> str:
         if self._draws.owed:
-            return "" if self._draws.missing(0) else OWED
+            return "" if self._draws.missing(0) else draws.OWED
         if among is None:
             return "" if self.next() else "no two candidates share the top score"
         return among.stopped and f"{len(self._tied)} candidates share the top score; {among.stopped}"

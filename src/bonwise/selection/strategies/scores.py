@@ -8,15 +8,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from bonwise.errors import UsageError
-from bonwise.judges.asking import checked_temperature, options_text
-from bonwise.judges.calling import calls_of
+from bonwise.judges import asking, calling
 from bonwise.judges.protocol import Judge
-from bonwise.selection.draws import OWED, Draws, calls_of_a_draw
-from bonwise.selection.entrants import ranked
+from bonwise.selection import draws, entrants, registry
 from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
-from bonwise.selection.registry import StrategySpec
-from bonwise.table.checks import check_number, check_whole
-from bonwise.table.verdicts import rounded
+from bonwise.table import checks, verdicts
 
 __all__ = ["Adaptive", "Greedy", "Resample"]
 
@@ -67,16 +63,16 @@ class Adaptive:
     compares: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_number("margin", self.margin, low=0, high=math.inf)
-        check_whole("max_draws", self.max_draws, least=1)
+        checks.check_number("margin", self.margin, low=0, high=math.inf)
+        checks.check_whole("max_draws", self.max_draws, least=1)
         if not isinstance(self.repick, bool):
             raise UsageError(f"repick is {self.repick!r}", hint="give true or false")
-        object.__setattr__(self, "temperature", checked_temperature(self.temperature))
+        object.__setattr__(self, "temperature", asking.checked_temperature(self.temperature))
 
     @cached_property
     def name(self) -> str:
         """What makes this strategy on a command line."""
-        return str(StrategySpec(self.kind, options_text(self)))
+        return str(registry.StrategySpec(self.kind, asking.options_text(self)))
 
     def contest(self, entrants: Entrants) -> _AdaptiveContest:
         """Open the contest of one pool."""
@@ -85,13 +81,13 @@ class Adaptive:
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the calls of a pool whose two best stay close."""
         again = 2 * (self.max_draws - 1) if candidates > 1 else 0
-        return calls_of(judge, candidates) + again * calls_of_a_draw(judge, candidates)
+        return calling.calls_of(judge, candidates) + again * draws.calls_of_a_draw(judge, candidates)
 
 
 class _AdaptiveContest:
     def __init__(self, rule: Adaptive, entrants: Entrants) -> None:
         self._rule, self._entrants = rule, entrants
-        self._draws = Draws(entrants.count)
+        self._draws = draws.Draws(entrants.count)
 
     def next(self) -> tuple[Draw, ...]:
         """Ask for the first scores, then for one more of each of the two best."""
@@ -111,11 +107,11 @@ class _AdaptiveContest:
         if unheard:
             return tuple(Draw(candidate) for candidate in unheard), ""
         if self._draws.owed:
-            return (), OWED
+            return (), draws.OWED
         pair = self._pair()
         if len(pair) < 2:
             return (), "fewer than two candidates have a score"
-        if self._gap(*pair) >= rounded(self._rule.margin):
+        if self._gap(*pair) >= verdicts.rounded(self._rule.margin):
             return (), f"the two best differ by the margin of {self._rule.margin:g} or more"
         further = sum(map(self._draws.asked, range(self._entrants.count))) - self._entrants.count
         if further >= 2 * (self._rule.max_draws - 1):
@@ -128,12 +124,12 @@ class _AdaptiveContest:
         draws = self._draws
         firsts = [draws.first(one) for one in range(self._entrants.count)]
         means = [None if first is None else draws.mean(one) for one, first in enumerate(firsts)]
-        return ranked(means if self._rule.repick else firsts, self._entrants.order).order[:2]
+        return entrants.ranked(means if self._rule.repick else firsts, self._entrants.order).order[:2]
 
     def _gap(self, a: int, b: int) -> float:
         first, second = self._draws.mean(a), self._draws.mean(b)
         # Whoever is in the running has a mean.
-        return 0.0 if first is None or second is None else rounded(abs(first - second))
+        return 0.0 if first is None or second is None else verdicts.rounded(abs(first - second))
 
 
 @dataclass(frozen=True)
@@ -156,12 +152,12 @@ class Greedy:
 
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the judge's calls."""
-        return calls_of(judge, candidates)
+        return calling.calls_of(judge, candidates)
 
 
 class _GreedyContest:
     def __init__(self, entrants: Entrants) -> None:
-        self._draws = Draws(entrants.count)
+        self._draws = draws.Draws(entrants.count)
 
     def next(self) -> tuple[Draw, ...]:
         """Ask for the score of every candidate."""
@@ -173,7 +169,7 @@ class _GreedyContest:
 
     def standing(self) -> Standing:
         """Return the scores as they came."""
-        stopped = OWED if self._draws.owed else "every candidate was scored once"
+        stopped = draws.OWED if self._draws.owed else "every candidate was scored once"
         return Standing(self._draws.firsts(), stopped="" if self._draws.missing(0) else stopped)
 
 
@@ -209,13 +205,13 @@ class Resample:
     compares: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_whole("draws", self.draws, least=1)
-        object.__setattr__(self, "temperature", checked_temperature(self.temperature))
+        checks.check_whole("draws", self.draws, least=1)
+        object.__setattr__(self, "temperature", asking.checked_temperature(self.temperature))
 
     @cached_property
     def name(self) -> str:
         """What makes this strategy on a command line."""
-        return str(StrategySpec(self.kind, options_text(self)))
+        return str(registry.StrategySpec(self.kind, asking.options_text(self)))
 
     def contest(self, entrants: Entrants) -> _ResampleContest:
         """Open the contest of one pool."""
@@ -223,13 +219,13 @@ class Resample:
 
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the judge's calls, once a draw."""
-        return calls_of(judge, candidates) * self.draws
+        return calling.calls_of(judge, candidates) * self.draws
 
 
 class _ResampleContest:
     def __init__(self, rule: Resample, entrants: Entrants) -> None:
         self._rule, self._first_pass_alone = rule, entrants.first_pass_alone
-        self._draws = Draws(entrants.count)
+        self._draws = draws.Draws(entrants.count)
 
     def next(self) -> tuple[Draw, ...]:
         """Ask for every draw at once, or for the first ones alone where a router looks at them."""
@@ -248,6 +244,8 @@ class _ResampleContest:
         """Return the means."""
         many = self._rule.draws
         stopped = (
-            OWED if self._draws.owed else f"every candidate was scored {'once' if many == 1 else f'{many} times'}"
+            draws.OWED
+            if self._draws.owed
+            else f"every candidate was scored {'once' if many == 1 else f'{many} times'}"
         )
         return self._draws.standing("" if self.next() else stopped)

@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bonwise.errors import UsageError
-from bonwise.judges.asking import checked_temperature
-from bonwise.judges.calling import calls_of
-from bonwise.selection.draw_model import assumed_model, load_model
-from bonwise.selection.draws import OWED, Draws, calls_of_a_draw
+from bonwise.judges import asking, calling
+from bonwise.selection import draw_model, draws, registry
 from bonwise.selection.learnt_draws import DrawModel
 from bonwise.selection.protocol import Draw, Entrants, Heard, Question, Standing
-from bonwise.selection.registry import StrategySpec
 from bonwise.stats.beliefs import Beliefs, best_of_normals
 from bonwise.stats.redraws import CallPrice
-from bonwise.table.checks import check_number, check_whole
-from bonwise.table.verdicts import Score, Verdict
+from bonwise.table import checks, verdicts
 
 if TYPE_CHECKING:
     from bonwise.judges.protocol import Judge
@@ -90,11 +86,11 @@ class ValueOfInformation:
     compares: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_whole("max_draws", self.max_draws, least=2)
-        object.__setattr__(self, "temperature", checked_temperature(self.temperature))
+        checks.check_whole("max_draws", self.max_draws, least=2)
+        object.__setattr__(self, "temperature", asking.checked_temperature(self.temperature))
         for name in ("mean_calls", "price"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=0, high=math.inf)
+                checks.check_number(name, getattr(self, name), low=0, high=math.inf)
         if self.mean_calls is not None and self.price is not None:
             raise UsageError("both mean_calls and price are given", hint="give one: each sets the other")
         object.__setattr__(self, "learnt", _model_of(self.model))
@@ -131,7 +127,7 @@ class ValueOfInformation:
             said["max_draws"] = str(self.max_draws)
         if self.temperature != 1.0:
             said["temperature"] = "none" if self.temperature is None else _stated(self.temperature)
-        return str(StrategySpec(self.kind, said))
+        return str(registry.StrategySpec(self.kind, said))
 
     def contest(self, entrants: Entrants) -> _ValueContest:
         """Open the contest of one pool."""
@@ -140,12 +136,12 @@ class ValueOfInformation:
     def most_calls(self, judge: Judge, candidates: int) -> int:
         """Return the calls of a pool in which every candidate comes to its limit."""
         again = candidates * (self.max_draws - 1)
-        return calls_of(judge, candidates) + again * calls_of_a_draw(judge, candidates)
+        return calling.calls_of(judge, candidates) + again * draws.calls_of_a_draw(judge, candidates)
 
 
 class _ValueContest:
     def __init__(self, rule: ValueOfInformation, entrants: Entrants) -> None:
-        self._rule, self._draws = rule, Draws(entrants.count)
+        self._rule, self._draws = rule, draws.Draws(entrants.count)
         self._price = rule.prices.of(entrants.lot)
         self._count = entrants.count
         self._rank = np.empty((1, entrants.count), dtype=np.int64)
@@ -158,11 +154,11 @@ class _ValueContest:
 
     def hear(self, question: Question, answer: Heard) -> None:
         """Take a score."""
-        if isinstance(answer, Score):
+        if isinstance(answer, verdicts.Score):
             self._check(answer.value)
         self._draws.hear(question, answer)
         if self._beliefs is not None and isinstance(question, Draw):
-            heard = answer.value if isinstance(answer, Score) else math.nan
+            heard = answer.value if isinstance(answer, verdicts.Score) else math.nan
             self._beliefs.hear(np.array([question.candidate]), np.array([heard]))
         elif not self._draws.missing(0):
             firsts = [self._draws.first(one) for one in range(self._count)]
@@ -196,7 +192,7 @@ class _ValueContest:
         if self._beliefs is None:
             return tuple(Draw(candidate) for candidate in self._draws.missing(0)), ""
         if self._draws.owed:
-            return (), OWED
+            return (), draws.OWED
         if self._beliefs.running.sum() < 2:
             return (), "fewer than two candidates have a score"
         again = int(self._beliefs.best_draw()[0])
@@ -222,9 +218,9 @@ def _stated(value: float) -> str:
     return short if float(short) == value else repr(float(value))
 
 
-def _verdict(verdict: Verdict, mean: float) -> Verdict:
+def _verdict(verdict: verdicts.Verdict, mean: float) -> verdicts.Verdict:
     """Rank by the posterior mean; without a score a candidate keeps its reason."""
-    return Score(mean, draws=verdict.draws) if isinstance(verdict, Score) else verdict
+    return verdicts.Score(mean, draws=verdict.draws) if isinstance(verdict, verdicts.Score) else verdict
 
 
 def _known(values: list[float], running: list[bool]) -> tuple[float | None, ...]:
@@ -233,9 +229,9 @@ def _known(values: list[float], running: list[bool]) -> tuple[float | None, ...]
 
 def _model_of(model: DrawModel | str | Path | None) -> DrawModel:
     if model is None:
-        return assumed_model()
+        return draw_model.assumed_model()
     if isinstance(model, DrawModel):
         return model
     if isinstance(model, str | Path):
-        return load_model(model)
+        return draw_model.load_model(model)
     raise UsageError(f"model is {model!r}", hint="give a DrawModel, or a file that bonwise learn has written")

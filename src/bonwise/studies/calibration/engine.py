@@ -8,23 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
 from bonwise.errors import ColumnError, InputError, UsageError
 from bonwise.extras import TREES
 from bonwise.printable import listed, quoted
 from bonwise.stats.sums import Floats
-from bonwise.studies.calibration.judge_calibration import calibrate_judge
-from bonwise.studies.calibration.result import CalibrationJudge, CalibrationSettings, CalibrationStudy
+from bonwise.studies.calibration import judge_calibration, result
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
-from bonwise.table.cell_scores import mean_of_judge
-from bonwise.table.facts import JudgeCounts
-from bonwise.table.numbers import first_text_row, parse_numbers
+from bonwise.table import cell_scores, facts, numbers, reading_options, score_table, words
 from bonwise.table.panel import Panel, PromptLeftOut
-from bonwise.table.reading_options import ReadingOptions
-from bonwise.table.score_table import ScoreTable
-from bonwise.table.words import holds_texts, text_lengths
 
 if TYPE_CHECKING:
     from bonwise.table.opening import ScoreSource
@@ -40,7 +33,7 @@ _NO_COVARIATES = frozenset({"prompt_id", "candidate", "judge", "judge_score", "o
 class Covariates:
     """The covariates of a study."""
 
-    table: ScoreTable = field(repr=False)
+    table: score_table.ScoreTable = field(repr=False)
     names: tuple[str, ...] = ()
     """Columns of the table, and ``length``: the characters of the candidate's text, where no column has that name."""
     pools: str | Path | None = field(default=None, repr=False)
@@ -53,7 +46,7 @@ class Covariates:
         starts = np.cumsum(panel.sizes) - panel.sizes
         blank = np.isnan(values) & ~np.isnan(panel.scores)[:, None]
         lacking = np.logical_or.reduceat(blank, starts, axis=0)
-        complete: npt.NDArray[np.bool_] = ~np.asarray(lacking.any(axis=1))
+        complete: np.typing.NDArray[np.bool_] = ~np.asarray(lacking.any(axis=1))
         dropped = [
             PromptLeftOut(str(panel.prompt_ids[x]), f"no {self.names[int(lacking[x].argmax())]} of a candidate")
             for x in np.flatnonzero(~complete).tolist()
@@ -63,19 +56,19 @@ class Covariates:
     def _values(self, panel: Panel, name: str) -> Floats:
         if name in self.table.frame.columns:
             return _column(self.table, panel, name)
-        return text_lengths(self.table, panel, self.pools)
+        return words.text_lengths(self.table, panel, self.pools)
 
 
-def covariates_of(table: ScoreTable, named: Sequence[str], pools: str | Path | None) -> Covariates:
+def covariates_of(table: score_table.ScoreTable, named: Sequence[str], pools: str | Path | None) -> Covariates:
     """Find the numeric columns `named`, or ``length``; by default the length where the texts are known."""
-    with_texts = pools is not None or holds_texts(table)
+    with_texts = pools is not None or words.holds_texts(table)
     names = tuple(dict.fromkeys(named)) or ((LENGTH,) if with_texts else ())
     for name in names:
         _refuse(table, name, with_texts=with_texts)
     return Covariates(table, names, pools)
 
 
-def _refuse(table: ScoreTable, name: str, *, with_texts: bool) -> None:
+def _refuse(table: score_table.ScoreTable, name: str, *, with_texts: bool) -> None:
     columns = table.frame.columns
     if name in _NO_COVARIATES:
         raise UsageError(
@@ -89,34 +82,34 @@ def _refuse(table: ScoreTable, name: str, *, with_texts: bool) -> None:
                 f"{table.source}: the length needs the texts of the candidates",
                 hint="give --pools POOLS.jsonl, or a table with a column text",
             )
-        numeric = [one for one in table.strata if first_text_row(table.frame[one]) is None]
+        numeric = [one for one in table.strata if numbers.first_text_row(table.frame[one]) is None]
         hint = (
             f"the columns of numbers are {listed(numeric)}" if numeric else "the table has no column of numbers left"
         )
         raise ColumnError(f"{table.source}: no column named {quoted(name)} to serve as covariate", hint=hint)
-    row = first_text_row(table.frame[name])
+    row = numbers.first_text_row(table.frame[name])
     if row is not None:
         raise ColumnError(
             f"{table.source}: the covariate {quoted(name)} holds text in row {row}", hint="a covariate is a number"
         )
 
 
-def _column(table: ScoreTable, panel: Panel, name: str) -> Floats:
+def _column(table: score_table.ScoreTable, panel: Panel, name: str) -> Floats:
     """Return a column at the cells of a judge, averaged over its rows of a cell as its scores are."""
-    values = parse_numbers(table.frame[name], role=name, source=table.source)
-    return mean_of_judge(table, panel, values, panel.judge)
+    values = numbers.parse_numbers(table.frame[name], role=name, source=table.source)
+    return cell_scores.mean_of_judge(table, panel, values, panel.judge)
 
 
 def calibration_study(
     source: ScoreSource,
-    options: ReadingOptions,
+    options: reading_options.ReadingOptions,
     *,
     covariates: str | Sequence[str],
     pools: str | Path | None,
     folds: int,
     confidence: float,
     seed: int,
-) -> CalibrationStudy:
+) -> result.CalibrationStudy:
     """Calibrate each judge's scores against the labels, and tell what that does to its picks."""
     settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
     judged = open_judged(source, settings, options)
@@ -127,14 +120,14 @@ def calibration_study(
 
 def calibration_of(
     judged: LabelledPanels, *, covariates: Sequence[str] = (), pools: str | Path | None = None, folds: int = 5
-) -> CalibrationStudy:
+) -> result.CalibrationStudy:
     """Calibrate judges that are laid out already; parameters and errors are as of `study_calibration`."""
     if folds < 2:
         raise UsageError(f"2 folds or more are needed to learn a map on, not {folds}", hint="such as 5")
     joined = covariates_of(judged.table, covariates, pools)
     if joined.names:
         TREES.require("calibrating with covariates")
-    judges: dict[str, CalibrationJudge] = {}
+    judges: dict[str, result.CalibrationJudge] = {}
     refused = dict(judged.not_studied)
     for name in judged.panels:
         try:
@@ -147,17 +140,22 @@ def calibration_of(
             f"{judged.table.source}: no judge can be calibrated; {first!r}: {reason}", hint="see bonwise doctor"
         )
     settings = judged.settings_as(
-        CalibrationSettings, folds=folds, covariates=list(joined.names), pools=None if pools is None else str(pools)
+        result.CalibrationSettings,
+        folds=folds,
+        covariates=list(joined.names),
+        pools=None if pools is None else str(pools),
     )
-    return CalibrationStudy(settings=settings, judges=judges, not_studied=refused)
+    return result.CalibrationStudy(settings=settings, judges=judges, not_studied=refused)
 
 
-def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> CalibrationJudge:
+def _calibrated(judged: LabelledPanels, name: str, covariates: Covariates, folds: int) -> result.CalibrationJudge:
     panel, values = covariates.join(judged.panels[name])
     if (scored := int((panel.scored_cells > 0).sum())) < 2 * folds:
         lost = len(judged.panels[name].sizes) - len(panel.sizes)
         without = f"; {lost:,} {'lacks' if lost == 1 else 'lack'} a covariate" if lost else ""
         raise InputError(f"{folds} folds need {2 * folds} labelled prompts, and it has {scored}{without}")
     columns = dict(zip(covariates.names, values.T, strict=True))
-    counts = judged.counts_as(JudgeCounts, name, panel)
-    return calibrate_judge(panel, columns, judged.settings, data=counts, folds=folds, prompts=judged.prompts[name])
+    counts = judged.counts_as(facts.JudgeCounts, name, panel)
+    return judge_calibration.calibrate_judge(
+        panel, columns, judged.settings, data=counts, folds=folds, prompts=judged.prompts[name]
+    )

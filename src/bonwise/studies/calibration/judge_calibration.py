@@ -12,44 +12,26 @@ import numpy.typing as npt
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.report.numbers import Unit, estimate, interval
-from bonwise.stats import estimation
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimand import Estimate, under_method
-from bonwise.stats.estimation import IntervalRule, difference
-from bonwise.stats.level_bias import largest_bias, level_bias_difference
+from bonwise.stats import catalog, estimand, estimation, level_bias
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
-from bonwise.studies.calibration.maps import exchange_training_means, isotonic_map, spline_index
-from bonwise.studies.calibration.pick_changes import pick_changes, rising_groups, tie_break_agreement, tie_break_sums
-from bonwise.studies.calibration.refits import (
-    Refits,
-    deal_groups,
-    refits,
-    refitted_difference,
-    refitted_estimate,
-    refitted_relative,
-    refitted_tie_breaks,
-    relative_change,
-)
-from bonwise.studies.calibration.result import (
-    FIXED,
-    REFITTED,
-    CalibratedMethod,
-    CalibrationJudge,
-    LevelChange,
-    PickOutcomes,
-    RawFigures,
-)
+from bonwise.studies.calibration import maps, pick_changes, refits, result
 from bonwise.table.facts import JudgeCounts
 from bonwise.table.panel import Panel
 
 __all__ = ["COVARIATE_METHODS", "METHODS", "RawScores", "calibrate_judge", "cross_fitted", "folds_of_prompts"]
 
 
-_Methods = Mapping[str, CalibratedMethod]
+_Methods = Mapping[str, result.CalibratedMethod]
 
 
 def calibration_sentences(
-    data: JudgeCounts, raw: RawFigures, methods: _Methods, left_out: Mapping[str, str], *, folds: int, prompts: int
+    data: JudgeCounts,
+    raw: result.RawFigures,
+    methods: _Methods,
+    left_out: Mapping[str, str],
+    *,
+    folds: int,
+    prompts: int,
 ) -> list[str]:
     """Return the findings, the most important first; `prompts` counts those of the judge, labelled or not."""
     return [
@@ -84,7 +66,7 @@ def _recovery(methods: _Methods) -> Iterator[str]:
         yield f"{start}: {_listed(unseen)}."
 
 
-def _picks(name: str, method: CalibratedMethod, folds: int) -> str:
+def _picks(name: str, method: result.CalibratedMethod, folds: int) -> str:
     whole, untied = method.picks.all, method.picks.without_ties
     never_falls = method.rising_folds == folds and name not in COVARIATE_METHODS
     rises = ", a map that never falls," if never_falls else ""
@@ -98,7 +80,7 @@ def _picks(name: str, method: CalibratedMethod, folds: int) -> str:
     )
 
 
-def _correlations(name: str, method: CalibratedMethod) -> str:
+def _correlations(name: str, method: result.CalibratedMethod) -> str:
     parts = [f"{metric} {_signed(method.relative[metric], 'share')}" for metric in ("global_r", "within_r")]
     parts.append(f"sign_agreement {_signed(method.changes['sign_agreement'], 'points')}")
     return f"{_called(name)}: {', '.join(parts)}."
@@ -117,7 +99,7 @@ def _tie_breaks(methods: _Methods) -> Iterator[str]:
         )
 
 
-def _levels(raw: RawFigures, methods: _Methods) -> Iterator[str]:
+def _levels(raw: result.RawFigures, methods: _Methods) -> Iterator[str]:
     if raw.level.estimate is None:
         yield f"Level: {raw.level.reason}."
         return
@@ -167,7 +149,7 @@ _Ints = npt.NDArray[np.int64]
 
 def isotonic(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn the map of the score that never falls."""
-    fitted = isotonic_map(rows[:, 0], labels)
+    fitted = maps.isotonic_map(rows[:, 0], labels)
     return lambda new: fitted.at(new[:, 0])
 
 
@@ -179,8 +161,8 @@ def two_stage(rows: Floats, labels: Floats, seed: int) -> Map:
 
 def two_stage_covariates(rows: Floats, labels: Floats, _seed: int) -> Map:
     """Learn a smooth index of the score and its covariates, then the map of that index that never falls."""
-    index = spline_index(rows, labels)
-    fitted = isotonic_map(index.at(rows), labels)
+    index = maps.spline_index(rows, labels)
+    fitted = maps.isotonic_map(index.at(rows), labels)
     return lambda new: fitted.at(index.at(new))
 
 
@@ -239,16 +221,21 @@ def cross_fitted(method: str, rows: Floats, labels: Floats, owner: _Ints, seed: 
     return out
 
 
-_CHANGING = tuple(e for e in ESTIMANDS if e.on_scores)
+_CHANGING = tuple(e for e in catalog.ESTIMANDS if e.on_scores)
 """Metrics that calibrating the scores can change."""
 
-_CORRELATIONS = tuple(e for e in ESTIMANDS if e.name in ("global_r", "within_r"))
+_CORRELATIONS = tuple(e for e in catalog.ESTIMANDS if e.name in ("global_r", "within_r"))
 """Metrics whose change is also told as a share of the raw one."""
 
 _SUMS, _TIES = slice(0, len(Sums._fields)), slice(len(Sums._fields), None)
 
 
-_Estimates = tuple[Mapping[str, Estimate], Mapping[str, Estimate], Mapping[str, Estimate], Estimate]
+_Estimates = tuple[
+    Mapping[str, estimand.Estimate],
+    Mapping[str, estimand.Estimate],
+    Mapping[str, estimand.Estimate],
+    estimand.Estimate,
+]
 """Metrics, changes, relative changes and tie breaks."""
 
 
@@ -264,46 +251,46 @@ class RawScores:
         method: Literal["complete", "labelled_only"] = "complete",
     ) -> None:
         self.panel, self.settings, self.method = panel, settings, method
-        self.rule: IntervalRule = settings.rule(panel.labels)
+        self.rule: estimation.IntervalRule = settings.rule(panel.labels)
         self.scores = np.round(panel.scores, TIE_DECIMALS)
         self.rows = np.column_stack([self.scores, *covariates.values()])
         fold_of = folds_of_prompts(len(panel.sizes), folds, settings.seed)
         self.owner = np.repeat(fold_of, panel.sizes)
-        self.groups = deal_groups(fold_of, settings.seed)
+        self.groups = refits.deal_groups(fold_of, settings.seed)
         sums = panel.sums(self.scores)
-        self.refits: Refits = refits(lambda kept: sums[:, kept], self.groups)
-        self.metrics = estimation.estimate(ESTIMANDS, sums, self.rule)
+        self.refits: refits.Refits = refits.refits(lambda kept: sums[:, kept], self.groups)
+        self.metrics = estimation.estimate(catalog.ESTIMANDS, sums, self.rule)
         self.level = self._level(self.scores)
 
-    def calibrated(self, method: str) -> CalibratedMethod:
+    def calibrated(self, method: str) -> result.CalibratedMethod:
         """Calibrate in one way, of `METHODS`."""
         calibrated = self._cross_fitted(method, np.ones(len(self.scores), dtype=bool))
         fixed = method in TOO_DEAR_TO_REFIT
         metrics, changes, relative, tie_breaks = (
             self._with_fixed_maps(calibrated) if fixed else self._refitted(method)
         )
-        whole, untied = pick_changes(self.scores, calibrated, self.panel.sizes)
+        whole, untied = pick_changes.pick_changes(self.scores, calibrated, self.panel.sizes)
         level = self._level(calibrated)
-        change = level_bias_difference(level, self.level, self.settings.confidence)
-        return CalibratedMethod(
-            intervals=FIXED if fixed else REFITTED,
+        change = level_bias.level_bias_difference(level, self.level, self.settings.confidence)
+        return result.CalibratedMethod(
+            intervals=result.FIXED if fixed else result.REFITTED,
             metrics=self._records(metrics),
             changes=self._records(changes),
             relative=self._records(relative),
-            level=LevelChange(intervals=FIXED, bias=self._record(level), change=self._record(change)),
+            level=result.LevelChange(intervals=result.FIXED, bias=self._record(level), change=self._record(change)),
             tie_breaks=self._record(tie_breaks),
-            picks=PickOutcomes(all=whole, without_ties=untied),
-            rising_folds=rising_groups(self.scores, calibrated, self.owner),
+            picks=result.PickOutcomes(all=whole, without_ties=untied),
+            rising_folds=pick_changes.rising_groups(self.scores, calibrated, self.owner),
         )
 
-    def raw(self) -> RawFigures:
+    def raw(self) -> result.RawFigures:
         """Return what is known of the raw scores."""
-        return RawFigures(metrics=self._records(self.metrics), level=self._record(self.level))
+        return result.RawFigures(metrics=self._records(self.metrics), level=self._record(self.level))
 
-    def _records(self, estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
-        return estimate_records(under_method(estimates, self.method))
+    def _records(self, estimates: Mapping[str, estimand.Estimate]) -> dict[str, EstimateRecord]:
+        return estimate_records(estimand.under_method(estimates, self.method))
 
-    def _record(self, estimate: Estimate) -> EstimateRecord:
+    def _record(self, estimate: estimand.Estimate) -> EstimateRecord:
         return EstimateRecord.of(estimate.with_method(self.method))
 
     def _refitted(self, method: str) -> _Estimates:
@@ -312,40 +299,42 @@ class RawScores:
         def sums_of(kept: np.ndarray) -> Floats:
             cells, panel = np.repeat(kept, self.panel.sizes), self.panel.keep(kept)
             calibrated = self._cross_fitted(method, cells)
-            level = exchange_training_means(calibrated, panel.labels, self.owner[cells])
-            ties = tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
+            level = maps.exchange_training_means(calibrated, panel.labels, self.owner[cells])
+            ties = pick_changes.tie_break_sums(self.scores[cells], calibrated, panel.labels, panel.sizes)
             return np.concatenate([panel.sums(level), ties])
 
-        sums = refits(sums_of, self.groups)
+        sums = refits.refits(sums_of, self.groups)
         after, before, rule = sums.rows(_SUMS), self.refits, self.rule
-        estimates = refitted_estimate(_CHANGING, after, rule)
+        estimates = refits.refitted_estimate(_CHANGING, after, rule)
         return (
             {name: estimates.get(name, raw) for name, raw in self.metrics.items()},
-            refitted_difference(_CHANGING, after, before, (estimates, self.metrics), rule),
-            refitted_relative(_CORRELATIONS, after, before, self.metrics, rule),
-            refitted_tie_breaks(sums.rows(_TIES), rule.confidence),
+            refits.refitted_difference(_CHANGING, after, before, (estimates, self.metrics), rule),
+            refits.refitted_relative(_CORRELATIONS, after, before, self.metrics, rule),
+            refits.refitted_tie_breaks(sums.rows(_TIES), rule.confidence),
         )
 
     def _with_fixed_maps(self, calibrated: Floats) -> _Estimates:
         panel, before, rule = self.panel, self.refits.whole, self.rule
-        level = exchange_training_means(calibrated, panel.labels, self.owner)
+        level = maps.exchange_training_means(calibrated, panel.labels, self.owner)
         after = panel.sums(level)
         return (
-            estimation.estimate(ESTIMANDS, after, rule),
-            difference(_CHANGING, after, before, rule),
-            relative_change(_CORRELATIONS, after, before, rule),
-            tie_break_agreement(self.scores, calibrated, panel.labels, panel.sizes, confidence=rule.confidence),
+            estimation.estimate(catalog.ESTIMANDS, after, rule),
+            estimation.difference(_CHANGING, after, before, rule),
+            refits.relative_change(_CORRELATIONS, after, before, rule),
+            pick_changes.tie_break_agreement(
+                self.scores, calibrated, panel.labels, panel.sizes, confidence=rule.confidence
+            ),
         )
 
     def _cross_fitted(self, method: str, cells: np.ndarray) -> Floats:
         labels, owner = self.panel.labels[cells], self.owner[cells]
         return cross_fitted(method, self.rows[cells], labels, owner, self.settings.seed)
 
-    def _level(self, scores: Floats) -> Estimate:
+    def _level(self, scores: Floats) -> estimand.Estimate:
         """Return the largest bias of a candidate's mean; cross-fitted maps keep the level that they give it."""
         panel, scored = self.panel, ~np.isnan(scores)
         labels, names = panel.labels[scored], panel.names[scored]
-        return largest_bias(
+        return level_bias.largest_bias(
             scores[scored] - labels, labels, panel.scored_cells, names, confidence=self.settings.confidence
         )
 
@@ -355,7 +344,7 @@ _NO_COVARIATE = "it needs a covariate: name a column of numbers, or give the tex
 
 def calibrate_judge(
     panel: Panel, covariates: Mapping[str, Floats], settings: Settings, *, data: JudgeCounts, folds: int, prompts: int
-) -> CalibrationJudge:
+) -> result.CalibrationJudge:
     """Calibrate a judge on a completely labelled panel in every way that its covariates allow.
 
     Covariates are (cells,), by name, without NaN where there is a score; folds are at most half as many as prompts.
@@ -365,7 +354,7 @@ def calibrate_judge(
     raw = RawScores(panel, covariates, settings, folds, data.method)
     figures, methods = raw.raw(), {name: raw.calibrated(name) for name in used}
     left_out = {name: _NO_COVARIATE for name in METHODS if name not in used}
-    return CalibrationJudge(
+    return result.CalibrationJudge(
         data=data,
         covariates=list(covariates),
         raw=figures,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.stats.level_bias import pool_adjacent_violators
 from bonwise.stats.sums import TIE_DECIMALS, Floats
@@ -106,7 +105,7 @@ def _curve(values: Floats, knots: Floats) -> Floats:
     return np.column_stack([x, *bends])
 
 
-def exchange_training_means(values: Floats, labels: Floats, folds: npt.NDArray[np.int64]) -> Floats:
+def exchange_training_means(values: Floats, labels: Floats, folds: np.typing.NDArray[np.int64]) -> Floats:
     """Shift the values of each fold by the mean of all labels less the mean of the labels of the other folds.
 
     A map that learned on the other folds carries the mean of their labels, which is low exactly where this fold's is

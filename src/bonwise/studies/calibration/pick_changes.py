@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import from_jackknife
-from bonwise.stats.jackknife import Scatter
+from bonwise.stats import estimand, estimation, jackknife, top_of_scores
 from bonwise.stats.sums import TIE_DECIMALS, Floats
-from bonwise.stats.top_of_scores import at_top
 from bonwise.studies.calibration.result import PickCounts
 
 __all__ = ["one_tie_break", "pick_changes", "rising_groups", "tie_break_agreement", "tie_break_sums"]
@@ -29,7 +26,7 @@ def pick_changes(raw: Floats, calibrated: Floats, sizes: _Ints) -> tuple[PickCou
     (1, 1, 1)
     """
     starts = np.cumsum(sizes) - sizes
-    before, after = at_top(raw, sizes), at_top(calibrated, sizes)
+    before, after = top_of_scores.at_top(raw, sizes), top_of_scores.at_top(calibrated, sizes)
     were, are, left = (np.add.reduceat(top.astype(np.int64), starts) for top in (before, after, before & after))
     return _counts(were, are, left, np.ones(len(sizes), dtype=bool)), _counts(were, are, left, were == 1)
 
@@ -64,7 +61,7 @@ def _rises(raw: Floats, calibrated: Floats) -> bool:
 
 def tie_break_agreement(
     raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints, *, confidence: float
-) -> Estimate:
+) -> estimand.Estimate:
     """Estimate the agreement on the pairs of candidates that a calibration tells apart and the raw scores do not.
 
     Over pairs of one prompt with equal raw scores, unequal calibrated ones and unequal labels: the share on which the
@@ -83,15 +80,15 @@ def tie_break_agreement(
     return one_tie_break(sums, float(np.sqrt((len(pairs) - 1) * left_out.var())), confidence)
 
 
-def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None = None) -> Estimate:
+def one_tie_break(sums: Floats, se: float, confidence: float, *, df: int | None = None) -> estimand.Estimate:
     """Give the agreement its interval, or the reason for none; `se` is NaN where no such pair is left."""
     agree, pairs = sums
     n = int(np.count_nonzero(pairs))
     if not n:
-        return Estimate.undefined("undefined: needs a tie that is broken where labels differ", n)
+        return estimand.Estimate.undefined("undefined: needs a tie that is broken where labels differ", n)
     value, limits = float(agree.sum() / pairs.sum()), (0.0, 1.0)
-    scatter = Scatter(se, n - 1.0 if df is None else min(df, n - 1.0))
-    return from_jackknife(value, scatter, n, limits, confidence, exact=None)
+    scatter = jackknife.Scatter(se, n - 1.0 if df is None else min(df, n - 1.0))
+    return estimation.from_jackknife(value, scatter, n, limits, confidence, exact=None)
 
 
 def tie_break_sums(raw: Floats, calibrated: Floats, labels: Floats, sizes: _Ints) -> Floats:

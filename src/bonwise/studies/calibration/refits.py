@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats import jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimand, Estimate
 from bonwise.stats.estimation import (
     IntervalRule,
@@ -19,8 +20,6 @@ from bonwise.stats.estimation import (
     one_estimate,
     without_wild,
 )
-from bonwise.stats.jackknife import Scatter, jackknife
-from bonwise.stats.laws import Student
 from bonwise.stats.sums import Floats, Sums
 from bonwise.studies.calibration.pick_changes import one_tie_break
 
@@ -134,10 +133,10 @@ def relative_change(
     >>> relative_change([e for e in ESTIMANDS if e.name == "global_r"], one, one, IntervalRule())["global_r"].estimate
     0.0
     """
-    found, alone = jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
+    found, alone = jackknife.jackknife(ratios_less_1(estimands), [after, before]), estimate(estimands, before, rule)
     rows = zip(estimands, *found, strict=True)
     return {
-        e.name: one_relative(float(value), Scatter(float(se), float(df)), alone[e.name], e, rule)
+        e.name: one_relative(float(value), jackknife.Scatter(float(se), float(df)), alone[e.name], e, rule)
         for e, value, se, df in rows
     }
 
@@ -152,7 +151,9 @@ def ratios_less_1(estimands: Sequence[Estimand]) -> Callable[[Sums, Sums], Float
     return functional
 
 
-def one_relative(value: float, scatter: Scatter, before: Estimate, e: Estimand, rule: IntervalRule) -> Estimate:
+def one_relative(
+    value: float, scatter: jackknife.Scatter, before: Estimate, e: Estimand, rule: IntervalRule
+) -> Estimate:
     """Give a relative change, NaN where undefined, its interval or a reason; `before` is the metric before."""
     if before.estimate is not None and may_be_0(before):
         return Estimate.undefined(NOT_DISTINGUISHABLE, before.n)
@@ -194,7 +195,7 @@ def refitted_relative(
     values = functional(Sums(*after.totals), Sums(*before.totals))
     rests = functional(Sums(*after.rests), Sums(*before.rests))
     return {
-        e.name: one_relative(float(value), Scatter(float(se), after.groups - 1.0), alone[e.name], e, rule)
+        e.name: one_relative(float(value), jackknife.Scatter(float(se), after.groups - 1.0), alone[e.name], e, rule)
         for e, value, se in zip(estimands, values, group_error(rests), strict=True)
     }
 
@@ -216,7 +217,7 @@ def _estimates(
         return np.stack([f(*totals) for f in functions])
 
     sample = JudgeSums([one.whole for one in found], rule)
-    values, alike, _ = jackknife(functional, sample.matrices)
+    values, alike, _ = jackknife.jackknife(functional, sample.matrices)
     errors = group_error(functional(*(Sums(*one.rests) for one in found)))
     rows = zip(estimands, values, errors, alike, strict=True)
     df = found[0].groups - 1
@@ -235,5 +236,5 @@ def _one(e: Estimand, sample: JudgeSums, value: float, se: float, of_prompts: fl
         if reason is not None:
             return Estimate(value, None, None, None, n, None, reason=f"no interval: {reason}")
     # Where fewer prompts than groups contribute, the groups vary no more freely than those prompts.
-    law = Student(value, se, min(df, n - 1), sample.limits(e)) if e.parts is not None else None
-    return one_estimate(e, sample, value, Scatter(se, df, df), law)
+    law = laws.Student(value, se, min(df, n - 1), sample.limits(e)) if e.parts is not None else None
+    return one_estimate(e, sample, value, jackknife.Scatter(se, df, df), law)

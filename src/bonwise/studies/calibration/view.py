@@ -7,27 +7,10 @@ from collections.abc import Iterator
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
-from bonwise.report.answers import StatedVerdict, outcome_of
+from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.forest import Forest, forest_figure
-from bonwise.report.numbers import (
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    named,
-    number,
-    percent,
-    unit_of_difference,
-)
-from bonwise.studies.calibration.result import (
-    REFITTED,
-    CalibratedMethod,
-    CalibrationJudge,
-    CalibrationSettings,
-    CalibrationStudy,
-)
+from bonwise.studies.calibration import result
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.table.facts import JudgeCounts
 
@@ -42,7 +25,7 @@ _CHANGES = (
 _DRAWN = ("recovery", "within_r", "global_r", "sign_agreement")
 
 
-def described(document: CalibrationStudy) -> DescribedStudy:
+def described(document: result.CalibrationStudy) -> DescribedStudy:
     """Describe what calibrating does to the metrics and the picks: one part per judge."""
     settings = document.settings
     judges = {
@@ -51,7 +34,7 @@ def described(document: CalibrationStudy) -> DescribedStudy:
     }
     how = (
         f"{settings.folds} folds of whole prompts, each calibrated by a map of the others, seed {settings.seed}; "
-        f"in brackets {percent(settings.confidence)} intervals, paired by prompt"
+        f"in brackets {numbers.percent(settings.confidence)} intervals, paired by prompt"
     )
     return DescribedStudy(
         title=f"Calibration of judges of {printable(settings.source)}",
@@ -64,7 +47,7 @@ def described(document: CalibrationStudy) -> DescribedStudy:
     )
 
 
-def _answer(judge: CalibrationJudge) -> StatedVerdict:
+def _answer(judge: result.CalibrationJudge) -> answers.StatedVerdict:
     """Return whether a way of calibrating changes recovery."""
     changes = {
         _words(name): change
@@ -72,30 +55,30 @@ def _answer(judge: CalibrationJudge) -> StatedVerdict:
         for metric, change in method.changes.items()
         if metric == "recovery"
     }
-    outcomes = [outcome_of(change) for change in changes.values()]
+    outcomes = [answers.outcome_of(change) for change in changes.values()]
     each = "; ".join(f"{name} {change_words(change, 'recovery')}" for name, change in changes.items())
     says = f"Change of recovery by calibration: {each}."
     if "above" in outcomes:
-        return StatedVerdict("better picks", "good", says)
+        return answers.StatedVerdict("better picks", "good", says)
     if set(outcomes) == {"below"}:
-        return StatedVerdict("worse picks", "bad", says)
-    return StatedVerdict("no change shown", "open", says)
+        return answers.StatedVerdict("worse picks", "bad", says)
+    return answers.StatedVerdict("no change shown", "open", says)
 
 
-def _title(name: str, judge: CalibrationJudge) -> str:
+def _title(name: str, judge: result.CalibrationJudge) -> str:
     data = judge.data
-    prompts, rows = counted(data.prompts, "labelled prompt"), counted(data.rows, "row")
+    prompts, rows = numbers.counted(data.prompts, "labelled prompt"), numbers.counted(data.rows, "row")
     return f"{printable(name, longest=60)}: {prompts}, {rows}"
 
 
-def _judge(judge: CalibrationJudge, settings: CalibrationSettings, key: str) -> Iterator[Block]:
+def _judge(judge: result.CalibrationJudge, settings: result.CalibrationSettings, key: str) -> Iterator[Block]:
     if judge.data.method == "labelled_only":
         yield Said("caveat", f"* {_labelled_note(judge.data)}")
     known = ", ".join(printable(one, longest=40) for one in judge.covariates)
     if known:
         yield Said("note", f"covariates: {known}")
     for sentence in judge.sentences:
-        yield Said("finding", named(printable(sentence), settings.reference))
+        yield Said("finding", numbers.named(printable(sentence), settings.reference))
     for metric in _DRAWN:
         yield from _figure(metric, judge, settings, f"{key}-{metric.replace('_', '-')}")
     yield _changes(judge, settings)
@@ -106,26 +89,26 @@ def _judge(judge: CalibrationJudge, settings: CalibrationSettings, key: str) -> 
 def _labelled_note(data: JudgeCounts) -> str:
     """Say how many prompts lack labels."""
     verb = "lacks" if data.unlabelled_prompts == 1 else "lack"
-    return f"from the labelled prompts alone; {count(data.unlabelled_prompts)} {verb} labels"
+    return f"from the labelled prompts alone; {numbers.count(data.unlabelled_prompts)} {verb} labels"
 
 
-def _interval_note(judge: CalibrationJudge) -> str:
+def _interval_note(judge: result.CalibrationJudge) -> str:
     """Say which intervals learn the maps again, and which take them as fixed."""
-    fixed = [f"all of {_words(name)}" for name, found in judge.methods.items() if found.intervals != REFITTED]
+    fixed = [f"all of {_words(name)}" for name, found in judge.methods.items() if found.intervals != result.REFITTED]
     return (
         f"Intervals learn the maps again without each of {judge.groups} groups of prompts; those of "
         f"{' and '.join(['the level', *fixed])} take the maps as fixed."
     )
 
 
-def _changes(judge: CalibrationJudge, settings: CalibrationSettings) -> Table:
+def _changes(judge: result.CalibrationJudge, settings: result.CalibrationSettings) -> Table:
     columns = (
         Column("method", "name"),
         Column("metric", "metric"),
         Column("raw", spare=3),
         Column("calibrated", spare=4),
         Column("change"),
-        Column(interval_title(settings.confidence)),
+        Column(numbers.interval_title(settings.confidence)),
         Column("in %", spare=2),
         Column("[in %]", spare=1),
     )
@@ -138,24 +121,26 @@ def _changes(judge: CalibrationJudge, settings: CalibrationSettings) -> Table:
     return Table(columns, rows, "What calibrating changes")
 
 
-def _change(method: str, metric: str, found: CalibratedMethod, judge: CalibrationJudge) -> tuple[str, ...]:
+def _change(
+    method: str, metric: str, found: result.CalibratedMethod, judge: result.CalibrationJudge
+) -> tuple[str, ...]:
     moved, relative, unit = found.changes[metric], found.relative.get(metric), unit_of(metric)
-    apart, star = unit_of_difference(unit), " *" if moved.method == "labelled_only" else ""
+    apart, star = numbers.unit_of_difference(unit), " *" if moved.method == "labelled_only" else ""
     return (
         _words(method),
         f"{metric}{star}",
-        *(number(one.metrics[metric].estimate, unit, like=moved) for one in (judge.raw, found)),
-        estimate(moved, apart, sign=True),
-        interval(moved, apart, sign=True),
+        *(numbers.number(one.metrics[metric].estimate, unit, like=moved) for one in (judge.raw, found)),
+        numbers.estimate(moved, apart, sign=True),
+        numbers.interval(moved, apart, sign=True),
         *(("", "") if relative is None else _relative(relative)),
     )
 
 
 def _relative(found: EstimateRecord) -> tuple[str, str]:
-    return estimate(found, "share", sign=True), interval(found, "share", sign=True)
+    return numbers.estimate(found, "share", sign=True), numbers.interval(found, "share", sign=True)
 
 
-def _picks(judge: CalibrationJudge) -> Table:
+def _picks(judge: result.CalibrationJudge) -> Table:
     columns = (
         Column("method", "name"),
         Column("picks changed"),
@@ -176,17 +161,19 @@ def _picks(judge: CalibrationJudge) -> Table:
             everything.prompts,
             untied.prompts,
         )
-        rows.append((_words(method), *map(count, counts)))
+        rows.append((_words(method), *map(numbers.count, counts)))
     return Table.of(columns, rows, "What becomes of the picks")
 
 
-def _figure(metric: str, judge: CalibrationJudge, settings: CalibrationSettings, key: str) -> list[Drawing[Forest]]:
-    unit = unit_of_difference(unit_of(metric))
+def _figure(
+    metric: str, judge: result.CalibrationJudge, settings: result.CalibrationSettings, key: str
+) -> list[Drawing[Forest]]:
+    unit = numbers.unit_of_difference(unit_of(metric))
     changes = {
         _words(method): found.changes[metric] for method, found in judge.methods.items() if metric in found.changes
     }
     said = [
-        f"{method} {estimate(one, unit, sign=True)} {interval(one, unit, sign=True)}"
+        f"{method} {numbers.estimate(one, unit, sign=True)} {numbers.interval(one, unit, sign=True)}"
         if one.estimate is not None
         else f"{method} unknown, {one.reason}"
         for method, one in changes.items()
@@ -195,7 +182,7 @@ def _figure(metric: str, judge: CalibrationJudge, settings: CalibrationSettings,
         [(method, one.estimate, one.low, one.high) for method, one in changes.items()],
         key,
         f"Change of {metric}",
-        f"Calibrated minus raw {metric}, one dot per method with its {interval_title(settings.confidence)}: "
+        f"Calibrated minus raw {metric}, one dot per method with its {numbers.interval_title(settings.confidence)}: "
         f"{'; '.join(said)}. At the line nothing changes.",
         across=f"change of {metric}",
         unit=unit,

@@ -14,9 +14,8 @@ from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
 from bonwise.stats.sums import Floats
+from bonwise.studies.label_strategy import matched_pairs, pair_shares, sentences
 from bonwise.studies.label_strategy.judged_pairs import PairRecord, PairVerdicts
-from bonwise.studies.label_strategy.matched_pairs import best_of_two, match
-from bonwise.studies.label_strategy.pair_shares import order_differences, order_effects, verdict_metrics
 from bonwise.studies.label_strategy.result import (
     LabelStrategyStudy,
     OrderEffects,
@@ -33,7 +32,6 @@ from bonwise.studies.label_strategy.result import (
     VerdictsStudy,
     VerdictsWay,
 )
-from bonwise.studies.label_strategy.sentences import pairs_sentence, strategy_sentences, verdict_sentences
 from bonwise.studies.label_strategy.strategies import Asking, compared
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.registration import Study
@@ -185,11 +183,11 @@ def _ways_of_judge(
     judged: LabelledPanels, panel: Panel, verdicts: PairVerdicts, asking: Asking, missing: Mapping[str, int]
 ) -> StrategiesJudge | None:
     settings, method = judged.settings, judged.methods[panel.judge]
-    matched = match(panel, verdicts, settings.seed)
+    matched = matched_pairs.match(panel, verdicts, settings.seed)
     if not len(matched.pairs.prompt):
         return None
     groups, absent = compared(judged.table, matched, asking, settings, method=method)
-    pairs = best_of_two(matched, settings, asking.gap_groups, method=method)
+    pairs = matched_pairs.best_of_two(matched, settings, asking.gap_groups, method=method)
     scored = {"low": asking.low, "high": asking.high, "from": _range(judged.table, panel)[1]}
     data = judged.counts_as(
         StrategyCounts,
@@ -204,7 +202,7 @@ def _ways_of_judge(
         strategies=groups,
         no_strategies=absent,
         matched_pairs=pairs,
-        sentences=strategy_sentences(data, groups, pairs, judged.table.reference),
+        sentences=sentences.strategy_sentences(data, groups, pairs, judged.table.reference),
     )
 
 
@@ -284,7 +282,7 @@ def study_verdicts(
         version=release(),
     )
     lost = {name: "no row with both a verdict in every order and a label" for name in names if name not in judges}
-    together = pairs_sentence(list(table.asked.values()))
+    together = sentences.pairs_sentence(list(table.asked.values()))
     return VerdictsStudy(settings=settings, judges=judges, not_studied=lost, sentences=together)
 
 
@@ -304,18 +302,23 @@ def _verdicts_of_judge(table: LabelledVerdicts, name: str, confidence: float) ->
     if verdicts.shape[1] > 1:
         values["second_order"] = verdicts[:, 1]
         less = {
-            way: _metrics(order_differences(one, both, oracle, prompt, confidence)) for way, one in values.items()
+            way: _metrics(pair_shares.order_differences(one, both, oracle, prompt, confidence))
+            for way, one in values.items()
         }
         values["both_orders"] = both
-        order = OrderEffects(**estimate_records(order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence)))
-    ways = {way: _metrics(verdict_metrics(one, oracle, prompt, confidence)) for way, one in values.items()}
+        order = OrderEffects(
+            **estimate_records(pair_shares.order_effects(verdicts[:, 0], verdicts[:, 1], prompt, confidence))
+        )
+    ways = {
+        way: _metrics(pair_shares.verdict_metrics(one, oracle, prompt, confidence)) for way, one in values.items()
+    }
     return VerdictsJudge(
         data=data,
         ways=ways,
         minus_both_orders=less,
         order=order,
         **given(no_order=None if order is not None else _NO_ORDER),
-        sentences=verdict_sentences(ways, order, data),
+        sentences=sentences.verdict_sentences(ways, order, data),
     )
 
 

@@ -12,11 +12,7 @@ import pandas as pd
 
 from bonwise.errors import ColumnError, InputError, RowError, UsageError
 from bonwise.printable import listed, quoted
-from bonwise.table.draw_records import AS_WRITTEN, draw_numbers
-from bonwise.table.identifiers import as_categories
-from bonwise.table.numbers import distinct, is_blank, parse_numbers
-from bonwise.table.reading import RowSource, open_rows
-from bonwise.table.vote_readings import earned_shares
+from bonwise.table import draw_records, identifiers, numbers, reading, vote_readings
 
 __all__ = ["RECORD_HEADER", "PairRecord", "PairVerdicts"]
 
@@ -40,7 +36,7 @@ class PairVerdicts:
     """
 
     @classmethod
-    def read(cls, source: RowSource, judge: str | None = None) -> PairVerdicts:
+    def read(cls, source: reading.RowSource, judge: str | None = None) -> PairVerdicts:
         """Read a file or a frame.
 
         Its columns are ``prompt_id``, ``a``, ``b``, ``shown_first``, ``shown_second`` and perhaps ``judge``,
@@ -53,18 +49,20 @@ class PairVerdicts:
         >>> PairVerdicts.read(pd.DataFrame([row])).frame["first"].tolist()
         [1.0]
         """
-        raw, name = open_rows(source, "verdicts")
+        raw, name = reading.open_rows(source, "verdicts")
         missing = [column for column in _NEEDED if column not in raw.columns]
         if missing:
             raise ColumnError(f"{name}: no column {missing[0]}", hint="give the file of bonwise judge --pairs")
         raw, whose = _one_judge(raw, name, judge)
-        ends = {role: as_categories(raw[role], role=role, source=name) for role in ("prompt_id", "a", "b")}
+        ends = {
+            role: identifiers.as_categories(raw[role], role=role, source=name) for role in ("prompt_id", "a", "b")
+        }
         frame = pd.DataFrame(
             {
                 **{role: np.asarray(found, dtype=object) for role, found in ends.items()},
-                "first": earned_shares(raw["shown_first"], name),
-                "second": earned_shares(raw["shown_second"], name),
-                "lost": ~is_blank(raw["unscored"]) if "unscored" in raw.columns else False,
+                "first": vote_readings.earned_shares(raw["shown_first"], name),
+                "second": vote_readings.earned_shares(raw["shown_second"], name),
+                "lost": ~numbers.is_blank(raw["unscored"]) if "unscored" in raw.columns else False,
                 "tokens": _tokens(raw, name),
             },
             index=raw.index,
@@ -76,7 +74,7 @@ class PairVerdicts:
 def _one_judge(raw: pd.DataFrame, source: str, judge: str | None) -> tuple[pd.DataFrame, str]:
     if "judge" not in raw.columns:
         return raw, judge or "pairwise"
-    names = as_categories(raw["judge"], role="judge", source=source)
+    names = identifiers.as_categories(raw["judge"], role="judge", source=source)
     if judge is None and len(names.categories) > 1:
         raise UsageError(
             f"{source}: verdicts of {len(names.categories)} judges: {listed(names.categories)}",
@@ -101,7 +99,7 @@ def _tokens(raw: pd.DataFrame, source: str) -> _Floats:
     columns = _token_columns(raw)
     if columns is None:
         return np.full(len(raw), np.nan)
-    values: _Floats = np.sum([parse_numbers(raw[name], role=name, source=source) for name in columns], axis=0)
+    values: _Floats = np.sum([numbers.parse_numbers(raw[name], role=name, source=source) for name in columns], axis=0)
     if (values < 0).any():
         at = int(np.flatnonzero(values < 0)[0])
         raise RowError(f"{source}, row {raw.index[at]}: {values[at]:g} tokens", hint="write 0 or more, or a blank")
@@ -119,7 +117,7 @@ def _refuse_bad_pairs(frame: pd.DataFrame, source: str, judge: str) -> None:
     swapped = frame["a"] > frame["b"]
     ends = (frame["a"].where(~swapped, frame["b"]), frame["b"].where(~swapped, frame["a"]))
     cells = zip(("prompt", "low", "high"), (frame["prompt_id"], *ends), strict=True)
-    again = pd.DataFrame({name: distinct(column)[0] for name, column in cells}).duplicated().to_numpy()
+    again = pd.DataFrame({name: numbers.distinct(column)[0] for name, column in cells}).duplicated().to_numpy()
     if again.any():
         at = int(np.flatnonzero(again)[0])
         row = frame.iloc[at]
@@ -145,15 +143,17 @@ class PairRecord:
     """``pair_id``, ``prompt_id``, ``a``, ``b`` (text) and ``weight``, 1 over the probability of being drawn."""
 
     @classmethod
-    def read(cls, source: RowSource) -> PairRecord:
+    def read(cls, source: reading.RowSource) -> PairRecord:
         """Read the record that a draw wrote; an `InputError` says what in it cannot be that of a draw."""
-        raw, name = open_rows(source, "record")
+        raw, name = reading.open_rows(source, "record")
         words, needed = ("pair_id", "prompt_id", "a", "b"), ("pair_id", "prompt_id", "a", "b", "weight")
         missing = [column for column in needed if column not in raw.columns]
         if missing:
             raise ColumnError(f"{name}: no column {missing[0]}", hint="give the record that lies beside the pairs")
-        cells = {one: np.asarray(as_categories(raw[one], role=one, source=name), dtype=object) for one in words}
-        weight = draw_numbers(raw["weight"], role="weight", source=name)
+        cells = {
+            one: np.asarray(identifiers.as_categories(raw[one], role=one, source=name), dtype=object) for one in words
+        }
+        weight = draw_records.draw_numbers(raw["weight"], role="weight", source=name)
         bad = np.flatnonzero(~(weight >= 1))
         if bad.size:
             raise RowError(
@@ -165,7 +165,7 @@ class PairRecord:
         if again.size:
             raise RowError(
                 f"{name}, row {frame.index[again[0]]}: {quoted(frame['pair_id'].iloc[again[0]])} occurs twice",
-                hint=AS_WRITTEN,
+                hint=draw_records.AS_WRITTEN,
             )
         _refuse_pairs(frame, name)
         _refuse_draw(raw, frame, name)
@@ -207,31 +207,31 @@ def _refuse_pairs(frame: pd.DataFrame, source: str) -> None:
     if alone.size:
         raise RowError(
             f"{source}, row {frame.index[alone[0]]}: {quoted(frame['a'].iloc[alone[0]])} is paired with itself",
-            hint=AS_WRITTEN,
+            hint=draw_records.AS_WRITTEN,
         )
     sides = frame[["a", "b"]].to_numpy(dtype=object)
     pairs = pd.DataFrame({"prompt_id": frame["prompt_id"], "a": sides.min(axis=1), "b": sides.max(axis=1)})
     again = np.flatnonzero(pairs.duplicated())
     if again.size:
-        raise RowError(f"{source}, row {frame.index[again[0]]}: the pair occurs twice", hint=AS_WRITTEN)
+        raise RowError(f"{source}, row {frame.index[again[0]]}: the pair occurs twice", hint=draw_records.AS_WRITTEN)
 
 
 def _refuse_draw(raw: pd.DataFrame, frame: pd.DataFrame, source: str) -> None:
     """Refuse what says of the draw what cannot be; a record of other origin may lack these columns."""
     for column in ("gap", "seed"):
         if column in raw.columns:
-            values = draw_numbers(raw[column], role=column, source=source)
+            values = draw_records.draw_numbers(raw[column], role=column, source=source)
             bad = np.flatnonzero(~(values >= 0) | ((column == "seed") & (values != np.round(values))))
             if bad.size:
                 raise RowError(
                     f"{source}, row {raw.index[bad[0]]}: {column} is {quoted(raw[column].iloc[bad[0]])}",
-                    hint=AS_WRITTEN,
+                    hint=draw_records.AS_WRITTEN,
                 )
     for column, known in (("gap_of", {"oracle", "score"}), ("seed", None)):
         if column in raw.columns:
             words = list(dict.fromkeys(raw[column].astype(str).str.strip()))
             if len(words) > 1 or (known is not None and words[0] not in known):
-                raise InputError(f"{source}: {column} holds {listed(words)}", hint=AS_WRITTEN)
+                raise InputError(f"{source}: {column} holds {listed(words)}", hint=draw_records.AS_WRITTEN)
     if "stratum" in raw.columns:
         _refuse_weights(raw["stratum"].astype(str), frame["weight"], source)
 
@@ -242,12 +242,12 @@ def _refuse_weights(stratum: pd.Series, weight: pd.Series, source: str) -> None:
         if weights.max() - weights.min() > _ROUNDING * weights.max():
             raise InputError(
                 f"{source}: stratum {quoted(name)} has the weights {weights.min():g} and {weights.max():g}",
-                hint=AS_WRITTEN,
+                hint=draw_records.AS_WRITTEN,
             )
         whole = float(weights.sum())
         if abs(whole - round(whole)) > _ROUNDING * whole:
             raise InputError(
                 f"{source}: the {len(weights):,} pairs of stratum {quoted(name)} stand for {whole:g} pairs, "
                 "which is not a whole number",
-                hint=AS_WRITTEN,
+                hint=draw_records.AS_WRITTEN,
             )

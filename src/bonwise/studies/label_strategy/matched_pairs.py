@@ -14,14 +14,10 @@ from bonwise.auditing.comparison import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.results import given
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimand import under_method
-from bonwise.stats.estimation import difference, estimate
+from bonwise.stats import catalog, estimand, estimation
 from bonwise.stats.sums import TIE_DECIMALS, Floats
-from bonwise.studies.label_strategy.judged_pairs import PairVerdicts
-from bonwise.studies.label_strategy.pair_shares import Share, order_effects, pair_share
+from bonwise.studies.label_strategy import judged_pairs, pair_shares, result
 from bonwise.studies.label_strategy.pairs import OF_PAIRS, Pairs, gap_groups, of_pairs, pair_scores, pair_sums
-from bonwise.studies.label_strategy.result import GapGroup, MatchedPairs, OrderEffects, PairWay, WayMetrics, WhereTied
 from bonwise.table.panel import Panel
 
 __all__ = ["MatchedVerdicts", "best_of_two", "match"]
@@ -79,7 +75,7 @@ class MatchedVerdicts:
         )
 
 
-def match(panel: Panel, verdicts: PairVerdicts, seed: int) -> MatchedVerdicts:
+def match(panel: Panel, verdicts: judged_pairs.PairVerdicts, seed: int) -> MatchedVerdicts:
     """Lay verdicts on the cells of a panel; what does not fit is counted with its reason.
 
     Where any pair has verdicts in both orders, those with one alone are left out. Verdicts on drawn pairs have a
@@ -146,7 +142,7 @@ def _laid(
     )
 
 
-def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, method: str) -> MatchedPairs:
+def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, method: str) -> result.MatchedPairs:
     """Audit the pairs that were judged both ways, at least one, as pools of two.
 
     `method` is ``complete``, ``labelled_only``, or ``weighted`` where pairs were drawn; `groups` are those of gaps.
@@ -154,26 +150,28 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
     pairs, panel = matched.pairs, matched.panel
     method = method if matched.weights is None else "weighted"
     labels = _of_both(matched, panel.labels)
-    scores: dict[PairWay, Floats] = {
+    scores: dict[result.PairWay, Floats] = {
         "pointwise": _of_both(matched, panel.scores),
         "pairwise": pair_scores(matched.both),
     }
     if matched.orders == 2:
         scores["pairwise_one_order"] = pair_scores(matched.one)
-    wanted, rule = of_pairs(ESTIMANDS), settings.rule(panel.labels)
+    wanted, rule = of_pairs(catalog.ESTIMANDS), settings.rule(panel.labels)
     sums = {name: pair_sums(one, labels, pairs, matched.weights) for name, one in scores.items()}
-    ways: dict[PairWay, WayMetrics] = {}
+    ways: dict[result.PairWay, result.WayMetrics] = {}
     for name, mine in sums.items():
-        metrics = estimate_records(under_method(estimate(wanted, mine, rule), method))
+        metrics = estimate_records(estimand.under_method(estimation.estimate(wanted, mine, rule), method))
         if name == "pointwise":
-            ways[name] = WayMetrics(metrics=metrics)
+            ways[name] = result.WayMetrics(metrics=metrics)
             continue
-        less = difference(wanted, mine, sums["pointwise"], rule)
+        less = estimation.difference(wanted, mine, sums["pointwise"], rule)
         if pick_alike(scores[name], scores["pointwise"], np.full(len(pairs.prompt), 2)):
             # Of two candidates the pick is the whole order.
             less = differing_by_nothing(less, OF_PAIRS)
-        ways[name] = WayMetrics(metrics=metrics, minus_pointwise=estimate_records(under_method(less, method)))
-    return MatchedPairs(
+        ways[name] = result.WayMetrics(
+            metrics=metrics, minus_pointwise=estimate_records(estimand.under_method(less, method))
+        )
+    return result.MatchedPairs(
         prompts=len(np.unique(pairs.prompt)),
         pairs=len(pairs.prompt),
         oracle_decided_pairs=int(np.count_nonzero(_gaps(matched))),
@@ -185,13 +183,13 @@ def best_of_two(matched: MatchedVerdicts, settings: Settings, groups: int, *, me
     )
 
 
-def _order(matched: MatchedVerdicts, confidence: float, method: str) -> OrderEffects:
+def _order(matched: MatchedVerdicts, confidence: float, method: str) -> result.OrderEffects:
     shown = matched.shown_first, matched.shown_second
-    effects = order_effects(*shown, matched.pairs.prompt, confidence, matched.weights)
-    return OrderEffects(**estimate_records(under_method(effects, method)))
+    effects = pair_shares.order_effects(*shown, matched.pairs.prompt, confidence, matched.weights)
+    return result.OrderEffects(**estimate_records(estimand.under_method(effects, method)))
 
 
-def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method: str) -> WhereTied:
+def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method: str) -> result.WhereTied:
     """Say what verdicts decide on the pairs that scores tie and the oracle does not, and how well."""
     scores, pairs, gap = matched.panel.scores, matched.pairs, _gaps(matched)
     tied = (np.round(scores[pairs.i] - scores[pairs.j], TIE_DECIMALS) == 0) & (gap != 0)
@@ -200,13 +198,15 @@ def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method
     right = (verdict == np.sign(gap)).astype(np.float64)
 
     def share(hit: Floats, counted: np.ndarray) -> EstimateRecord:
-        one = Share(hit, counted.astype(np.float64))
-        return EstimateRecord.of(pair_share(one, pairs.prompt, confidence, matched.weights).with_method(method))
+        one = pair_shares.Share(hit, counted.astype(np.float64))
+        return EstimateRecord.of(
+            pair_shares.pair_share(one, pairs.prompt, confidence, matched.weights).with_method(method)
+        )
 
     by_gap = []
     for low, high, mine in _gap_groups(gap, tied, groups):
         by_gap.append(
-            GapGroup(
+            result.GapGroup(
                 low=low,
                 high=high,
                 pairs=int(mine.sum()),
@@ -214,7 +214,7 @@ def _where_tied(matched: MatchedVerdicts, confidence: float, groups: int, method
                 accuracy=share(right, decided & mine),
             )
         )
-    return WhereTied(
+    return result.WhereTied(
         pairs=int(tied.sum()),
         decided_pairs=int(decided.sum()),
         decided=share((verdict != 0).astype(np.float64), tied),

@@ -9,11 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bonwise.stats import estimand, estimation, jackknife, laws
 from bonwise.stats.confidence import Logit
-from bonwise.stats.estimand import Estimate
-from bonwise.stats.estimation import from_jackknife
-from bonwise.stats.jackknife import Scatter
-from bonwise.stats.laws import Exact
 from bonwise.stats.sums import TIE_DECIMALS, Floats
 
 __all__ = [
@@ -37,7 +34,7 @@ class Share(NamedTuple):
     counted: Floats  # 1 where the pair counts, 0 where not
 
 
-def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats | None = None) -> Estimate:
+def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats | None = None) -> estimand.Estimate:
     """Estimate a share, clustered by the prompt of each pair; weights are 1 / probability of its being drawn.
 
     Examples
@@ -49,40 +46,42 @@ def pair_share(share: Share, prompt: _Ints, confidence: float, weights: Floats |
     top, base = _sums(share, prompt, weights)
     n = int(np.count_nonzero(base))
     if not n:
-        return Estimate.undefined("undefined: no such pair", 0)
+        return estimand.Estimate.undefined("undefined: no such pair", 0)
     top, base = top[base > 0], base[base > 0]
     value = min(max(float(top.sum() / base.sum()), 0.0), 1.0)
-    scatter = Scatter.without(_ratio(top.sum() - top, base.sum() - base))
+    scatter = jackknife.Scatter.without(_ratio(top.sum() - top, base.sum() - base))
     stretch = float(base.max() / base.mean())
     law = Logit(value, scatter.se, n - 1) if 0 < value < 1 else None
-    exact = partial(Exact, value, n, (0.0, 1.0), stretch)
-    return from_jackknife(value, scatter, n, (0.0, 1.0), confidence, exact=exact, law=law)
+    exact = partial(laws.Exact, value, n, (0.0, 1.0), stretch)
+    return estimation.from_jackknife(value, scatter, n, (0.0, 1.0), confidence, exact=exact, law=law)
 
 
 def share_difference(
     first: Share, second: Share, prompt: _Ints, confidence: float, weights: Floats | None = None
-) -> Estimate:
+) -> estimand.Estimate:
     """Estimate the first share minus the second, paired by prompt; the other parameters as in `pair_share`."""
     sides = [_sums(one, prompt, weights) for one in (first, second)]
     n = int(np.count_nonzero(np.minimum(sides[0][1], sides[1][1])))
     if any(not base.any() for _, base in sides):
-        return Estimate.undefined("undefined: no such pair", 0)
+        return estimand.Estimate.undefined("undefined: no such pair", 0)
     value = float(sides[0][0].sum() / sides[0][1].sum() - sides[1][0].sum() / sides[1][1].sum())
     return _differing(value, [_ratio(top.sum() - top, base.sum() - base) for top, base in sides], n, confidence)
 
 
 def mean_difference(
     first: Floats, second: Floats, prompt: _Ints, confidence: float, weights: Floats | None = None
-) -> Estimate:
+) -> estimand.Estimate:
     """Estimate the mean of the first values minus that of the second, both in [0, 1], paired by pair."""
     ones = np.ones(len(first))
     return share_difference(Share(first, ones), Share(second, ones), prompt, confidence, weights)
 
 
-def _differing(value: float, left: Sequence[Floats], n: int, confidence: float) -> Estimate:
+def _differing(value: float, left: Sequence[Floats], n: int, confidence: float) -> estimand.Estimate:
     limits = (-1.0, 1.0)
-    exact = partial(Exact, value, n, limits)
-    return from_jackknife(value, Scatter.without(left[0] - left[1]), n, limits, confidence, exact=exact)
+    exact = partial(laws.Exact, value, n, limits)
+    return estimation.from_jackknife(
+        value, jackknife.Scatter.without(left[0] - left[1]), n, limits, confidence, exact=exact
+    )
 
 
 def _sums(share: Share, prompt: _Ints, weights: Floats | None) -> tuple[Floats, Floats]:
@@ -102,7 +101,7 @@ def _ratio(top: Floats, base: Floats) -> Floats:
 OF_VERDICTS = ("tie_rate", "agreement", "accuracy_decided")
 
 
-def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: float) -> dict[str, Estimate]:
+def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: float) -> dict[str, estimand.Estimate]:
     """Estimate how verdicts fare against an oracle's, clustered by prompt.
 
     `values` and `oracle` are (pairs,): above 1/2 for the first candidate, below for the second, 1/2 for a tie.
@@ -120,7 +119,7 @@ def verdict_metrics(values: Floats, oracle: Floats, prompt: _Ints, confidence: f
 
 def order_differences(
     first: Floats, second: Floats, oracle: Floats, prompt: _Ints, confidence: float
-) -> dict[str, Estimate]:
+) -> dict[str, estimand.Estimate]:
     """Estimate the differences of the metrics of two ways to a verdict on the same pairs, first minus second."""
     left, right = _shares(first, oracle), _shares(second, oracle)
     return {name: share_difference(left[name], right[name], prompt, confidence) for name in OF_VERDICTS}
@@ -128,7 +127,7 @@ def order_differences(
 
 def order_effects(
     one: Floats, other: Floats, prompt: _Ints, confidence: float, weights: Floats | None = None
-) -> Mapping[str, Estimate]:
+) -> Mapping[str, estimand.Estimate]:
     """Estimate what the order of presentation did.
 
     `one` and `other` are what the first candidate of each pair earned when shown first, and when shown second. The

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bonwise.stats.estimand import Estimand
+from bonwise.stats import estimand, top_of_scores
 from bonwise.stats.sums import TIE_DECIMALS, Floats, prompt_sums
-from bonwise.stats.top_of_scores import at_top
 
 __all__ = [
     "OF_PAIRS",
@@ -127,7 +126,7 @@ OF_PAIRS = ("tie_rate", "sign_agreement", "effective_agreement_decided", "effect
 """What a matched-pair audit reports of each way of asking (the columns of Table 4, and the gain behind recovery)."""
 
 
-def of_pairs(estimands: tuple[Estimand, ...]) -> list[Estimand]:
+def of_pairs(estimands: tuple[estimand.Estimand, ...]) -> list[estimand.Estimand]:
     """Return the estimands of `OF_PAIRS`, in their order."""
     by_name = {e.name: e for e in estimands}
     return [by_name[name] for name in OF_PAIRS]
@@ -252,7 +251,7 @@ def quantised(scores: Floats, bins: int, low: float, high: float) -> Floats:
 
 def between_top(scores: Floats, sizes: _Ints, pairs: Pairs) -> _Mask:
     """Return which pairs are of two candidates that share the highest score of their prompt."""
-    top = at_top(scores, sizes)
+    top = top_of_scores.at_top(scores, sizes)
     found: _Mask = top[pairs.i] & top[pairs.j]
     return found
 
@@ -275,7 +274,7 @@ def tie_broken(scores: Floats, sizes: _Ints, pairs: Pairs, values: Floats) -> Fl
     kept = between_top(scores, sizes, pairs)
     earned = borda(pairs.some(kept), values[kept], len(scores))
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    top = np.flatnonzero(at_top(scores, sizes))
+    top = np.flatnonzero(top_of_scores.at_top(scores, sizes))
     out = _in_gaps(scores)
     # Where the scores are huge beside their gaps, a step has to be one that such a number can take.
     step = max(_STEP, 4 * float(np.spacing(np.abs(out).max(initial=0.0))))

@@ -8,20 +8,7 @@ from bonwise.auditing.comparison import SAME_PICKS
 from bonwise.estimates import EstimateRecord
 from bonwise.report.amounts import brief
 from bonwise.report.numbers import Bounded, Unit, counted, estimate, interval, number, with_interval
-from bonwise.studies.label_strategy.result import (
-    GapGroup,
-    MatchedPairs,
-    OrderEffects,
-    PromptGroup,
-    PromptsWithVerdicts,
-    StrategyCounts,
-    VerdictCounts,
-    VerdictMetrics,
-    VerdictsWay,
-    Way,
-    WayMetrics,
-    WhereTied,
-)
+from bonwise.studies.label_strategy import result
 
 __all__ = [
     "NAMES",
@@ -106,7 +93,9 @@ def _judged(less: Bounded, unit: Unit) -> str:
 
 
 def verdict_sentences(
-    ways: Mapping[VerdictsWay, VerdictMetrics], order: OrderEffects | None, data: VerdictCounts
+    ways: Mapping[result.VerdictsWay, result.VerdictMetrics],
+    order: result.OrderEffects | None,
+    data: result.VerdictCounts,
 ) -> list[str]:
     """Say what was found of a judge's verdicts alone."""
     said = [] if order is None else [order_sentence(order)]
@@ -133,7 +122,7 @@ def pairs_sentence(asked: Collection[frozenset[int]]) -> list[str]:
     return [f"Judges were asked about {reach}, not all about the same: compare only those with the same pairs."]
 
 
-def order_sentence(found: OrderEffects) -> str:
+def order_sentence(found: result.OrderEffects) -> str:
     """Say what the order of presentation did."""
     return (
         f"The position effect is {moved(found.first_shown_advantage)}; the verdict on "
@@ -141,11 +130,11 @@ def order_sentence(found: OrderEffects) -> str:
     )
 
 
-def _one_order(one: VerdictMetrics, data: VerdictCounts) -> str:
+def _one_order(one: result.VerdictMetrics, data: result.VerdictCounts) -> str:
     return f"it agrees in {share_with_ends(one.agreement)}, {_tied_verdicts(one, data)}."
 
 
-def _two_orders(ways: Mapping[VerdictsWay, VerdictMetrics], data: VerdictCounts) -> str:
+def _two_orders(ways: Mapping[result.VerdictsWay, result.VerdictMetrics], data: result.VerdictCounts) -> str:
     first, second, both = ways["first_order"], ways["second_order"], ways["both_orders"]
     right = both.accuracy_decided
     decided = (
@@ -159,11 +148,11 @@ def _two_orders(ways: Mapping[VerdictsWay, VerdictMetrics], data: VerdictCounts)
     )
 
 
-def _tied_verdicts(way: VerdictMetrics, data: VerdictCounts) -> str:
+def _tied_verdicts(way: result.VerdictMetrics, data: result.VerdictCounts) -> str:
     return f"ties ({share(way.tie_rate)} of all {counted(data.pairs, 'pair')}) counting one half"
 
 
-NAMES: Mapping[Way, str] = {
+NAMES: Mapping[result.Way, str] = {
     "pointwise": "scoring",
     "pairwise": "comparing every pair",
     "sparse": "comparing some pairs",
@@ -172,7 +161,7 @@ NAMES: Mapping[Way, str] = {
 }
 """What a way of asking is called in a sentence."""
 
-_TOLD: Sequence[Way] = ("pairwise", "partial", "tie_break", "sparse")
+_TOLD: Sequence[result.Way] = ("pairwise", "partial", "tie_break", "sparse")
 """The ways whose recovery is told, in this order."""
 
 _ROUNDING = 1e-9
@@ -180,9 +169,9 @@ _ROUNDING = 1e-9
 
 
 def strategy_sentences(
-    data: StrategyCounts,
-    groups: Mapping[PromptsWithVerdicts, PromptGroup],
-    pairs: MatchedPairs,
+    data: result.StrategyCounts,
+    groups: Mapping[result.PromptsWithVerdicts, result.PromptGroup],
+    pairs: result.MatchedPairs,
     reference: str | None = None,
 ) -> list[str]:
     """Say what was found of a judge; a judge that stands in for the oracle is the reference."""
@@ -191,7 +180,7 @@ def strategy_sentences(
     return [*out, *_of_pairs(pairs, oracle), *_unlabelled(data, labels)]
 
 
-def _of_group(group: PromptGroup) -> Iterator[str]:
+def _of_group(group: result.PromptGroup) -> Iterator[str]:
     ways = group.strategies
     for name in _TOLD:
         if name in ways:
@@ -201,7 +190,7 @@ def _of_group(group: PromptGroup) -> Iterator[str]:
     yield from _unchanged(ways["quantised"].less["recovery"], group.prompts)
 
 
-def _recovery(group: PromptGroup, name: Way) -> Iterator[str]:
+def _recovery(group: result.PromptGroup, name: result.Way) -> Iterator[str]:
     way, base = group.strategies[name], group.strategies["pointwise"].metrics
     found, less = way.metrics, way.less["recovery"]
     if found["recovery"].estimate is None or base["recovery"].estimate is None:
@@ -219,7 +208,7 @@ def _calls(found: Mapping[str, EstimateRecord]) -> str:
     return f"{written} call{'' if written == '1' else 's'}"
 
 
-def _efficiency(way: WayMetrics, base: Mapping[str, EstimateRecord]) -> Iterator[str]:
+def _efficiency(way: result.WayMetrics, base: Mapping[str, EstimateRecord]) -> Iterator[str]:
     for key, spent in (
         ("gain_per_call", "A call that compares a pair brings a gain of {}, a call for a score {}: {}."),
         ("gain_per_1000_tokens", "1,000 tokens of comparing every pair bring a gain of {}, of scoring {}: {}."),
@@ -254,7 +243,7 @@ def _unchanged(less: EstimateRecord, prompts: int) -> Iterator[str]:
         yield f"Cutting the scores into bins changes recovery by {points(less)}."
 
 
-def _of_pairs(found: MatchedPairs, oracle: str) -> Iterator[str]:
+def _of_pairs(found: result.MatchedPairs, oracle: str) -> Iterator[str]:
     yield _ties(found, oracle)
     where = found.where_pointwise_tied
     if where.decided.estimate is not None:
@@ -263,7 +252,7 @@ def _of_pairs(found: MatchedPairs, oracle: str) -> Iterator[str]:
         yield order_sentence(found.order)
 
 
-def _ties(found: MatchedPairs, oracle: str) -> str:
+def _ties(found: result.MatchedPairs, oracle: str) -> str:
     one, other = found.ways["pointwise"].metrics, found.ways["pairwise"].metrics
     drawn = ", which were drawn (shares are weighted, counts are plain)," if found.weighted else ""
     start = (
@@ -282,7 +271,7 @@ def _ties(found: MatchedPairs, oracle: str) -> str:
     )
 
 
-def _where_tied(where: WhereTied, oracle: str, *, weighted: bool) -> str:
+def _where_tied(where: result.WhereTied, oracle: str, *, weighted: bool) -> str:
     plain = " (the count is plain, shares are weighted)," if weighted else ","
     start = f"Of {counted(where.pairs, 'pair')} that scores tie and the {oracle} does not{plain} comparisons decided"
     if where.accuracy.estimate is None:
@@ -293,7 +282,7 @@ def _where_tied(where: WhereTied, oracle: str, *, weighted: bool) -> str:
     )
 
 
-def _by_gap(rows: Sequence[GapGroup]) -> str:
+def _by_gap(rows: Sequence[result.GapGroup]) -> str:
     """Name the first and the last group where their intervals lie apart: then they differ, however they depend."""
     if len(rows) < 2 or not _apart(rows[0].accuracy, rows[-1].accuracy):
         return ""
@@ -307,7 +296,7 @@ def _apart(one: EstimateRecord, other: EstimateRecord) -> bool:
     return one.high < other.low or other.high < one.low
 
 
-def _unlabelled(data: StrategyCounts, labels: str) -> Iterator[str]:
+def _unlabelled(data: result.StrategyCounts, labels: str) -> Iterator[str]:
     lacking = data.unlabelled_prompts
     if data.method == "labelled_only":
         whole = data.prompts + lacking

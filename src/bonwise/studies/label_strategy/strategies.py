@@ -6,30 +6,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.auditing.comparison import differing_by_nothing, pick_alike
 from bonwise.auditing.settings import Settings
 from bonwise.estimates import estimate_records
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.efficiency import Spent, efficiency, efficiency_difference
-from bonwise.stats.estimand import under_method
-from bonwise.stats.estimation import difference, estimate
+from bonwise.stats import catalog, efficiency, estimand, estimation
 from bonwise.stats.sums import Floats, Sums, prompt_sums
 from bonwise.studies.label_strategy.matched_pairs import MatchedVerdicts
 from bonwise.studies.label_strategy.pairs import between_top, borda, connected_edges, quantised, tie_broken
 from bonwise.studies.label_strategy.result import PromptGroup, PromptsWithVerdicts, Way, WayMetrics
-from bonwise.table.cells import draw_columns
-from bonwise.table.numbers import parse_numbers
+from bonwise.table import cells, numbers, score_table
 from bonwise.table.panel import Panel
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["OF_STRATEGIES", "Asking", "compared"]
 
 OF_STRATEGIES = (
     *("within_r", "tie_rate", "top1_tie_rate", "top1_accuracy", "effective_agreement", "gain", "recovery"),
 )
-_WANTED = tuple(e for e in ESTIMANDS if e.name in OF_STRATEGIES)
+_WANTED = tuple(e for e in catalog.ESTIMANDS if e.name in OF_STRATEGIES)
 
 _TOGETHER = "the verdicts hold the tokens of both orders together"
 _UNTOLD = "the verdicts do not say the tokens of every pair; bonwise judge --tokens writes them"
@@ -59,7 +53,7 @@ class _AskingColumn:
 
 
 def compared(
-    table: ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, *, method: str
+    table: score_table.ScoreTable, matched: MatchedVerdicts, asking: Asking, settings: Settings, *, method: str
 ) -> tuple[dict[PromptsWithVerdicts, PromptGroup], dict[PromptsWithVerdicts, str]]:
     """Compare the ways of asking with each other.
 
@@ -86,33 +80,35 @@ def compared(
 
 
 def _group(
-    table: ScoreTable,
+    table: score_table.ScoreTable,
     matched: MatchedVerdicts,
     asking: Asking,
     settings: Settings,
     method: str,
-    asking_columns: Callable[[ScoreTable, MatchedVerdicts, Asking, int], Iterator[_AskingColumn]],
+    asking_columns: Callable[[score_table.ScoreTable, MatchedVerdicts, Asking, int], Iterator[_AskingColumn]],
 ) -> PromptGroup:
     panel = matched.panel
     rule = settings.rule(panel.labels)
     rows: dict[Way, WayMetrics] = {}
-    base: tuple[_AskingColumn, Floats, Spent] | None = None
+    base: tuple[_AskingColumn, Floats, efficiency.Spent] | None = None
     for way in asking_columns(table, matched, asking, settings.seed):
         sums = prompt_sums(way.scores, panel.labels, panel.sizes)
         t = Sums(*sums)
         tokens = way.spent.tokens
-        spent = Spent(t.J - t.R, t.M - t.R, way.spent.answers, tokens, no_tokens=way.spent.no_tokens)
-        found = {**estimate(_WANTED, sums, rule), **efficiency(spent, settings.confidence)}
-        metrics = estimate_records(under_method(found, method))
+        spent = efficiency.Spent(t.J - t.R, t.M - t.R, way.spent.answers, tokens, no_tokens=way.spent.no_tokens)
+        found = {**estimation.estimate(_WANTED, sums, rule), **efficiency.efficiency(spent, settings.confidence)}
+        metrics = estimate_records(estimand.under_method(found, method))
         if base is None:
             base = way, sums, spent
             rows[way.name] = WayMetrics(metrics=metrics)
             continue
-        less = difference(_WANTED, sums, base[1], rule)
+        less = estimation.difference(_WANTED, sums, base[1], rule)
         if pick_alike(way.scores, base[0].scores, panel.sizes):
             less = differing_by_nothing(less)
-        less |= efficiency_difference(spent, base[2], settings.confidence)
-        rows[way.name] = WayMetrics(metrics=metrics, minus_pointwise=estimate_records(under_method(less, method)))
+        less |= efficiency.efficiency_difference(spent, base[2], settings.confidence)
+        rows[way.name] = WayMetrics(
+            metrics=metrics, minus_pointwise=estimate_records(estimand.under_method(less, method))
+        )
     in_no_pair = np.ones(len(panel.scores), dtype=bool)
     in_no_pair[np.concatenate([matched.pairs.i, matched.pairs.j])] = False
     return PromptGroup(
@@ -123,20 +119,24 @@ def _group(
     )
 
 
-def _scored(table: ScoreTable, matched: MatchedVerdicts, asking: Asking) -> Iterator[_AskingColumn]:
+def _scored(table: score_table.ScoreTable, matched: MatchedVerdicts, asking: Asking) -> Iterator[_AskingColumn]:
     panel, spent = matched.panel, scoring_usage(table, matched.panel)
     yield _AskingColumn("pointwise", panel.scores, spent)
     yield _AskingColumn("quantised", quantised(panel.scores, asking.bins, asking.low, asking.high), spent)
 
 
-def _partial(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_AskingColumn]:
+def _partial(
+    table: score_table.ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int
+) -> Iterator[_AskingColumn]:
     del seed  # nothing is drawn here
     yield from _scored(table, matched, asking)
     everything = np.ones(len(matched.pairs.prompt), dtype=bool)
     yield _borda(matched, "partial", everything, matched.orders)
 
 
-def _full(table: ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int) -> Iterator[_AskingColumn]:
+def _full(
+    table: score_table.ScoreTable, matched: MatchedVerdicts, asking: Asking, seed: int
+) -> Iterator[_AskingColumn]:
     yield from _scored(table, matched, asking)
     panel = matched.panel
     everything = np.ones(len(matched.pairs.prompt), dtype=bool)
@@ -159,7 +159,7 @@ def _borda(matched: MatchedVerdicts, name: Way, kept: np.ndarray, orders: int) -
     return _AskingColumn(name, borda(pairs, values[kept], len(matched.panel.scores)), _spent(matched, kept, orders))
 
 
-def _tie_break(table: ScoreTable, matched: MatchedVerdicts) -> _AskingColumn:
+def _tie_break(table: score_table.ScoreTable, matched: MatchedVerdicts) -> _AskingColumn:
     panel, pairs = matched.panel, matched.pairs
     scores = tie_broken(panel.scores, panel.sizes, pairs, matched.both)
     first = scoring_usage(table, panel)
@@ -191,7 +191,7 @@ class ScoringUsage:
     """Why they are unknown."""
 
 
-def scoring_usage(table: ScoreTable, panel: Panel) -> ScoringUsage:
+def scoring_usage(table: score_table.ScoreTable, panel: Panel) -> ScoringUsage:
     """Count what the scores of a panel took."""
     frame = table.frame
     position = panel.prompt_ids.get_indexer(table.prompts)[frame["prompt_id"].cat.codes.to_numpy()]
@@ -206,26 +206,28 @@ def scoring_usage(table: ScoreTable, panel: Panel) -> ScoringUsage:
     if not columns:
         return ScoringUsage(answers, None, f"{table.source} has no column tokens; bonwise judge --tokens writes one")
     rows = frame[mine]
-    tokens = np.sum([parse_numbers(rows[name], role=name, source=table.source) for name in columns], axis=0)
+    tokens = np.sum([numbers.parse_numbers(rows[name], role=name, source=table.source) for name in columns], axis=0)
     if np.isnan(tokens).any():
         return ScoringUsage(answers, None, f"{table.source} does not say the tokens of every score")
     return ScoringUsage(answers, added_up(owner, tokens, n))
 
 
-def added_up(owner: npt.NDArray[np.int64], values: Floats, prompts: int) -> Floats:
+def added_up(owner: np.typing.NDArray[np.int64], values: Floats, prompts: int) -> Floats:
     """Add values up by prompt."""
     return np.bincount(owner, weights=values, minlength=prompts).astype(np.float64)
 
 
-def _answers(table: ScoreTable) -> Floats:
+def _answers(table: score_table.ScoreTable) -> Floats:
     scored = table.frame["judge_score"].notna().to_numpy().astype(np.float64)
     if table.draws == 1 or "draw" in table.frame.columns:
         return scored
-    drawn: Floats = table.frame[list(draw_columns(table.frame.columns))].notna().sum(axis=1).to_numpy(np.float64)
+    drawn: Floats = (
+        table.frame[list(cells.draw_columns(table.frame.columns))].notna().sum(axis=1).to_numpy(np.float64)
+    )
     return drawn
 
 
-def _columns(table: ScoreTable) -> tuple[str, ...]:
+def _columns(table: score_table.ScoreTable) -> tuple[str, ...]:
     if "tokens" in table.frame.columns:
         return ("tokens",)
     both = ("input_tokens", "output_tokens")

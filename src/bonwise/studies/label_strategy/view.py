@@ -8,38 +8,12 @@ from typing import Literal
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
-from bonwise.report.amounts import brief
-from bonwise.report.answers import StatedVerdict, outcome_of
+from bonwise.report import amounts, answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table
 from bonwise.report.figures.forest import Forest, Row, forest_figure
-from bonwise.report.numbers import (
-    NOTHING,
-    Ends,
-    alike,
-    count,
-    counted,
-    estimate,
-    interval,
-    named,
-    number,
-    percent,
-    setting,
-)
 from bonwise.report.table_facts import table_facts
 from bonwise.studies.description import DescribedStudy, change_words
-from bonwise.studies.label_strategy.result import (
-    GapGroup,
-    LabelStrategyStudy,
-    MatchedPairs,
-    PairDraw,
-    PromptGroup,
-    StrategiesJudge,
-    StrategiesSettings,
-    StrategiesStudy,
-    VerdictsStudy,
-    WayMetrics,
-)
-from bonwise.studies.label_strategy.verdicts_view import verdicts
+from bonwise.studies.label_strategy import result, verdicts_view
 
 __all__ = [
     "RECOVERY",
@@ -55,7 +29,7 @@ __all__ = [
     "way_name",
 ]
 
-Ways = Mapping[str, WayMetrics]
+Ways = Mapping[str, result.WayMetrics]
 
 RECOVERY = "recovery"
 
@@ -81,13 +55,17 @@ _SPARE: Mapping[str, int] = {"gain_per_1000_tokens": 1, "tokens_per_prompt": 2, 
 _SPARE_INTERVAL = 5
 
 
-def way_name(name: str, settings: StrategiesSettings) -> str:
+def way_name(name: str, settings: result.StrategiesSettings) -> str:
     """Return what a way is called."""
     return _NAMES[name].format(bins=settings.bins)
 
 
 def asking_table(
-    title: str, ways: Ways, judge: StrategiesJudge, settings: StrategiesSettings, titles: Mapping[str, str]
+    title: str,
+    ways: Ways,
+    judge: result.StrategiesJudge,
+    settings: result.StrategiesSettings,
+    titles: Mapping[str, str],
 ) -> Table:
     """Return one row per way: its metrics, of those that any way has, and what it recovers beyond scores."""
     known = [key for key in titles if any(_decimals_of(way, key) is not None for way in ways.values())]
@@ -107,26 +85,26 @@ def asking_table(
     return Table.of(columns, rows, title)
 
 
-def _column(key: str, ways: Iterable[WayMetrics]) -> Sequence[str]:
+def _column(key: str, ways: Iterable[result.WayMetrics]) -> Sequence[str]:
     found = [_decimals_of(way, key) for way in ways]
     if key in _SMALL:
-        return alike(found)
+        return numbers.alike(found)
     if key == _CALLS:
-        return [NOTHING if value is None else brief(value) for value in found]
+        return [numbers.NOTHING if value is None else amounts.brief(value) for value in found]
     if key == _WHOLE:
-        return [NOTHING if value is None else count(round(value)) for value in found]
-    return [estimate(_record(way, key), unit_of(key)) for way in ways]
+        return [numbers.NOTHING if value is None else numbers.count(round(value)) for value in found]
+    return [numbers.estimate(_record(way, key), unit_of(key)) for way in ways]
 
 
-def _against_scores(way: WayMetrics) -> tuple[str, str, str]:
-    ends = interval(_record(way, RECOVERY), "share")
+def _against_scores(way: result.WayMetrics) -> tuple[str, str, str]:
+    ends = numbers.interval(_record(way, RECOVERY), "share")
     if RECOVERY not in way.less:
         return ends, "", ""
     less = way.less[RECOVERY]
-    return ends, estimate(less, "points", sign=True), interval(less, "points", sign=True)
+    return ends, numbers.estimate(less, "points", sign=True), numbers.interval(less, "points", sign=True)
 
 
-def missing_figures(ways: Ways, settings: StrategiesSettings, titles: Mapping[str, str]) -> Iterator[str]:
+def missing_figures(ways: Ways, settings: result.StrategiesSettings, titles: Mapping[str, str]) -> Iterator[str]:
     """Yield why figures are missing: those that one reason explains for the same ways share a line."""
     shared: dict[tuple[str, str], list[str]] = {}
     for key, title in titles.items():
@@ -141,7 +119,7 @@ def missing_figures(ways: Ways, settings: StrategiesSettings, titles: Mapping[st
         yield printable(f"{'; '.join(found_titles)}: no figure for {whose}: {reason}", longest=400)
 
 
-def missing_intervals(ways: Ways, settings: StrategiesSettings) -> Iterator[str]:
+def missing_intervals(ways: Ways, settings: result.StrategiesSettings) -> Iterator[str]:
     """Yield why differences of recovery lack an interval, each reason once with the ways it holds for."""
     reasons: dict[str, list[str]] = {}
     for name, way in ways.items():
@@ -154,25 +132,25 @@ def missing_intervals(ways: Ways, settings: StrategiesSettings) -> Iterator[str]
         yield printable(told, longest=400)
 
 
-def partly_labelled(judge: StrategiesJudge, settings: StrategiesSettings) -> Iterator[str]:
+def partly_labelled(judge: result.StrategiesJudge, settings: result.StrategiesSettings) -> Iterator[str]:
     """Yield what a star says: that figures rest on the labelled prompts alone, and on how many."""
     data = judge.data
     if data.method == "labelled_only":
-        scored = counted(data.prompts + data.unlabelled_prompts, "prompt")
-        words = f"* from {count(data.prompts)} of {scored} scored completely: the others lack labels"
-        yield named(words, settings.reference)
+        scored = numbers.counted(data.prompts + data.unlabelled_prompts, "prompt")
+        words = f"* from {numbers.count(data.prompts)} of {scored} scored completely: the others lack labels"
+        yield numbers.named(words, settings.reference)
 
 
-def _record(way: WayMetrics, key: str) -> EstimateRecord | None:
+def _record(way: result.WayMetrics, key: str) -> EstimateRecord | None:
     return way.metrics.get(key)
 
 
-def _decimals_of(way: WayMetrics, key: str) -> float | None:
+def _decimals_of(way: result.WayMetrics, key: str) -> float | None:
     found = _record(way, key)
     return None if found is None else found.estimate
 
 
-def pair_draw(document: PairDraw) -> DescribedStudy:
+def pair_draw(document: result.PairDraw) -> DescribedStudy:
     """Describe pairs that were drawn."""
     settings = document.settings
     return DescribedStudy(
@@ -191,17 +169,23 @@ def pair_draw(document: PairDraw) -> DescribedStudy:
     )
 
 
-def _blocks(document: PairDraw) -> Iterator[Block]:
+def _blocks(document: result.PairDraw) -> Iterator[Block]:
     yield from (Said("finding", sentence) for sentence in document.sentences)
     for why, prompts in document.prompts_left_out.items():
-        yield Said("caveat", f"left out {counted(prompts, 'prompt')}: {printable(why, longest=120)}")
+        yield Said("caveat", f"left out {numbers.counted(prompts, 'prompt')}: {printable(why, longest=120)}")
     columns = (
         Column("gap of", "name"),
         Column("stratum", "name"),
         *(Column(title) for title in ("pairs", "drawn", "weight")),
     )
     rows = [
-        (f"{one.gap_of} gap", one.stratum, count(one.pairs), count(one.drawn), brief(one.pairs / one.drawn))
+        (
+            f"{one.gap_of} gap",
+            one.stratum,
+            numbers.count(one.pairs),
+            numbers.count(one.drawn),
+            amounts.brief(one.pairs / one.drawn),
+        )
         for one in document.strata
     ]
     yield Table.of(columns, rows)
@@ -215,10 +199,10 @@ _PAIR_COLUMNS: Mapping[str, str] = {
 }
 
 
-def matched_pairs(judge: StrategiesJudge, settings: StrategiesSettings, suffix: str) -> Part:
+def matched_pairs(judge: result.StrategiesJudge, settings: result.StrategiesSettings, suffix: str) -> Part:
     """Describe the pairs that were judged both ways."""
     found = judge.matched_pairs
-    title = f"{counted(found.pairs, 'pair')} judged both ways"
+    title = f"{numbers.counted(found.pairs, 'pair')} judged both ways"
     blocks: list[Block] = [
         *_pairs_figure(found, settings, suffix),
         asking_table(title, found.by_name, judge, settings, _PAIR_COLUMNS),
@@ -230,24 +214,24 @@ def matched_pairs(judge: StrategiesJudge, settings: StrategiesSettings, suffix: 
     return Part("Best of two", blocks, anchor=f"label-strategy-pairs-{suffix}")
 
 
-def _missing_of_pairs(found: MatchedPairs, settings: StrategiesSettings) -> Iterator[str]:
+def _missing_of_pairs(found: result.MatchedPairs, settings: result.StrategiesSettings) -> Iterator[str]:
     yield from missing_figures(found.by_name, settings, _PAIR_COLUMNS)
     yield from missing_intervals(found.by_name, settings)
 
 
-def _by_gap(found: MatchedPairs, settings: StrategiesSettings) -> Iterator[Block]:
+def _by_gap(found: result.MatchedPairs, settings: result.StrategiesSettings) -> Iterator[Block]:
     groups = found.where_pointwise_tied.by_gap
     if not groups:
         return
-    gap = named("oracle gap", settings.reference)
+    gap = numbers.named("oracle gap", settings.reference)
     columns = (Column(gap, "name"), *(Column(title) for title in ("pairs", "decided", "accuracy", "interval")))
     rows = [
         (
             _gap_words(at, row),
-            count(row.pairs),
-            count(row.decided_pairs),
-            estimate(row.accuracy, "share"),
-            interval(row.accuracy, "share"),
+            numbers.count(row.pairs),
+            numbers.count(row.decided_pairs),
+            numbers.estimate(row.accuracy, "share"),
+            numbers.interval(row.accuracy, "share"),
         )
         for at, row in enumerate(groups)
     ]
@@ -255,22 +239,24 @@ def _by_gap(found: MatchedPairs, settings: StrategiesSettings) -> Iterator[Block
     yield Said("note", f"Verdicts {_decided_words(found)}; accuracy is over those.")
 
 
-def _gap_words(at: int, row: GapGroup) -> str:
+def _gap_words(at: int, row: result.GapGroup) -> str:
     """Write the ends of a group of gaps, the first of which holds its lower end."""
     if at == 0 and row.low == row.high:
-        return setting(row.low)
-    return f"{'above ' if at else ''}{setting(row.low)} to {setting(row.high)}"
+        return numbers.setting(row.low)
+    return f"{'above ' if at else ''}{numbers.setting(row.low)} to {numbers.setting(row.high)}"
 
 
-def _decided_words(found: MatchedPairs) -> str:
+def _decided_words(found: result.MatchedPairs) -> str:
     """Say how many pairs that scores tie the verdicts decide: a plain count, and a share that may be weighted."""
     where = found.where_pointwise_tied
     share, weighted = where.decided.estimate, " weighted" if found.weighted else ""
-    part = "" if share is None else f" ({number(share, 'share')}{weighted})"
-    return f"decide {count(where.decided_pairs)} of {count(where.pairs)}{part}"
+    part = "" if share is None else f" ({numbers.number(share, 'share')}{weighted})"
+    return f"decide {numbers.count(where.decided_pairs)} of {numbers.count(where.pairs)}{part}"
 
 
-def _pairs_figure(found: MatchedPairs, settings: StrategiesSettings, suffix: str) -> list[Drawing[Forest]]:
+def _pairs_figure(
+    found: result.MatchedPairs, settings: result.StrategiesSettings, suffix: str
+) -> list[Drawing[Forest]]:
     groups = found.where_pointwise_tied.by_gap
     if not groups:
         return []
@@ -280,7 +266,7 @@ def _pairs_figure(found: MatchedPairs, settings: StrategiesSettings, suffix: str
             for at, row in enumerate(groups)
         ],
         f"label-strategy-gaps-{suffix}",
-        named("Accuracy where scores tie, by oracle gap", settings.reference),
+        numbers.named("Accuracy where scores tie, by oracle gap", settings.reference),
         f"Of the pairs that scores tie, verdicts {_decided_words(found)}; the line is a coin's accuracy.",
         0.5,
         across="share of decided pairs that are right",
@@ -310,7 +296,7 @@ _HOW = (
 )
 
 
-def strategies(document: StrategiesStudy) -> DescribedStudy:
+def strategies(document: result.StrategiesStudy) -> DescribedStudy:
     """Describe ways of asking: one part per judge."""
     settings = document.settings
     judges = {
@@ -325,7 +311,7 @@ def strategies(document: StrategiesStudy) -> DescribedStudy:
         notes=[
             Said(
                 "note",
-                f"scores compared with {_verdicts_of(settings)}; in brackets {percent(settings.confidence)} "
+                f"scores compared with {_verdicts_of(settings)}; in brackets {numbers.percent(settings.confidence)} "
                 "intervals, clustered by prompt",
             )
         ],
@@ -338,7 +324,7 @@ def strategies(document: StrategiesStudy) -> DescribedStudy:
     )
 
 
-def _minus_scores(judge: StrategiesJudge, document: StrategiesStudy) -> dict[str, EstimateRecord]:
+def _minus_scores(judge: result.StrategiesJudge, document: result.StrategiesStudy) -> dict[str, EstimateRecord]:
     """Return how ways of asking differ from scores: on the prompts with the most verdicts, else on single pairs."""
     groups = [group.by_name for group in judge.strategies.values()]
     return {
@@ -349,45 +335,45 @@ def _minus_scores(judge: StrategiesJudge, document: StrategiesStudy) -> dict[str
     }
 
 
-def _answer(judge: StrategiesJudge, document: StrategiesStudy) -> StatedVerdict:
+def _answer(judge: result.StrategiesJudge, document: result.StrategiesStudy) -> answers.StatedVerdict:
     """Return whether a way of asking recovers more than scores."""
     apart = _minus_scores(judge, document)
-    better = [name for name, less in apart.items() if outcome_of(less) == "above"]
-    worse = [name for name, less in apart.items() if outcome_of(less) == "below"]
+    better = [name for name, less in apart.items() if answers.outcome_of(less) == "above"]
+    worse = [name for name, less in apart.items() if answers.outcome_of(less) == "below"]
     name, best = max(apart.items(), key=lambda way: float("-inf") if way[1].estimate is None else way[1].estimate)
-    pairs = "" if judge.strategies else f", on {counted(judge.matched_pairs.pairs, 'pair')} judged both ways"
+    pairs = "" if judge.strategies else f", on {numbers.counted(judge.matched_pairs.pairs, 'pair')} judged both ways"
     says = f"The way furthest above scores is {name}: recovery {change_words(best, RECOVERY)}{pairs}."
     if better:
-        return StatedVerdict("verdicts are better", "good", says)
+        return answers.StatedVerdict("verdicts are better", "good", says)
     if len(worse) == len(apart):
-        return StatedVerdict("scores are better", "good", f"Every other way recovers less. {says}")
-    return StatedVerdict("no difference shown", "open", says)
+        return answers.StatedVerdict("scores are better", "good", f"Every other way recovers less. {says}")
+    return answers.StatedVerdict("no difference shown", "open", says)
 
 
-def _title(name: str, judge: StrategiesJudge) -> str:
+def _title(name: str, judge: result.StrategiesJudge) -> str:
     data = judge.data
     lone = data.prompts_without_verdicts
-    without = f", {count(lone)} of them without verdicts" if lone else ""
-    prompts, pairs = counted(data.prompts, "prompt"), counted(data.pairs, "pair")
+    without = f", {numbers.count(lone)} of them without verdicts" if lone else ""
+    prompts, pairs = numbers.counted(data.prompts, "prompt"), numbers.counted(data.pairs, "pair")
     return f"{printable(name, longest=60)}: {prompts}{without}; {pairs}"
 
 
-def _verdicts_of(settings: StrategiesSettings) -> str:
+def _verdicts_of(settings: result.StrategiesSettings) -> str:
     """Say whose verdicts were compared with scores, and which pairs they are on."""
     whose, file = (printable(one, longest=60) for one in (settings.pairwise, settings.verdicts))
     drawn = "" if settings.drawn is None else f", on the pairs drawn in {printable(settings.drawn, longest=60)}"
     return f"verdicts of {whose} in {file}{drawn}"
 
 
-def _judge(judge: StrategiesJudge, settings: StrategiesSettings, suffix: str) -> Iterator[Block]:
+def _judge(judge: result.StrategiesJudge, settings: result.StrategiesSettings, suffix: str) -> Iterator[Block]:
     for sentence in judge.sentences:
         yield Said("finding", printable(sentence, longest=1000))
     for part, group in judge.strategies.items():
-        title = f"Best of n on {counted(group.prompts, 'prompt')} with a verdict on {_EACH[part]} pair"
+        title = f"Best of n on {numbers.counted(group.prompts, 'prompt')} with a verdict on {_EACH[part]} pair"
         yield from _ways_figure(title, group, settings, f"label-strategy-{part.replace('_', '-')}-{suffix}")
         yield asking_table(title, group.by_name, judge, settings, _COLUMNS)
         if part == "some_pairs" and group.candidates_in_no_pair:
-            alone = counted(group.candidates_in_no_pair, "candidate")
+            alone = numbers.counted(group.candidates_in_no_pair, "candidate")
             yield Said("note", f"In no pair, and counted as 1/2: {alone}.")
     for part, why in judge.no_strategies.items():
         yield Said("note", f"No table of {part.replace('_', ' ')}: {why}.")
@@ -398,7 +384,7 @@ def _judge(judge: StrategiesJudge, settings: StrategiesSettings, suffix: str) ->
     yield from (Said("note", line) for line in partly_labelled(judge, settings))
 
 
-def _missing(judge: StrategiesJudge, settings: StrategiesSettings) -> Iterator[str]:
+def _missing(judge: result.StrategiesJudge, settings: result.StrategiesSettings) -> Iterator[str]:
     """Yield why figures and intervals are missing, each line once."""
     compared = [group.by_name for group in judge.strategies.values()]
     lines = [line for ways in compared for line in missing_figures(ways, settings, _COLUMNS)]
@@ -406,12 +392,14 @@ def _missing(judge: StrategiesJudge, settings: StrategiesSettings) -> Iterator[s
     yield from dict.fromkeys(lines)
 
 
-def _ways_figure(title: str, group: PromptGroup, settings: StrategiesSettings, key: str) -> list[Drawing[Forest]]:
+def _ways_figure(
+    title: str, group: result.PromptGroup, settings: result.StrategiesSettings, key: str
+) -> list[Drawing[Forest]]:
     rows: list[Row] = []
     for name, way in group.strategies.items():
         found = way.metrics[RECOVERY]
         rows.append((way_name(name, settings), found.estimate, found.low, found.high))
-    scores = estimate(group.strategies[_SCORING].metrics[RECOVERY], "share")
+    scores = numbers.estimate(group.strategies[_SCORING].metrics[RECOVERY], "share")
     return forest_figure(
         rows,
         key,
@@ -424,19 +412,19 @@ def _ways_figure(title: str, group: PromptGroup, settings: StrategiesSettings, k
 
 
 def _highest(rows: list[Row]) -> str:
-    known = [(value, name, Ends(value, low, high)) for name, value, low, high in rows if value is not None]
+    known = [(value, name, numbers.Ends(value, low, high)) for name, value, low, high in rows if value is not None]
     if not known:
         return "unknown"
     _, name, found = max(known, key=lambda one: one[:2])
-    return f"{estimate(found, 'share')} ({name})"
+    return f"{numbers.estimate(found, 'share')} ({name})"
 
 
-def described(document: LabelStrategyStudy) -> DescribedStudy:
+def described(document: result.LabelStrategyStudy) -> DescribedStudy:
     """Describe ways of asking a judge, verdicts alone, or pairs that were drawn."""
-    if isinstance(document, StrategiesStudy):
+    if isinstance(document, result.StrategiesStudy):
         return strategies(document)
-    if isinstance(document, VerdictsStudy):
-        return verdicts(document)
-    if isinstance(document, PairDraw):
+    if isinstance(document, result.VerdictsStudy):
+        return verdicts_view.verdicts(document)
+    if isinstance(document, result.PairDraw):
         return pair_draw(document)
     raise TypeError(f"{type(document).__name__} is no kind of this study")

@@ -7,35 +7,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import EstimateRecord, estimate_records
 from bonwise.metric_groups import unit_of
 from bonwise.printable import listed, printable, quoted
-from bonwise.report.numbers import (
-    NOTHING,
-    counted,
-    estimate,
-    interval,
-    number,
-    percent,
-    unit_of_difference,
-    with_interval,
-)
-from bonwise.stats import estimation
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimand import Estimate, under_method
-from bonwise.stats.estimation import IntervalRule, difference
+from bonwise.report import numbers
+from bonwise.stats import catalog, estimand, estimation
 from bonwise.stats.sums import Floats, Sums, by_rank, prompt_sums
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
 from bonwise.studies.mix.result import CurveAt, MixCounts, MixJudge, MixSettings, MixStudy
-from bonwise.table.checks import names_of
-from bonwise.table.opening import ScoreSource, open_table, refuse_clusters
+from bonwise.table import checks, opening, reading_options, score_table
 from bonwise.table.panel import Panel, lay_out
-from bonwise.table.reading_options import AS_IT_STANDS, ReadingOptions
-from bonwise.table.score_table import ScoreTable
 
 __all__ = ["OF_PAIRS", "SHARES", "mix_change", "mix_curve", "mix_of", "mix_study", "mix_sums"]
 
@@ -71,15 +55,16 @@ def _moves(
     without, whole = (_at(points, share).metrics for share in (0, 1))
     parts = [
         # Both ends have the decimals of the change, so that a reader can subtract.
-        f"{name} {_verb(change[name])} from {number(without[name].estimate, unit_of(name), like=change[name])} "
-        f"to {number(whole[name].estimate, unit_of(name), like=change[name])} "
-        f"(change {_signed(name, change[name])})"
+        f"{name} {_verb(change[name])} from "
+        f"{numbers.number(without[name].estimate, unit_of(name), like=change[name])} to "
+        f"{numbers.number(whole[name].estimate, unit_of(name), like=change[name])} (change "
+        f"{_signed(name, change[name])})"
         for name in _HEADLINES
         if change[name].estimate is not None
     ]
     if parts:
         certain = any(change[name].low is not None for name in _HEADLINES)
-        at = f", at {percent(confidence)} confidence" if certain else ""
+        at = f", at {numbers.percent(confidence)} confidence" if certain else ""
         yield (
             f"With {easy} in the pools {', and '.join(parts)}{at}; nothing about the choice among the other "
             "candidates changed."
@@ -97,7 +82,9 @@ def _picks(change: Mapping[str, EstimateRecord]) -> Iterator[str]:
 
 
 def _pairs(points: Sequence[CurveAt], easy: str) -> Iterator[str]:
-    share = f"Pairs of {easy} and another candidate are {number(_at(points, 1).easy_pairs, 'share')} of the pairs"
+    share = (
+        f"Pairs of {easy} and another candidate are {numbers.number(_at(points, 1).easy_pairs, 'share')} of the pairs"
+    )
     alone, without = points[-1].metrics["sign_agreement"], points[0].metrics["sign_agreement"]
     if alone.estimate is None or without.estimate is None:
         yield f"{share}."
@@ -131,11 +118,11 @@ def _prompts(data: MixCounts, easy: str) -> Iterator[str]:
         yield f"{_left_out(data['only_with_control'])}: without {easy} no choice is left."
     if data.method == "labelled_only":
         whose = "whose candidates all have labels"
-        yield f"Figures describe the {counted(mixed, 'prompt')} {whose}, not all prompts."
+        yield f"Figures describe the {numbers.counted(mixed, 'prompt')} {whose}, not all prompts."
 
 
 def _left_out(count: int) -> str:
-    return f"{counted(count, 'prompt')} {'is' if count == 1 else 'are'} left out"
+    return f"{numbers.counted(count, 'prompt')} {'is' if count == 1 else 'are'} left out"
 
 
 def _at(points: Sequence[CurveAt], share: float) -> CurveAt:
@@ -150,14 +137,14 @@ def _verb(change: EstimateRecord) -> str:
 
 def _with_ends(name: str, found: EstimateRecord) -> str:
     unit = unit_of(name)
-    return estimate(found, unit) if found.low is None else with_interval(found, unit)
+    return numbers.estimate(found, unit) if found.low is None else numbers.with_interval(found, unit)
 
 
 def _signed(name: str, found: EstimateRecord) -> str:
-    unit = unit_of_difference(unit_of(name))
-    ends = interval(found, unit, sign=True)
-    size = estimate(found, unit, sign=True)
-    return f"{size}, no interval" if ends == NOTHING else f"{size} {ends}"
+    unit = numbers.unit_of_difference(unit_of(name))
+    ends = numbers.interval(found, unit, sign=True)
+    size = numbers.estimate(found, unit, sign=True)
+    return f"{size}, no interval" if ends == numbers.NOTHING else f"{size} {ends}"
 
 
 SHARES = tuple(step / 10 for step in range(11))
@@ -181,8 +168,8 @@ class MixSums(NamedTuple):
 def mix_sums(
     scores: Floats,
     labels: Floats,
-    sizes: npt.NDArray[np.int64],
-    control: npt.NDArray[np.bool_],
+    sizes: np.typing.NDArray[np.int64],
+    control: np.typing.NDArray[np.bool_],
     ranked: tuple[Floats, Floats] | None = None,
 ) -> MixSums:
     """Compute the sums of every prompt without its controls, with them, and of its easy pairs.
@@ -236,19 +223,19 @@ def _easy_pairs(without: Sums, whole: Sums, same: Sums) -> Floats:
     return np.array(found._replace(**cells, **pairs))
 
 
-def mix_curve(sums: MixSums, rule: IntervalRule, method: str = "complete") -> list[CurveAt]:
+def mix_curve(sums: MixSums, rule: estimation.IntervalRule, method: str = "complete") -> list[CurveAt]:
     """Estimate the metrics along both legs of the curve: on the second those of `OF_PAIRS` alone.
 
     First leg: a share m of the prompts shows its controls, sums ``(1 - m) without + m whole``. Second leg, from where
     the first ends: ``(1 - u) whole + u easy``, in the order of `easy_pairs`. Intervals have the prompt as their unit,
     and take the share as given. `method` says which prompts the estimates are of.
     """
-    of_pairs = tuple(e for e in ESTIMANDS if e.name in OF_PAIRS)
+    of_pairs = tuple(e for e in catalog.ESTIMANDS if e.name in OF_PAIRS)
     easy = Sums(*sums.easy).pairs
     points = []
     for share in SHARES:
         mixed = (1 - share) * sums.without + share * sums.whole
-        metrics = _records(estimation.estimate(ESTIMANDS, mixed, rule), method)
+        metrics = _records(estimation.estimate(catalog.ESTIMANDS, mixed, rule), method)
         points.append(CurveAt(share=share, towards=0.0, easy_pairs=_share(share * easy, mixed), metrics=metrics))
     for towards in SHARES[1:]:
         mixed = (1 - towards) * sums.whole + towards * sums.easy
@@ -259,44 +246,49 @@ def mix_curve(sums: MixSums, rule: IntervalRule, method: str = "complete") -> li
     return points
 
 
-def _records(estimates: Mapping[str, Estimate], method: str) -> dict[str, EstimateRecord]:
-    return estimate_records(under_method(estimates, method))
+def _records(estimates: Mapping[str, estimand.Estimate], method: str) -> dict[str, EstimateRecord]:
+    return estimate_records(estimand.under_method(estimates, method))
 
 
 def _share(easy: Floats, mixed: Floats) -> float:
     return float(easy.sum() / Sums(*mixed).pairs.sum())
 
 
-def mix_change(sums: MixSums, rule: IntervalRule, method: str = "complete") -> dict[str, EstimateRecord]:
+def mix_change(sums: MixSums, rule: estimation.IntervalRule, method: str = "complete") -> dict[str, EstimateRecord]:
     """Estimate by how much each metric differs with the controls from without, paired by prompt."""
     # The controls change what could be gained too, so the two recoveries share no denominator for Fieller's interval.
-    estimands = [replace(e, parts=None) for e in ESTIMANDS]
-    changes = difference(estimands, sums.whole, sums.without, rule)
-    for ends in (estimation.estimate(ESTIMANDS, pools, rule) for pools in (sums.whole, sums.without)):
+    estimands = [replace(e, parts=None) for e in catalog.ESTIMANDS]
+    changes = estimation.difference(estimands, sums.whole, sums.without, rule)
+    for ends in (estimation.estimate(catalog.ESTIMANDS, pools, rule) for pools in (sums.whole, sums.without)):
         for name, end in ends.items():
             if end.estimate is None and changes[name].estimate is not None:
-                changes[name] = Estimate.undefined(end.reason or "", end.n)
+                changes[name] = estimand.Estimate.undefined(end.reason or "", end.n)
     return _records(changes, method)
 
 
 def mix_study(
-    source: ScoreSource, options: ReadingOptions, *, control: str | Sequence[str], confidence: float, seed: int
+    source: opening.ScoreSource,
+    options: reading_options.ReadingOptions,
+    *,
+    control: str | Sequence[str],
+    confidence: float,
+    seed: int,
 ) -> MixStudy:
     """Calculate how a judge's figures move as candidates that anyone can tell apart enter the pools."""
     settings = Settings(
         confidence=confidence,
         seed=seed,
         exclude=options.exclude,
-        control=names_of("control", control),
+        control=checks.names_of("control", control),
         shape=options.shape,
     )
-    table = open_table(source, options)
-    refuse_clusters(table, "this study")
+    table = opening.open_table(source, options)
+    opening.refuse_clusters(table, "this study")
     _check_left(table, settings)
-    return mix_of(open_judged(table, settings, replace(AS_IT_STANDS, unpicked=options.unpicked)))
+    return mix_of(open_judged(table, settings, replace(reading_options.AS_IT_STANDS, unpicked=options.unpicked)))
 
 
-def _check_left(table: ScoreTable, settings: Settings) -> None:
+def _check_left(table: score_table.ScoreTable, settings: Settings) -> None:
     """Refuse controls beside which no two candidates are left."""
     out = {*settings.control, *settings.exclude}
     left = [name for name in table.candidates if name not in out]

@@ -7,20 +7,9 @@ from collections.abc import Iterator, Sequence
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import groups_of, unit_of
 from bonwise.printable import printable
-from bonwise.report.answers import StatedVerdict, outcome_of
+from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Row, Said, Table
 from bonwise.report.figures.curves import Curve, Curves, Guide, curves_figure
-from bonwise.report.numbers import (
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    named,
-    number,
-    percent,
-    unit_of_difference,
-)
 from bonwise.studies.description import DescribedStudy, change_words
 from bonwise.studies.mix.result import CurveAt, MixJudge, MixSettings, MixStudy
 
@@ -71,29 +60,29 @@ def described(document: MixStudy) -> DescribedStudy:
     )
 
 
-def _answer(judge: MixJudge) -> StatedVerdict:
+def _answer(judge: MixJudge) -> answers.StatedVerdict:
     """Return whether the easy candidates change the figures."""
     known = [name for name in ("recovery", "global_r") if name in judge.change]
     each = "; ".join(f"{name} {change_words(judge.change[name], name)}" for name in known)
     says = f"With the easy candidates in every pool: {each}."
-    moved = [name for name in known if outcome_of(judge.change[name]) != "open"]
+    moved = [name for name in known if answers.outcome_of(judge.change[name]) != "open"]
     if moved:
-        return StatedVerdict(f"{' and '.join(moved)} changed", "bad", says)
-    return StatedVerdict("no change shown", "open", says)
+        return answers.StatedVerdict(f"{' and '.join(moved)} changed", "bad", says)
+    return answers.StatedVerdict("no change shown", "open", says)
 
 
 def _title(name: str, judge: MixJudge) -> str:
     data = judge.data
     return (
-        f"{printable(name)}: {counted(data.mixed_prompts, 'prompt')}, "
-        f"{count(data.prompts_with_control)} with a control"
+        f"{printable(name)}: {numbers.counted(data.mixed_prompts, 'prompt')}, "
+        f"{numbers.count(data.prompts_with_control)} with a control"
     )
 
 
 def _judge(judge: MixJudge, settings: MixSettings, suffix: str) -> Iterator[Block]:
     reference = settings.reference
     for sentence in judge.sentences:
-        yield Said("finding", named(printable(sentence, longest=1000), reference))
+        yield Said("finding", numbers.named(printable(sentence, longest=1000), reference))
     yield from _figures(judge, suffix)
     yield _curve(judge)
     yield Said("note", _LEGEND)
@@ -112,12 +101,12 @@ def _curve(judge: MixJudge) -> Table:
 
 
 def _point(point: CurveAt) -> list[str]:
-    cells = [_where(point), number(point.easy_pairs, "share")]
+    cells = [_where(point), numbers.number(point.easy_pairs, "share")]
     for metric in _SHOWN:
         found, unit = point.metrics.get(metric), unit_of(metric)
-        cells.append("" if found is None else estimate(found, unit))
+        cells.append("" if found is None else numbers.estimate(found, unit))
         if metric in _WITH_ENDS:
-            cells.append("" if found is None else interval(found, unit))
+            cells.append("" if found is None else numbers.interval(found, unit))
     return cells
 
 
@@ -131,8 +120,8 @@ def _every_second(judge: MixJudge) -> list[CurveAt]:
 def _where(point: CurveAt) -> str:
     """Name a point of the curve."""
     if not point.towards:
-        return percent(point.share)
-    return f"all + {percent(point.towards)}" if point.towards < 1 else "easy alone"
+        return numbers.percent(point.share)
+    return f"all + {numbers.percent(point.towards)}" if point.towards < 1 else "easy alone"
 
 
 def _change(judge: MixJudge, settings: MixSettings) -> Table:
@@ -141,21 +130,21 @@ def _change(judge: MixJudge, settings: MixSettings) -> Table:
         Column("without", spare=2),
         Column("with", spare=3),
         Column("with - without"),
-        Column(interval_title(settings.confidence)),
+        Column(numbers.interval_title(settings.confidence)),
         Column("n", spare=1),
     )
     ends = judge.points[0].metrics, judge.whole.metrics
     rows = []
     for key in _in_groups(judge):
         found, unit = judge.change[key], unit_of(key)
-        apart = unit_of_difference(unit)
+        apart = numbers.unit_of_difference(unit)
         star = " *" if found.method == "labelled_only" else ""
         cells = (
-            f"{named(key, settings.reference)}{star}",
-            *(number(end[key].estimate, unit, like=found) for end in ends),
-            estimate(found, apart, sign=True),
-            interval(found, apart, sign=True),
-            count(found.n),
+            f"{numbers.named(key, settings.reference)}{star}",
+            *(numbers.number(end[key].estimate, unit, like=found) for end in ends),
+            numbers.estimate(found, apart, sign=True),
+            numbers.interval(found, apart, sign=True),
+            numbers.count(found.n),
         )
         rows.append(Row(cells, strong=key in _WITH_ENDS))
     return Table(columns, rows, "Each metric without and with the control, paired by prompt")
@@ -166,7 +155,7 @@ def _change_notes(judge: MixJudge, reference: str | None) -> list[str]:
     said: dict[str, list[str]] = {}
     for key in _in_groups(judge):
         for note in _notes(judge.change[key]):
-            said.setdefault(note, []).append(named(key, reference))
+            said.setdefault(note, []).append(numbers.named(key, reference))
     notes = [f"{', '.join(keys)}: {note}" for note, keys in said.items()]
     stars = any(found.method == "labelled_only" for found in judge.change.values())
     return [*notes, *(["* from the completely labelled prompts alone"] if stars else [])]
@@ -177,7 +166,7 @@ def _notes(found: EstimateRecord) -> Iterator[str]:
         yield printable(found.reason, longest=200)
     if found.interval == "exact" and found.estimate is not None:
         what = "no prompt changed" if abs(found.estimate) < _ROUNDING else "all prompts changed alike"
-        yield f"{what}: exact bound of {counted(found.n, 'prompt')}"
+        yield f"{what}: exact bound of {numbers.counted(found.n, 'prompt')}"
 
 
 def _in_groups(judge: MixJudge) -> list[str]:
@@ -192,7 +181,7 @@ def _figures(judge: MixJudge, suffix: str) -> list[Drawing[Curves]]:
             f"mix-pairs-{suffix}",
             "Agreement by the share of easy pairs",
             f"{_from_to(points, list(_OVER_PAIRS))} as easy pairs rise from 0% to 100% of the pairs; from "
-            f"{number(all_shown, 'share')} on every pool shows its control.",
+            f"{numbers.number(all_shown, 'share')} on every pool shows its control.",
             across="easy pairs among all pairs",
             up="metric",
             guides=[Guide("every pool", x=all_shown)],
@@ -226,6 +215,9 @@ def _line(points: Sequence[CurveAt], x: Sequence[float], metric: str, role: str)
 def _from_to(points: Sequence[CurveAt], metrics: Sequence[str]) -> str:
     first, last = points[0].metrics, points[-1].metrics
     return ", ".join(
-        f"{metric} {estimate(first.get(metric), unit_of(metric))} to {estimate(last.get(metric), unit_of(metric))}"
+        (
+            f"{metric} {numbers.estimate(first.get(metric), unit_of(metric))} to "
+            f"{numbers.estimate(last.get(metric), unit_of(metric))}"
+        )
         for metric in metrics
     )

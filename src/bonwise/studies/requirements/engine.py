@@ -9,23 +9,10 @@ from bonwise.auditing.settings import Settings
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
 from bonwise.report.numbers import Ends, counted, estimate, percent, setting, with_interval
-from bonwise.stats import estimation
-from bonwise.stats.catalog import ESTIMANDS
-from bonwise.stats.estimand import Estimate
+from bonwise.stats import catalog, estimand, estimation
 from bonwise.studies.labelled_panels import LabelledPanels, open_judged
+from bonwise.studies.requirements import requirement, result
 from bonwise.studies.requirements.noisy_oracle import MOST_CELLS, MOST_PAIRS, NoisyOracle, affordable, points
-from bonwise.studies.requirements.requirement import Requirement, held_against, no_curve, recovered, required
-from bonwise.studies.requirements.result import (
-    TARGETS,
-    CurvePoint,
-    Inverse,
-    OwnFigures,
-    RequirementCounts,
-    RequirementsJudge,
-    RequirementsSettings,
-    RequirementsStudy,
-    Target,
-)
 from bonwise.table.panel import Panel
 from bonwise.table.reading_options import ReadingOptions
 
@@ -37,13 +24,17 @@ __all__ = ["requirements_of", "requirements_study"]
 
 
 def requirement_sentences(
-    data: RequirementCounts, own: OwnFigures, targets: Sequence[Target], inverse: Sequence[Inverse], seed: int
+    data: result.RequirementCounts,
+    own: result.OwnFigures,
+    targets: Sequence[result.Target],
+    inverse: Sequence[result.Inverse],
+    seed: int,
 ) -> list[str]:
     """Return the findings of one judge, the most important first; `seed` drew the prompts where not all were used."""
     return [*_own(own, unscored=bool(data.unscored)), *_targets(targets), *_inverse(inverse), *_described(data, seed)]
 
 
-def _described(data: RequirementCounts, seed: int) -> Iterator[str]:
+def _described(data: result.RequirementCounts, seed: int) -> Iterator[str]:
     """Say which prompts the figures describe, where not all."""
     prompts, used, too_large = data.prompts, data.studied_prompts, data.too_large_prompts
     if data.method == "labelled_only":
@@ -58,7 +49,7 @@ def _described(data: RequirementCounts, seed: int) -> Iterator[str]:
         yield f"All this is computed from {used:,} of the {prompts - too_large:,} prompts, drawn with seed {seed}."
 
 
-def _own(own: OwnFigures, *, unscored: bool) -> Iterator[str]:
+def _own(own: result.OwnFigures, *, unscored: bool) -> Iterator[str]:
     expected, difference = own.expected_recovery, own.difference
     if expected.estimate is None:
         yield f"No figure for a judge of plain noise with this within_r: {expected.reason}."
@@ -92,7 +83,7 @@ def _verdict(difference: EstimateRecord, ties: str) -> str:
     )
 
 
-def _targets(targets: Sequence[Target]) -> Iterator[str]:
+def _targets(targets: Sequence[result.Target]) -> Iterator[str]:
     known = [one for one in targets if one.within_r.estimate is not None]
     if known:
         first, *others = ((percent(one.target), *_needed(one)) for one in known)
@@ -108,11 +99,11 @@ def _targets(targets: Sequence[Target]) -> Iterator[str]:
             yield f"No figure for {percent(one.target)} of the possible gain: {one.within_r.reason}."
 
 
-def _needed(one: Target) -> tuple[str, str]:
+def _needed(one: result.Target) -> tuple[str, str]:
     return estimate(one.within_r), estimate(one.effective_agreement, "share")
 
 
-def _inverse(inverse: Sequence[Inverse]) -> Iterator[str]:
+def _inverse(inverse: Sequence[result.Inverse]) -> Iterator[str]:
     for one in inverse:
         found = one.recovery
         if found.estimate is None:
@@ -136,7 +127,7 @@ def requirements_study(
     within_r: Sequence[float],
     confidence: float,
     seed: int,
-) -> RequirementsStudy:
+) -> result.RequirementsStudy:
     """Find the judge that a wanted recovery takes on these labels, and what one with a given within_r recovers."""
     settings = Settings(confidence=confidence, seed=seed, exclude=options.exclude, shape=options.shape)
     judged = open_judged(source, settings, options)
@@ -144,8 +135,8 @@ def requirements_study(
 
 
 def requirements_of(
-    judged: LabelledPanels, *, targets: Sequence[float] = TARGETS, within_r: Sequence[float] = ()
-) -> RequirementsStudy:
+    judged: LabelledPanels, *, targets: Sequence[float] = result.TARGETS, within_r: Sequence[float] = ()
+) -> result.RequirementsStudy:
     """Study the judges of a table that is open already; the parameters are those of `study_requirements`."""
     asked = (
         _within(targets, "a target", (0, 1), "a share, such as 0.5"),
@@ -161,13 +152,13 @@ def requirements_of(
         if key not in shared:
             shared[key] = _of_labels(NoisyOracle.of(used.labels, used.sizes), *asked, judged.settings.confidence)
         data = judged.counts_as(
-            RequirementCounts, name, studied_prompts=len(used.sizes), too_large_prompts=afforded.too_large
+            result.RequirementCounts, name, studied_prompts=len(used.sizes), too_large_prompts=afforded.too_large
         )
         judges[name] = _one_judge(used, data, shared[key], judged.settings)
     settings = judged.settings_as(
-        RequirementsSettings, targets=asked[0], within_r=asked[1], most_cells=MOST_CELLS, most_pairs=MOST_PAIRS
+        result.RequirementsSettings, targets=asked[0], within_r=asked[1], most_cells=MOST_CELLS, most_pairs=MOST_PAIRS
     )
-    return RequirementsStudy(settings=settings, judges=judges, not_studied=dict(judged.not_studied))
+    return result.RequirementsStudy(settings=settings, judges=judges, not_studied=dict(judged.not_studied))
 
 
 def _within(values: Sequence[float], what: str, ends: tuple[float, float], hint: str) -> list[float]:
@@ -181,37 +172,41 @@ class _OfLabels(NamedTuple):
     """What depends on the labels alone."""
 
     labels: NoisyOracle
-    curve: list[CurvePoint]
-    needs: list[tuple[float, Requirement]]
-    recovered: list[tuple[float, Estimate]]
+    curve: list[result.CurvePoint]
+    needs: list[tuple[float, requirement.Requirement]]
+    recovered: list[tuple[float, estimand.Estimate]]
 
 
 def _of_labels(
     labels: NoisyOracle, targets: Sequence[float], within_r: Sequence[float], confidence: float
 ) -> _OfLabels:
-    curve = [] if no_curve(labels, confidence) else points(labels)
-    needs = [(target, required(labels, target, confidence)) for target in targets]
-    return _OfLabels(labels, curve, needs, [(value, recovered(labels, value, confidence)) for value in within_r])
+    curve = [] if requirement.no_curve(labels, confidence) else points(labels)
+    needs = [(target, requirement.required(labels, target, confidence)) for target in targets]
+    return _OfLabels(
+        labels, curve, needs, [(value, requirement.recovered(labels, value, confidence)) for value in within_r]
+    )
 
 
-def _one_judge(panel: Panel, data: RequirementCounts, found: _OfLabels, settings: Settings) -> RequirementsJudge:
-    def record(one: Estimate) -> EstimateRecord:
+def _one_judge(
+    panel: Panel, data: result.RequirementCounts, found: _OfLabels, settings: Settings
+) -> result.RequirementsJudge:
+    def record(one: estimand.Estimate) -> EstimateRecord:
         return EstimateRecord.of(one.with_method(data.method))
 
     sums = panel.sums()
-    own = estimation.estimate([e for e in ESTIMANDS if e.name in _OWN], sums, settings.rule(panel.labels))
-    held = held_against(found.labels, sums, settings.confidence)
-    figures = OwnFigures(
+    own = estimation.estimate([e for e in catalog.ESTIMANDS if e.name in _OWN], sums, settings.rule(panel.labels))
+    held = requirement.held_against(found.labels, sums, settings.confidence)
+    figures = result.OwnFigures(
         **{name: record(own[name]) for name in _OWN},
         expected_recovery=record(held.expected),
         difference=record(held.difference),
     )
     targets = [
-        Target(target=target, within_r=record(need.within_r), effective_agreement=record(need.agreement))
+        result.Target(target=target, within_r=record(need.within_r), effective_agreement=record(need.agreement))
         for target, need in found.needs
     ]
-    inverse = [Inverse(within_r=value, recovery=record(one)) for value, one in found.recovered]
-    return RequirementsJudge(
+    inverse = [result.Inverse(within_r=value, recovery=record(one)) for value, one in found.recovered]
+    return result.RequirementsJudge(
         data=data,
         curve=found.curve,
         targets=targets,

@@ -9,20 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from bonwise.stats.catalog import within_r as correlation
+from bonwise.stats import catalog, estimation, jackknife, laws
 from bonwise.stats.estimand import NOT_DISTINGUISHABLE, Estimate
-from bonwise.stats.estimation import from_jackknife, under
-from bonwise.stats.jackknife import Scatter
-from bonwise.stats.laws import Exact, Law, student_quantile
 from bonwise.stats.sums import TIE_DECIMALS, Floats, Sums
-from bonwise.studies.requirements.noisy_oracle import (
-    AtNoise,
-    NoisyOracle,
-    noise_for_recovery,
-    noise_for_within_r,
-    recovery_influence,
-    within_r_influence,
-)
+from bonwise.studies.requirements import noisy_oracle
 
 __all__ = [
     "MANY",
@@ -43,7 +33,7 @@ __all__ = [
 class BeyondChance:
     """A law whose lower end is moved to Student's of a least standard error where it lies above that."""
 
-    law: Law
+    law: laws.Law
     estimate: float
     least: float
     """Standard error."""
@@ -67,7 +57,7 @@ class BeyondChance:
         ends = self.law.at(confidence)
         if ends is None:
             return None
-        return min(ends[0], self.estimate - student_quantile(confidence, self.df) * self.least), ends[1]
+        return min(ends[0], self.estimate - laws.student_quantile(confidence, self.df) * self.least), ends[1]
 
 
 MANY = 30
@@ -119,7 +109,7 @@ class Few:
         below, above = self.amount - fewest, most - self.amount
         if self.losses:
             below, above = above, below
-        half = student_quantile(confidence, self.df) * self.se
+        half = laws.student_quantile(confidence, self.df) * self.se
         return self.estimate - max(below, half), min(self.estimate + max(above, half), 1.0)
 
 
@@ -127,8 +117,8 @@ class Few:
 class MoverDifference:
     """Interval of a difference from those of its two parts and their correlation (Zou and Donner 2008)."""
 
-    first: Law
-    second: Law
+    first: laws.Law
+    second: laws.Law
     estimates: tuple[float, float]
     """Of the two."""
     correlation: float
@@ -148,7 +138,7 @@ class MoverDifference:
         return math.sqrt(max(one**2 + other**2 - 2 * self.correlation * one * other, 0.0))
 
 
-def few_picks(sums: Sums, widest: Floats, se: float) -> Few | Exact | None:
+def few_picks(sums: Sums, widest: Floats, se: float) -> Few | laws.Exact | None:
     """Return the law of a recovery that few picks decide, else None; `widest`, best less worst label, by prompt."""
     possible = float((sums.M - sums.R).sum())
     own = float((sums.J - sums.R).sum()) / possible
@@ -158,7 +148,7 @@ def few_picks(sums: Sums, widest: Floats, se: float) -> Few | Exact | None:
     total, squares = float(amounts.sum()), float(amounts @ amounts)
     largest, n = float(widest.max()) / possible, len(loss)
     if se <= 10.0**-TIE_DECIMALS:
-        return Exact(own, n, (own - n * largest, min(own + n * largest, 1.0)), kind="jackknife")
+        return laws.Exact(own, n, (own - n * largest, min(own + n * largest, 1.0)), kind="jackknife")
     if total > 0 and total**2 >= MANY * squares:
         return None
     return Few(own, se, total / possible, squares / total / possible if total > 0 else largest, losses, n - 1)
@@ -183,17 +173,17 @@ class Held(NamedTuple):
     difference: Estimate  # recovery of the judge less that, paired by prompt
 
 
-def no_curve(labels: NoisyOracle, confidence: float) -> str | None:
+def no_curve(labels: noisy_oracle.NoisyOracle, confidence: float) -> str | None:
     """Say why labels have no curve, None where they do: by Fieller, the mean possible gain must differ from 0."""
     n, gain = len(labels.gain), labels.gain
     if not gain.any():
         return "undefined: needs a prompt where labels differ"
-    if n > 1 and gain.mean() <= student_quantile(confidence, n - 1) * gain.std(ddof=1) / math.sqrt(n):
+    if n > 1 and gain.mean() <= laws.student_quantile(confidence, n - 1) * gain.std(ddof=1) / math.sqrt(n):
         return NOT_DISTINGUISHABLE
     return None
 
 
-def required(labels: NoisyOracle, target: float, confidence: float) -> Requirement:
+def required(labels: noisy_oracle.NoisyOracle, target: float, confidence: float) -> Requirement:
     """Return the within_r and the effective agreement at which a judge of plain noise recovers the target.
 
     Undefined, with the reason, unless the target lies between 0 and 1. Intervals are Student's, clustered by prompt.
@@ -201,7 +191,7 @@ def required(labels: NoisyOracle, target: float, confidence: float) -> Requireme
     Examples
     --------
     >>> labels = np.random.default_rng(0).normal(size=(4000, 4))
-    >>> found = required(NoisyOracle.of(labels.ravel(), np.full(4000, 4)), 0.5, 0.95)
+    >>> found = required(noisy_oracle.NoisyOracle.of(labels.ravel(), np.full(4000, 4)), 0.5, 0.95)
     >>> round(found.within_r.estimate, 2)
     0.5
     """
@@ -209,7 +199,7 @@ def required(labels: NoisyOracle, target: float, confidence: float) -> Requireme
     reason = no_curve(labels, confidence) or _unreachable(target)
     if reason is not None:
         return Requirement(Estimate.undefined(reason, n), Estimate.undefined(reason, n))
-    at = AtNoise(labels, noise_for_recovery(labels, target))
+    at = noisy_oracle.AtNoise(labels, noisy_oracle.noise_for_recovery(labels, target))
     return Requirement(
         _estimate(labels.within_r(at.noise), at.needed_within_r(), _SHARE, confidence),
         _estimate(labels.agreement(at.noise), at.needed_agreement(), (0.5, 1.0), confidence),
@@ -222,12 +212,12 @@ def _unreachable(target: float) -> str | None:
     return None if target > 0 else "not on the curve: even a judge of nothing but noise recovers 0"
 
 
-def recovered(labels: NoisyOracle, within_r: float, confidence: float) -> Estimate:
+def recovered(labels: noisy_oracle.NoisyOracle, within_r: float, confidence: float) -> Estimate:
     """Return what plain noise with a given within_r recovers; undefined, with the reason, outside of (0, 1)."""
     reason = no_curve(labels, confidence) or _off_curve(within_r)
     if reason is not None:
         return Estimate.undefined(reason, len(labels.gain))
-    at = AtNoise(labels, noise_for_within_r(labels, within_r))
+    at = noisy_oracle.AtNoise(labels, noisy_oracle.noise_for_within_r(labels, within_r))
     return _estimate(at.recovery, at.recovered(), _SHARE, confidence)
 
 
@@ -237,7 +227,7 @@ def _off_curve(within_r: float) -> str | None:
     return "not on the curve: a score that is the label and plain noise has a within_r above 0"
 
 
-def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
+def held_against(labels: noisy_oracle.NoisyOracle, sums: Floats, confidence: float) -> Held:
     """Compare a judge with one of plain noise with the same within_r.
 
     `sums` is the judge's, (len(Sums._fields), prompts), on the same prompts in the same order. Intervals are
@@ -246,18 +236,18 @@ def held_against(labels: NoisyOracle, sums: Floats, confidence: float) -> Held:
     on the standard error that plain noise has on these labels.
     """
     n, mine, totals = len(labels.gain), Sums(*sums), Sums(*sums.sum(axis=1))
-    within_r = float(correlation(totals))
+    within_r = float(catalog.within_r(totals))
     reason = no_curve(labels, confidence)
     reason = reason or (
         "undefined: needs a prompt where scores differ" if np.isnan(within_r) else _off_curve(within_r)
     )
     if reason is not None:
         return Held(Estimate.undefined(reason, n), Estimate.undefined(reason, n))
-    at = AtNoise(labels, noise_for_within_r(labels, within_r))
-    expected = at.recovered(within_r_influence(mine))
+    at = noisy_oracle.AtNoise(labels, noisy_oracle.noise_for_within_r(labels, within_r))
+    expected = at.recovered(noisy_oracle.within_r_influence(mine))
     own = float((totals.J - totals.R) / (totals.M - totals.R))
     wanted = _estimate(at.recovery, expected, _SHARE, confidence)
-    apart = _difference(own, wanted, (recovery_influence(mine), expected), (mine, labels), confidence)
+    apart = _difference(own, wanted, (noisy_oracle.recovery_influence(mine), expected), (mine, labels), confidence)
     return Held(wanted, _beyond_chance(apart, at.difference_error, confidence))
 
 
@@ -267,14 +257,14 @@ def _beyond_chance(difference: Estimate, least: float, confidence: float) -> Est
     if value is None or law is None:
         return difference
     wide = BeyondChance(law, value, least, difference.n - 1)
-    return under(wide, confidence, estimate=value, se=difference.se or math.nan, n=difference.n)
+    return estimation.under(wide, confidence, estimate=value, se=difference.se or math.nan, n=difference.n)
 
 
 def _difference(
     own: float,
     expected: Estimate,
     influences: tuple[Floats, Floats],
-    picks: tuple[Sums, NoisyOracle],
+    picks: tuple[Sums, noisy_oracle.NoisyOracle],
     confidence: float,
 ) -> Estimate:
     """Return a judge's recovery less the expected one: paired, or combined where few picks decide its own."""
@@ -292,13 +282,13 @@ def _difference(
     known = max(0.0, 1 - 1 / few.count) if isinstance(few, Few) and few.count else 0.0
     correlation = known * float(on_own @ on_expected) / reach if known else 0.0
     law = MoverDifference(few, expected.law, (own, own - value), correlation)
-    return under(law, confidence, estimate=value, se=paired.se or math.nan, n=paired.n)
+    return estimation.under(law, confidence, estimate=value, se=paired.se or math.nan, n=paired.n)
 
 
 def _estimate(value: float, influence: Floats, limits: tuple[float, float], confidence: float) -> Estimate:
     n = len(influence)
-    scatter = Scatter(_standard_error(influence), n - 1.0)
-    return from_jackknife(value, scatter, n, limits, confidence, exact=None)
+    scatter = jackknife.Scatter(_standard_error(influence), n - 1.0)
+    return estimation.from_jackknife(value, scatter, n, limits, confidence, exact=None)
 
 
 def _standard_error(influence: Floats) -> float:

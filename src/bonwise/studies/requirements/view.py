@@ -9,24 +9,10 @@ from typing import TYPE_CHECKING
 from bonwise.estimates import EstimateRecord
 from bonwise.metric_groups import unit_of
 from bonwise.printable import printable
-from bonwise.report.answers import StatedVerdict, outcome_of
+from bonwise.report import answers, numbers
 from bonwise.report.blocks import Block, Column, Drawing, Part, Said, Table, Value
 from bonwise.report.figures.axes import COLOURS, tell
 from bonwise.report.figures.names import short
-from bonwise.report.numbers import (
-    Ends,
-    count,
-    counted,
-    estimate,
-    interval,
-    interval_title,
-    named,
-    number,
-    percent,
-    setting,
-    with_any_interval,
-    with_interval,
-)
 from bonwise.studies.description import DescribedStudy
 from bonwise.studies.requirements.result import OwnFigures, RequirementsJudge, RequirementsStudy, Target
 
@@ -140,7 +126,11 @@ def _paint_need(axes: Axes, target: float, found: _Ends, name: str, colour: str)
     if value is None:
         return
     axes.plot([target], [value], "o", color=colour, markersize=4)
-    tell(target, value, f"{name} for recovery {number(target, 'share')}: {with_interval(Ends(*found))}")
+    tell(
+        target,
+        value,
+        f"{name} for recovery {numbers.number(target, 'share')}: {numbers.with_interval(numbers.Ends(*found))}",
+    )
     if low is not None and high is not None:
         axes.plot([target] * 2, [low, high], color=colour, linewidth=3, alpha=0.45)
 
@@ -154,7 +144,7 @@ def _paint_own(axes: Axes, own: Own) -> None:
     # A legend leaves out what starts with an underscore.
     label = f" {name}" if name.startswith("_") else name
     axes.plot([own.recovery], [own.within_r], "D", color=COLOURS["judge"], markersize=6, label=label)
-    where = f"recovery {number(own.recovery, 'share')}, within_r {number(own.within_r)}"
+    where = f"recovery {numbers.number(own.recovery, 'share')}, within_r {numbers.number(own.within_r)}"
     tell(own.recovery, own.within_r, f"{own.name}: {where}")
 
 
@@ -173,9 +163,9 @@ def many_requirements(document: RequirementsStudy) -> Part:
     return Part(
         "What a wanted recovery takes",
         [
-            *(Said("finding", named(sentence, reference)) for sentence in _sentences(document.judges)),
-            Part("", [_table(document)], folded=f"A table of the {counted(len(document.judges), 'judge')}"),
-            Said("note", named(_MEANT, reference)),
+            *(Said("finding", numbers.named(sentence, reference)) for sentence in _sentences(document.judges)),
+            Part("", [_table(document)], folded=f"A table of the {numbers.counted(len(document.judges), 'judge')}"),
+            Said("note", numbers.named(_MEANT, reference)),
         ],
         anchor="requirements",
     )
@@ -186,8 +176,9 @@ def _sentences(judges: Mapping[str, RequirementsJudge]) -> Iterator[str]:
     below = sum(one.high is not None and one.high < 0 for one in differences)
     above = sum(one.low is not None and one.low > 0 for one in differences)
     yield (
-        f"Of {counted(len(judges), 'judge')} {count(below)} recover less than a judge of plain noise with the same "
-        f"within_r would, and {count(above)} more; {count(len(judges) - below - above)} are undecided."
+        f"Of {numbers.counted(len(judges), 'judge')} {numbers.count(below)} recover less than a judge of plain noise "
+        f"with the same within_r would, and {numbers.count(above)} more; "
+        f"{numbers.count(len(judges) - below - above)} are undecided."
     )
     without: dict[str, list[str]] = {}
     for name, judge in judges.items():
@@ -196,32 +187,32 @@ def _sentences(judges: Mapping[str, RequirementsJudge]) -> Iterator[str]:
             without.setdefault(found.reason or "", []).append(printable(name, longest=60))
     for reason, names in without.items():
         told = ", ".join(names[:_EXAMPLES]) + (", ..." if len(names) > _EXAMPLES else "")
-        yield f"No figure of plain noise for {counted(len(names), 'judge')} ({told}): {reason}."
+        yield f"No figure of plain noise for {numbers.counted(len(names), 'judge')} ({told}): {reason}."
 
 
 def _table(document: RequirementsStudy) -> Table:
-    judges, width = document.judges, interval_title(document.settings.confidence)
+    judges, width = document.judges, numbers.interval_title(document.settings.confidence)
     targets = list(dict.fromkeys(one.target for judge in judges.values() for one in judge.targets))
     columns = (
         Column("judge", "name"),
         Column("within_r"),
         *(column for title in ("recovers", "plain noise", "difference") for column in (Column(title), Column(width))),
-        *(Column(f"{percent(target)} needs") for target in targets),
+        *(Column(f"{numbers.percent(target)} needs") for target in targets),
     )
     rows = [(printable(name), *_own(judge.judge), *_needed(judge, targets)) for name, judge in judges.items()]
     return Table.of(columns, rows, "Judges and plain noise")
 
 
 def _own(own: OwnFigures) -> Iterator[str]:
-    yield estimate(own.within_r)
+    yield numbers.estimate(own.within_r)
     for found in (own.recovery, own.expected_recovery, own.difference):
-        yield estimate(found, "share")
-        yield interval(found, "share")
+        yield numbers.estimate(found, "share")
+        yield numbers.interval(found, "share")
 
 
 def _needed(judge: RequirementsJudge, targets: Sequence[float]) -> Iterator[str]:
     found = {one.target: one.within_r for one in judge.targets}
-    yield from (estimate(found.get(target)) for target in targets)
+    yield from (numbers.estimate(found.get(target)) for target in targets)
 
 
 _YARDSTICK = (
@@ -244,69 +235,75 @@ def described(document: RequirementsStudy) -> DescribedStudy:
         heading=_HEADING,
         anchor="requirements",
         judges=judges,
-        notes=[Said("note", f"in brackets {percent(settings.confidence)} intervals, clustered by prompt")],
+        notes=[Said("note", f"in brackets {numbers.percent(settings.confidence)} intervals, clustered by prompt")],
         instead=many_requirements(document),
         answers={name: _reached(judge) for name, judge in document.judges.items() if judge.targets},
         then="For a better judge try another prompt or several draws per candidate, then audit it again.",
     )
 
 
-def _reached(judge: RequirementsJudge) -> StatedVerdict:
+def _reached(judge: RequirementsJudge) -> answers.StatedVerdict:
     """Return the largest wanted recovery that the judge is shown to reach, or that it misses the smallest."""
     own, targets = judge.judge.recovery, sorted(judge.targets, key=lambda one: one.target)
     if own.estimate is None:
-        return StatedVerdict("undefined", "open", "The recovery of this judge is undefined.")
+        return answers.StatedVerdict("undefined", "open", "The recovery of this judge is undefined.")
     has = f"it recovers {_with_ends(own)}"
-    reached = [one for one in targets if outcome_of(own, one.target) == "above"]
+    reached = [one for one in targets if answers.outcome_of(own, one.target) == "above"]
     if reached:
         most = reached[-1]
-        wanted = f"a wanted recovery of {percent(most.target)}"
-        return StatedVerdict(f"reaches {percent(most.target)}", "good", f"The judge reaches {wanted}: {has}.")
+        wanted = f"a wanted recovery of {numbers.percent(most.target)}"
+        return answers.StatedVerdict(
+            f"reaches {numbers.percent(most.target)}", "good", f"The judge reaches {wanted}: {has}."
+        )
     least = targets[0]
-    wanted, why = percent(least.target), _why_not(judge.judge, least)
-    if outcome_of(own, least.target) == "below":
+    wanted, why = numbers.percent(least.target), _why_not(judge.judge, least)
+    if answers.outcome_of(own, least.target) == "below":
         says = f"The judge recovers less than {wanted} of the possible gain: {_with_ends(own)}. {why}"
-        return StatedVerdict(f"recovers less than {wanted}", "bad", says)
-    return StatedVerdict("not settled", "open", f"The judge is not shown to recover {wanted}: {has}. {why}")
+        return answers.StatedVerdict(f"recovers less than {wanted}", "bad", says)
+    return answers.StatedVerdict("not settled", "open", f"The judge is not shown to recover {wanted}: {has}. {why}")
 
 
 def _why_not(own: OwnFigures, least: Target) -> str:
     """Say whether a judge lacks within_r for a wanted recovery, or errs otherwise than plain noise would."""
-    needed, has, wanted = least.within_r, own.within_r, percent(least.target)
+    needed, has, wanted = least.within_r, own.within_r, numbers.percent(least.target)
     if needed.estimate is None or has.estimate is None:
         return f"The within_r that {wanted} takes is undefined here, or this judge's is."
-    takes = f"{with_interval(needed)} is enough for {wanted} where errors are plain noise"
-    sentence = f"Its within_r is {with_interval(has)}; {takes}."
-    if outcome_of(has, needed.estimate) == "below":
-        sentence = f"Its within_r of {with_interval(has)} is too low: {wanted} takes {with_interval(needed)}."
-    elif outcome_of(has, needed.estimate) == "above":
-        sentence = f"Its within_r of {with_interval(has)} is not what it lacks: {takes}."
+    takes = f"{numbers.with_interval(needed)} is enough for {wanted} where errors are plain noise"
+    sentence = f"Its within_r is {numbers.with_interval(has)}; {takes}."
+    if answers.outcome_of(has, needed.estimate) == "below":
+        sentence = (
+            f"Its within_r of {numbers.with_interval(has)} is too low: {wanted} takes "
+            f"{numbers.with_interval(needed)}."
+        )
+    elif answers.outcome_of(has, needed.estimate) == "above":
+        sentence = f"Its within_r of {numbers.with_interval(has)} is not what it lacks: {takes}."
     if own.difference.high is not None and own.difference.high < 0:
         sentence += " Its errors cost more than plain noise would, as ties, coarse scores and uneven errors can."
     return sentence
 
 
 def _with_ends(recovery: EstimateRecord) -> str:
-    return with_any_interval(recovery, unit_of("recovery"))
+    return numbers.with_any_interval(recovery, unit_of("recovery"))
 
 
 def _title(name: str, judge: RequirementsJudge) -> str:
     data = judge.data
     return (
-        f"{printable(name, longest=_LONGEST)}: {counted(data.prompts, 'prompt')}, {counted(data.rows, 'candidate')}"
+        f"{printable(name, longest=_LONGEST)}: {numbers.counted(data.prompts, 'prompt')}, "
+        f"{numbers.counted(data.rows, 'candidate')}"
     )
 
 
 def _judge(name: str, judge: RequirementsJudge, reference: str | None, key: str) -> Iterator[Block]:
     for sentence in judge.sentences:
-        yield Said("finding", named(sentence, reference))
+        yield Said("finding", numbers.named(sentence, reference))
     if not judge.curve:
         return
     yield from _figure(name, judge, key)
     yield _targets(judge)
     if judge.inverse:
         yield _inverse(judge)
-    yield Part("", [Said("note", named(_YARDSTICK, reference))], "detail")
+    yield Part("", [Said("note", numbers.named(_YARDSTICK, reference))], "detail")
 
 
 def _targets(judge: RequirementsJudge) -> Table:
@@ -319,11 +316,11 @@ def _targets(judge: RequirementsJudge) -> Table:
     )
     rows = [
         (
-            percent(one.target),
-            estimate(one.within_r),
-            interval(one.within_r),
-            estimate(one.effective_agreement, "share"),
-            interval(one.effective_agreement, "share"),
+            numbers.percent(one.target),
+            numbers.estimate(one.within_r),
+            numbers.interval(one.within_r),
+            numbers.estimate(one.effective_agreement, "share"),
+            numbers.interval(one.effective_agreement, "share"),
         )
         for one in judge.targets
     ]
@@ -333,7 +330,11 @@ def _targets(judge: RequirementsJudge) -> Table:
 def _inverse(judge: RequirementsJudge) -> Table:
     columns = (Column("within_r", "name"), Column("recovers"), Column("interval"))
     rows = [
-        (setting(one.within_r), estimate(one.recovery, "share"), interval(one.recovery, "share"))
+        (
+            numbers.setting(one.within_r),
+            numbers.estimate(one.recovery, "share"),
+            numbers.interval(one.recovery, "share"),
+        )
         for one in judge.inverse
     ]
     return Table.of(columns, rows, "Recovered by a judge of plain noise")
@@ -349,13 +350,13 @@ def _figure(name: str, judge: RequirementsJudge, key: str) -> list[Drawing[Neede
     says = "Within_r and effective agreement of a judge of plain noise, by what it recovers; bars are intervals."
     if own is not None:
         says += (
-            f" The diamond is {printable(name, longest=_LONGEST)}: within_r {estimate(judge.judge.within_r)}, "
-            f"recovery {estimate(judge.judge.recovery, 'share')}."
+            f" The diamond is {printable(name, longest=_LONGEST)}: within_r "
+            f"{numbers.estimate(judge.judge.within_r)}, recovery {numbers.estimate(judge.judge.recovery, 'share')}."
         )
         if own.expected is not None:
             says += (
                 " The dotted line runs from it to the curve at the same within_r, a recovery of "
-                f"{estimate(judge.judge.expected_recovery, 'share')}."
+                f"{numbers.estimate(judge.judge.expected_recovery, 'share')}."
             )
     return needed_quality_figure(data, key, "Quality needed for a wanted recovery", says)
 

@@ -9,10 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from bonwise.table.columns import resolve_columns
+from bonwise.table import columns, numbers, sheet_keys
 from bonwise.table.importers.material import GatheredScores, Imported, Material, Record, as_words, mappings
-from bonwise.table.numbers import StructuredText
-from bonwise.table.sheet_keys import with_ids_of_record
 
 __all__ = ["read_label_studio"]
 
@@ -30,7 +28,7 @@ def read_label_studio(material: Material) -> Imported | None:
         return None
     gathered = GatheredScores(material)
     tasks = [
-        {**one, "data": with_ids_of_record(one["data"], f"{material.source}, task {at}")}
+        {**one, "data": sheet_keys.with_ids_of_record(one["data"], f"{material.source}, task {at}")}
         for at, one in enumerate(material.records, start=1)
         if isinstance(one.get("data"), Mapping)
     ]
@@ -64,7 +62,10 @@ def _add(gathered: GatheredScores, task: Record, taken: Mapping[str, str]) -> No
 def _read_rows(material: Material) -> Imported | None:
     """Read JSON-MIN or CSV: a row per annotation, with the data of its task beside it."""
     records = [
-        {key: _answer(value) for key, value in with_ids_of_record(one, f"{material.source}, record {at}").items()}
+        {
+            key: _answer(value)
+            for key, value in sheet_keys.with_ids_of_record(one, f"{material.source}, record {at}").items()
+        }
         for at, one in enumerate(material.records, start=1)
     ]
     taken = _columns([{"data": one} for one in records], material)
@@ -112,11 +113,11 @@ def _columns(tasks: Sequence[Record], material: Material) -> Mapping[str, str]:
     frame = pd.DataFrame([{key: _cell(value) for key, value in one["data"].items()} for one in tasks])
     named = {role: column for role, column in material.named.items() if column in frame.columns}
     roles = ("prompt_id", "candidate", "judge_score")
-    return resolve_columns(frame, named, source=material.source, required=(), roles=roles)
+    return columns.resolve_columns(frame, named, source=material.source, required=(), roles=roles)
 
 
 def _cell(value: Any) -> Any:
-    return StructuredText(value) if isinstance(value, dict | list | _AnnotatorAnswer) else value
+    return numbers.StructuredText(value) if isinstance(value, dict | list | _AnnotatorAnswer) else value
 
 
 def _values(annotation: Record) -> Iterator[tuple[str, Any]]:

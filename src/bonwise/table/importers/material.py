@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bonwise.printable import listed
-from bonwise.table.numbers import StructuredText
-from bonwise.table.roles import names_a_label
+from bonwise.table import numbers, roles
 
 __all__ = ["GatheredCell", "GatheredScores", "Imported", "Material", "as_words", "mapping", "mappings"]
 
@@ -92,7 +91,7 @@ class Imported:
 
 def _plain(cell: object) -> object:
     """Return a cell with its lists and objects as such, and None where it is missing."""
-    if type(cell) is StructuredText:
+    if type(cell) is numbers.StructuredText:
         with suppress(ValueError):
             return json.loads(cell)
     if isinstance(cell, np.ndarray | list | tuple):
@@ -185,7 +184,7 @@ class GatheredScores:
             human = True
         elif name in self._material.chosen_scores:
             human = False
-        if names_a_label(name) if human is None else human:
+        if roles.names_a_label(name) if human is None else human:
             cell.labels.setdefault(name, []).append(value)
         else:
             cell.scores[name] = value
