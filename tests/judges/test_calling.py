@@ -596,3 +596,11 @@ def test_cancelled_before_it_begins_nothing_is_left_unawaited():
         gc.collect()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("given", [5, None, "len", [len]])
+def test_a_function_judge_holds_a_function(given):
+    """What cannot be called is refused where it is given, not at the first pool."""
+    with pytest.raises(JudgeError, match=f"^{type(given).__name__} is not a function") as caught:
+        FunctionJudge(given)
+    assert caught.value.hint == "pass (prompt, text) -> number"

@@ -31,7 +31,9 @@ __all__ = [
     "Request",
     "TokenLogprobs",
     "encoded",
+    "logprobs_taken",
     "model_from_spec",
+    "takes_fewer",
     "unreadable",
 ]
 
@@ -273,6 +275,25 @@ class Model:
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"
+
+
+_FEWER = "top_logprobs up to "
+
+
+def takes_fewer(most: int) -> str:
+    """Return the name under which a service's limit of log probabilities stands among what it refused."""
+    return f"{_FEWER}{most}"
+
+
+def logprobs_taken(wanted: int, refused: Iterable[str]) -> int:
+    """Return how many log probabilities can be asked for, of so many that are wanted.
+
+    Examples
+    --------
+    >>> logprobs_taken(20, ["temperature", takes_fewer(5)])
+    5
+    """
+    return min([wanted, *(int(name.removeprefix(_FEWER)) for name in refused if name.startswith(_FEWER))])
 
 
 _SETTLED = ("refused", "cannot judge", "the reader failed")

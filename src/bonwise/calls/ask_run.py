@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bonwise.calls import attempts, bill, prices, tokens
-from bonwise.calls.ask import OCCASION, Answer, Answers, CallOutcome, Outcome, Problem
+from bonwise.calls.ask import OCCASION, Answer, Answers, CallOutcome, Outcome, Problem, logprobs_taken
 from bonwise.calls.providers.protocol import Response
 from bonwise.errors import UsageError
 from bonwise.table.verdicts import Unscored, kept
@@ -88,9 +88,8 @@ def _left_out(ask: Ask, refused: Collection[str], capabilities: Capabilities) ->
     for parameter in sorted(refused):
         if parameter == "n" and wanted["n"]:
             yield f"{ask.model} sends one answer per call, whatever n asks for: each draw is a call of its own"
-        elif parameter.startswith("top_logprobs up to "):
-            if ask.top_logprobs > int(parameter.rpartition(" ")[2]):
-                yield f"{ask.model} takes {parameter}: fewer are asked for"
+        elif logprobs_taken(ask.top_logprobs, [parameter]) < ask.top_logprobs:
+            yield f"{ask.model} takes {parameter}: fewer are asked for"
         elif wanted.get(parameter, parameter.startswith("max_") or parameter in ask.params):
             yield f"{ask.model} does not take {parameter}: left out"
 

@@ -85,6 +85,10 @@ class FunctionJudge:
     """Warnings still to be given; one thread alone takes one out."""
 
     def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise JudgeError(
+                f"{type(self.function).__name__} is not a function", hint="pass (prompt, text) -> number"
+            )
         usual, most = (1, 1) if self.asynchronous else (1 if self.batch else WORKERS, MOST_WORKERS)
         workers = usual if self.workers is None else self.workers
         hint = "leave it out: an async function is awaited" if self.asynchronous else ""

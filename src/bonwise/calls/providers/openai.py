@@ -6,7 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bonwise.calls.ask import Ask, Choice, Finish, Model, Problem, Reply, Request, TokenLogprobs, encoded
+from bonwise.calls.ask import (
+    Ask,
+    Choice,
+    Finish,
+    Model,
+    Problem,
+    Reply,
+    Request,
+    TokenLogprobs,
+    encoded,
+    logprobs_taken,
+)
 from bonwise.calls.bill import Usage
 from bonwise.calls.providers import protocol, secrets, service, wire
 from bonwise.calls.providers.supplied import client_of
@@ -151,8 +162,8 @@ def chat_body(ask: Ask, samples: int, dropped: frozenset[str]) -> dict[str, Any]
     if samples > 1:
         body["n"] = samples
     if ask.top_logprobs and "logprobs" not in dropped:
-        allowed = [int(one.rpartition(" ")[2]) for one in dropped if one.startswith("top_logprobs up to ")]
-        body |= {"logprobs": True, "top_logprobs": min(ask.top_logprobs, MOST_LOGPROBS, *allowed)}
+        most = min(MOST_LOGPROBS, logprobs_taken(ask.top_logprobs, dropped))
+        body |= {"logprobs": True, "top_logprobs": most}
     if ask.schema is not None:
         schema = {"name": "answer", "strict": True, "schema": dict(ask.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

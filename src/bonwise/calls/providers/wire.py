@@ -283,7 +283,7 @@ def fewer_logprobs(complaint: Complaint) -> str:
     said = re.search(".*", words) if re.search(_LOGPROBS + "$", complaint.parameter) else _OF_LOGPROBS.match(words)
     found = _MOST_ALLOWED.search(said[0]) if said else None
     most = 0 if found is None else int(found["most"]) - (found["below"] is not None or found["open"] is not None)
-    return f"top_logprobs up to {most}" if most > 0 else ""
+    return ask.takes_fewer(most) if most > 0 else ""
 
 
 def _ours(named: str, names: Mapping[str, str]) -> str:
