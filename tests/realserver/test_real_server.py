@@ -78,9 +78,9 @@ def judge(capsys, tmp_path, base_url, model):
     pools = pool_file(tmp_path / "pools.jsonl", POOLS)
     scores = tmp_path / "scores.csv"
 
-    def command(spec):
-        flags = ("--base-url", base_url, "--run", tmp_path / "run", "--out", scores)
-        done = typed(capsys, "judge", pools, "--judge", f"{spec}:openai/{model}", *flags)
+    def command(spec, reask=0):
+        flags = ("--base-url", base_url, "--run", tmp_path / "run", "--out", scores, "--allow-unscored")
+        done = typed(capsys, "judge", pools, "--judge", f"{spec}:openai/{model}", *flags, "--reask", reask)
         assert done.code == 0, done.err
         return done, rows_of(scores)
 
@@ -117,14 +117,16 @@ def notices(done, words):
 
 
 def figures(done):
-    """Return calls sent, answers from the ledger, and tokens of input and output, as the summary states them."""
+    """Return first attempts, answers from the ledger, and tokens of input and output, as the summary states them."""
     pattern = r"([\d,]+) calls sent, ([\d,]+) answers from the ledger .*, ([\d,]+) \+ ([\d,]+) tokens"
-    return tuple(int(number.replace(",", "")) for number in re.search(pattern, done.err).groups())
+    calls, *others = (int(number.replace(",", "")) for number in re.search(pattern, done.err).groups())
+    again = re.search(r"([\d,]+) attempts? (?:was|were) made again", done.err)
+    return calls - (int(again[1].replace(",", "")) if again else 0), *others
 
 
-async def asked(ledger, judge, **settings):
+async def asked(ledger, judge, reask=0):
     """Ask all questions of a judge about all pools at once; return answers and totals."""
-    async with Engine(ledger, **settings) as engine:
+    async with Engine(ledger, reask=reask) as engine:
         asks = [ask for prompt, texts in POOLS.items() for ask in judge.asks(prompt, texts)]
         answers = await asyncio.gather(*(engine.ask(ask) for ask in asks))
         return answers, engine.totals
@@ -143,13 +145,25 @@ def test_a_score_is_one_that_the_reply_holds(tmp_path, settings):
         else:
             assert re.search(rf"(?<!\d){answer.reading}(?!\d)", answer.raw)
             assert 0 <= answer.reading <= 100
-    assert paid.bill.calls == CANDIDATES
+    assert paid.bill.calls == CANDIDATES + paid.retries
     assert paid.bill.input_tokens > CANDIDATES
     assert paid.bill.output_tokens > 0
     assert not paid.owed_because
     assert (free.bill.calls, free.bill.from_ledger, free.bill.input_tokens) == (0, CANDIDATES, 0)
     assert [one.answers[0].raw for one in again] == [one.answers[0].raw for one in first]
     assert [one.answers[0].reading for one in again] == [one.answers[0].reading for one in first]
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_once_more(tmp_path, settings):
+    """Every second ask is counted and said, and the next run finds what it found, without the setting too."""
+    judge = Pointwise(**settings)
+    _, paid = asyncio.run(asked(tmp_path, judge, reask=None))
+    seconds = paid.notices[f"{judge.model} was asked again where a reply could not be read"]
+    assert seconds > 0
+    assert paid.bill.calls - paid.retries == CANDIDATES + seconds
+    for reask in (None, 0):
+        _, free = asyncio.run(asked(tmp_path, judge, reask=reask))
+        assert (free.bill.calls, free.bill.from_ledger) == (0, CANDIDATES)
 
 
 def test_the_command_says_what_it_did_and_the_next_one_costs_nothing(judge):
@@ -194,7 +208,7 @@ def test_every_draw_of_an_ask_arrives(tmp_path, settings):
     answers, totals = asyncio.run(asked(tmp_path, judge))
     assert [len(one.answers) for one in answers] == [DRAWS] * CANDIDATES
     assert totals.answers == DRAWS * CANDIDATES
-    assert totals.bill.calls in {CANDIDATES, DRAWS * CANDIDATES}
+    assert totals.bill.calls - totals.retries in {CANDIDATES, DRAWS * CANDIDATES}
     assert not totals.bill.owed
 
 
@@ -287,7 +301,7 @@ def test_sixteen_calls_at_once(tmp_path, settings):
     limiter = Counting()
 
     async def main():
-        async with Engine(tmp_path, limiter=lambda _model: limiter, max_concurrency=16) as engine:
+        async with Engine(tmp_path, limiter=lambda _model: limiter, max_concurrency=16, reask=0) as engine:
             judge = Pointwise(**settings)
             found = await judge_with(engine, judge, "p", [f"candidate {i}" for i in range(16)])
             return found, engine.totals
@@ -297,4 +311,4 @@ def test_sixteen_calls_at_once(tmp_path, settings):
     assert limiter.now == 0
     assert len(found.verdicts) == 16
     assert all(isinstance(one, Score) or not one.owed for one in found.verdicts)
-    assert (totals.bill.calls, totals.bill.owed, totals.retries) == (16, 0, 0)
+    assert (totals.bill.calls, totals.bill.owed) == (16 + totals.retries, 0)

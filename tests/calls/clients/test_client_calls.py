@@ -80,13 +80,14 @@ def test_the_client_still_works_for_its_user(maker):
         client = maker(recorder.url)
         async with bw.Selector(bw.Pointwise(maker.model, client=client), max_concurrency=1) as selector:
             await selector.aselect(*POOL)
-        before = set(recorder.connections)
+        before, idle_since = set(recorder.connections), time.monotonic()
         messages = [{"role": "user", "content": "Name a colour"}]
         ask = client.chat.completions if maker.service == "openai" else client.messages
         said = ask.create(model=maker.model.partition("/")[2], messages=messages, max_tokens=16)
         said = await said if maker.asynchronous else said
         assert said.usage is not None
-        assert recorder.connections == before
+        # The SDKs' own libraries close what was idle for 5 s, which a stalled machine can make of any pause.
+        assert recorder.connections == before or time.monotonic() - idle_since > 4
         await closed(maker, client)
 
     with recording(Script()) as recorder:
