@@ -5,11 +5,13 @@ from __future__ import annotations
 import faulthandler
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import wraps
+from os.path import normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import anyio
 from anyio import BrokenWorkerProcess, to_process
@@ -35,7 +37,10 @@ MAX_ANSWER = 40_000
 """Characters of an answer: what is more fills an assistant's context without need."""
 
 PLACES = 4
-"""Processes that work on calls at once: each may hold a table in memory."""
+"""Processes that work on files at once: each may hold a table in memory."""
+
+PLACES_OF_FILE = 2
+"""The same for one file: where reading it hangs, other files still find a place. As many work on calls of no file."""
 
 PROGRESS_EVERY = 5.0
 """Seconds between two reports of progress: a client may wait 60 s for the next."""
@@ -158,6 +163,7 @@ class AssistantTools:
         self._call_timeout = call_timeout
         self._max_answer = max_answer
         self._places = anyio.Semaphore(PLACES)
+        self._places_of: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     async def doctor(self, file: str, labels: str | None = None) -> str:
         """Say what a file of scores, labels or votes is taken for, what is odd about it, and what to type next.
@@ -241,22 +247,26 @@ class AssistantTools:
         **settings: Any,
     ) -> str:
         """Work in another process, which is ended where the call is: a thread that hangs could not be."""
-        try:
-            with anyio.fail_after(self._call_timeout / 2):
-                await self._places.acquire()
-        except TimeoutError as error:
-            raise bw.BonwiseError(
-                f"{PLACES} other calls are under way, and none ended in {self._call_timeout / 2:g} s",
-                hint="call again later",
-            ) from error
         call = _Call(work, self.root, tuple(files), dict(named), gates, settings, self._max_answer)
-        try:
-            # The limiter is another than the default one, which counts processors.
-            return await to_process.run_sync(
-                call.answer, self._call_timeout, cancellable=True, limiter=anyio.CapacityLimiter(1)
-            )
-        finally:
-            self._places.release()
+        # The limiter is another than the default one, which counts processors.
+        alone = anyio.CapacityLimiter(1)
+        async with AsyncExitStack() as places:
+            try:
+                with anyio.fail_after(self._call_timeout / 2):
+                    for place in self._places_for([*files, *filter(None, named.values())]):
+                        await places.enter_async_context(place)
+            except TimeoutError as error:
+                raise bw.BonwiseError(
+                    f"other calls are under way, and none ended in {self._call_timeout / 2:g} s",
+                    hint="call again later",
+                ) from error
+            return await to_process.run_sync(call.answer, self._call_timeout, cancellable=True, limiter=alone)
+
+    def _places_for(self, files: Sequence[str]) -> list[anyio.Semaphore]:
+        """Return what a call waits for: a place of its first file, then one among all files."""
+        # Nothing is looked up: on a drive that hangs, that would hang too.
+        of_file = self._places_of.setdefault(normpath(files[0]) if files else "", anyio.Semaphore(PLACES_OF_FILE))
+        return [of_file, self._places] if files else [of_file]
 
 
 @dataclass(frozen=True, slots=True)
