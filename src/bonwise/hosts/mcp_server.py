@@ -93,8 +93,10 @@ def mcp_server(
     server: MCPServer = MCPServer(
         "bonwise", instructions=INSTRUCTIONS.format(root=tools.root), version=bw.__version__
     )
-    for tool in (tools.doctor, tools.audit, tools.compare, tools.plan, *([tools.select] if selector else [])):
+    for tool in (tools.doctor, tools.audit, tools.compare, tools.plan):
         server.add_tool(_answering(tool, call_timeout), structured_output=False)
+    if selector is not None:
+        server.add_tool(_answering(tools.select, call_timeout), structured_output=False)
     return server
 
 
