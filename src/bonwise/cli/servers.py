@@ -30,6 +30,8 @@ def mcp(
     run: Annotated[Path | None, typer.Option(help="Run folder: answers that are kept there are paid once.")] = None,
     max_cost: Annotated[str | None, typer.Option(help="Most US dollars this command may spend, or 5/day.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Most calls this command may send.")] = None,
+    call_timeout: Annotated[float, typer.Option(help="Seconds for a call of a tool; then it is ended.")] = 300.0,
+    max_answer: Annotated[int, typer.Option(help="Characters of an answer; more is cut off, and counted.")] = 40_000,
 ) -> int:
     """Serve tools to an assistant (MCP).
 
@@ -49,7 +51,7 @@ def mcp(
             f"{flag} without --judge", hint=f"it is for the tool select: add --judge, or leave {flag} out"
         )
     selector = None if judge is None else _selector(judge, base_url, strategy, run, max_cost, max_calls)
-    mcp_server(root, selector).run("stdio")
+    mcp_server(root, selector, call_timeout=call_timeout, max_answer=max_answer).run("stdio")
     return 0
 
 
