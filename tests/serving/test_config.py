@@ -54,16 +54,19 @@ WRONG = {
     "server setting": ("server.port is not a setting", MODEL + "[server]\nport = 3"),
     "key kind": ("keys.alice is neither a text nor a table", MODEL + "[keys]\nalice = 3"),
     "key empty": ("keys.alice holds no key", MODEL + '[keys]\nalice = " "'),
-    "key setting": ("keys.alice.cost is not a setting", MODEL + '[keys]\nalice = {value = "hush", cost = 3}'),
-    "key source": ("keys.alice needs one text", MODEL + '[keys]\nalice = {value = "hush", env = "X"}'),
-    "key file": ("keys.alice.file: 'absent' cannot be read", MODEL + '[keys]\nalice = {file = "absent"}'),
-    "key env": ("keys.alice.env names 'NO_SUCH_KEY'", MODEL + '[keys]\nalice = {env = "NO_SUCH_KEY"}'),
-    "key limit": ("keys.alice.max_cost is -1", MODEL + '[keys]\nalice = {value = "hush", max_cost = -1}'),
-    "key twice": ("keys.bob is the same key as keys.alice", MODEL + '[keys]\nalice = "hush"\nbob = "hush"'),
-    "no price": ("whose price is not known", MODEL + '[keys]\nalice = {value = "hush", max_cost = 1}'),
+    "key setting": ("keys.alice.cost is not a setting", MODEL + '[keys]\nalice = {value = "hush-hush", cost = 3}'),
+    "key source": ("keys.alice needs one text", MODEL + '[keys]\nalice = {value = "hush-hush", env = "X"}'),
+    "key file": ("keys.alice.file cannot be read", MODEL + '[keys]\nalice = {file = "absent"}'),
+    "key env": (
+        "keys.alice.env does not name a variable that is set",
+        MODEL + '[keys]\nalice = {env = "NO_SUCH_KEY"}',
+    ),
+    "key limit": ("keys.alice.max_cost is -1", MODEL + '[keys]\nalice = {value = "hush-hush", max_cost = -1}'),
+    "key twice": ("keys.bob is the same key as keys.alice", MODEL + '[keys]\nalice = "hush-hush"\nbob = "hush-hush"'),
+    "no price": ("whose price is not known", MODEL + '[keys]\nalice = {value = "hush-hush", max_cost = 1}'),
     "no bound": (
         "models.fast.max_tokens is missing",
-        MODEL.replace("openai/m", "openai/gpt-4o-mini") + '[keys]\nalice = {value = "hush", max_cost = 1}',
+        MODEL.replace("openai/m", "openai/gpt-4o-mini") + '[keys]\nalice = {value = "hush-hush", max_cost = 1}',
     ),
 }
 
@@ -102,13 +105,13 @@ def test_no_key_for_the_upstream(capsys, tmp_path, monkeypatch):
 
 def test_every_setting(tmp_path, monkeypatch):
     """What is written is what is meant, and what is left out has its default."""
-    monkeypatch.setenv("BOB", "sk-bob ")
-    (tmp_path / "carol").write_text("sk-carol\n", encoding="utf-8")
+    monkeypatch.setenv("BOB", "sk-of-bob ")
+    (tmp_path / "carol").write_text("sk-of-carol\n", encoding="utf-8")
     text = (
         MODEL
         + 'base_url = "http://127.0.0.1:1/v1"\nn = 3\nmax_n = 5\nstrategy = "adaptive:margin=0.2"\ndeadline = 4\n'
         + 'on_failure = "first"\n[models.fast.router]\nstrong = "local:lexical"\nshare = 0.2\n'
-        + '[keys]\nalice = "sk-alice"\nbob = {env = "BOB", max_concurrency = 2}\n'
+        + '[keys]\nalice = "sk-of-alice"\nbob = {env = "BOB", max_concurrency = 2}\n'
         + f'carol = {{file = "{tmp_path / "carol"}", max_cost = 1.5}}\n[server]\nmax_requests = 7\n'
     )
     (tmp_path / "serve.toml").write_text(text, encoding="utf-8")
@@ -118,12 +121,12 @@ def test_every_setting(tmp_path, monkeypatch):
     assert model.selector_mapping(None)["strategy"] == {"spec": "adaptive:margin=0.2"}
     assert config.limits.max_requests == 7
     assert config.keys == (
-        ClientKey("alice", "sk-alice"),
-        ClientKey("bob", "sk-bob", None, 2),
-        ClientKey("carol", "sk-carol", 1.5, None),
+        ClientKey("alice", "sk-of-alice"),
+        ClientKey("bob", "sk-of-bob", None, 2),
+        ClientKey("carol", "sk-of-carol", 1.5, None),
     )
     assert "sk-" not in repr(config)
-    assert KeyRing(config.keys).find("bearer sk-bob").name == "bob"
+    assert KeyRing(config.keys).find("bearer sk-of-bob").name == "bob"
 
 
 def test_messages_name_the_file(tmp_path):
@@ -169,7 +172,7 @@ def test_what_it_runs_is_a_command(tmp_path):
     given = json.loads(re.search(r"^CMD (\[.+)$", TEXT, re.MULTILINE)[1])
     path = tmp_path / "serve.toml"
     model = '[models.fast]\nupstream = "openai/m"\nbase_url = "http://127.0.0.1:9/v1"\njudge = "local:length"\n'
-    path.write_text(model + '[keys]\nalice = "a-key"\n', encoding="utf-8")
+    path.write_text(model + '[keys]\nalice = "a-key-of-alice"\n', encoding="utf-8")
     given[given.index("--config") + 1] = str(path)
     given[given.index("--run") + 1] = str(tmp_path / "run")
     code = "from bonwise.cli.entry import main; main()"
