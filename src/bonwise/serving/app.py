@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import hashlib
 import io
 import json
@@ -60,7 +61,7 @@ class ChatEndpoint:
         self.closing = self.cut_off = False
         self._config, self._ring = config, client_keys.KeyRing(config.keys)
         self._limits = client_keys.KeyLimits() if limits is None else limits
-        self._under_way = 0
+        self._under_way = self._large_answers = 0
         self._made = int(time.time())
         self.app = self._application()
 
@@ -179,10 +180,18 @@ class ChatEndpoint:
         finally:
             if response is None:
                 self._leave()
+        self._large_answers = 2 if len(response.body) > _KEPT else self._large_answers
         return _Sent(self._ended(record, error, response), self._leave)
 
     def _leave(self) -> None:
         self._under_way -= 1
+
+    def give_memory_back(self) -> None:
+        """Give the system what large answers took, which the C library would keep: to be called now and then."""
+        if self._large_answers:
+            self._large_answers -= 1
+            with suppress(OSError, AttributeError, TypeError):  # only one of the C libraries needs it
+                ctypes.CDLL(None).malloc_trim(0)
 
     def _ended(
         self, record: metrics.RequestRecord, error: api_errors.ApiError | None, response: Response
@@ -254,27 +263,25 @@ class _Sent(Response):
     """An answer that tells when it is sent, and takes next to no memory meanwhile."""
 
     def __init__(self, plain: Response, sent: Callable[[], None]) -> None:
-        self._file, self._sent = _on_disk(bytes(plain.body)), sent
-        self.status_code, self.raw_headers, self.background = plain.status_code, plain.raw_headers, None
+        self._file, self._sent = _file(bytes(plain.body)), sent
+        self.status_code, self.raw_headers = plain.status_code, plain.raw_headers
 
     async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
         """Send it, piece by piece as the client takes it."""
         try:
             with self._file as file:
                 await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                piece = file.read(_KEPT)
-                while piece:
+                for piece in iter(lambda: file.read(_KEPT), b""):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
-                    piece = file.read(_KEPT)
                 await send({"type": "http.response.body", "body": b""})
         finally:
             self._sent()
 
 
-def _on_disk(content: bytes) -> BinaryIO:
+def _file(content: bytes) -> BinaryIO:
     if len(content) > _KEPT:
         with suppress(OSError):  # a disk that is full costs memory, and no answer that is paid
-            file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever sends it closes it
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - whoever sends it closes it
             file.write(content)
             file.seek(0)
             return file

@@ -8,10 +8,10 @@ import logging
 import signal
 import socket
 import sqlite3
+import struct
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -131,32 +131,34 @@ class _Connections:
         self._limits, self._add = limits, endpoint.records.metrics.add
         self._idle_since: dict[Any, float] = {}
         """All connections, in the order in which they became idle, as far as they are."""
-        self._of_address: Counter[str] = Counter()
         self._sending: dict[Any, tuple[Any, float]] = {}
 
     def enter(self, new: Any) -> None:
         """Take a connection, in the place of the one that is idle longest where there are too many."""
-        self._idle_since[new] = time.monotonic()
-        self._of_address[new.address] += 1
-        if self._of_address[new.address] > self._limits.max_connections_per_address:
-            others = self._idle_ones(new, lambda one: one.address == new.address)
-            self._close(next(others, new), "per_address")
-        if new not in self._idle_since or len(self._idle_since) <= self._limits.max_connections:
+        limits = self._limits
+        self._idle_since[new] = time.monotonic()  # it is the last of those that are idle
+        if len(self._idle_since) > limits.max_connections_per_address:
+            same = [one for one in self._idle_since if one.address == new.address]
+            if len(same) > limits.max_connections_per_address:
+                self._close(next(filter(_is_idle, same)), "per_address")
+        if len(self._idle_since) <= limits.max_connections or new not in self._idle_since:
             return
-        first = next(self._idle_ones(new, lambda one: not one.reserved), None)
-        new.reserved = first is None
-        if first is None and len(self._idle_since) > self._limits.max_connections + _RESERVED:
-            first = next(self._idle_ones(new, lambda one: one.reserved), new)
-        if first is not None:
-            self._close(first, "too_many")
+        plain = [one for one in self._idle_since if not one.reserved]
+        if len(plain) <= limits.max_connections:
+            return
+        first = next(filter(_is_idle, plain))
+        if first is new:
+            new.reserved = True
+            reserved = [one for one in self._idle_since if one.reserved]
+            first = next(filter(_is_idle, reserved))
+            if len(reserved) <= _RESERVED:
+                return
+        self._close(first, "too_many")
 
     def leave(self, gone: Any) -> None:
         """Let a connection go that has ended."""
         self._sending.pop(gone, None)
-        if self._idle_since.pop(gone, None) is not None:
-            self._of_address[gone.address] -= 1
-            if not self._of_address[gone.address]:
-                del self._of_address[gone.address]
+        self._idle_since.pop(gone, None)
 
     def rest(self, one: Any) -> None:
         """Note that the answer on a connection is complete."""
@@ -169,31 +171,33 @@ class _Connections:
         for one, since in list(self._idle_since.items()):
             if now - self._sent_since(one, now) > self._limits.send_timeout:
                 self._close(one, "not_read")
-            elif not _is_busy(one) and now - since > self._limits.body_timeout:
+            elif _is_idle(one) and now - since > self._limits.body_timeout:
                 self._close(one, "idle")
 
     def _sent_since(self, one: Any, now: float) -> float:
         """Return since when an answer is being sent; `now` where none is."""
         cycle = one.cycle
-        if not (_is_busy(one) and cycle.response_started):
+        if _is_idle(one) or not cycle.response_started:
             self._sending.pop(one, None)
         elif self._sending.setdefault(one, (cycle, now))[0] is not cycle:
             self._sending[one] = (cycle, now)
         # A client may take a large answer bit by bit, or leave the end of one unread.
         return min(self._sending.get(one, (None, now))[1], one.full_since or now)
 
-    def _idle_ones(self, new: Any, fits: Callable[[Any], bool]) -> Iterator[Any]:
-        return (one for one in self._idle_since if one is not new and not _is_busy(one) and fits(one))
-
     def _close(self, one: Any, reason: str) -> None:
         self.leave(one)
         self._add("bonwise_closed_connections_total", 1, reason=reason)
+        if reason == "not_read":
+            # The system too lets go of what it has taken to send.
+            one.transport.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
         one.transport.abort()
 
 
-def _is_busy(one: Any) -> bool:
-    """Tell whether a request is under way on a connection: its head is complete, and its answer is not."""
-    return one.cycle is not None and not one.cycle.response_complete
+def _is_idle(one: Any) -> bool:
+    """Tell whether no request is under way on a connection: none with a complete head and no complete answer."""
+    return one.cycle is None or one.cycle.response_complete
 
 
 def _counted(connections: _Connections) -> type[Any]:
@@ -279,6 +283,7 @@ class _Server(uvicorn.Server):
         """Look after connections about once a second."""
         if counter % 10 == 0:
             self._connections.close_overdue()
+            self._endpoint.give_memory_back()
             if not self._each_second():
                 self.should_exit = True
         return await super().on_tick(counter)
