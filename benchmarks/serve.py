@@ -161,7 +161,8 @@ def free_ports(count: int) -> list[int]:
 async def exchange(streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], body: bytes) -> dict[str, Any]:
     """Send one request on a connection and return the answer."""
     reader, writer = streams
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    head += f"content-length: {len(body)}\r\n\r\n"
     writer.write(head.encode() + body)
     lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
     length = next(int(one.partition(":")[2]) for one in lines if one.startswith("content-length"))

@@ -54,16 +54,19 @@ WRONG = {
     "server setting": ("server.port is not a setting", MODEL + "[server]\nport = 3"),
     "key kind": ("keys.alice is neither a text nor a table", MODEL + "[keys]\nalice = 3"),
     "key empty": ("keys.alice holds no key", MODEL + '[keys]\nalice = " "'),
-    "key setting": ("keys.alice.cost is not a setting", MODEL + '[keys]\nalice = {value = "hush", cost = 3}'),
-    "key source": ("keys.alice needs one text", MODEL + '[keys]\nalice = {value = "hush", env = "X"}'),
-    "key file": ("keys.alice.file: 'absent' cannot be read", MODEL + '[keys]\nalice = {file = "absent"}'),
-    "key env": ("keys.alice.env names 'NO_SUCH_KEY'", MODEL + '[keys]\nalice = {env = "NO_SUCH_KEY"}'),
-    "key limit": ("keys.alice.max_cost is -1", MODEL + '[keys]\nalice = {value = "hush", max_cost = -1}'),
-    "key twice": ("keys.bob is the same key as keys.alice", MODEL + '[keys]\nalice = "hush"\nbob = "hush"'),
-    "no price": ("whose price is not known", MODEL + '[keys]\nalice = {value = "hush", max_cost = 1}'),
+    "key setting": ("keys.alice.cost is not a setting", MODEL + '[keys]\nalice = {value = "hush-hush", cost = 3}'),
+    "key source": ("keys.alice needs one text", MODEL + '[keys]\nalice = {value = "hush-hush", env = "X"}'),
+    "key file": ("keys.alice.file cannot be read", MODEL + '[keys]\nalice = {file = "absent"}'),
+    "key env": (
+        "keys.alice.env does not name a variable that is set",
+        MODEL + '[keys]\nalice = {env = "NO_SUCH_KEY"}',
+    ),
+    "key limit": ("keys.alice.max_cost is -1", MODEL + '[keys]\nalice = {value = "hush-hush", max_cost = -1}'),
+    "key twice": ("keys.bob is the same key as keys.alice", MODEL + '[keys]\nalice = "hush-hush"\nbob = "hush-hush"'),
+    "no price": ("whose price is not known", MODEL + '[keys]\nalice = {value = "hush-hush", max_cost = 1}'),
     "no bound": (
         "models.fast.max_tokens is missing",
-        MODEL.replace("openai/m", "openai/gpt-4o-mini") + '[keys]\nalice = {value = "hush", max_cost = 1}',
+        MODEL.replace("openai/m", "openai/gpt-4o-mini") + '[keys]\nalice = {value = "hush-hush", max_cost = 1}',
     ),
 }
 
@@ -81,6 +84,162 @@ def test_what_is_wrong_is_said_with_its_place(capsys, tmp_path, monkeypatch, kin
     assert "serve.toml" in done.err or kind in {"no price", "no bound", "judge", "strategy", "router"}
     assert "hush" not in done.err
     assert len(done.err.splitlines()) == 1
+
+
+SECRET = "sk-live-0f1e2d3c4b5a69788796a5b4c3d2e1f0"  # noqa: S105 - it opens nothing
+RANDOM = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+KEYED = MODEL + "[keys]\n"
+
+MISPLACED = {
+    "env": KEYED + "alice = {env = 'SECRET'}",
+    "file": KEYED + "alice = {file = 'SECRET'}",
+    "file of a folder": KEYED + "alice = {file = '/tmp/SECRET/x'}",
+    "a key as a name": KEYED + "SECRET = 'alice'",
+    "a key as a name of a table": KEYED + "SECRET = {max_cost = 1}",
+    "a key as a setting": KEYED + "alice = {SECRET = 1}",
+    "a key in a list": KEYED + "alice = ['SECRET']",
+    "a key as a number": KEYED + "alice = {value = 'another-key', max_cost = 'SECRET'}",
+    "a key with blanks": KEYED + "alice = 'SECRET and more'",
+    "a key twice": KEYED + "alice = 'SECRET'\nbob = 'SECRET'",
+    "no text": KEYED + "alice = SECRET",
+    "twice in one table": KEYED + "alice = {'SECRET' = 1, 'SECRET' = 2}",
+    "a table twice": "['SECRET']\n['SECRET']\n",
+    "a table of a value": "['SECRET']\nx = 1\n['SECRET'.x]\n",
+    "a line cut off": KEYED + "alice = 'SECRET",
+    "a table": MODEL + "[SECRET]",
+    "a model's name": "[models.SECRET]\n",
+    "a setting's name": MODEL + "SECRET = 1",
+    "upstream": MODEL.replace("openai/m", "SECRET"),
+    "upstream of another": MODEL.replace("openai/m", "anthropic/SECRET"),
+    "judge": MODEL.replace("local:length", "pointwise:SECRET"),
+    "judge's kind": MODEL.replace("local:length", "SECRET"),
+    "judge's option": MODEL.replace("local:length", "pointwise,key=SECRET:openai/m"),
+    "strategy": MODEL + "strategy = 'SECRET'",
+    "n": MODEL + "n = 'SECRET'",
+    "draw": MODEL + "draw = 'SECRET'",
+    "judge_reask": MODEL + "judge_reask = 'SECRET'",
+    "judge_max_cost": MODEL + "judge_max_cost = 'SECRET'",
+    "server": MODEL + "[server]\nmax_body = 'SECRET'",
+    "allowed_hosts": MODEL + "[server]\nallowed_hosts = ['SECRET']",
+    "router": MODEL + "[models.fast.router]\nstrong = 'pointwise:SECRET'\nshare = 0.2",
+    "router's signal": MODEL + "[models.fast.router]\nstrong = 'local:length'\nsignal = 'SECRET'\nshare = 0.2",
+    "login": MODEL + "base_url = 'http://me:SECRET@localhost/v1'",
+    "user": MODEL + "base_url = 'http://SECRET@localhost/v1'",
+    "query": MODEL + "base_url = 'http://localhost/v1?api_key=SECRET'",
+    "fragment": MODEL + "base_url = 'http://localhost/v1#SECRET'",
+    "fragment of the judge": MODEL + "judge_base_url = 'http://localhost/v1#SECRET'",
+    "login of upstream": MODEL.replace("openai/m", "http://me:SECRET@localhost/v1"),
+    "address as a number": MODEL + "n = 'http://me:SECRET@localhost/v1'",
+    "bad address": MODEL + "base_url = 'http://me:SECRET@[localhost/v1'",
+    "address in a list": MODEL + "base_url = ['http://me:SECRET@localhost/v1']",
+}
+
+
+@pytest.mark.parametrize("secret", [SECRET, RANDOM])
+@pytest.mark.parametrize("kind", MISPLACED)
+def test_a_misplaced_secret_is_not_printed(capsys, tmp_path, monkeypatch, kind, secret):
+    """Wherever a key was written by mistake: exit code 2, one sentence, and no part of the key in it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-upstream")
+    (tmp_path / "serve.toml").write_text(MISPLACED[kind].replace("SECRET", secret), encoding="utf-8")
+    done = typed(capsys, "serve", "--config", str(tmp_path / "serve.toml"), "--check")
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+    said = done.err + done.out
+    assert not [secret[at : at + 8] for at in range(len(secret) - 7) if secret[at : at + 8] in said]
+
+
+LEGITIMATE = {
+    "a model of a date": MODEL.replace("openai/m", "openai/gpt-5-mini-2025-08-07"),
+    "a tuned model": MODEL.replace("openai/m", "openai/ft:gpt-4o-mini-2024-07-18:my-org:custom:9aBcDeFg"),
+    "an organisation's model": MODEL.replace("openai/m", "openai/hf-internal-testing/tiny_random_model_2025_v3"),
+    "a vault": MODEL + "base_url = 'https://key-vault.example.com/v1'",
+    "a version": MODEL + "base_url = 'https://example.com/v1?api-version=2024-10-21'",
+    "a client's long name": KEYED + "team_alpha_2026_production = 'a-key-of-the-team'",
+    "a key of 8 letters": KEYED + "alice = 'abcdefgh'",
+}
+
+
+@pytest.mark.parametrize("kind", LEGITIMATE)
+def test_what_only_looks_like_a_secret_is_taken(capsys, tmp_path, monkeypatch, kind):
+    """Names of models, addresses and clients."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-upstream")
+    (tmp_path / "serve.toml").write_text(LEGITIMATE[kind], encoding="utf-8")
+    done = typed(capsys, "serve", "--config", str(tmp_path / "serve.toml"), "--check")
+    assert (done.code, done.err) == (0, "") or "can be served" in done.err
+
+
+SIZES = {
+    "models.fast": (
+        "n = 129",
+        "n = 1e9",
+        f"n = 1{'0' * 400}",
+        "max_n = 1000",
+        "n = true",
+        "deadline = 1e300",
+        "deadline = inf",
+        "deadline = nan",
+        "deadline = 0",
+        "timeout = 1e-9",
+        "timeout = 10000000",
+        "attempts = 10000000",
+        "max_tokens = 10000000000",
+        "max_tokens = 0",
+        f"seed = 1{'0' * 30}",
+        "judge_concurrency = 100000000",
+        "judge_concurrency = 0",
+        "judge_attempts = 0",
+        "judge_max_calls = -1",
+        "judge_max_calls = 'many'",
+        "judge_max_cost = -1",
+        "judge_max_cost = nan",
+        "share_judgements = 1",
+    ),
+    "server": (
+        "max_requests = 0",
+        "max_requests = 1000000000000",
+        "max_connections = 100000000",
+        "max_connections = 0",
+        "max_connections_per_address = 0",
+        "max_connections_per_address = 1.5",
+        "max_body = 1000000000000000",
+        "max_body = 0",
+        "body_timeout = 0",
+        "body_timeout = inf",
+        "body_timeout = -3",
+        "send_timeout = 0",
+        "send_timeout = 1e12",
+        "send_timeout = '30'",
+        "shutdown_timeout = 1e12",
+        "allowed_hosts = 'localhost'",
+        "allowed_hosts = [3]",
+        "allowed_hosts = ['*']",
+        "allowed_hosts = ['http://example.com/']",
+        "allowed_hosts = ['']",
+    ),
+    "keys": (
+        "alice = 'seven77'",
+        "alice = 'x'",
+        "alice = {value = '1234567'}",
+        "alice = {env = 'SHORT_KEY'}",
+        "alice = {value = 'long-enough', max_cost = 1e300}",
+        "alice = {value = 'long-enough', max_cost = inf}",
+        "alice = {value = 'long-enough', max_concurrency = 0}",
+        "alice = {value = 'long-enough', max_concurrency = 1e9}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("table", "line"), [(table, line) for table, lines in SIZES.items() for line in lines])
+def test_nonsense_is_refused_by_check(capsys, tmp_path, monkeypatch, table, line):
+    """Sizes that no server means, and keys that are found by trying: exit code 2, and one sentence."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-upstream")
+    monkeypatch.setenv("SHORT_KEY", "short")
+    text = MODEL + (line if table == "models.fast" else f"[{table}]\n{line}")
+    (tmp_path / "serve.toml").write_text(text, encoding="utf-8")
+    done = typed(capsys, "serve", "--config", str(tmp_path / "serve.toml"), "--check")
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+    assert f"{table}.{line.partition(' ')[0]}" in done.err or line.startswith("judge_")
 
 
 def test_a_file_that_cannot_be_read(capsys, tmp_path):
@@ -102,13 +261,13 @@ def test_no_key_for_the_upstream(capsys, tmp_path, monkeypatch):
 
 def test_every_setting(tmp_path, monkeypatch):
     """What is written is what is meant, and what is left out has its default."""
-    monkeypatch.setenv("BOB", "sk-bob ")
-    (tmp_path / "carol").write_text("sk-carol\n", encoding="utf-8")
+    monkeypatch.setenv("BOB", "sk-of-bob ")
+    (tmp_path / "carol").write_text("sk-of-carol\n", encoding="utf-8")
     text = (
         MODEL
         + 'base_url = "http://127.0.0.1:1/v1"\nn = 3\nmax_n = 5\nstrategy = "adaptive:margin=0.2"\ndeadline = 4\n'
         + 'on_failure = "first"\n[models.fast.router]\nstrong = "local:lexical"\nshare = 0.2\n'
-        + '[keys]\nalice = "sk-alice"\nbob = {env = "BOB", max_concurrency = 2}\n'
+        + '[keys]\nalice = "sk-of-alice"\nbob = {env = "BOB", max_concurrency = 2}\n'
         + f'carol = {{file = "{tmp_path / "carol"}", max_cost = 1.5}}\n[server]\nmax_requests = 7\n'
     )
     (tmp_path / "serve.toml").write_text(text, encoding="utf-8")
@@ -118,12 +277,12 @@ def test_every_setting(tmp_path, monkeypatch):
     assert model.selector_mapping(None)["strategy"] == {"spec": "adaptive:margin=0.2"}
     assert config.limits.max_requests == 7
     assert config.keys == (
-        ClientKey("alice", "sk-alice"),
-        ClientKey("bob", "sk-bob", None, 2),
-        ClientKey("carol", "sk-carol", 1.5, None),
+        ClientKey("alice", "sk-of-alice"),
+        ClientKey("bob", "sk-of-bob", None, 2),
+        ClientKey("carol", "sk-of-carol", 1.5, None),
     )
     assert "sk-" not in repr(config)
-    assert KeyRing(config.keys).find("bearer sk-bob").name == "bob"
+    assert KeyRing(config.keys).find("bearer sk-of-bob").name == "bob"
 
 
 def test_messages_name_the_file(tmp_path):
@@ -169,7 +328,7 @@ def test_what_it_runs_is_a_command(tmp_path):
     given = json.loads(re.search(r"^CMD (\[.+)$", TEXT, re.MULTILINE)[1])
     path = tmp_path / "serve.toml"
     model = '[models.fast]\nupstream = "openai/m"\nbase_url = "http://127.0.0.1:9/v1"\njudge = "local:length"\n'
-    path.write_text(model + '[keys]\nalice = "a-key"\n', encoding="utf-8")
+    path.write_text(model + '[keys]\nalice = "a-key-of-alice"\n', encoding="utf-8")
     given[given.index("--config") + 1] = str(path)
     given[given.index("--run") + 1] = str(tmp_path / "run")
     code = "from bonwise.cli.entry import main; main()"

@@ -188,7 +188,8 @@ class Clients:
         reader, writer = streams
         try:
             writer.write(
-                f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(content)}\r\n\r\n".encode()
+                f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(content)}\r\n\r\n".encode()
             )
             writer.write(content)
             head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
@@ -344,9 +345,9 @@ async def answers_of_one(address):
 
 KEYS = """
 [keys]
-wide = "sk-wide"
-narrow = {value = "sk-narrow", max_concurrency = 3}
-poor = {value = "sk-poor", max_cost = 0.5}
+wide = "sk-of-wide"
+narrow = {value = "sk-of-narrow", max_concurrency = 3}
+poor = {value = "sk-of-poor", max_cost = 0.5}
 """
 
 
@@ -372,7 +373,7 @@ def until(fits, seconds=30):
         time.sleep(0.1)
 
 
-def values_of(address, key="sk-wide"):
+def values_of(address, key="sk-of-wide"):
     """Return the metrics as numbers."""
     text = httpx.get(f"{address}/metrics", headers={"authorization": f"Bearer {key}"}, timeout=30).text
     return {
@@ -420,12 +421,16 @@ def test_limits_of_a_key_hold_over_all_workers(drawing, tmp_path, monkeypatch):
         ThreadPoolExecutor(16) as pool,
     ):
         upstream.latency = 0.5
-        statuses = [one.status_code for one in pool.map(lambda at: ask(command.address, "sk-narrow", at), range(16))]
+        statuses = [
+            one.status_code for one in pool.map(lambda at: ask(command.address, "sk-of-narrow", at), range(16))
+        ]
         assert upstream.most_at_once <= 3
         assert statuses.count(200) >= 3
         assert set(statuses) == {200, 429}
         upstream.latency, before = 0.0, upstream.tokens["output"]
-        statuses = [one.status_code for one in pool.map(lambda at: ask(command.address, "sk-poor", at), range(120))]
+        statuses = [
+            one.status_code for one in pool.map(lambda at: ask(command.address, "sk-of-poor", at), range(120))
+        ]
         spent = (upstream.tokens["output"] - before) / 1e6
         assert set(statuses) == {200, 429}
         assert 0.5 - 16 * 4 * 4000 / 1e6 < spent <= 0.5
@@ -433,7 +438,7 @@ def test_limits_of_a_key_hold_over_all_workers(drawing, tmp_path, monkeypatch):
         command.process.send_signal(signal.SIGTERM)
         assert command.process.wait(timeout=30) == 0
     with Command(tmp_path, settings, "--run", str(tmp_path / "run")) as command:
-        while ask(command.address, "sk-poor", 0).status_code == 200:
+        while ask(command.address, "sk-of-poor", 0).status_code == 200:
             pass
     assert (upstream.tokens["output"] - before) / 1e6 <= 0.5
 

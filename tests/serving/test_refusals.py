@@ -19,11 +19,13 @@ from serving.upstreams import KEY, in_thread, served
 
 PATH = "/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "Name a colour"}]
+JSON = {"content-type": "application/json"}
+TYPE = b"content-type: application/json\r\n"
 
 
 def posted(address, content, **headers):
     """Send bytes and return status and error."""
-    response = httpx.post(address + PATH, content=content, headers=headers, timeout=30)
+    response = httpx.post(address + PATH, content=content, headers={**JSON, **headers}, timeout=30)
     return response.status_code, response.json()["error"]
 
 
@@ -128,7 +130,7 @@ judge = "local:length"
 max_tokens = 100
 
 [keys]
-alice = "sk-alice"
+alice = "sk-of-alice"
 bob = {{env = "BOB", max_concurrency = 1}}
 carol = {{file = "{file}", max_cost = 0.02}}
 """
@@ -137,8 +139,8 @@ carol = {{file = "{file}", max_cost = 0.02}}
 @pytest.fixture
 def guarded(upstream, tmp_path, monkeypatch):
     """Serve with keys, one of them with a limit on cost."""
-    monkeypatch.setenv("BOB", "sk-bob")
-    (tmp_path / "carol").write_text("sk-carol\n", encoding="utf-8")
+    monkeypatch.setenv("BOB", "sk-of-bob")
+    (tmp_path / "carol").write_text("sk-of-carol\n", encoding="utf-8")
     with in_thread(upstream.app) as url:
         prices = tmp_path / "prices.toml"
         price = f'[[price]]\nprovider = "openai"\nbase_url = "{url}/v1"\nmodels = ["*"]\ninput = 0.0\noutput = 10.0\n'
@@ -151,14 +153,14 @@ def guarded(upstream, tmp_path, monkeypatch):
 def test_keys(upstream, guarded):
     """A wrong key gets 401, as does none; the upstream never sees a client's key."""
     _, address = guarded
-    for headers in ({}, {"authorization": "Bearer sk-mallory"}, {"authorization": "sk-alice"}):
+    for headers in ({}, {"authorization": "Bearer sk-mallory"}, {"authorization": "sk-of-alice"}):
         response = httpx.post(address + PATH, json={"model": "bon/fast", "messages": MESSAGES}, headers=headers)
         assert (response.status_code, response.json()["error"]["code"]) == (401, "invalid_api_key")
         assert httpx.get(f"{address}/v1/models", headers=headers).status_code == 401
         assert httpx.get(f"{address}/metrics", headers=headers).status_code == 401
     assert httpx.get(f"{address}/health").status_code == 200
     assert upstream.calls == 0
-    for key in ("sk-alice", "sk-bob", "sk-carol"):
+    for key in ("sk-of-alice", "sk-of-bob", "sk-of-carol"):
         with openai.OpenAI(base_url=f"{address}/v1", api_key=key) as client:
             client.chat.completions.create(model="bon/fast", messages=MESSAGES)
     assert upstream.authorizations == {f"Bearer {KEY}"}
@@ -182,7 +184,7 @@ def until_refused(client):
 def test_a_limit_of_cost(upstream, guarded):
     """Requests are refused, and not asked again for, once the worst case of one does not fit."""
     endpoint, address = guarded
-    with openai.OpenAI(base_url=f"{address}/v1", api_key="sk-carol") as client:
+    with openai.OpenAI(base_url=f"{address}/v1", api_key="sk-of-carol") as client:
         refused = until_refused(client)
     assert refused.code == "insufficient_quota"
     assert "leaves no room" in str(refused)
@@ -198,7 +200,7 @@ def test_a_limit_of_requests_at_once(upstream, guarded):
     _, address = guarded
     upstream.latency = 1.0
     body = {"model": "bon/fast", "messages": MESSAGES}
-    headers = {"authorization": "Bearer sk-bob"}
+    headers = {"authorization": "Bearer sk-of-bob"}
     with httpx.Client(base_url=address, headers=headers, timeout=30) as client:
         statuses = []
         first = threading.Thread(target=lambda: statuses.append(client.post(PATH, json=body).status_code))
@@ -221,13 +223,14 @@ def test_a_large_body_is_not_kept(upstream, address):
         for _ in range(100):
             yield piece
 
-    stated = httpx.post(address + PATH, content=pieces(), headers={"content-length": "100000000"}, timeout=60)
-    chunked = httpx.post(address + PATH, content=pieces(), timeout=60)
+    stated = httpx.post(address + PATH, content=pieces(), headers={**JSON, "content-length": "100000000"}, timeout=60)
+    chunked = httpx.post(address + PATH, content=pieces(), headers=JSON, timeout=60)
     for response in (stated, chunked):
         assert (response.status_code, response.json()["error"]["code"]) == (413, "request_too_large")
     host, port = address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as asking:
-        head = f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 100000000\r\nexpect: 100-continue\r\n\r\n"
+        head = f"POST {PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        head += "content-length: 100000000\r\nexpect: 100-continue\r\n\r\n"
         asking.sendall(head.encode())
         assert b"413" in asking.recv(4096).split(b"\r\n")[0]
     assert upstream.calls == 0
@@ -239,7 +242,7 @@ def test_slow_clients_are_closed(address):
     starts = [
         b"",
         b"POST /v1/chat/completions HTTP/1.1\r\nhost:",
-        b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 50\r\n\r\n{",
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: [::1]\r\n" + TYPE + b"content-length: 50\r\n\r\n{",
     ]
     sockets = [socket.create_connection((host, int(port)), timeout=15) for _ in range(100) for _ in starts]
     for at, one in enumerate(sockets):
@@ -252,28 +255,6 @@ def test_slow_clients_are_closed(address):
         assert (b" 408 " in answer) if at % 3 == 2 else answer == b""
     for one in sockets:
         one.close()
-
-
-def test_more_connections_than_there_may_be(upstream, tmp_path):
-    """They are closed at once; when others end, there is room again."""
-    with in_thread(upstream.app) as url:
-        settings = f"""
-            [server]
-            max_connections = 20
-            [models.fast]
-            upstream = "openai/m"
-            base_url = "{url}/v1"
-            judge = "local:length"
-        """
-        with served(tmp_path, settings) as (_, address):
-            host, port = address.removeprefix("http://").split(":")
-            sockets = [socket.create_connection((host, int(port)), timeout=5) for _ in range(20)]
-            with pytest.raises(httpx.TransportError):
-                httpx.get(f"{address}/health", timeout=5)
-            for one in sockets:
-                one.close()
-            time.sleep(0.2)
-            assert httpx.get(f"{address}/health", timeout=5).status_code == 200
 
 
 def test_more_requests_than_there_may_be(upstream, tmp_path):
@@ -311,7 +292,7 @@ def test_an_address_for_other_machines_needs_keys(tmp_path):
     for host in ("0.0.0.0", "::", "example.org"):  # noqa: S104 - what is refused
         with pytest.raises(UsageError, match="no \\[keys\\]"):
             check_host(host, read_config(path))
-    path.write_text(text + '[keys]\nalice = "sk-alice"\n', encoding="utf-8")
+    path.write_text(text + '[keys]\nalice = "sk-of-alice"\n', encoding="utf-8")
     check_host("0.0.0.0", read_config(path))  # noqa: S104
 
 

@@ -140,12 +140,12 @@ def in_thread(app):
 
 
 @contextlib.contextmanager
-def served(folder, text):
+def served(folder, text, run=None):
     """Serve the endpoint of a file of settings from a thread; yield the endpoint and its address."""
     path = folder / "serve.toml"
     path.write_text(text, encoding="utf-8")
     config = read_config(path)
-    endpoint = ChatEndpoint(config)
+    endpoint = ChatEndpoint(config, run)
     door = bound_socket("127.0.0.1", 0)
     stop = threading.Event()
     codes = []

@@ -14,6 +14,7 @@ from bonwise.errors import UsageError
 from bonwise.table import checks, verdicts
 
 __all__ = [
+    "ASKER",
     "OCCASION",
     "Answer",
     "Answers",
@@ -39,6 +40,9 @@ __all__ = [
 
 
 KEY_VERSION = 1
+
+ASKER: ContextVar[str] = ContextVar("who asks", default="")
+"""Whose questions a service asks: the answers to one asker are never reused for another. Empty for a single user."""
 
 # Made once: `json.dumps` would make one at each call.
 _JSON = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
@@ -103,7 +107,7 @@ class Request:
         return encoded([KEY_VERSION, self.provider, self.base_url, self.api_version, self.endpoint]) + kept
 
     def keys(self, samples: Iterable[int], reask: int = 0) -> tuple[bytes, ...]:
-        """Return one key a sample: SHA-256 of the canonical request, the sample index and the reask number.
+        """Return one key a sample: SHA-256 of the canonical request, sample index, reask number and `ASKER`.
 
         Examples
         --------
@@ -113,7 +117,8 @@ class Request:
         (32, False)
         """
         stem = hashlib.sha256(self.canonical())
-        return tuple(_finish(stem, f"\0{sample}\0{reask}") for sample in samples)
+        whose = f"\0{ASKER.get()}" if ASKER.get() else ""
+        return tuple(_finish(stem, f"\0{sample}\0{reask}{whose}") for sample in samples)
 
 
 def _finish(stem: hashlib._Hash, ending: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bonwise.calls import ask, retry
@@ -25,6 +25,8 @@ MOST_CALLS = 2
 
 CLOSED_FOR = 30.0
 """Seconds until a closed endpoint is tried again: a service that lives long outlives the mending."""
+
+_REFUSED_ANOTHER = "the server refused a call a moment ago: nothing is sent to it for a while"
 
 
 class Endpoint:
@@ -55,7 +57,7 @@ class Endpoint:
         """What a person has to mend, until an answer comes."""
         self.without_key: CallError | None = None
         """Why nothing can be sent for want of a key, until there is one."""
-        self._closed_until = 0.0
+        self._closed_until, self._closed_by = 0.0, ""
         self.latencies, self.retries = retry.Latencies(), retry.RetryBudget()
         self._make_limiter, self._connection = limiter, connection
         self.limiter: Limiter
@@ -78,7 +80,9 @@ class Endpoint:
             self.closed = self.denied = None
             self._retired, self._lines = self._retired + self._lines, []
         if self.closed is not None and asyncio.get_running_loop().time() < self._closed_until:
-            raise ask.AttemptError(self.closed)
+            # A refusal may repeat the request that it is for, which is no other asker's affair.
+            own = self._closed_by == ask.ASKER.get()
+            raise ask.AttemptError(self.closed if own else replace(self.closed, message=_REFUSED_ANOTHER))
         self.closed = None
         self._free_client()
 
@@ -93,6 +97,7 @@ class Endpoint:
         self.closed = problem
         self.denied = problem if problem.kind == "denied" else None
         self._closed_until = asyncio.get_running_loop().time() + CLOSED_FOR
+        self._closed_by = ask.ASKER.get()
 
     def latest_start(self, until: float | None) -> float | None:
         """Return when an attempt begins at the latest: one with less time left than half of the answers take is lost.

@@ -85,7 +85,9 @@ def serve(
     run: Annotated[
         Path | None, typer.Option("--run", help="Run folder: judges' answers, and what each key has spent.")
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes that serve the same address.", min=1)] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", help="Processes that serve the same address.", min=1, max=256)
+    ] = 1,
     check: Annotated[bool, typer.Option("--check", help="Check settings and keys, then end; serve nothing.")] = False,
 ) -> int:
     """Serve best-of-n as a model.

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import hashlib
+import io
 import json
 import logging
+import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, BinaryIO
 
+from bonwise.calls.ask import ASKER
 from bonwise.calls.prices import Prices
 from bonwise.serving import EXTRA, api_errors, best_of_model, chat_request, client_keys, metrics
 from bonwise.serving.config import ServeConfig
@@ -20,15 +25,18 @@ EXTRA.require("bonwise serve")
 from starlette.applications import Starlette  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 from starlette.requests import Request  # noqa: E402
-from starlette.responses import Response, StreamingResponse  # noqa: E402
+from starlette.responses import Response  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
-__all__ = ["ChatEndpoint"]
+__all__ = ["RESERVED", "ChatEndpoint"]
 
 
 logger = logging.getLogger("bonwise.serving")
 
 _JSON = "application/json"
+
+RESERVED = "reserved"
+"""In the state of a connection that was taken although there were too many: only ``/health`` is answered on it."""
 
 
 class ChatEndpoint:
@@ -53,7 +61,7 @@ class ChatEndpoint:
         self.closing = self.cut_off = False
         self._config, self._ring = config, client_keys.KeyRing(config.keys)
         self._limits = client_keys.KeyLimits() if limits is None else limits
-        self._under_way = 0
+        self._under_way = self._large_answers = 0
         self._made = int(time.time())
         self.app = self._application()
 
@@ -102,8 +110,15 @@ class ChatEndpoint:
         return _refusal(api_errors.ApiError(status, message, code))
 
     def _key(self, request: Request) -> client_keys.ClientKey | None:
-        """Return the client's key; None where clients need none."""
+        """Return the client's key; None where clients need none, and it is no web page of a stranger's that asks."""
+        if request.scope.get("state", {}).get(RESERVED):
+            refusal = _overloaded(
+                f"the server has {self._config.limits.max_connections} connections, as many as it takes"
+            )
+            refusal.headers["connection"] = "close"
+            raise refusal
         if not self._ring:
+            client_keys.refuse_foreign(request.method, request.headers, self._config.limits.allowed_hosts)
             return None
         found = self._ring.find(request.headers.get("authorization", ""))
         if found is None:
@@ -140,15 +155,10 @@ class ChatEndpoint:
         record = self.records.begin(request.headers.get("x-request-id", "")[:100] or f"bon-{uuid.uuid4().hex}")
         limits = self._config.limits
         if self._under_way >= limits.max_requests:
-            refusal = api_errors.ApiError(
-                503,
-                f"the server works on {limits.max_requests} requests, as many as it takes",
-                "overloaded",
-                kind="server_error",
-                headers={"retry-after": "1"},
-            )
+            refusal = _overloaded(f"the server works on {limits.max_requests} requests, as many as it takes")
             return self._ended(record, refusal, _refusal(refusal))
         self._under_way += 1
+        response: Response | None = None
         error: api_errors.ApiError | None = None
         try:
             key = self._key(request)
@@ -158,6 +168,7 @@ class ChatEndpoint:
             )
             asked_for = chat_request.read_request(body, self._config.models, request.headers.get("authorization", ""))
             record.model = asked_for.config.name
+            ASKER.set(_asker(key, asked_for))
             await self._within_limits(key, asked_for, record.outcome, request)
             response = self._response(asked_for, record.outcome)
         except api_errors.ApiError as found:
@@ -167,8 +178,20 @@ class ChatEndpoint:
             self.records.end(record, 500, "internal_error")
             raise
         finally:
-            self._under_way -= 1
-        return self._ended(record, error, response)
+            if response is None:
+                self._leave()
+        self._large_answers = 2 if len(response.body) > _KEPT else self._large_answers
+        return _Sent(self._ended(record, error, response), self._leave)
+
+    def _leave(self) -> None:
+        self._under_way -= 1
+
+    def give_memory_back(self) -> None:
+        """Give the system what large answers took, which the C library would keep: to be called now and then."""
+        if self._large_answers:
+            self._large_answers -= 1
+            with suppress(OSError, AttributeError, TypeError):  # only one of the C libraries needs it
+                ctypes.CDLL(None).malloc_trim(0)
 
     def _ended(
         self, record: metrics.RequestRecord, error: api_errors.ApiError | None, response: Response
@@ -220,11 +243,53 @@ class ChatEndpoint:
         answer, headers = best_of_model.completion(drawn, ranking, trail), best_of_model.headers_of(trail)
         if not asked_for.stream:
             return Response(best_of_model.written(answer), headers=headers, media_type=_JSON)
-        return StreamingResponse(
-            best_of_model.stream_of(answer, usage_chunk=asked_for.usage_chunk),
-            headers={**headers, "cache-control": "no-cache"},
-            media_type="text/event-stream",
-        )
+        # All of it is known: nothing is kept back while the client reads.
+        events = b"".join(best_of_model.stream_of(answer, usage_chunk=asked_for.usage_chunk))
+        return Response(events, headers={**headers, "cache-control": "no-cache"}, media_type="text/event-stream")
+
+
+def _asker(key: client_keys.ClientKey | None, asked_for: chat_request.ChatRequest) -> str:
+    """Return whose answers of the judge a request may use; empty where all clients are one user, or share them."""
+    if asked_for.config.share_judgements or not (key or asked_for.client_key):
+        return ""
+    return f"key {key.name}" if key else hashlib.sha256(asked_for.client_key.encode()).hexdigest()
+
+
+_KEPT = 2**16
+"""Bytes of an answer that stay in memory while a client reads it; a larger one waits in a file."""
+
+
+class _Sent(Response):
+    """An answer that tells when it is sent, and takes next to no memory meanwhile."""
+
+    def __init__(self, plain: Response, sent: Callable[[], None]) -> None:
+        self._file, self._sent = _file(bytes(plain.body)), sent
+        self.status_code, self.raw_headers = plain.status_code, plain.raw_headers
+
+    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
+        """Send it, piece by piece as the client takes it."""
+        try:
+            with self._file as file:
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                for piece in iter(lambda: file.read(_KEPT), b""):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._sent()
+
+
+def _file(content: bytes) -> BinaryIO:
+    if len(content) > _KEPT:
+        with suppress(OSError):  # a disk that is full costs memory, and no answer that is paid
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - whoever sends it closes it
+            file.write(content)
+            file.seek(0)
+            return file
+    return io.BytesIO(content)
+
+
+def _overloaded(message: str) -> api_errors.ApiError:
+    return api_errors.ApiError(503, message, "overloaded", kind="server_error", headers={"retry-after": "1"})
 
 
 def _refusal(error: api_errors.ApiError) -> Response:

@@ -1,12 +1,14 @@
-"""The keys of clients, what they may cost and how many requests at once, counted for all processes of one host."""
+"""The keys of clients with their limits, for all processes of one host; without keys, which requests are local."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import os
+import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,15 +17,26 @@ from typing import Any
 from bonwise.calls.bill import PICO
 from bonwise.errors import InputError, LedgerError
 from bonwise.serving.api_errors import NO_RETRY, ApiError
-from bonwise.table.checks import Limit, check, number, whole
+from bonwise.table.checks import Limit, check
 
-__all__ = ["ClientKey", "KeyLimits", "KeyRing", "read_keys"]
+__all__ = ["ClientKey", "KeyLimits", "KeyRing", "between", "is_loopback", "read_keys", "refuse_foreign"]
+
+
+def between(low: float, high: float, what: str, kind: Any = int | float) -> Limit:
+    """Limit a setting to numbers of a sensible size."""
+    words = f"{what} from {low:,} to {high:,}"
+    return Limit(
+        words, lambda value: isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high
+    )
+
 
 _SOURCES = ("value", "file", "env")
 _LIMITS: Mapping[str, Limit] = {
-    "max_cost": number(lambda value: value >= 0, "an amount of US dollars, 0 or more"),
-    "max_concurrency": whole(1, "a whole number, 1 or more", int),
+    "max_cost": between(0, 1_000_000, "an amount of US dollars"),
+    "max_concurrency": between(1, 1_000_000, "a whole number", int),
 }
+_SHORTEST = 8
+"""Letters of a key: a shorter one is found by trying."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +126,18 @@ _HINT = (
 
 
 def _found(place: str, source: str, value: str) -> str:
+    # No message repeats the value: the key itself may have been written there.
     if source == "env":
         if not os.environ.get(value, "").strip():
-            raise InputError(f"{place}.env names {value!r}, which is not set", hint=f"set {value}")
+            raise InputError(
+                f"{place}.env does not name a variable that is set", hint="set the variable; a key itself is a value"
+            )
         return _secret(place, os.environ[value])
     if source == "file":
         try:
             return _secret(place, Path(value).read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"{place}.file: {value!r} cannot be read", hint="name a file that holds the key"
-            ) from error
+            raise InputError(f"{place}.file cannot be read", hint="name a file that holds the key") from error
     return _secret(place, value)
 
 
@@ -132,11 +146,51 @@ def _secret(place: str, value: str) -> str:
     secret = value.strip()
     if not secret or not secret.isascii() or not secret.isprintable() or " " in secret:
         raise InputError(f"{place} holds no key", hint="a key is ASCII without blanks")
+    if len(secret) < _SHORTEST:
+        raise InputError(f"{place} is a key of fewer than {_SHORTEST} letters", hint="write a long random one")
     return secret
 
 
 def _digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+
+
+_AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::[0-9]{1,5})?", re.ASCII)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine, by its name alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def refuse_foreign(method: str, headers: Mapping[str, str], allowed_hosts: Collection[str]) -> None:
+    """Refuse what a web page may send where no key is needed: ApiError 403 for another host or origin, 415 no JSON.
+
+    A browser runs pages of strangers on this machine, so that a request comes from here says nothing about who asks.
+    """
+    authority = headers.get("host", "").lower()
+    host = _host(authority)
+    if not (is_loopback(host) or host in allowed_hosts):
+        raise ApiError(
+            403, "without [keys] the Host must be this machine, or one of allowed_hosts", "host_not_allowed"
+        )
+    origin = headers.get("origin", f"http://{authority}").lower().partition("://")[2]
+    if origin != authority and _host(origin) not in allowed_hosts:
+        raise ApiError(
+            403,
+            "without [keys] a web page of another origin may not ask, unless allowed_hosts has it",
+            "foreign_origin",
+        )
+    if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise ApiError(415, "without [keys] Content-Type must be application/json", "unsupported_media_type")
+
+
+def _host(authority: str) -> str:
+    found = _AUTHORITY.fullmatch(authority)
+    return found[1].strip("[]").rstrip(".") if found else ""
 
 
 _TABLES = """

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import parse_qsl
 
 from bonwise.calls import ask, settings
+from bonwise.calls.providers import secrets
 from bonwise.calls.providers.service import read_address
 from bonwise.errors import BonwiseError, FileError, InputError
 from bonwise.flags import options_of
-from bonwise.serving.client_keys import ClientKey, read_keys
-from bonwise.table.checks import Limit, check, number, whole
+from bonwise.serving.client_keys import ClientKey, between, read_keys
+from bonwise.table.checks import Limit, check
 
 __all__ = ["OF_THE_JUDGE", "ModelConfig", "ServeConfig", "ServerLimits", "read_config"]
 
@@ -28,9 +31,17 @@ def _one_of(*names: str) -> Limit:
     return Limit(f"one of {', '.join(names)}", lambda value: value in names)
 
 
-_COUNT = whole(1, "a whole number, 1 or more", int)
-_SECONDS = number(lambda value: value > 0, "a number of seconds above 0")
-_BYTES = whole(1024, "a whole number of bytes, 1024 or more", int)
+_COUNT = between(1, 1_000_000, "a whole number", int)
+_CHOICES = between(1, 128, "a whole number", int)
+_SECONDS = between(0.01, 604_800, "a number of seconds")
+_BYTES = between(1024, 2**30, "a whole number of bytes", int)
+_YES_OR_NO = Limit("true or false", lambda value: isinstance(value, bool))
+
+
+def _are_hosts(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, str) and re.fullmatch(r"[a-z0-9.:-]+", one) for one in value
+    )
 
 
 def _setting(limit: Limit, default: Any = _NEEDED) -> Any:
@@ -46,13 +57,21 @@ class ServerLimits:
     max_requests: int = _setting(_COUNT, 256)
     """Requests that are worked on at once, in each worker; more get 503."""
     max_connections: int = _setting(_COUNT, 2048)
-    """Connections at once, in each worker; more are closed."""
+    """Connections at once, in each worker; beyond them the one that has been idle longest is closed."""
+    max_connections_per_address: int = _setting(_COUNT, 1024)
+    """Those of one address among them."""
     max_body: int = _setting(_BYTES, 10_000_000)
     """Bytes of a request; more get 413."""
     body_timeout: float = _setting(_SECONDS, 30.0)
     """Seconds for the head of a request, and for its body."""
+    send_timeout: float = _setting(_SECONDS, 30.0)
+    """Seconds in which a client must have taken its answer."""
     shutdown_timeout: float = _setting(_SECONDS, 60.0)
     """Seconds for the requests under way after a signal to stop."""
+    allowed_hosts: Sequence[str] = _setting(
+        Limit("a list of host names in small letters, without ports", _are_hosts), ()
+    )
+    """Names beside those of this machine by which it may be asked where clients need no key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +85,9 @@ class ModelConfig:
     """As of ``--judge``."""
     base_url: str | None = _setting(_text("an address"), None)
     judge_base_url: str | None = _setting(_text("an address"), None)
-    n: int = _setting(_COUNT, 4)
+    n: int = _setting(_CHOICES, 4)
     """Candidates per request."""
-    max_n: int | None = _setting(_COUNT, None)
+    max_n: int | None = _setting(_CHOICES, None)
     """The most choices that a request may ask for; `n` unless given."""
     draw: Literal["auto", "n", "calls"] = _setting(_one_of("auto", "n", "calls"), "auto")
     strategy: str | None = _setting(_text("a strategy as of --strategy"), None)
@@ -78,7 +97,7 @@ class ModelConfig:
     deadline: float | None = _setting(_SECONDS, None)
     """Seconds for judging."""
     on_failure: Literal["random", "first", "raise"] = _setting(_one_of("random", "first", "raise"), "random")
-    seed: int = _setting(whole(0, "a whole number, 0 or more", int), 0)
+    seed: int = _setting(between(0, 2**53, "a whole number", int), 0)
     timeout: float = _setting(_SECONDS, 120.0)
     """Seconds for one call of the upstream."""
     attempts: int = _setting(_COUNT, 3)
@@ -87,8 +106,10 @@ class ModelConfig:
     """Output tokens per candidate, where the request says nothing."""
     tools: Literal["choose", "refuse"] = _setting(_one_of("choose", "refuse"), "choose")
     transport: Literal["aiohttp"] | None = _setting(_one_of("aiohttp"), None)
-    forward_client_key: bool = _setting(Limit("true or false", lambda value: isinstance(value, bool)), default=False)
+    forward_client_key: bool = _setting(_YES_OR_NO, default=False)
     """Whether candidates are drawn with the key that the client sends, in place of the server's own."""
+    share_judgements: bool = _setting(_YES_OR_NO, default=False)
+    """Whether what the judge said to one key is used for the others: they can tell by it what the one has asked."""
     judge_concurrency: int = _setting(_COUNT, 64)
     asking: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the judge's engine, by option: ``judge_attempts`` is its ``attempts``, and so on."""
@@ -149,14 +170,50 @@ def read_config(path: str | Path) -> ServeConfig:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}", hint="correct --config") from error
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: is not UTF-8", hint="save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: is not TOML: {error}", hint="see docs/serve.md for an example") from error
+    except (ValueError, RecursionError) as error:
+        # What is quoted may be a key.
+        words = re.sub(r"""(['"]).*\1""", "...", str(error), flags=re.DOTALL)
+        raise InputError(f"{path}: is not TOML: {words}", hint="see docs/serve.md for an example") from None
     try:
+        for place in _misplaced_secrets("", document):
+            raise InputError(
+                f"{place} holds a login or a key",
+                hint="keys of services come from the environment alone, keys of clients are values of [keys]",
+            )
         return _config(document)
     except FileError:
         raise
     except BonwiseError as error:
         raise InputError(f"{path}: {error.message}", hint=error.hint) from error
+
+
+_PART = re.compile(r"[\s:/,=@?#&]+")
+_RANDOM = re.compile(r"(?=(?:.*[0-9]){4})(?=(?:.*[A-Za-z]){4})[A-Za-z0-9]{24,}")
+
+
+def _misplaced_secrets(place: str, table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the places of secrets where messages and logs would repeat them; a name that is one goes by its table."""
+    for name, value in table.items():
+        where = f"{place}.{name}" if place else name
+        if _is_secret(name):
+            yield f"a name in {f'[{place}]' if place else 'the file'}"
+        elif isinstance(value, Mapping):
+            yield from _misplaced_secrets(where, value)
+        elif not re.fullmatch(r"keys\.[^.]+(?:\.(?:value|env|file))?", where):
+            several = value if isinstance(value, list) else [value]
+            yield from (where for one in several if _is_secret(one if isinstance(one, str) else ""))
+
+
+def _is_secret(text: str) -> bool:
+    """Tell whether a text has the shape of a key, or is an address with a login, a fragment or a key in its query."""
+    if "://" in text:
+        query = parse_qsl(text.partition("?")[2], keep_blank_values=True)
+        return "@" in text or "#" in text or any(secrets.is_secret_in_query(*one) for one in query)
+    return any(
+        _RANDOM.fullmatch(part)
+        or (secrets.KEY_LIKE.fullmatch(part) and (part.startswith("sk") or re.search("[0-9]", part)))
+        for part in _PART.split(text)
+    )
 
 
 def _config(document: Mapping[str, Any]) -> ServeConfig:
@@ -229,7 +286,5 @@ def _check_model(place: str, made: ModelConfig) -> None:
         raise InputError(f"{place} has transport and forward_client_key", hint="leave one of the two out")
     for name in ("base_url", "judge_base_url"):
         address = getattr(made, name)
-        if address is not None and read_address(address, f"{place}.{name}").secrets:
-            raise InputError(
-                f"{place}.{name} holds a login or a key", hint="keys of services come from the environment alone"
-            )
+        if address is not None:
+            read_address(address, f"{place}.{name}")

@@ -35,6 +35,7 @@ _HELP = {
     "bonwise_failed_draws_total": ("counter", "Candidates that could not be drawn."),
     "bonwise_unjudged_total": ("counter", "Requests in which no judge had a say, because it failed."),
     "bonwise_unscored_total": ("counter", "Candidates without a score."),
+    "bonwise_closed_connections_total": ("counter", "Connections that the server closed, by reason."),
     "bonwise_judge_calls_total": ("counter", "Calls of the judges' models."),
     "bonwise_judge_tokens_total": ("counter", "Tokens of the judges, by kind."),
     "bonwise_judge_cost_dollars_total": ("counter", "US dollars for judging, where the price is known."),

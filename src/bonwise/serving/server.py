@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import signal
 import socket
 import sqlite3
+import struct
 import sys
 import threading
 import time
@@ -17,7 +17,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from bonwise.errors import UsageError
 from bonwise.serving import EXTRA, app, client_keys
@@ -49,18 +48,11 @@ _LAST_REQUESTS = 0.5
 
 def check_host(host: str, config: ServeConfig) -> None:
     """Refuse an address that other machines reach, unless clients need a key."""
-    if not config.keys and not _is_loopback(host):
+    if not config.keys and not client_keys.is_loopback(host):
         raise UsageError(
             f"--host {host} is reached by other machines, and the file of settings has no [keys]",
             hint='add [keys] with NAME = {env = "VARIABLE"}, or leave --host out',
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -110,9 +102,10 @@ def serve_here(
     once a second; where it returns False, the process ends as by a signal.
     """
     allow_many_files()
+    connections = _Connections(limits, endpoint)
     config = uvicorn.Config(
         endpoint.app,
-        http=_bounded(limits.max_connections),
+        http=_counted(connections),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -122,24 +115,128 @@ def serve_here(
         timeout_keep_alive=max(1, int(limits.body_timeout)),
         timeout_graceful_shutdown=max(1, round(limits.shutdown_timeout)),
     )
-    server = _Server(config, endpoint, limits.body_timeout, ready, each_second)
+    server = _Server(config, endpoint, connections, ready, each_second)
     server.run(sockets=[door])
     return 0 if server.started and not server.cut_off else 1
 
 
-def _bounded(most: int) -> type[Any]:
-    """Return the class of connections of which there are at most so many at once."""
+_RESERVED = 8
+"""Connections beyond the most there may be, for looks at ``/health``."""
+
+
+class _Connections:
+    """The connections of a server: how many there may be, and how long one may be idle, or its client not read."""
+
+    def __init__(self, limits: ServerLimits, endpoint: app.ChatEndpoint) -> None:
+        self._limits, self._add = limits, endpoint.records.metrics.add
+        self._idle_since: dict[Any, float] = {}
+        """All connections, in the order in which they became idle, as far as they are."""
+        self._sending: dict[Any, tuple[Any, float]] = {}
+
+    def enter(self, new: Any) -> None:
+        """Take a connection, in the place of the one that is idle longest where there are too many."""
+        limits = self._limits
+        self._idle_since[new] = time.monotonic()  # it is the last of those that are idle
+        if len(self._idle_since) > limits.max_connections_per_address:
+            same = [one for one in self._idle_since if one.address == new.address]
+            if len(same) > limits.max_connections_per_address:
+                self._close(next(filter(_is_idle, same)), "per_address")
+        if len(self._idle_since) <= limits.max_connections or new not in self._idle_since:
+            return
+        plain = [one for one in self._idle_since if not one.reserved]
+        if len(plain) <= limits.max_connections:
+            return
+        first = next(filter(_is_idle, plain))
+        if first is new:
+            new.reserved = True
+            reserved = [one for one in self._idle_since if one.reserved]
+            first = next(filter(_is_idle, reserved))
+            if len(reserved) <= _RESERVED:
+                return
+        self._close(first, "too_many")
+
+    def leave(self, gone: Any) -> None:
+        """Let a connection go that has ended."""
+        self._sending.pop(gone, None)
+        self._idle_since.pop(gone, None)
+
+    def rest(self, one: Any) -> None:
+        """Note that the answer on a connection is complete."""
+        if self._idle_since.pop(one, None) is not None:
+            self._idle_since[one] = time.monotonic()
+
+    def close_overdue(self) -> None:
+        """Close connections on which no head has been complete for too long, or an answer is not taken in time."""
+        now = time.monotonic()
+        for one, since in list(self._idle_since.items()):
+            if now - self._sent_since(one, now) > self._limits.send_timeout:
+                self._close(one, "not_read")
+            elif _is_idle(one) and now - since > self._limits.body_timeout:
+                self._close(one, "idle")
+
+    def _sent_since(self, one: Any, now: float) -> float:
+        """Return since when an answer is being sent; `now` where none is."""
+        cycle = one.cycle
+        if _is_idle(one) or not cycle.response_started:
+            self._sending.pop(one, None)
+        elif self._sending.setdefault(one, (cycle, now))[0] is not cycle:
+            self._sending[one] = (cycle, now)
+        # A client may take a large answer bit by bit, or leave the end of one unread.
+        return min(self._sending.get(one, (None, now))[1], one.full_since or now)
+
+    def _close(self, one: Any, reason: str) -> None:
+        self.leave(one)
+        self._add("bonwise_closed_connections_total", 1, reason=reason)
+        if reason == "not_read":
+            # The system too lets go of what it has taken to send.
+            one.transport.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
+        one.transport.abort()
+
+
+def _is_idle(one: Any) -> bool:
+    """Tell whether no request is under way on a connection: none with a complete head and no complete answer."""
+    return one.cycle is None or one.cycle.response_complete
+
+
+def _counted(connections: _Connections) -> type[Any]:
+    """Return the class of connections that are counted."""
     plain: Any = AutoHTTPProtocol
 
-    class BoundedConnection(plain):  # type: ignore[misc]
-        """A connection that is closed at once where there are too many."""
+    class CountedConnection(plain):  # type: ignore[misc]
+        """A connection that says when it begins, rests and ends, and since when its client has not read."""
+
+        reserved, address = False, ""
+        app_state: dict[str, Any]
+        full_since: float | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            if len(self.connections) > most:
-                transport.abort()
+            # A client that reads leaves nothing to be kept.
+            transport.set_write_buffer_limits(high=0)
+            self.address = self.client[0] if self.client else ""
+            connections.enter(self)
+            if self.reserved:
+                self.app_state = {**self.app_state, app.RESERVED: True}
 
-    return BoundedConnection
+        def connection_lost(self, exc: Exception | None) -> None:
+            connections.leave(self)
+            super().connection_lost(exc)
+
+        def on_response_complete(self) -> None:
+            connections.rest(self)
+            super().on_response_complete()
+
+        def pause_writing(self) -> None:
+            self.full_since = time.monotonic()
+            super().pause_writing()
+
+        def resume_writing(self) -> None:
+            self.full_since = None
+            super().resume_writing()
+
+    return CountedConnection
 
 
 class _Server(uvicorn.Server):
@@ -149,13 +246,12 @@ class _Server(uvicorn.Server):
         self,
         config: uvicorn.Config,
         endpoint: app.ChatEndpoint,
-        silence: float,
+        connections: _Connections,
         ready: Callable[[], None],
         each_second: Callable[[], bool],
     ) -> None:
         super().__init__(config)
-        self._endpoint, self._silence, self._ready, self._each_second = endpoint, silence, ready, each_second
-        self._quiet_since: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        self._endpoint, self._connections, self._ready, self._each_second = endpoint, connections, ready, each_second
         self.cut_off = False
 
     @contextlib.contextmanager
@@ -186,20 +282,11 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Look after connections about once a second."""
         if counter % 10 == 0:
-            self._close_silent_connections()
+            self._connections.close_overdue()
+            self._endpoint.give_memory_back()
             if not self._each_second():
                 self.should_exit = True
         return await super().on_tick(counter)
-
-    def _close_silent_connections(self) -> None:
-        """Close connections on which no request has been complete for too long: a head may come byte by byte."""
-        now = time.monotonic()
-        for one in list(self.server_state.connections):
-            cycle = getattr(one, "cycle", None)
-            if cycle is not None and not cycle.response_complete:
-                self._quiet_since.pop(one, None)
-            elif now - self._quiet_since.setdefault(one, now) > self._silence:
-                one.transport.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End without new connections; idle ones stay for a moment, as a request may be on its way on them."""

@@ -41,14 +41,18 @@ def bearer_key(authorization: str) -> str:
 
 
 class ForwardedKeys:
-    """One client per key, over connections that all of them share. Belongs to one event loop."""
+    """One client per key, over connections that all of them share and that keep no cookie. Of one event loop."""
 
     def __init__(self, address: service.Address, connection: protocol.Connection) -> None:
         # The SDK takes most of a second to import.
         import openai  # noqa: PLC0415
 
+        from bonwise.calls.providers.clients import no_cookies  # noqa: PLC0415 - it loads the HTTP library
+
         self._sdk, self._address, self._connection = openai, address, connection
-        self._http: Any = openai.DefaultAsyncHttpxClient(timeout=connection.timeout, follow_redirects=False)
+        self._http: Any = openai.DefaultAsyncHttpxClient(
+            timeout=connection.timeout, follow_redirects=False, cookies=no_cookies()
+        )
         self._clients: OrderedDict[bytes, protocol.Client] = OrderedDict()
 
     def client(self, key: str) -> protocol.Client:

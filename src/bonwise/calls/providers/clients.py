@@ -6,6 +6,7 @@ import json
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
@@ -25,25 +26,26 @@ __all__ = [
     "SecretScrubber",
     "cap",
     "connecting",
+    "no_cookies",
     "no_response",
     "too_large",
 ]
 
 _Header = tuple[bytes, bytes]
 
-_OF_ONE_REQUEST = frozenset({b"content-length", b"cookie"})
-"""Headers that are made for each request anew."""
+_LENGTH = b"content-length"
+"""The one header that is made for each request anew."""
 
 
 class RepeatedRequest:
     """What an SDK's requests to one address have in common.
 
     Putting one together takes an SDK longer than sending it takes the HTTP library. That all have the same headers is
-    seen in the first two; an SDK whose headers differ goes on making them itself. Cookies of `client` go along.
+    seen in the first two; an SDK whose headers differ goes on making them itself.
     """
 
-    def __init__(self, http: ModuleType, client: Any) -> None:
-        self._http, self._client = http, client
+    def __init__(self, http: ModuleType) -> None:
+        self._http = http
         self._url: Any = None
         self._where: tuple[str, str, str] | None = None
         self._headers: list[_Header] = []
@@ -52,7 +54,7 @@ class RepeatedRequest:
 
     def learn(self, request: Request, sent: Any) -> None:
         """Take note of what the SDK has made of a request: a request of its HTTP library."""
-        headers = [(name, value) for name, value in sent.headers.raw if name.lower() not in _OF_ONE_REQUEST]
+        headers = [(name, value) for name, value in sent.headers.raw if name.lower() != _LENGTH]
         if self._where != _where(request):
             self._where, self._headers, self._lengths = _where(request), headers, set()
             self._url = self._http.URL(request.base_url + request.endpoint)
@@ -67,13 +69,7 @@ class RepeatedRequest:
         length = b"%d" % len(request.content)
         headers = self._http.Headers([*self._headers, (b"Content-Length", length)])
         headers.encoding = "ascii"  # else it is found out by trying, at each look at a header
-        made = self._http.Request(
-            "POST",
-            self._url,
-            headers=headers,
-            cookies=self._client.cookies or None,
-            stream=self._http.ByteStream(request.content),
-        )
+        made = self._http.Request("POST", self._url, headers=headers, stream=self._http.ByteStream(request.content))
         made.read()
         return made
 
@@ -169,7 +165,7 @@ class SdkClient:
         self._client, self._http_client = client, http_client
         self._sdk = sdk
         self._http = http_library(sdk)
-        self._repeated = RepeatedRequest(self._http, http_client)
+        self._repeated = RepeatedRequest(self._http)
         self._origin = origin
         self._version_header = version_header
         self._scrubber = SecretScrubber(secrets)
@@ -225,8 +221,9 @@ class SdkClient:
 def connecting(sdk: ModuleType, address: Address, connection: Connection, headers: CustomHeaders) -> dict[str, Any]:
     """Return the arguments that give an SDK's client its address, its time limits and its HTTP client.
 
-    Redirects are not followed: they would carry prompts to a server that nobody named. Proxies of the environment
-    apply unless the connection has a transport of its own. `headers` are sent with every request.
+    Redirects are not followed: they would carry prompts to a server that nobody named. Cookies are not kept: they
+    would tell a server which requests belong together. Proxies of the environment apply unless the connection has a
+    transport of its own. `headers` are sent with every request.
     """
     http = http_library(sdk)
     timeout = http.Timeout(connection.timeout, connect=connection.connect_timeout)
@@ -237,9 +234,15 @@ def connecting(sdk: ModuleType, address: Address, connection: Connection, header
         limits=http.Limits(max_connections=None, max_keepalive_connections=connection.connections),
         transport=_transport(http, address, connection),
         verify=_certificates(http),
+        cookies=no_cookies(),
         event_hooks={"request": [_sending(headers, address)], "response": [cap]},
     )
     return {"base_url": address.url, "timeout": timeout, "max_retries": 0, "http_client": client}
+
+
+def no_cookies() -> CookieJar:
+    """Return a jar that takes no cookie, for an HTTP client that sends for several users."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
 
 
 def _transport(http: ModuleType, address: Address, connection: Connection) -> Any:
