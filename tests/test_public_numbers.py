@@ -52,7 +52,7 @@ def _callables(name, public):
         yield name, public
     for method in sorted(dir(public)):
         held = getattr(public, method)
-        own = getattr(held, "__module__", "").startswith("bonwise")
+        own = str(getattr(held, "__module__", "")).startswith("bonwise")
         if own and not method.startswith("_") and (inspect.isfunction(held) or inspect.ismethod(held)):
             yield f"{name}.{method}", held
 
@@ -81,7 +81,9 @@ def several(prompt="p"):
     """Return scores of three judges, of prompts of their own."""
     rng = np.random.default_rng(1)
     label = rng.normal(size=240)
-    cells = pd.DataFrame({"prompt_id": [f"{prompt}{at // 3}" for at in range(240)], "candidate": np.tile(list("abc"), 80)})
+    cells = pd.DataFrame(
+        {"prompt_id": [f"{prompt}{at // 3}" for at in range(240)], "candidate": np.tile(list("abc"), 80)}
+    )
     made = [cells.assign(judge=j, judge_score=label + rng.normal(size=240), oracle_label=label) for j in "xyz"]
     return pd.concat(made, ignore_index=True)
 
@@ -132,7 +134,13 @@ def stack(**numbers):
 JUDGE = bw.judge_from_spec("local:length")
 VOTES = pd.DataFrame({"a": "x", "b": "y", "q": [n // 2 for n in range(40)], "won": ["a", "a", "b", "a"] * 10})
 ITEMS = pd.DataFrame(
-    {"item": range(8), "set": list("aabb") * 2, "v": [1, 2, 1, 2] * 2, "w": [1, 2, 2, 2] * 2, "gold": [1, 2, 2, 2] * 2}
+    {
+        "item": range(8),
+        "set": list("aabb") * 2,
+        "v": [1, 2, 1, 2] * 2,
+        "w": [1, 2, 2, 2] * 2,
+        "gold": [1, 2, 2, 2] * 2,
+    }
 )
 STATED = pd.DataFrame({"probability": [0.9, 0.8, 0.1, 0.3] * 5, "outcome": [1, 1, 0, 1] * 5})
 PAIRS = pd.DataFrame(
@@ -173,13 +181,17 @@ def _picks_file(folder):
 def _pools(folder):
     path = folder / "pools.jsonl"
     pools = scores().groupby("prompt_id")["candidate"].unique()
-    lines = ({"prompt_id": p, "prompt": p, "candidates": [{"id": c, "text": c} for c in ids]} for p, ids in pools.items())
+    lines = (
+        {"prompt_id": p, "prompt": p, "candidates": [{"id": c, "text": c} for c in ids]} for p, ids in pools.items()
+    )
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
 def _labels():
-    return pd.DataFrame([{"prompt_id": f"p{n}", "candidate": c, "oracle_label": n % 2} for n in range(60) for c in "ab"])
+    return pd.DataFrame(
+        [{"prompt_id": f"p{n}", "candidate": c, "oracle_label": n % 2} for n in range(60) for c in "ab"]
+    )
 
 
 def _judged_by(**numbers):
@@ -230,10 +242,7 @@ DOORS = {
     "Pairwise": (lambda **n: bw.Pairwise(**ASKED, **n), PAIRED),
     "Pointwise": (lambda **n: bw.Pointwise(**ASKED, **n), SHAPED),
     "Pointwise.calls": (bw.Pointwise(**ASKED).calls, {"candidates": 4}),
-    "Preference": (
-        bw.Preference,
-        {"a": 0, "b": 1, "shown_first": 1.0, "shown_second": 0.5, "confidence": (80, 60)},
-    ),
+    "Preference": (bw.Preference, {"a": 0, "b": 1, "shown_first": 1.0, "shown_second": 0.5, "confidence": (80, 60)}),
     "Probability": (lambda **n: bw.Probability(**ASKED, **n), PAIRED),
     "Quantized": (lambda **n: bw.Quantized(JUDGE, **n), {"bins": 4}),
     "Quantized.calls": (bw.Quantized(JUDGE, bins=4).calls, {"candidates": 4}),
@@ -267,7 +276,10 @@ DOORS = {
         {"candidates": 4},
     ),
     "ajudge": (lambda **n: asyncio.run(bw.ajudge(POOLS, judge=length, **n)).to_table().frame.to_dict(), MONEY),
-    "apply_stack": (lambda **n: bw.apply_stack(several(), stack=fitted(), **n).table.frame["judge_score"].tolist(), UNLABELLED),
+    "apply_stack": (
+        lambda **n: bw.apply_stack(several(), stack=fitted(), **n).table.frame["judge_score"].tolist(),
+        UNLABELLED,
+    ),
     "aselect": (lambda **n: asyncio.run(bw.aselect(*POOLS[0], judge=length, **n)).best, SEEDED),
     "aselect_many": (lambda **n: asyncio.run(_all(bw.aselect_many(POOLS, judge=length, **n))), SEEDED),
     "audit": (
@@ -291,7 +303,10 @@ DOORS = {
     ),
     "doctor": (lambda **n: bw.doctor(scores(), **n), UNLABELLED),
     "draw_labels": (lambda **n: bw.draw_labels(scores(), **n), {"labels": 20, "seed": 3, **READING}),
-    "draw_pairs": (lambda folder, **n: bw.draw_pairs(scores(), pools=_pools(folder), **n), {"pairs": 20, "gap_groups": 3, "seed": 3, **READING}),
+    "draw_pairs": (
+        lambda folder, **n: bw.draw_pairs(scores(), pools=_pools(folder), **n),
+        {"pairs": 20, "gap_groups": 3, "seed": 3, **READING},
+    ),
     "fit_factors": (
         lambda **n: bw.fit_factors(ratings(), human="human", interval=None, **n),
         {"holdout": 0.5, **FACTORS},
@@ -314,7 +329,7 @@ DOORS = {
         lambda **n: bw.plan(question="recovery>0", **n),
         {"candidates": 4, "within_r": 0.25, "rival_r": None, "error_correlation": None, "effect": None}
         | {"half_width": None, "r0": None, "labels": None, "prompts": None, "power": 0.75, "confidence": 0.75}
-        | {"label_cost": 2.0, "judge_cost": 0.5, "raters": 1, "icc": None, "tie_rate": None, "seed": None},
+        | {"label_cost": 2.0, "judge_cost": 0.5, "raters": 1, "icc": None, "tie_rate": None, "seed": 0},
     ),
     "route": (
         lambda **n: bw.route(scores(), **n),

@@ -95,8 +95,8 @@ _MOST = 12
 
 def quoted(value: object) -> str:
     """Quote a cell, a name or an identifier."""
-    if hasattr(value, "item"):
-        value = value.item()  # a number of numpy's, quoted as the number it is
+    if hasattr(value, "tolist"):
+        value = value.tolist()  # a number or an array of numpy's, quoted as the number or the list it is
     if isinstance(value, int) and value.bit_length() > _LONGEST_WHOLE:
         return "a whole number that is too large"  # Python refuses to write more than 4,300 digits
     # A text is cut before it is quoted: a cell may hold megabytes.

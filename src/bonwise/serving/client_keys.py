@@ -16,6 +16,7 @@ from bonwise.calls.bill import PICO
 from bonwise.errors import InputError, LedgerError
 from bonwise.serving.api_errors import NO_RETRY, ApiError
 from bonwise.table.checks import Limit, check, number, whole
+from bonwise.table.text_files import open_plain
 
 __all__ = ["ClientKey", "KeyLimits", "KeyRing", "read_keys"]
 
@@ -119,7 +120,8 @@ def _found(place: str, source: str, value: str) -> str:
         return _secret(place, os.environ[value])
     if source == "file":
         try:
-            return _secret(place, Path(value).read_text("utf-8"))
+            with open_plain(Path(value)) as stream:
+                return _secret(place, stream.read().decode())
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{place}.file: {value!r} cannot be read", hint="name a file that holds the key"

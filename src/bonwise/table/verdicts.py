@@ -107,7 +107,9 @@ class Score:
         value = plain_number(self.value)
         if value is None:
             raise ValueError(f"value must be a finite number, not {quoted(self.value)}; use Unscored(reason) instead")
-        low, high = (None if end is None else _finite(end, name) for name, end in (("low", self.low), ("high", self.high)))
+        low, high = (
+            None if end is None else _finite(end, name) for name, end in (("low", self.low), ("high", self.high))
+        )
         if (low is not None and low > value + _ROUNDING) or (high is not None and high < value - _ROUNDING):
             raise ValueError(f"a score must lie in its interval: {value} does not lie in {low} to {high}")
         draws = tuple(None if draw is None else _finite(draw, "each of draws") for draw in self.draws)
