@@ -1,4 +1,4 @@
-"""Numbers at the door: every numeric parameter of every public name takes numbers of any kind, and refuses the rest."""
+"""Every numeric parameter of every public name takes numbers of any kind, and refuses what is not finite."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ async def _all(picks):
 
 def _best(n, **numbers):
     drafts = iter(["a long answer", "red", "a longer answer"])
-    return bw.best_of(n=n, judge=length, **numbers)(lambda prompt: next(drafts))("Name a colour")
+    return bw.best_of(n=n, judge=length, **numbers)(lambda _: next(drafts))("Name a colour")
 
 
 def _picks_file(folder):
@@ -375,7 +375,7 @@ DOORS = {
         {"by": 2, "first": 14, "year": 300, "confidence": 0.75, "seed": 3, "label_map": {"good": 1.0}},
     ),
 }
-"""A call of each public name, and a number that it takes for each parameter; None where the call has no use for one."""
+"""A call of each public name, and a number for each parameter; None where the call has no use for one."""
 
 INSTEAD = {"price": 0.25, "than": 0.5, "planned": 300, "margin": 0.25, "rival_r": 0.25, "error_correlation": 0.25}
 INSTEAD |= {"effect": 0.5, "half_width": 0.125, "labels": 100, "prompts": 100, "icc": 0.5, "tie_rate": 0.25}

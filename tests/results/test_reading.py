@@ -378,7 +378,6 @@ RIGHT = {
     "picks": {
         rf"({'|'.join(UNREAD)})\b.*": "no audit reads it, and what else picks may use the name otherwise",
         r": unknown key": "what else picks may say more",
-        r": deep": "the same, where nobody reads it",
         rf"prompt_id: (text|digits|control|long|zero|{NUMBERS})": "an identifier may be any text or number",
         r"decided_by: (text|digits|control|long|empty|blank|null|removed|renamed)": "in the words of whoever picked",
         r"best: null": "nothing was picked",

@@ -49,7 +49,7 @@ _MOST_ROWS = 5_000_000
 
 _MOST_TEXT = 512 * 2**20
 _MOST_GROWTH = 100
-"""How many times its size a Parquet file may grow beyond `_MOST_TEXT` bytes of text: equal cells take no room in it."""
+"""How many times its size the text of a Parquet file may be beyond `_MOST_TEXT` bytes: equal cells take no room."""
 
 _MOST_FIELDS = 2_000
 """Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""

@@ -101,7 +101,7 @@ def _refuse_kind(path: Path, mode: int) -> None:
 
 
 def limit(name: str, usual: int) -> int:
-    """Return a limit on what is read: what the environment variable ``BONWISE_`` with its name says, else the usual."""
+    """Return a limit on what is read: that of the environment variable ``BONWISE_NAME``, else the usual one."""
     text = os.environ.get(f"BONWISE_{name}") or str(usual)
     if not text.isascii() or not text.isdigit() or len(text) > 15 or int(text) < 1:
         raise UsageError(f"BONWISE_{name} is {quoted(text)}", hint="give a whole number of 1 or more, or unset it")
