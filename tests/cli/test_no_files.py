@@ -1,4 +1,4 @@
-"""What is not a file: pipes, sockets, devices and folders are refused by their kind, by every command that reads one."""
+"""What is not a file: every command that reads one refuses pipes, sockets, devices and folders by their kind."""
 
 from __future__ import annotations
 

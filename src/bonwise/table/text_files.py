@@ -83,13 +83,13 @@ def open_plain(path: Path) -> IO[bytes]:
     """
     _refuse_kind(path, path.stat().st_mode)
     # What takes the place of the file in between is opened without waiting, and refused too.
-    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        _refuse_kind(path, os.fstat(stream.fileno()).st_mode)
+        _refuse_kind(path, os.fstat(handle).st_mode)
     except FileError:
-        stream.close()
+        os.close(handle)
         raise
-    return stream
+    return io.BufferedReader(io.FileIO(handle))
 
 
 def _refuse_kind(path: Path, mode: int) -> None:
