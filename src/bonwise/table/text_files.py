@@ -116,7 +116,7 @@ class _BoundedGzip(gzip.GzipFile):
         self._most = limit("MOST_BYTES", max(_SMALL, _MOST_GROWTH * path.stat().st_size))
         stream = open_plain(path)
         super().__init__(fileobj=stream, mode="rb")
-        self.myfileobj = stream  # closed with it
+        self.myfileobj = cast("Any", stream)  # closed with it
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
