@@ -202,6 +202,11 @@ def _judged_by(**numbers):
     return asyncio.run(judged())
 
 
+async def _arank(**numbers):
+    async with bw.Selector(length) as selector:
+        return await selector.arank(*POOLS[0], **numbers)
+
+
 def _compare(folder, **numbers):
     return bw.compare(_picks_file(folder), _picks_file(folder), labels=_labels(), **numbers)
 
@@ -240,6 +245,10 @@ DOORS = {
     "Logprob": (lambda **n: bw.Logprob(**ASKED, **n), {**PAIRED, "top_logprobs": 5}),
     "Logprob.calls": (bw.Logprob(**ASKED).calls, {"candidates": 4}),
     "Pairwise": (lambda **n: bw.Pairwise(**ASKED, **n), PAIRED),
+    "Pairwise.calls": (bw.Pairwise(**ASKED).calls, {"candidates": 4}),
+    "Probability.calls": (bw.Probability(**ASKED).calls, {"candidates": 4}),
+    "Selector.rank": (lambda **n: bw.Selector(length).rank(*POOLS[0], **n), {"top_k": 1}),
+    "Selector.arank": (lambda **n: asyncio.run(_arank(**n)), {"top_k": 1}),
     "Pointwise": (lambda **n: bw.Pointwise(**ASKED, **n), SHAPED),
     "Pointwise.calls": (bw.Pointwise(**ASKED).calls, {"candidates": 4}),
     "Preference": (bw.Preference, {"a": 0, "b": 1, "shown_first": 1.0, "shown_second": 0.5, "confidence": (80, 60)}),
@@ -329,7 +338,15 @@ DOORS = {
         lambda **n: bw.plan(question="recovery>0", **n),
         {"candidates": 4, "within_r": 0.25, "rival_r": None, "error_correlation": None, "effect": None}
         | {"half_width": None, "r0": None, "labels": None, "prompts": None, "power": 0.75, "confidence": 0.75}
-        | {"label_cost": 2.0, "judge_cost": 0.5, "raters": 1, "icc": None, "tie_rate": None, "seed": 0},
+        | {
+            "label_cost": 2.0,
+            "judge_cost": 0.5,
+            "raters": 1,
+            "icc": None,
+            "tie_rate": None,
+            "seed": 0,
+            "missing": None,
+        },
     ),
     "route": (
         lambda **n: bw.route(scores(), **n),
@@ -379,7 +396,15 @@ DOORS = {
 
 INSTEAD = {"price": 0.25, "than": 0.5, "planned": 300, "margin": 0.25, "rival_r": 0.25, "error_correlation": 0.25}
 INSTEAD |= {"effect": 0.5, "half_width": 0.125, "labels": 100, "prompts": 100, "icc": 0.5, "tie_rate": 0.25}
-INSTEAD |= {"seed": 3, "mean_calls": 2.5, "r0": 0.25, "strong_cost": 2.5, "rater_budget": 0.5, "edges": 10}
+INSTEAD |= {
+    "missing": -1.0,
+    "seed": 3,
+    "mean_calls": 2.5,
+    "r0": 0.25,
+    "strong_cost": 2.5,
+    "rater_budget": 0.5,
+    "edges": 10,
+}
 """What is spoilt of a parameter that has no number in the call."""
 
 SLOW = {"Audit.to_html", "fit_factors", "study_factors"}
@@ -460,7 +485,7 @@ REFUSED = {
 def test_what_is_no_finite_number_is_refused(where, name, tmp_path):
     """In one sentence that names the parameter, before anything is done."""
     _, numbers = DOORS[where]
-    plain = INSTEAD[name] if numbers[name] is None else numbers[name]
+    plain = INSTEAD[name] if numbers[name] is None else (numbers[name] or 1.0)
     for value in REFUSED.values():
         spoilt = numbers | {name: changed(plain, lambda _, value=value: value)}
         with pytest.raises((bw.BonwiseError, ValueError)) as refused:
@@ -480,7 +505,7 @@ def test_a_part_of_a_whole_number_is_refused(where, name, tmp_path):
         called_ = getattr(called_, part)
     if "float" in str(inspect.signature(called_).parameters[name].annotation) or name in ("max_cost", "pairs"):
         return
-    plain = INSTEAD[name] if numbers[name] is None else numbers[name]
+    plain = INSTEAD[name] if numbers[name] is None else (numbers[name] or 1.0)
     for value in (2.5, Decimal("2.5"), Fraction(5, 2), 2**60):
         with pytest.raises((bw.BonwiseError, ValueError), match=rf"\b{name}\b"):
             called(where, numbers | {name: changed(plain, lambda _, value=value: value)}, tmp_path)

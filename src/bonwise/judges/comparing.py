@@ -45,6 +45,7 @@ __all__ = [
 ALONE = Unscored("no other answer to compare with")
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class ComparingSettings(AskingSettings):
     """The settings of a judge that asks one model about pairs of candidates.
