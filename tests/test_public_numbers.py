@@ -345,7 +345,7 @@ DOORS = {
             "icc": None,
             "tie_rate": None,
             "seed": 0,
-            "missing": None,
+            "missing": (),
         },
     ),
     "route": (
