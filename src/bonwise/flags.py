@@ -19,15 +19,18 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from inspect import Parameter, cleandoc, signature
+from decimal import Decimal
+from functools import cache, wraps
+from inspect import Parameter, cleandoc, iscoroutinefunction, isfunction, signature
 from itertools import pairwise
 from math import isfinite
+from numbers import Integral, Real
 from textwrap import indent
 from types import MappingProxyType, ModuleType
 from typing import Annotated, Any, ForwardRef, Literal, TypeVar, cast, get_args, get_origin
 
 from bonwise.errors import UsageError
+from bonwise.printable import quoted
 
 __all__ = [
     "NO_FLAG",
@@ -42,8 +45,10 @@ __all__ = [
     "numbers",
     "options_of",
     "part_of",
+    "plain_numbers",
     "show_keywords",
     "shows",
+    "takes_numbers",
     "texts",
 ]
 
@@ -245,9 +250,90 @@ def shows(keywords: type) -> Callable[[Shown], Shown]:
         ]
         show_keywords(shown, "settings", parameters, field_texts(keywords), vars(sys.modules[keywords.__module__]))
         shown.__settings__ = keywords  # type: ignore[attr-defined]
-        return shown
+        return takes_numbers(shown)
 
     return decorate
+
+
+_LARGEST = 2**53 - 1
+"""The largest whole number that every reader of JSON keeps."""
+
+
+def takes_numbers(taking: Shown) -> Shown:
+    """Make a function, or the methods of a class, take numbers of any kind where a parameter is an int or a float.
+
+    They become Python's own, see `plain_numbers`.
+    """
+    if isinstance(taking, type):
+        for name, method in list(vars(taking).items()):
+            if isinstance(method, classmethod):
+                setattr(taking, name, classmethod(takes_numbers(method.__func__)))
+            elif isfunction(method) and (name == "__init__" or not name.startswith("_")):
+                setattr(taking, name, takes_numbers(method))
+        return taking
+    whole, positions = _numeric(taking)
+    if not whole:
+        return taking
+
+    def plain(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        by_name = {**dict(zip(positions, given, strict=False)), **named}
+        values = {name: plain_numbers(name, by_name[name], whole=whole[name]) for name in whole if name in by_name}
+        first = [values.get(name, value) for name, value in zip(positions, given, strict=False)]
+        return [*first, *given[len(first) :]], {name: values.get(name, value) for name, value in named.items()}
+
+    @wraps(taking)
+    def call(*given: Any, **named: Any) -> Any:
+        values, by_name = plain(given, named)
+        return taking(*values, **by_name)
+
+    @wraps(taking)
+    async def wait(*given: Any, **named: Any) -> Any:
+        return await call(*given, **named)
+
+    return cast("Shown", wait if iscoroutinefunction(taking) else call)
+
+
+def _numeric(taking: Callable[..., Any]) -> tuple[dict[str, bool], list[str]]:
+    """Return whether each numeric parameter is whole, and the names of those that may be given by position."""
+    parameters = signature(taking).parameters.values()
+    written = {one.name: str(_without_flag(one).annotation) for one in parameters}
+    kinds = {name: set(re.findall(r"\w+", text)) for name, text in written.items() if "Callable" not in text}
+    whole = {name: "int" in words for name, words in kinds.items() if words & {"int", "float", "MaxCost"}}
+    return whole, [one.name for one in parameters if one.kind == one.POSITIONAL_OR_KEYWORD]
+
+
+def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:
+    """Return a number, or those of a list, tuple or dict, as Python's own, and what is no number as it is.
+
+    A bool, what is not finite, and where it is to be whole a fraction or what JSON would round, is a UsageError.
+
+    Examples
+    --------
+    >>> plain_numbers("share", Decimal("0.5")), plain_numbers("seed", 3.0, whole=True), plain_numbers("by", "day")
+    (0.5, 3, 'day')
+    """
+    if isinstance(value, dict):
+        return {key: plain_numbers(name, one, whole=whole) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(plain_numbers(name, one, whole=whole) for one in value)
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()  # a single number of numpy's, or of torch's
+    if not isinstance(value, Real | Decimal):
+        return value
+    plain = None if isinstance(value, bool) else _plain(value, whole=whole)
+    if plain is None:
+        wanted = "a whole number" if whole else "a finite number"
+        raise UsageError(f"{name} must be {wanted}, not {quoted(value)}", hint=f"such as {3 if whole else 0.5}")
+    return plain
+
+
+def _plain(value: Any, *, whole: bool) -> int | float | None:
+    try:
+        if isinstance(value, Integral) or (whole and value == int(value)):
+            return int(value) if abs(int(value)) <= (_LARGEST if whole else sys.float_info.max) else None
+        return float(value) if not whole and isfinite(value) else None
+    except (OverflowError, ValueError):  # an infinity, NaN, or what no float holds
+        return None
 
 
 def show_keywords(

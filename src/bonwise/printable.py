@@ -9,6 +9,9 @@ from pathlib import Path
 
 __all__ = ["all_printable", "listed", "printable", "quoted", "shell_path", "shell_word", "writable"]
 
+_LONGEST_WHOLE = 1024
+"""Bits of a whole number that is written out: any float has no more."""
+
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Halves of surrogate pairs, and the control characters but for tabs and line ends."""
 
@@ -92,8 +95,10 @@ _MOST = 12
 
 def quoted(value: object) -> str:
     """Quote a cell, a name or an identifier."""
-    if hasattr(value, "item"):
-        value = value.item()  # a number of numpy's, quoted as the number it is
+    if hasattr(value, "tolist"):
+        value = value.tolist()  # a number or an array of numpy's, quoted as the number or the list it is
+    if isinstance(value, int) and value.bit_length() > _LONGEST_WHOLE:
+        return "a whole number that is too large"  # Python refuses to write more than 4,300 digits
     # A text is cut before it is quoted: a cell may hold megabytes.
     text = printable(repr(value[: _LONGEST + 1] if isinstance(value, str) else value))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from bonwise.errors import FileError
 from bonwise.printable import printable
-from bonwise.table.text_files import file_errors, refuse_pipe
+from bonwise.table.text_files import DEEPEST, file_errors, is_deeper, open_plain
 
 __all__ = ["DEEPEST", "MOST_BYTES", "json_object", "named_keys", "refusal"]
 
@@ -160,9 +160,6 @@ def _value(value: object) -> str:
 MOST_BYTES = 256 * 2**20
 """Bytes of a file that is read."""
 
-DEEPEST = 64
-"""Objects and arrays inside one another."""
-
 _MOST_DIGITS = 300
 """Of a whole number; one with more is too large for any float."""
 
@@ -176,8 +173,7 @@ _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 def json_object(file: Path, hint: str) -> dict[str, Any]:
     """Read one JSON object, byte order mark or not; NaN, infinities and keys twice are refused; 1e999 is infinity."""
-    refuse_pipe(file)
-    with file_errors(file), file.open("rb") as stream:
+    with file_errors(file), open_plain(file) as stream:
         raw = stream.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise FileError(f"{file}: larger than {MOST_BYTES // 2**20} MB", hint=hint)
@@ -190,7 +186,7 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
     found = _parsed(file, text, hint)
     if not isinstance(found, dict):
         raise FileError(f"{file}: not a JSON object", hint=hint)
-    if _is_deep(found):
+    if is_deeper(found, DEEPEST):
         raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint)
     if _NO_NUMBER.search(text) and (keys := _infinite(found)) is not None:
         raise FileError(f"{file}: {named_keys(keys)} should be a finite number", hint=hint)
@@ -221,21 +217,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
-
-
-def _is_deep(found: object) -> bool:
-    level = [found]
-    for _ in range(DEEPEST + 1):
-        level = [
-            inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _infinite(found: object, above: tuple[str | int, ...] = ()) -> tuple[str | int, ...] | None:

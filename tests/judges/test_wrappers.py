@@ -281,7 +281,7 @@ def test_what_another_judge_calls_its_calls_is_left_alone():
 @pytest.mark.parametrize(
     "settings",
     [
-        *({"draws": one} for one in (1, 2.0, True)),
+        *({"draws": one} for one in (1, 2.5, True)),
         *({"temperature": one} for one in (3, -1)),
         *({"confidence": one} for one in (0, 1, 95)),
         *({"of": one} for one in (Resampled(Length()), Quantized(Resampled(Length())))),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -289,11 +288,7 @@ def bytes_read(monkeypatch):
             sizes.append(len(content))
             return content
 
-    def opened(path, mode, **more):
-        return io.BufferedReader(Counted(path)) if mode == "rb" else path_open(path, mode, **more)
-
-    path_open = Path.open
-    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr("bonwise.table.text_files.open_plain", lambda path: io.BufferedReader(Counted(path)))
     return sizes
 
 
@@ -352,7 +347,7 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch, name):
     def forbidden(*args, **kwargs):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("pathlib.Path.open", forbidden)
+    monkeypatch.setattr("os.open", forbidden)
     refused(lambda: ScoreTable.read(path), path, FileError, "Permission denied")
 
 

@@ -13,6 +13,7 @@ from bonwise.auditing.result_labels import Annotators, AuditData, LabelledCells,
 from bonwise.auditing.result_verdict import DECIDES, AuditSuspicion, Gate, Subsets, Target, Verdict
 from bonwise.errors import UsageError
 from bonwise.estimates import EstimateRecord
+from bonwise.flags import takes_numbers
 from bonwise.results import Confidence, Count, Document, Ends, FrameRow, Number, Record, Share, given
 from bonwise.table.facts import LabelsLeftOut, PicksMade, UnlabelledCandidates, UnusedLabels, ValuesRead
 
@@ -525,6 +526,7 @@ class Audit(Document):
         parts: AuditParts = self.source_of(what)
         return parts
 
+    @takes_numbers
     def check(self, gates: Mapping[str, float]) -> Audit:
         """Compare metrics of every judge with values.
 
@@ -567,6 +569,7 @@ class Audit(Document):
             for metric, found in judge.metrics.items():
                 yield {"judge": name, "metric": metric, **found.to_dict()}
 
+    @takes_numbers
     def to_html(
         self,
         path: str | Path,

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from bonwise.calls.bill import Usage
 from bonwise.errors import FileError, InputError, UsageError
+from bonwise.table.text_files import open_plain
 
 if TYPE_CHECKING:
     from bonwise.calls.ask import Model
@@ -208,7 +209,8 @@ def _from_environment() -> Path | None:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with open_plain(path) as stream:
+            return stream.read()
     except OSError as error:
         raise FileError(
             f"{path}: the file of prices cannot be read: {error.strerror or error}",

@@ -14,6 +14,7 @@ import pandas as pd
 from bonwise.errors import InputError, RowError, UsageError
 from bonwise.factors.result import RaterRecord, RatingRule
 from bonwise.factors.settings import MOST_CATEGORIES, Binning
+from bonwise.flags import takes_numbers
 from bonwise.printable import listed, quoted
 from bonwise.table import checks, identifiers, verdict_words, vote_readings
 from bonwise.table.numbers import is_blank, parse_numbers
@@ -56,6 +57,7 @@ RATING_COLUMNS = ("prompt_id", "model", "rater", "rating")
 """Columns that a table of ratings needs; ``opponent``, ``category`` and ``replicate`` may be there too."""
 
 
+@takes_numbers
 @dataclass(frozen=True, eq=False)
 class RatingTable:
     """Ratings in ordered categories, one row per rating.

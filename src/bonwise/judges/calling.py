@@ -17,6 +17,7 @@ from typing import Any
 
 from bonwise.calls.ask import Answers, Ask
 from bonwise.errors import BonwiseError, CallError, JudgeError
+from bonwise.flags import takes_numbers
 from bonwise.judges.protocol import AskingJudge, Conclusion, Judge, is_asking
 from bonwise.printable import printable
 from bonwise.table.checks import check_whole
@@ -44,6 +45,7 @@ WORKERS, MOST_WORKERS = 8, 32
 """Threads of a function that blocks: usually, and at most, for one deadline may leave as many calls behind."""
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class FunctionJudge:
     """A function as a judge, with how many threads may call it, or that it takes all texts at once.

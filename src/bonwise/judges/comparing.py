@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answers, Ask, Choice
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges.asking import (
     MISSING,
     AskingSettings,
@@ -44,6 +45,7 @@ __all__ = [
 ALONE = Unscored("no other answer to compare with")
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class ComparingSettings(AskingSettings):
     """The settings of a judge that asks one model about pairs of candidates.
@@ -248,6 +250,7 @@ def _first(prompt: str, text_a: str, text_b: str, seed: int) -> bool:
     return (text_a <= text_b) == smaller_first
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Logprob(ComparingSettings):
     """The mean of a digit, or the probability of a preference, under the model's own probabilities.
@@ -341,6 +344,7 @@ class Logprob(ComparingSettings):
 _CREDIT = {"A": 1.0, "TIE": 0.5, "B": 0.0}
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Pairwise(ComparingSettings):
     """Every pair of candidates, by default in both orders: the better one earns 1, a tie 0.5.
@@ -396,6 +400,7 @@ class Pairwise(ComparingSettings):
         return _CREDIT[said.choice], said.confidence
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Probability(ComparingSettings):
     """Every pair of candidates, by default in both orders: each earns the stated probability that it is better.

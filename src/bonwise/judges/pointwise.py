@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answers, Ask, Choice
+from bonwise.flags import takes_numbers
 from bonwise.judges.asking import AskingSettings, concluded_alone
 from bonwise.judges.parse import readers
 from bonwise.judges.protocol import Conclusion
@@ -17,6 +18,7 @@ from bonwise.table.verdicts import Score
 __all__ = ["Interval", "Pointwise"]
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Pointwise(AskingSettings):
     """One question per candidate; its score, from 0 to 100 unless the prompt says otherwise, becomes one from 0 to 1.
@@ -74,6 +76,7 @@ class Pointwise(AskingSettings):
         return candidates
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Interval(AskingSettings):
     """One question per candidate: a score from 0 to 100 and the two ends of an interval around it.

@@ -13,7 +13,7 @@ from typing import Any
 from bonwise.errors import FileError, InputError, RowError, UsageError
 from bonwise.judges import prompt_file, prompt_sections
 from bonwise.printable import listed, quoted
-from bonwise.table.text_files import check_text, file_errors
+from bonwise.table.text_files import check_text, file_errors, open_plain
 
 __all__ = ["builtin_names", "load", "problems", "prompt_path", "prompts_folder"]
 
@@ -148,8 +148,8 @@ def prompt_path(name_or_path: str | Path) -> Path:
 
 def _bytes(path: Path) -> bytes:
     check_text(path)
-    with file_errors(path):
-        return path.read_bytes()
+    with file_errors(path), open_plain(path) as stream:
+        return stream.read()
 
 
 def _text(data: bytes, path: Path) -> str:

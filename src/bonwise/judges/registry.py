@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges.protocol import Judge, is_asking, is_listwise
 from bonwise.plugins import Factory, Group, Kind, option_values, with_options
 
@@ -74,6 +75,7 @@ GROUP = "bonwise.judges"
 _SHARED = ("base_url", "price", "seed", "params")
 
 
+@takes_numbers
 def judge_from_spec(
     spec: str,
     *,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from bonwise.calls.ask import Answer, Answers, Ask
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, registry
 from bonwise.judges.protocol import EMPTY, Conclusion, Judge, has_words, is_asking, is_listwise
 from bonwise.table.checks import check_number, check_whole
@@ -21,6 +22,7 @@ __all__ = ["Quantized", "Resampled"]
 QUANTIZED_VERSION = 1
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Quantized:
     """Another judge's scores, each rounded to the nearest of some equally spaced levels from 0 to 1.
@@ -113,6 +115,7 @@ class Quantized:
 RESAMPLED_VERSION = 1
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Resampled:
     """Several independent draws of another judge.

@@ -15,6 +15,7 @@ from warnings import warn
 import numpy as np
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges import calling, settings_mapping
 from bonwise.judges.protocol import Judge
 from bonwise.report.numbers import counted, percent
@@ -81,6 +82,7 @@ _KEPT = Decision(send=False, held_back=False)
 _KEYS = ("strong", "signal", "share", "among", "second", "seed", "window", "cap", "on_missing")
 
 
+@takes_numbers
 class Router:
     """Sends the pools in which the first judge is least to be trusted to a stronger one.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bonwise.flags import takes_numbers
 from bonwise.stats.draw_prior import DrawPrior, learn_prior, spread_of
 from bonwise.stats.redraws import CallCurve, CallPrice, replay
 from bonwise.stats.sums import Floats
@@ -19,6 +20,7 @@ _POINTS = 113
 """Of the curve of prices, each with its neighbour: every quarter of a call for four candidates of eight draws."""
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class DrawModel:
     """How the calls of one judge scatter on one kind of pool, learnt without labels.

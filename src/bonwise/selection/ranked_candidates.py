@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.selection.pools import Job
 from bonwise.selection.selection import Selection
 from bonwise.selection.settings import SelectionSettings, compares
@@ -63,6 +64,7 @@ class RankedCandidates(list[RankedCandidate]):
     selection: Selection | None = None
 
 
+@takes_numbers
 class RanksCandidates(ABC):
     """What a selector does beside picking: it ranks all candidates, and scores one."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges.protocol import Judge
 from bonwise.judges.registry import judge_from_spec
 from bonwise.plugins import Factory, Group, Kind, option_values, with_options
@@ -75,6 +76,7 @@ def _unreadable(text: str, option: str) -> UsageError:
 GROUP = "bonwise.strategies"
 
 
+@takes_numbers
 def strategy_from_spec(
     spec: str,
     *,

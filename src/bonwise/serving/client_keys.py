@@ -18,6 +18,7 @@ from bonwise.calls.bill import PICO
 from bonwise.errors import InputError, LedgerError
 from bonwise.serving.api_errors import NO_RETRY, ApiError
 from bonwise.table.checks import Limit, check
+from bonwise.table.text_files import open_plain
 
 __all__ = ["ClientKey", "KeyLimits", "KeyRing", "between", "is_loopback", "read_keys", "refuse_foreign"]
 
@@ -28,7 +29,6 @@ def between(low: float, high: float, what: str, kind: Any = int | float) -> Limi
     return Limit(
         words, lambda value: isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high
     )
-
 
 _SOURCES = ("value", "file", "env")
 _LIMITS: Mapping[str, Limit] = {
@@ -135,7 +135,8 @@ def _found(place: str, source: str, value: str) -> str:
         return _secret(place, os.environ[value])
     if source == "file":
         try:
-            return _secret(place, Path(value).read_text("utf-8"))
+            with open_plain(Path(value)) as stream:
+                return _secret(place, stream.read().decode())
         except (OSError, ValueError) as error:
             raise InputError(f"{place}.file cannot be read", hint="name a file that holds the key") from error
     return _secret(place, value)

@@ -17,6 +17,7 @@ from bonwise.errors import BonwiseError, FileError, InputError
 from bonwise.flags import options_of
 from bonwise.serving.client_keys import ClientKey, between, read_keys
 from bonwise.table.checks import Limit, check
+from bonwise.table.text_files import open_plain
 
 __all__ = ["OF_THE_JUDGE", "ModelConfig", "ServeConfig", "ServerLimits", "read_config"]
 
@@ -165,7 +166,8 @@ def read_config(path: str | Path) -> ServeConfig:
     """Read a file of settings."""
     path = Path(path)
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
+        with open_plain(path) as stream:
+            document = tomllib.load(stream)
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}", hint="correct --config") from error
     except UnicodeDecodeError as error:

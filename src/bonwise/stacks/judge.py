@@ -19,6 +19,7 @@ import numpy as np
 from bonwise.calls.ask import Answers, Ask
 from bonwise.calls.bill import NOTHING_PAID
 from bonwise.errors import BonwiseError, CallError, JudgeError, UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, registry
 from bonwise.judges.protocol import EMPTY, AskingJudge, Conclusion, Judge, Judgment, has_words, is_asking
 from bonwise.printable import listed, quoted
@@ -223,6 +224,7 @@ VERSION = 1
 _DECIMALS = 12
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Stack:
     """Several judges as one, weighed by a stack that was fitted to labels.

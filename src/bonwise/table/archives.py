@@ -13,7 +13,7 @@ from typing import Any
 
 from bonwise.errors import FileError
 from bonwise.printable import quoted
-from bonwise.table.text_files import file_errors, json_lines, open_bytes, refuse_pipe
+from bonwise.table.text_files import file_errors, json_lines, limit, open_bytes, open_plain, refuse_deep
 
 __all__ = ["json_document", "parts_of_archive", "parts_of_folder"]
 
@@ -28,10 +28,10 @@ _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 
 def json_document(path: Path) -> Any:
     """Return what a JSON file holds, plain or gzipped; no JSON, or more than `MOST_BYTES`, is a FileError."""
-    refuse_pipe(path)
+    most = _most_bytes()
     with file_errors(path), open_bytes(path) as stream:
-        content = stream.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
+        content = stream.read(most + 1)
+    if len(content) > most:
         raise _too_large(str(path))
     if not content.strip():
         raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
@@ -40,10 +40,9 @@ def json_document(path: Path) -> Any:
 
 def parts_of_archive(path: Path) -> dict[str, Any]:
     """Return the JSON parts of a zip archive by name; names that lead out, and too much data, are a FileError."""
-    refuse_pipe(path)
     found: dict[str, Any] = {}
-    left = MOST_BYTES
-    with file_errors(path), path.open("rb") as stream:
+    left = _most_bytes()
+    with file_errors(path), open_plain(path) as stream:
         try:
             members = zipfile.ZipFile(stream).infolist()
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
@@ -113,9 +112,8 @@ def parts_of_folder(path: Path) -> dict[str, Any]:
         for file in _files(path):
             if not file.resolve().is_relative_to(root):
                 raise FileError(f"{file}: leads out of its folder", hint="put the file itself into the folder")
-            refuse_pipe(file)
-            size += _unpacked_size(file, MOST_BYTES - size)
-            if size > MOST_BYTES:
+            size += _unpacked_size(file, _most_bytes() - size)
+            if size > _most_bytes():
                 raise _too_large(str(path))
             if ".jsonl" in file.suffixes or ".ndjson" in file.suffixes:
                 found[file.name] = [record for _, record in json_lines(file)]
@@ -156,6 +154,7 @@ def _parsed(content: bytes, where: str) -> Any:
         raise FileError(f"{where}: nested too deeply", hint=hint) from error
     except ValueError as error:
         raise FileError(f"{where}: a number with too many digits", hint="write it as text") from error
+    refuse_deep(document, where)
     if b"\\ud" in content.lower():
         try:
             # Half of a surrogate pair is valid JSON but no text: nothing could store it.
@@ -165,8 +164,12 @@ def _parsed(content: bytes, where: str) -> Any:
     return document
 
 
+def _most_bytes() -> int:
+    return limit("MOST_BYTES", MOST_BYTES)
+
+
 def _too_large(where: str) -> FileError:
     return FileError(
-        f"{where}: holds more than {MOST_BYTES // 2**20} MiB",
-        hint="split it, or give the scores as Parquet or JSON Lines",
+        f"{where}: holds more than {_most_bytes() // 2**20} MiB",
+        hint="split it, give the scores as Parquet or JSON Lines, or set BONWISE_MOST_BYTES",
     )

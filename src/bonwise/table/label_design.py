@@ -26,6 +26,7 @@ from bonwise.table.draw_records import (
     refuse_strata,
     refuse_words,
 )
+from bonwise.table.text_files import open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -370,7 +371,7 @@ def _records(folder: Path) -> Iterator[LabelDesign]:
         return
     for path in files:
         try:
-            with path.open("rb") as stream:
+            with open_plain(path) as stream:
                 is_record = stream.read(len(beginning)) == beginning
             if is_record:
                 yield LabelDesign.read(path)

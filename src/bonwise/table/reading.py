@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from bonwise.errors import ColumnError, FileError, RowError, UsageError
+from bonwise.errors import ColumnError, FileError, InputError, RowError, UsageError
 from bonwise.extras import TABLES
 from bonwise.printable import quoted
 from bonwise.table import archives, numbers, sheet_keys, writing
-from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, json_lines, open_bytes, open_text
+from bonwise.table.text_files import LONGEST_LINE, check_text, file_errors, json_lines, limit, open_bytes, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,13 @@ _SEPARATORS = (",", ";", "\t")
 _MOST_CELLS = 500_000_000
 """Cells of a Parquet file beyond which its size is a mistake or an attack."""
 
+_MOST_ROWS = 5_000_000
+"""Rows that are read and audited within a minute."""
+
+_MOST_TEXT = 512 * 2**20
+_MOST_GROWTH = 100
+"""How many times its size the text of a Parquet file may be beyond `_MOST_TEXT` bytes: equal cells take no room."""
+
 _MOST_FIELDS = 2_000
 """Columns beyond which a header or the keys of JSON are data: a column each would fill the memory."""
 
@@ -58,6 +65,7 @@ def read_raw(path: Path) -> pd.DataFrame:
         frame = _read_folder(path) if path.is_dir() else _reader(path)(path)
     if not len(frame):
         raise FileError(f"{path}: no rows", hint="check that whatever wrote it has finished")
+    _refuse_many(path, len(frame), len(frame.columns))
     return frame
 
 
@@ -78,10 +86,13 @@ def frame_of_records(records: list[dict[str, Any]], source: str) -> pd.DataFrame
     flat = [_flat(record) for record in records]
     if not flat:
         raise FileError(f"{source}: no rows", hint="check that whatever wrote it has finished")
-    if len({key for record in flat for key in record}) > _MOST_FIELDS:
+    most = _most_fields()
+    if len({key for record in flat for key in record}) > most:
         raise FileError(
-            f"{source}: more than {_MOST_FIELDS:,} different fields", hint="give every row the same fields"
+            f"{source}: more than {most:,} different fields",
+            hint="give every row the same fields, or set BONWISE_MOST_COLUMNS",
         )
+    _refuse_many(source, len(flat))
     return _frame_of(flat, list(range(1, len(flat) + 1)))
 
 
@@ -159,8 +170,10 @@ def _first_record(path: Path, separator: str) -> list[str]:
 def _column_names(path: Path, cells: list[str]) -> list[str]:
     if not cells:
         raise FileError(f"{path}: no header and no rows", hint="name the columns in the first line")
-    if len(cells) > _MOST_FIELDS:
-        raise ColumnError(f"{path}: more than {_MOST_FIELDS:,} columns", hint="check the separator")
+    if len(cells) > (most := _most_fields()):
+        raise ColumnError(
+            f"{path}: more than {most:,} columns", hint="check the separator, or set BONWISE_MOST_COLUMNS"
+        )
     names = [writing.plain_cell(cell) or f"column {position}" for position, cell in enumerate(cells, start=1)]
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if {"Status", "Named Scores"} <= set(repeated):
@@ -233,14 +246,15 @@ def _blank_rows(frame: pd.DataFrame) -> np.typing.NDArray[np.bool_]:
 def _read_jsonl(path: Path) -> pd.DataFrame:
     rows, records = [], []
     fields: set[str] = set()
+    most = _most_fields()
     for row, record in json_lines(path):
         rows.append(row)
         records.append(_flat(record))
         fields.update(records[-1])
-        if len(fields) > _MOST_FIELDS:
+        if len(fields) > most:
             raise RowError(
-                f"{path}, row {row}: more than {_MOST_FIELDS:,} different fields",
-                hint="give every line the same fields",
+                f"{path}, row {row}: more than {most:,} different fields",
+                hint="give every line the same fields, or set BONWISE_MOST_COLUMNS",
             )
     return _frame_of(records, rows) if records else pd.DataFrame()
 
@@ -281,14 +295,16 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     if not content:
         raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
     try:
-        _refuse_claim(path, parquet.read_metadata(io.BytesIO(content)))
+        metadata = parquet.read_metadata(io.BytesIO(content))
+        _refuse_claim(path, metadata)
+        schema = metadata.schema.to_arrow_schema()
         # Without the metadata that pandas leaves, an index that was written is a column like the others.
-        table = parquet.read_table(io.BytesIO(content))
+        table = parquet.read_table(io.BytesIO(content), read_dictionary=_texts(schema))
+        _refuse_long(path, table, max(_MOST_TEXT, _MOST_GROWTH * len(content)))
         # Text that is not UTF-8 would otherwise be found cell by cell, long after.
         table.validate(full=True)
-        kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
-        frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True)
-    except (MemoryError, FileError):
+        frame: pd.DataFrame = _plain(table, schema).to_pandas(ignore_metadata=True)
+    except (MemoryError, InputError):
         raise
     except Exception as error:  # damaged pages raise whatever the decoder stumbles on
         raise FileError(f"{path}: not a Parquet file", hint="check the ending of its name") from error
@@ -297,11 +313,63 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 def _refuse_claim(path: Path, metadata: Any) -> None:
     """Refuse a file that says that it holds more than memory does: equal cells take no room in Parquet."""
-    if metadata.num_rows * max(1, metadata.num_columns) > _MOST_CELLS:
-        raise FileError(
-            f"{path}: claims {metadata.num_rows:,} rows of {metadata.num_columns:,} columns",
-            hint=f"split it: a file may hold {_MOST_CELLS:,} cells",
-        )
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    # Of lists there are more values than rows.
+    values = sum(group.column(at).num_values for group in groups for at in range(group.num_columns))
+    _refuse_many(path, metadata.num_rows, metadata.num_columns, values)
+
+
+def _refuse_many(source: Path | str, rows: int, columns: int = 0, cells: int = 0) -> None:
+    """Refuse more rows, columns or cells than are read."""
+    for name, usual, count in (
+        ("ROWS", _MOST_ROWS, rows),
+        ("COLUMNS", _MOST_FIELDS, columns),
+        ("CELLS", _MOST_CELLS, cells),
+    ):
+        if count > (most := limit(f"MOST_{name}", usual)):
+            raise FileError(
+                f"{source}: {count:,} {name.lower()}, and at most {most:,} are read",
+                hint=f"split it, or set BONWISE_MOST_{name}",
+            )
+
+
+def _texts(schema: Any) -> list[str]:
+    """Return the columns of text, which are read as they are stored: each text once."""
+    import pyarrow as pa  # noqa: PLC0415 - half a second that only files need
+
+    return [one.name for one in schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+
+
+def _refuse_long(path: Path, table: Any, usual: int) -> None:
+    """Refuse a cell, or text of all cells together, that is longer than what is read."""
+    from pyarrow import compute, types  # noqa: PLC0415 - half a second that only files need
+
+    left, longest = limit("MOST_BYTES", usual), limit("LONGEST_LINE", LONGEST_LINE)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        for chunk in column.chunks if types.is_dictionary(column.type) else ():
+            if not types.is_string(chunk.dictionary.type) and not types.is_large_string(chunk.dictionary.type):
+                continue
+            lengths = compute.binary_length(chunk.dictionary).cast("int64")
+            left -= compute.sum(lengths.take(chunk.indices)).as_py() or 0
+            if (compute.max(lengths).as_py() or 0) > longest:
+                raise FileError(
+                    f"{path}: {quoted(name)} holds a cell of more than {longest // 2**20} MiB",
+                    hint="shorten it, or set BONWISE_LONGEST_LINE",
+                )
+    if left < 0:
+        raise FileError(f"{path}: grows to more text than is read", hint="split it, or set BONWISE_MOST_BYTES")
+
+
+def _plain(table: Any, schema: Any) -> Any:
+    """Return the columns that are not an index of pandas, of the types that the file states."""
+    for at, one in enumerate(schema):
+        if table.schema.field(at).type != one.type:
+            table = table.set_column(at, one.name, table.column(at).cast(one.type))
+    return table.select([at for at, name in enumerate(table.column_names) if not _is_index(name)])
+
+
+def _most_fields() -> int:
+    return limit("MOST_COLUMNS", _MOST_FIELDS)
 
 
 def _is_index(name: str) -> bool:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bonwise.errors import UsageError
-from bonwise.flags import field_texts, show_keywords
+from bonwise.flags import field_texts, show_keywords, takes_numbers
 from bonwise.printable import quoted, shell_word
 from bonwise.table.checks import (
     AnnotatorRule,
@@ -393,4 +393,4 @@ def opens_a_table(function: Function) -> Function:
     ]
     show_keywords(function, "reading", parameters, field_texts(ReadingOptions), globals() | _IN_WORDS)
     function.__reading__ = taken  # type: ignore[attr-defined]
-    return function
+    return takes_numbers(function)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bonwise.errors import RowError, UsageError
+from bonwise.flags import takes_numbers
 from bonwise.printable import quoted
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Scale", "mismatch", "off_scale", "parse_scale", "to_unit"]
 
 
+@takes_numbers
 @dataclass(frozen=True, slots=True)
 class Scale:
     """A declared scale, both ends included.

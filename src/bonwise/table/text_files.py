@@ -6,31 +6,38 @@ import codecs
 import gzip
 import io
 import json
+import os
+import stat
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from bonwise.errors import FileError, RowError
+from bonwise.errors import FileError, RowError, UsageError
 from bonwise.printable import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "DEEPEST",
     "LONGEST_LINE",
     "check_text",
     "file_errors",
+    "is_deeper",
     "json_lines",
     "json_lines_of",
+    "limit",
     "open_bytes",
+    "open_plain",
     "open_text",
-    "refuse_pipe",
+    "refuse_deep",
 ]
 
 LONGEST_LINE = 16 * 2**20
 """Bytes in one line beyond which a file is taken for damaged: no score and no answer is that long."""
 
+_ONE_ROW_PER_LINE = "one row per line; check for a missing line break, or set BONWISE_LONGEST_LINE"
 _CHUNK = 2**20
 _SMALL = 256 * 2**20
 _MOST_GROWTH = 100
@@ -63,7 +70,42 @@ def open_bytes(path: Path) -> IO[bytes]:
     """Open a plain or gzipped file for reading bytes."""
     if path.suffix.lower() == ".gz":
         return cast("IO[bytes]", _BoundedGzip(path))
-    return path.open("rb")
+    return open_plain(path)
+
+
+_KINDS = (("pipe", stat.S_ISFIFO), ("socket", stat.S_ISSOCK), ("device", stat.S_ISCHR), ("device", stat.S_ISBLK))
+
+
+def open_plain(path: Path) -> IO[bytes]:
+    """Open a file for reading bytes as they are; all that bonwise reads is opened here.
+
+    A folder, a pipe, a socket and a device are refused by their kind before they are opened, which may wait for ever.
+    """
+    _refuse_kind(path, path.stat().st_mode)
+    # What takes the place of the file in between is opened without waiting, and refused too.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        _refuse_kind(path, os.fstat(handle).st_mode)
+    except FileError:
+        os.close(handle)
+        raise
+    return io.BufferedReader(io.FileIO(handle))
+
+
+def _refuse_kind(path: Path, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise FileError(f"{path}: is a folder, not a file", hint="name a file in it")
+    for kind, fits in _KINDS:
+        if fits(mode):
+            raise FileError(f"{path}: is a {kind}, which can be read only once", hint="write it to a file first")
+
+
+def limit(name: str, usual: int) -> int:
+    """Return a limit on what is read: that of the environment variable ``BONWISE_NAME``, else the usual one."""
+    text = os.environ.get(f"BONWISE_{name}") or str(usual)
+    if not text.isascii() or not text.isdigit() or len(text) > 15 or int(text) < 1:
+        raise UsageError(f"BONWISE_{name} is {quoted(text)}", hint="give a whole number of 1 or more, or unset it")
+    return int(text)
 
 
 class _BoundedGzip(gzip.GzipFile):
@@ -71,8 +113,10 @@ class _BoundedGzip(gzip.GzipFile):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._most = max(_SMALL, _MOST_GROWTH * path.stat().st_size)
-        super().__init__(path, "rb")
+        self._most = limit("MOST_BYTES", max(_SMALL, _MOST_GROWTH * path.stat().st_size))
+        stream = open_plain(path)
+        super().__init__(fileobj=stream, mode="rb")
+        self.myfileobj = cast("Any", stream)  # closed with it
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
@@ -89,7 +133,7 @@ class _BoundedGzip(gzip.GzipFile):
         if self.tell() > self._most:
             raise FileError(
                 f"{self._path}: grows to more than {self._most // 2**20:,} MiB when it is decompressed",
-                hint="decompress it yourself if you trust it",
+                hint="decompress it yourself if you trust it, or set BONWISE_MOST_BYTES",
             )
         return part
 
@@ -99,19 +143,10 @@ def open_text(path: Path, *, newline: str | None = None) -> io.TextIOWrapper:
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=newline)
 
 
-def refuse_pipe(path: Path) -> None:
-    """Refuse a pipe or a device, without opening it: that waits until something writes to it."""
-    with file_errors(path):
-        special = path.exists() and not path.is_file() and not path.is_dir()
-    if special:
-        raise FileError(f"{path}: a pipe or device can be read only once", hint="write it to a file first")
-
-
 def check_text(path: Path) -> None:
     """Refuse a file that is empty, binary, not UTF-8, or has a line beyond `LONGEST_LINE`."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, length, size = 1, 0, 0
-    refuse_pipe(path)
     with file_errors(path), open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
             if not size:
@@ -154,7 +189,7 @@ def _refuse_other_encodings(
 
 def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tuple[int, int]:
     """Follow line number and length through a chunk; a line counts across chunks."""
-    if length + len(chunk) <= LONGEST_LINE:  # no line of it can be too long
+    if length + len(chunk) <= limit("LONGEST_LINE", LONGEST_LINE):  # no line of it can be too long
         last = chunk.rfind(b"\n")
         return line + chunk.count(b"\n"), (length if last < 0 else -last - 1) + len(chunk)
     pieces = chunk.split(b"\n")
@@ -167,11 +202,36 @@ def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tupl
 
 
 def _refuse_if_long(path: Path, line: int, length: int) -> None:
-    if length > LONGEST_LINE:
-        raise FileError(
-            f"{path}, line {line}: longer than {LONGEST_LINE // 2**20} MiB",
-            hint="one row per line; check for a missing line break",
-        )
+    longest = limit("LONGEST_LINE", LONGEST_LINE)
+    if length > longest:
+        raise FileError(f"{path}, line {line}: longer than {longest // 2**20} MiB", hint=_ONE_ROW_PER_LINE)
+
+
+DEEPEST = 64
+"""Levels of lists and objects, one within the other."""
+
+
+def refuse_deep(document: object, where: str, error: type[FileError | RowError] = FileError) -> None:
+    """Refuse what is nested deeper than `DEEPEST` levels."""
+    deepest = limit("DEEPEST", DEEPEST)
+    if is_deeper(document, deepest):
+        raise error(f"{where}: nested deeper than {deepest} levels", hint="write it flat, or set BONWISE_DEEPEST")
+
+
+def is_deeper(document: object, levels: int) -> bool:
+    """Tell whether lists and objects are within one another on more than so many levels."""
+    level = [document]
+    for _ in range(levels + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -197,7 +257,7 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
     """
     row = 0
     with file_errors(Path(name)):
-        while line := stream.readline(LONGEST_LINE + 1):
+        while line := stream.readline(limit("LONGEST_LINE", LONGEST_LINE) + 1):
             row += 1
             text = _text(line, f"{name}, row {row}")
             if row == 1:
@@ -207,11 +267,9 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
 
 
 def _text(line: bytes, where: str) -> str:
-    if len(line) > LONGEST_LINE:
-        raise FileError(
-            f"{where}: longer than {LONGEST_LINE // 2**20} MiB",
-            hint="one row per line; check for a missing line break",
-        )
+    longest = limit("LONGEST_LINE", LONGEST_LINE)
+    if len(line) > longest:
+        raise FileError(f"{where}: longer than {longest // 2**20} MiB", hint=_ONE_ROW_PER_LINE)
     try:
         return line.decode()
     except UnicodeError as error:
@@ -240,6 +298,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
         raise RowError(f"{where}: a number with too many digits", hint="write it as text") from error
     if not isinstance(record, dict):
         raise RowError(f"{where}: not a JSON object", hint=hint)
+    refuse_deep(record, where, RowError)
     return record
 
 

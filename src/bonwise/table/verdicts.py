@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+
+from bonwise.errors import UsageError
+from bonwise.flags import plain_numbers
+from bonwise.printable import quoted
 
 __all__ = [
     "LONGEST_RAW",
@@ -102,17 +106,19 @@ class Score:
     def __post_init__(self) -> None:
         value = plain_number(self.value)
         if value is None:
-            raise ValueError(f"a score must be a finite number, not {self.value!r}; use Unscored(reason) instead")
-        low, high = (None if end is None else _finite(end, "an end of an interval") for end in (self.low, self.high))
+            raise ValueError(f"value must be a finite number, not {quoted(self.value)}; use Unscored(reason) instead")
+        low, high = (
+            None if end is None else _finite(end, name) for name, end in (("low", self.low), ("high", self.high))
+        )
         if (low is not None and low > value + _ROUNDING) or (high is not None and high < value - _ROUNDING):
             raise ValueError(f"a score must lie in its interval: {value} does not lie in {low} to {high}")
-        draws = tuple(None if draw is None else _finite(draw, "a draw") for draw in self.draws)
+        draws = tuple(None if draw is None else _finite(draw, "each of draws") for draw in self.draws)
         for name, plain in (("value", value), ("low", low), ("high", high), ("draws", draws)):
             object.__setattr__(self, name, plain)
         if self.p_best is not None:
-            object.__setattr__(self, "p_best", _share(self.p_best))
+            object.__setattr__(self, "p_best", _share(self.p_best, "p_best"))
         if self.expected_regret is not None:
-            object.__setattr__(self, "expected_regret", _finite(self.expected_regret, "an expected regret"))
+            object.__setattr__(self, "expected_regret", _finite(self.expected_regret, "expected_regret"))
 
     @property
     def width(self) -> float | None:
@@ -198,12 +204,15 @@ class Preference:
     confidence: tuple[int | None, int | None] = (None, None)
 
     def __post_init__(self) -> None:
-        positions: tuple[object, ...] = (self.a, self.b)
-        whole = all(isinstance(one, Integral) and not isinstance(one, bool) for one in positions)
-        if not whole or not 0 <= self.a < self.b:
+        names = ("a", "b", "confidence")
+        try:
+            plain = {name: plain_numbers(name, getattr(self, name), whole=True) for name in names}
+        except UsageError as error:
+            raise ValueError(error.message) from None
+        positions = plain["a"], plain["b"]
+        if not all(isinstance(one, int) for one in positions) or not 0 <= positions[0] < positions[1]:
             raise ValueError(f"a preference must name two positions, the smaller one first, not {positions}")
-        plain = {"a": int(self.a), "b": int(self.b)}
-        earned = {"shown_first": _earned(self.shown_first), "shown_second": _earned(self.shown_second)}
+        earned = {name: _earned(getattr(self, name), name) for name in ("shown_first", "shown_second")}
         for name, value in (plain | earned).items():
             object.__setattr__(self, name, value)
 
@@ -244,33 +253,27 @@ def plain_number(value: object) -> float | None:
     >>> plain_number(1), plain_number(True), plain_number(float("nan")), plain_number("1")
     (1.0, None, None, None)
     """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
+    if type(value) is float:
+        return value if math.isfinite(value) else None
+    with suppress(UsageError):
+        number = plain_numbers("number", value)
+        return float(number) if isinstance(number, int | float) else None
+    return None
 
 
 def _finite(value: object, what: str) -> float:
     number = plain_number(value)
     if number is None:
-        raise ValueError(f"{what} must be a finite number, not {value!r}")
+        raise ValueError(f"{what} must be a finite number, not {quoted(value)}")
     return number
 
 
-def _share(value: object) -> float:
-    number = _finite(value, "a probability")
-    if not 0 <= number <= 1:
-        raise ValueError(f"a probability must be a number from 0 to 1, not {value!r}")
-    return number
-
-
-def _earned(value: object) -> float | Unscored | None:
-    if value is None or isinstance(value, Unscored):
-        return value
+def _share(value: object, what: str) -> float:
     number = plain_number(value)
     if number is None or not 0 <= number <= 1:
-        raise ValueError(f"what a candidate earned must be a number from 0 to 1, not {value!r}")
+        raise ValueError(f"{what} must be a number from 0 to 1, not {quoted(value)}")
     return number
+
+
+def _earned(value: object, what: str) -> float | Unscored | None:
+    return value if value is None or isinstance(value, Unscored) else _share(value, what)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from bonwise.errors import UsageError
-from bonwise.flags import NO_FLAG, Flag, comma_separated
+from bonwise.flags import NO_FLAG, Flag, comma_separated, takes_numbers
 from bonwise.table import checks, verdict_words
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def _one_column(names: Sequence[str], _: str) -> str:
     return names[0]
 
 
+@takes_numbers
 def study_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: Annotated[RowSource, _SOURCE],
     *,
@@ -126,6 +127,7 @@ def study_preferences(  # noqa: PLR0913 - one argument a role, all but the sourc
     return studied_votes(**arguments)
 
 
+@takes_numbers
 def audit_preferences(  # noqa: PLR0913 - one argument a role, all but the source named
     source: Annotated[RowSource, _SOURCE],
     *,

@@ -346,7 +346,7 @@ def test_a_huge_claim_of_parquet_is_one_sentence(capsys, tmp_path, monkeypatch):
     table = pa.table({"prompt_id": pa.array(["p"] * 2_000_000).dictionary_encode()})
     pq.write_table(table, tmp_path / "s.parquet")
     assert (tmp_path / "s.parquet").stat().st_size < 10_000
-    assert "claims 2,000,000 rows of 1 columns" in refused(capsys, tmp_path / "s.parquet")
+    assert "2,000,000 cells, and at most 1,000,000 are read" in refused(capsys, tmp_path / "s.parquet")
 
 
 def test_a_claim_of_ten_gigabytes_in_an_archive_is_one_sentence(capsys, tmp_path):

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling, comparing
 from bonwise.judges.protocol import Judge
 from bonwise.selection import draws, entrants, registry
@@ -20,6 +21,7 @@ from bonwise.table.verdicts import Preference, Score, Unscored, Verdict, rounded
 __all__ = ["Knockout", "RoundRobin", "TieBreak", "drawn_pairs"]
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Knockout:
     """Let candidates meet in pairs, in a bracket drawn by the seeded order, until one is left.
@@ -140,6 +142,7 @@ class _KnockoutContest:
         return f"one candidate is left; the seed decided matches: {', '.join(by_seed)}"
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class RoundRobin:
     """Compare candidates in pairs and keep the one that earned most on average (Borda's count as a share).
@@ -265,6 +268,7 @@ def _cycles(count: int) -> Iterator[tuple[int, int]]:
         yield from (*pairs[::2], *pairs[1::2])
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class TieBreak:
     """Score every candidate once; where several share the top score, compare these with one another.

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling
 from bonwise.judges.protocol import Judge
 from bonwise.selection import draws, entrants, registry
@@ -17,6 +18,7 @@ from bonwise.table import checks, verdicts
 __all__ = ["Adaptive", "Greedy", "Resample"]
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Adaptive:
     """Score every candidate once; while the two best means differ by less than a margin, score these two again.
@@ -132,6 +134,7 @@ class _AdaptiveContest:
         return 0.0 if first is None or second is None else verdicts.rounded(abs(first - second))
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Greedy:
     """Score every candidate once and keep the highest.
@@ -173,6 +176,7 @@ class _GreedyContest:
         return Standing(self._draws.firsts(), stopped="" if self._draws.missing(0) else stopped)
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class Resample:
     """Score every candidate the same number of times and keep the highest mean.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bonwise.errors import UsageError
+from bonwise.flags import takes_numbers
 from bonwise.judges import asking, calling
 from bonwise.selection import draw_model, draws, registry
 from bonwise.selection.learnt_draws import DrawModel
@@ -30,6 +31,7 @@ _USUAL = 1.5
 _NO_PILOT = "nothing was learnt of this judge: learn from a pilot (bonwise learn), then give model"
 
 
+@takes_numbers
 @dataclass(frozen=True)
 class ValueOfInformation:
     """Score every candidate once; then score again whoever promises most, while that is worth its price.

@@ -10,6 +10,7 @@ import numpy as np
 from bonwise.auditing.settings import Settings
 from bonwise.errors import InputError, UsageError
 from bonwise.estimates import estimate_records
+from bonwise.flags import takes_numbers
 from bonwise.release import release
 from bonwise.results import given
 from bonwise.stats.estimand import Estimate
@@ -219,6 +220,7 @@ STUDY = Study(study_label_strategy, LabelStrategyStudy)
 _NO_ORDER = "one verdict column: what the order did is unknown"
 
 
+@takes_numbers
 def study_verdicts(
     source: RowSource,
     *,
