@@ -320,7 +320,7 @@ def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:
         value = value.item()  # a single number of numpy's, or of torch's
     if not isinstance(value, Real | Decimal):
         return value
-    plain = None if isinstance(value, bool) else _plain(value, whole=whole)
+    plain = None if value is True or value is False else _plain(value, whole=whole)
     if plain is None:
         wanted = "a whole number" if whole else "a finite number"
         raise UsageError(f"{name} must be {wanted}, not {quoted(value)}", hint=f"such as {3 if whole else 0.5}")

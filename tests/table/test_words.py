@@ -234,12 +234,18 @@ class Loud:
         return "a\n\x1b[31mb" * 100
 
 
-@pytest.mark.parametrize("value", ["x" * 10**6, ["x"] * 10**5, Loud(), b"x" * 10**6, 10**4000])
+@pytest.mark.parametrize("value", ["x" * 10**6, ["x"] * 10**5, Loud(), b"x" * 10**6])
 def test_a_quoted_cell_is_short(value):
     """A cell is quoted in forty characters at most, whatever it holds."""
     assert len(quoted(value)) <= 40
     assert quoted(value).isprintable()
     assert quoted(value).endswith("...")
+
+
+def test_a_number_of_thousands_of_digits_is_not_written_out():
+    """Python itself refuses to write some of them."""
+    assert quoted(10**4000) == quoted(-(10**5000)) == "a whole number that is too large"
+    assert quoted(2**1000) == f"{str(2**1000)[:37]}..."
 
 
 def test_short_cells_are_quoted_whole():

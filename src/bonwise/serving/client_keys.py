@@ -30,6 +30,7 @@ def between(low: float, high: float, what: str, kind: Any = int | float) -> Limi
         words, lambda value: isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high
     )
 
+
 _SOURCES = ("value", "file", "env")
 _LIMITS: Mapping[str, Limit] = {
     "max_cost": between(0, 1_000_000, "an amount of US dollars"),

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from bonwise.errors import FileError
 from bonwise.printable import quoted
@@ -65,7 +65,7 @@ def _refuse_climbing(path: Path, name: str) -> None:
         raise FileError(f"{path}: the part {quoted(name)} leads out of the archive", hint="do not use this archive")
 
 
-def _part(stream: io.BufferedReader, member: zipfile.ZipInfo, path: Path, most: int) -> bytes:
+def _part(stream: IO[bytes], member: zipfile.ZipInfo, path: Path, most: int) -> bytes:
     """Return the bytes of one part, read no further than what may be left."""
     if member.flag_bits & 1:
         raise FileError(
