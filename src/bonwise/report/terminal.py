@@ -157,7 +157,7 @@ _MOST = 3_000
 def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
     """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
-    With `full` a short form is passed over. `then` is next instead: a command knows the names of files. Of a very long
+    With `full` a short form is passed over. `then` is next instead: a command knows the names of files. Of a long
     description the beginning is printed, and how much more there is.
     """
     room, more = _MOST, 0
