@@ -26,7 +26,7 @@ from results.samples import samples_of, shapes_of
 EVERY = 4000
 """Mutations of each kind of document in the full run."""
 
-SOME = 24
+SOME = 4
 """Of them by default."""
 
 SECONDS = 2.0
@@ -307,7 +307,7 @@ def shown(document, folder):
         }
     for name, form in forms.items():
         drawings = min(len(document.drawings), DRAWN) if name == "page" else 0
-        with soon(name, SECONDS + DRAWING * drawings):
+        with soon(name, SECONDS + DRAWING * (drawings + (name == "page"))):
             result = form()
         yield name, result
 
@@ -361,17 +361,10 @@ def looked_at(document, folder):
             assert "<script>alert(" not in (folder / "page.html").read_text("utf-8")
 
 
-def warm(document, folder):
-    """Import and prepare whatever it takes to show a document."""
-    if is_described(document):
-        document.to_html(folder / "page.html")
-    return str(document), document.to_frame()
-
-
 def outcomes(word, numbers, folder):
     """Return how many mutations were loaded and refused, and what went wrong."""
-    for sample in shapes(word):  # whatever is imported to show it is imported at first
-        warm(bw.load(sample.write(folder)), folder)
+    whole = bw.load(shapes(word)[0].write(folder))
+    assert str(whole)  # whatever is imported to print it is imported at first
     faults = Faults()
     counted = Counter(faults.look(word, at, folder) for at in numbers)
     return counted, list(faults)
@@ -383,7 +376,8 @@ def test_a_damaged_document_is_refused_or_shown(word, count, tmp_path):
     """Nothing but a sentence stops a document, and none that is loaded fails to be shown."""
     counted, faults = outcomes(word, range(count), tmp_path)
     assert faults == []
-    assert counted[False] >= count / 4
+    assert counted.total() == count
+    assert count == SOME or min(counted[True], counted[False]) >= count / 10
 
 
 CONTRADICTING = {
