@@ -191,9 +191,9 @@ class Damage:
         if not isinstance(value, list | dict) or not value or len(text_of(value)) > 5000:
             return False
         if isinstance(value, list):
-            holder[key] = value * 2000
+            holder[key] = value * 1000
         else:
-            holder[key] = {**value, **{f"more {at}": next(iter(value.values())) for at in range(2000)}}
+            holder[key] = {**value, **{f"more {at}": next(iter(value.values())) for at in range(1000)}}
         return True
 
     def by_order(self, holder, key, value):
@@ -437,7 +437,7 @@ def test_what_could_not_be_shown_is_refused(name, tmp_path):
 
 
 LONG = {
-    "tables": ("confidence", "golden/confidence/intervals.json", ("judges",), 2000),
+    "tables": ("confidence", "golden/confidence/intervals.json", ("judges",), 1000),
     "rows": ("factor_leaderboard", "golden/factor/leaderboard.json", ("models",), 1000),
     "columns of words": ("factor_comparison", "golden/factor/comparison.json", ("gaps",), 1000),
 }
@@ -445,7 +445,7 @@ LONG = {
 
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_document_is_printed_in_part(name, tmp_path):
-    """Its text ends soon, and says how much more the JSON holds."""
+    """Its text ends soon, and says that the JSON holds more."""
     word, sample, path, times = LONG[name]
     document = copy.deepcopy(next(one for one in samples_of({word}) if one.name == sample).document)
     entries = at(document, path)
@@ -457,8 +457,7 @@ def test_a_long_document_is_printed_in_part(name, tmp_path):
     for full in (False, True):
         with soon("text", 2 * SECONDS):  # whatever it takes to print is imported too
             text = read.to_text(full=full)
-        last = text.splitlines()[-1]
-        assert re.fullmatch(r"[\d,]+ more lines are on the page and in the JSON document\.", last), last
+        assert text.endswith("\nMore is on the page and in the JSON document.")
         assert len(text) < 100_000
 
 

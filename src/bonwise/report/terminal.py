@@ -150,7 +150,7 @@ _LONGEST = 4_000
 """Characters of a line that are printed."""
 
 
-_MOST = 3_000
+_MOST = 2_000
 """Sentences and cells of tables that are printed of one description: rows beyond are for programs and the page."""
 
 
@@ -158,22 +158,20 @@ def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = (
     """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
     With `full` a short form is passed over. `then` is next instead: a command knows the names of files. Of a long
-    description the beginning is printed, and how much more there is.
+    description the beginning is printed.
     """
-    room, more = _MOST, 0
+    room = _MOST
     for part in _renderables(described, full=full, then=then):
-        width = len(part.headers) if isinstance(part, FittedTable) else 1
-        rows = len(part.rows) if isinstance(part, FittedTable) else 1
+        width, rows = (len(part.headers), len(part.rows)) if isinstance(part, FittedTable) else (1, 1)
         fitting = min(rows, room // max(width, 1))
-        more += rows - fitting
         if fitting == rows:
             yield part
         elif fitting and isinstance(part, FittedTable):
             yield replace(part, rows=part.rows[:fitting], styles=part.styles[:fitting])
-        # A table takes the time of two rows more for its heading; what does not fit leaves no room for what follows.
-        room = room - (rows + 2) * width if fitting == rows else 0
-    if more:
-        yield Text(_more("line", more))
+        if fitting < rows:
+            yield Text("More is on the page and in the JSON document.")
+            return
+        room -= (rows + 2) * width  # a heading takes the time of two rows
 
 
 def _renderables(described: Part, *, full: bool, then: Sequence[Said]) -> Iterator[RenderableType]:
@@ -262,12 +260,9 @@ def _table(table: Table) -> FittedTable:
 def _more_rows(table: Table) -> Iterator[Text]:
     more = len(table.rows) - table.at_a_glance
     if table.at_a_glance and more > 0:
-        yield Text(_more("row", more))
-
-
-def _more(noun: str, many: int) -> str:
-    """Say where what is not printed stands."""
-    return f"{counted(many, f'more {noun}')} {'is' if many == 1 else 'are'} on the page and in the JSON document."
+        yield Text(
+            f"{counted(more, 'more row')} {'is' if more == 1 else 'are'} on the page and in the JSON document."
+        )
 
 
 def _apart(titles: Sequence[str]) -> list[str]:
