@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, PrivateAttr, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler, PrivateAttr, WithJsonSchema
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -33,8 +33,10 @@ __all__ = [
     "PositiveShare",
     "Record",
     "Share",
+    "alike",
     "given",
     "prose",
+    "with_every",
 ]
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
@@ -80,6 +82,30 @@ _SECTION = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)
 
 _NONE = re.compile(r"\bNone\b")
 """What Python says for the null of JSON."""
+
+
+def with_every(keys: Iterable[str]) -> AfterValidator:
+    """Return the check of a field that is a mapping with at least these keys."""
+    wanted = tuple(keys)
+
+    def check(values: dict[str, Any]) -> dict[str, Any]:
+        lacking = [key for key in wanted if key not in values]
+        if lacking:
+            raise ValueError(f"lacks {lacking[0]}")
+        return values
+
+    return AfterValidator(check)
+
+
+def alike(field: str) -> AfterValidator:
+    """Return the check of a field that is a list, whose entries have the same keys in one of their own fields."""
+
+    def check(entries: list[Any]) -> list[Any]:
+        if len({frozenset(getattr(entry, field)) for entry in entries}) > 1:
+            raise ValueError(f"should have the same {field} in every entry")
+        return entries
+
+    return AfterValidator(check)
 
 
 def given(**values: Any) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"a list of {len(value):,}"
     if isinstance(value, float) and not math.isfinite(value):
-        return "one beyond the range of floats"
+        return "one beyond 1e300"
     if value is None or isinstance(value, str | int | float):
         return printable(json.dumps(value, ensure_ascii=False), longest=_LONGEST)
     return printable(repr(value), longest=_LONGEST)
@@ -160,8 +160,11 @@ def _value(value: object) -> str:
 MOST_BYTES = 256 * 2**20
 """Bytes of a file that is read."""
 
+_LARGEST = 1e300
+"""A larger number counts as infinite: in percent, or as the width of an interval, it would be."""
+
 _MOST_DIGITS = 300
-"""Of a whole number; one with more is too large for any float."""
+"""Of a whole number; one with more counts as infinite."""
 
 _NO_NUMBER = re.compile("NaN|Infinity")
 
@@ -197,7 +200,7 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
 
 def _parsed(file: Path, text: str, hint: str) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_int=_whole)
+        return json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_float=_real)
     except RecursionError:
         raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint) from None
     except json.JSONDecodeError as error:
@@ -216,7 +219,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+    return int(digits) if len(digits) <= _MOST_DIGITS else _real(digits)
+
+
+def _real(digits: str) -> float:
+    value = float(digits)
+    return value if abs(value) <= _LARGEST else math.copysign(math.inf, value)
 
 
 def _infinite(found: object, above: tuple[str | int, ...] = ()) -> tuple[str | int, ...] | None:

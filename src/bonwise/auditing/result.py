@@ -397,7 +397,8 @@ class Audit(Document):
         if together and keys & {*_ALONE, *_OPTIONAL}:
             raise ValueError("one judge or several: the keys of one judge stand beside those of several")
         wanted = _TOGETHER if together else _ALONE
-        lacking = [key for key in wanted if key not in keys]
+        held = self.given_values()
+        lacking = [key for key in wanted if held.get(key) is None]
         if lacking:
             raise ValueError(f"{lacking[0]} is missing")
         return self

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from bonwise.estimates import EstimateRecord
-from bonwise.results import Confidence, Count, NonNegative, Number, Record, Share
+from bonwise.results import Confidence, Count, NonNegative, Number, Record, Share, with_every
 
 __all__ = [
     "DECIDES",
@@ -160,7 +160,7 @@ class Verdict(Record):
     """The decision."""
     level: Level
     """``useful``, ``weak``, ``harmful``, ``random`` or ``inconclusive``, for the target."""
-    checks: dict[Check, CheckState]
+    checks: Annotated[dict[Check, CheckState], with_every(_CHECKS)]
     """``correlation``, ``level``, ``directional``, ``decision`` to ``pass``, ``fail``, ``inconclusive`` or
     ``undefined``.
     """

@@ -18,7 +18,7 @@ from bonwise.factors.result_models import (
     FactorPrediction,
     FactorStrengths,
 )
-from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share
+from bonwise.results import Confidence, Count, Document, FrameRow, NonNegative, Number, Positive, Record, Share, alike
 
 if TYPE_CHECKING:
     from bonwise.factors.baselines import HeldOut
@@ -377,7 +377,7 @@ class StudiedShareRecord(Record):
     """Standard deviation of the means of the splits; None for one split."""
     more_than_largest: EstimateRecord
     """What the factor model loses more than at the largest share, per rating."""
-    baselines: dict[str, StudiedBaseline]
+    baselines: Annotated[dict[str, StudiedBaseline], Field(min_length=1)]
     splits: list[NonNegative]
     """Mean of the factor model per split."""
     ranks: list[Count]
@@ -390,9 +390,9 @@ class FactorStudy(Document):
     schema_: Literal["bonwise.factor_study/1"] = Field(default="bonwise.factor_study/1", alias="schema")
     data: StudiedData
     settings: FactorStudySettings
-    by_labels: Annotated[list[StudiedShareRecord], Field(min_length=1)]
+    by_labels: Annotated[list[StudiedShareRecord], Field(min_length=1), alike("baselines")]
     """All judges, by share of the human ratings."""
-    by_judges: list[StudiedShareRecord]
+    by_judges: Annotated[list[StudiedShareRecord], alike("baselines")]
     """One budget of human ratings, by share of the judges; empty where none was asked for."""
     notes: list[str]
     """What a reader should know."""

@@ -150,11 +150,31 @@ _LONGEST = 4_000
 """Characters of a line that are printed."""
 
 
+_MOST = 2_000
+"""Sentences and cells of tables that are printed of one description: rows beyond are for programs and the page."""
+
+
 def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
     """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
-    With `full` a short form is passed over. `then` is next instead: a command knows the names of files.
+    With `full` a short form is passed over. `then` is next instead: a command knows the names of files. Of a long
+    description the beginning is printed.
     """
+    room = _MOST
+    for part in _renderables(described, full=full, then=then):
+        width, rows = (len(part.headers), len(part.rows)) if isinstance(part, FittedTable) else (1, 1)
+        fitting = min(rows, room // max(width, 1))
+        if fitting == rows:
+            yield part
+        elif fitting and isinstance(part, FittedTable):
+            yield replace(part, rows=part.rows[:fitting], styles=part.styles[:fitting])
+        if fitting < rows:
+            yield Text("More is on the page and in the JSON document.")
+            return
+        room -= (rows + 2) * width  # a heading takes the time of two rows
+
+
+def _renderables(described: Part, *, full: bool, then: Sequence[Said]) -> Iterator[RenderableType]:
     chosen = described.blocks if full or described.in_short is None else described.in_short
     blocks = decisive_first(replace(described, blocks=chosen), above_all=True).blocks
     verdicts = [one for one in blocks if _is_verdict(one)]

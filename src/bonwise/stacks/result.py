@@ -14,7 +14,18 @@ from bonwise.auditing.result import ChoiceRecord
 from bonwise.errors import FileError
 from bonwise.estimates import EstimateRecord
 from bonwise.loading import read_document
-from bonwise.results import Confidence, Count, Document, FrameRow, NotBlank, Number, Positive, Record, Share
+from bonwise.results import (
+    Confidence,
+    Count,
+    Document,
+    FrameRow,
+    NotBlank,
+    Number,
+    Positive,
+    Record,
+    Share,
+    with_every,
+)
 from bonwise.stacks import STACK
 from bonwise.stacks.fitted_stack import JudgeStack
 from bonwise.strict_json import json_object, refusal
@@ -67,7 +78,7 @@ def read_stack_model(path: str | Path) -> tuple[JudgeStack, Mapping[str, str]]:
     return read.model, read.specs or {}
 
 
-Metrics = dict[str, EstimateRecord]
+Metrics = Annotated[dict[str, EstimateRecord], with_every(("recovery", "gain"))]
 
 
 class JudgeWorthRecord(Record):

@@ -10,6 +10,7 @@ from itertools import groupby, takewhile
 from typing import Literal
 
 from bonwise.report.blocks import Bar, Block, Drawing, FigureData, Part, Role, Said, Stepped, Table, decisive_first
+from bonwise.report.numbers import counted
 from bonwise.report.page.canvas import drawn
 from bonwise.table.writing import csv_text
 
@@ -40,6 +41,9 @@ _IN_FULL, _SHOWN = 3, 12
 
 _FEWEST = 3
 """Places worth listing."""
+
+_MOST_DRAWINGS = 100
+"""On a page; each takes a fifth of a second."""
 
 _LONGEST = 60
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -177,6 +181,8 @@ class _Addresses:
     prefix: str
     taken: Counter[str] = field(default_factory=lambda: Counter(_OF_THE_PAGE))
     terms: dict[str, str] = field(default_factory=dict)
+    drawings: int = 0
+    """That the page has so far."""
 
     def of(self, wanted: str) -> str:
         if _OF_A_ROW.fullmatch(wanted):
@@ -219,7 +225,7 @@ def _pieces(blocks: Sequence[Block], depth: int, addresses: _Addresses) -> Itera
         if isinstance(first, Said):
             yield _said([one for one in some if isinstance(one, Said)])
         elif isinstance(first, Drawing):
-            yield PagePart("figures", figures=[_figure(one, addresses) for one in some if isinstance(one, Drawing)])
+            yield from _figures([one for one in some if isinstance(one, Drawing)], addresses)
         for one in some:
             if isinstance(one, Table):
                 yield _table(one, addresses)
@@ -246,6 +252,16 @@ def _said(run: Sequence[Said]) -> PagePart:
     role = run[0].role
     open_ones = _UNFOLDED if role == "finding" and len(run) >= _FOLDS_FROM else len(run)
     return PagePart("said", role, said=run[:open_ones], folded=run[open_ones:])
+
+
+def _figures(drawings: Sequence[Drawing[FigureData]], addresses: _Addresses) -> Iterator[PagePart]:
+    fitting = drawings[: max(0, _MOST_DRAWINGS - addresses.drawings)]
+    addresses.drawings += len(drawings)
+    if fitting:
+        yield PagePart("figures", figures=[_figure(one, addresses) for one in fitting])
+    if more := len(drawings) - len(fitting):
+        left_out = f"{counted(more, 'figure')} left out: a page draws the first {_MOST_DRAWINGS}; plot() draws any."
+        yield PagePart("said", "note", said=[Said("note", left_out)])
 
 
 def _figure(drawing: Drawing[FigureData], addresses: _Addresses) -> Figure:
