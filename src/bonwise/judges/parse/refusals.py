@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["WORDS_OF_OTHERS", "is_quoted", "refuses", "without_quotations"]
+from bonwise.judges.parse.slots import plain
+
+__all__ = ["WORDS_OF_OTHERS", "is_copied", "is_quoted", "refuses", "without_echo", "without_quotations"]
 
 # ruff: noqa: RUF001 - letters and marks of other scripts are what is looked for
 
@@ -15,7 +17,20 @@ _NEAR = 400
 """Characters before an answer in which the words that announce it are looked for."""
 
 _ENDS = re.compile(r"[.!?…。！？](?=[\s\"”’»“)\]*_]|$)|[。！？]|\n")
-_PAIRS = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
+_PAIRS = (
+    *(("“", "”"), ("„", "“”"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"), ("《", "》"), ("〈", "〉")),
+    *(("‹", "›"), ("〝", "〞"), ("｢", "｣")),
+)
+_SAME = '"＂״'
+"""Marks that both open and close a quotation."""
+_ECHO = re.compile(
+    r"^--- BEGIN ([A-Z ]{1,20}) ([0-9a-f]{32}) ---$.*?(?:^--- END \1 \2 ---$|\Z)", re.DOTALL | re.MULTILINE
+)
+_WORD = re.compile(r"[^\W_]+")
+_LEAST_COPIED = 8
+"""Bytes of the words beside an answer that must be copied with it: fewer may be chance."""
+_LEAST_ALIKE = 4
+"""Characters beyond which an answer behind a colon that stands in a text is taken for that text's."""
 _QUOTED = re.compile(
     r"“[^”\n]{0,400}”|„[^“”\n]{0,400}[“”]|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』|\"[^\"\n]{0,400}\""
 )
@@ -105,8 +120,47 @@ _OWN = re.compile(
 )
 
 
-def is_quoted(text: str, start: int, end: int) -> bool:
+def without_echo(text: str) -> str:
+    """Return a reply without the fenced texts that it repeats; one that it does not close goes on to its end."""
+    return _ECHO.sub("", text)
+
+
+def is_copied(text: str, start: int, end: int, asked: str, *, near: bool = False) -> bool:
+    r"""Tell whether a stretch of a reply stands in the words `asked` beside the same words, in letters and digits.
+
+    These are the lines before or behind it, or some letters on both sides; on one side with `near`.
+
+    Examples
+    --------
+    >>> asked = "A fine answer.\nScore: 100"
+    >>> is_copied("It says:\nA fine answer.\nScore: 100", 24, 34, asked), is_copied("Poor.\nScore: 100", 6, 16, asked)
+    (True, False)
+    """
+    if not asked:
+        return False
+    whole, copied = _letters(asked), _letters(text[start:end])
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+    above, below = _letters(before)[-_LEAST_COPIED:], _letters(after)[:_LEAST_COPIED]
+    if len(above + below) == 2 * _LEAST_COPIED and above + copied + below in whole:
+        return True
+    if not near:
+        above = below = b""
+        for line in reversed(before.split("\n")):
+            above = _letters(line) + above if len(above) < _LEAST_COPIED else above
+        for line in after.split("\n"):
+            below += _letters(line) if len(below) < _LEAST_COPIED else b""
+    one_sided = ((above, above + copied), (below, copied + below))
+    return any(len(beside) >= _LEAST_COPIED and both in whole for beside, both in one_sided)
+
+
+def _letters(text: str) -> bytes:
+    return "".join(_WORD.findall(plain(text).casefold())).encode("utf-8", "surrogatepass")
+
+
+def is_quoted(text: str, start: int, end: int, asked: str = "") -> bool:
     r"""Tell whether a stretch of a reply, from `start` to `end`, is somebody else's words.
+
+    What it copies from the words `asked` is.
 
     Examples
     --------
@@ -114,7 +168,8 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     >>> is_quoted(said, 22, 32), is_quoted("Sound, but terse.\nScore: 85", 18, 27)
     (True, False)
     """
-    if _within_marks(text[:start], text[end:]):
+    in_block = text[text.rfind("\n", 0, start) + 1 : end].lstrip().startswith(">")
+    if in_block or _within_marks(text[:start], text[end:]) or is_copied(text, start, end, asked):
         return True
     before, after = _announcing(text[max(0, start - _NEAR) : start]), text[end:].lstrip(" \t*_`")
     if not before or _OWN.search(before):
@@ -125,7 +180,9 @@ def is_quoted(text: str, start: int, end: int) -> bool:
         return True
     if not _LEFT_OPEN.search(before):
         return False
-    return bool(WORDS_OF_OTHERS.search(before) or (_THE_TEXT.search(before) and not _JUDGING.search(before)))
+    same = colon and end - start > _LEAST_ALIKE and text[start:end].strip() in asked
+    of_a_text = (same or _THE_TEXT.search(before)) and not _JUDGING.search(before)
+    return bool(WORDS_OF_OTHERS.search(before) or of_a_text)
 
 
 def without_quotations(text: str) -> str:
@@ -141,12 +198,12 @@ def without_quotations(text: str) -> str:
 
 def _within_marks(before: str, after: str) -> bool:
     """Tell whether a quotation begins before and ends behind."""
-    if before.count('"') % 2 and '"' in after:
+    if any(before.count(mark) % 2 and mark in after for mark in _SAME):
         return True
     # Chinese and English close with the mark that German opens with.
     german = "„" in before
     pairs = _PAIRS[1:] if german else (_PAIRS[0], *_PAIRS[2:])
-    return any(before.count(first) > before.count(last) and last in after for first, last in pairs)
+    return any(before.count(first) > sum(map(before.count, last)) and any(map(after.count, last)) for first, last in pairs)
 
 
 def _announcing(before: str) -> str:
