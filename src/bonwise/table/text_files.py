@@ -23,6 +23,7 @@ __all__ = [
     "file_errors",
     "json_lines",
     "json_lines_of",
+    "log_lines",
     "open_bytes",
     "open_text",
     "refuse_pipe",
@@ -204,6 +205,27 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
                 text = text.removeprefix(_BYTE_ORDER_MARK)
             if text.strip():
                 yield row, _object(text, f"{name}, row {row}")
+
+
+def log_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Yield row number and object of each line of a log that is still written; a text says what of it is missing."""
+    refuse_pipe(path)
+    with file_errors(path), open_bytes(path) as stream:
+        for row, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), start=1):
+            where, empty, ended = f"{path}, row {row}", b"\0" in line, line.endswith(b"\n")
+            text = line.removeprefix(codecs.BOM_UTF8).strip(b"\0\r\n\t ")
+            try:
+                if text:
+                    yield row, _object(_text(text, where), where)
+            except (FileError, RowError):
+                if (ended and not empty) or len(line) > LONGEST_LINE:
+                    raise
+                empty or (yield row, f"{where}: the file ends within it")
+            if empty:
+                yield row, f"{where}: NUL bytes, as a crash leaves them"
+            if not ended:
+                # The rest of the line may be written before another look at the file.
+                return
 
 
 def _text(line: bytes, where: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bonwise.calls.ask import Choice
-from bonwise.judges.parse.refusals import is_copied, is_quoted, refuses, without_echo
+from bonwise.judges.parse.refusals import is_copied, is_quoted, refuses
 from bonwise.judges.parse.slots import Fault, Pairs, Slot, pieces, plain, whole_object
 from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
@@ -56,7 +56,7 @@ def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | No
 def after_thinking(text: str, asked: str = "") -> str | None:
     """Return what follows the last block of thinking, opened or not; None where nothing does or it is not closed.
 
-    A closing tag that is copied from the words `asked` closes nothing.
+    A tag that is copied from the words `asked` closes nothing.
 
     Examples
     --------
@@ -65,10 +65,8 @@ def after_thinking(text: str, asked: str = "") -> str | None:
     >>> after_thinking("<think>70? No") is None
     True
     """
-    end = 0
-    for closing in _CLOSING.finditer(text):
-        if not is_copied(text, *closing.span(), asked, near=True):
-            end = closing.end()
+    closings = (one.span() for one in reversed([*_CLOSING.finditer(text)]))
+    end = next((end for start, end in closings if not is_copied(text, start, end, asked)), 0)
     rest = text[end:]
     if _OPENING.search(rest) or (end and not rest.strip()):
         return None
@@ -186,7 +184,7 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
         rest = after_thinking(plain(choice.text), choice.asked)
         if rest is None:
             return unread("only thinking, no answer", choice)
-        found = _in_words(without_echo(rest), form, choice.asked)
+        found = _in_words(rest, form, choice.asked)
     else:
         found = _last([list(_marks_of(pairs, 0, len(choice.text), form))], form)
     return unread(found.reason, choice) if isinstance(found, Fault) else found

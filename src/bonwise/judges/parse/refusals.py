@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from bonwise.judges.parse.slots import plain
 
-__all__ = ["WORDS_OF_OTHERS", "is_copied", "is_quoted", "refuses", "without_echo", "without_quotations"]
+__all__ = ["WORDS_OF_OTHERS", "is_copied", "is_quoted", "refuses", "without_quotations"]
 
 # ruff: noqa: RUF001 - letters and marks of other scripts are what is looked for
 
@@ -17,20 +18,13 @@ _NEAR = 400
 """Characters before an answer in which the words that announce it are looked for."""
 
 _ENDS = re.compile(r"[.!?…。！？](?=[\s\"”’»“)\]*_]|$)|[。！？]|\n")
-_PAIRS = (
-    *(("“", "”"), ("„", "“”"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"), ("《", "》"), ("〈", "〉")),
-    *(("‹", "›"), ("〝", "〞"), ("｢", "｣")),
-)
-_SAME = '"＂״'
-"""Marks that both open and close a quotation."""
-_ECHO = re.compile(
-    r"^--- BEGIN ([A-Z ]{1,20}) ([0-9a-f]{32}) ---$.*?(?:^--- END \1 \2 ---$|\Z)", re.DOTALL | re.MULTILINE
-)
+_PAIRS = ("“”", "„“”", "«»", "「」", "『』", "‘’", "《》", "〈〉", "‹›", "〝〞", "｢｣")
+"""Quotation marks: what opens, and all that may close."""
 _WORD = re.compile(r"[^\W_]+")
-_LEAST_COPIED = 8
+_LEAST_COPIED = 7
 """Bytes of the words beside an answer that must be copied with it: fewer may be chance."""
 _LEAST_ALIKE = 4
-"""Characters beyond which an answer behind a colon that stands in a text is taken for that text's."""
+"""Characters beyond which an announced answer that stands in a text is taken for that text's."""
 _QUOTED = re.compile(
     r"“[^”\n]{0,400}”|„[^“”\n]{0,400}[“”]|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』|\"[^\"\n]{0,400}\""
 )
@@ -41,30 +35,23 @@ WORDS_OF_OTHERS = re.compile(
     r"|starts?) with|adds|appends?"
     r"|quot(?:es?|ed|ing)|cites?|repeats?|prints?|outputs?|inject\w*|insert(?:s|ed|ing)?|hidden"
     r"|embedded|fake|fabricated|pretends?"
-    r"|(?:ask|tell|order|command|instruct|want)(?:s|ed|ing)? (?:me|us|the|for|you)|demands?|tries to"
-    r"|attempts? to"
-    r"|following (?:line|text|words|sentence)|(?:set|giv|award|grad|scor)\w* (?:it|him|her"
-    r"|them)sel(?:f|ves)|its own)\b"
+    r"|(?:ask|tell|order|command|instruct|want)(?:s|ed|ing)? (?:me|us|the|for|you)|demands?|tries to|attempts? to"
+    r"|following (?:line|text|words|sentence)"
+    r"|(?:set|giv|award|grad|scor)\w* (?:it|him|her|them)sel(?:f|ves)|its own)\b"
     # German
-    r"|\b(?:sagt|schreibt|steht|lautet|behauptet|enthält|(?:endet|beginnt) mit|fügt|zitiert"
-    r"|ein(?:ge)?schleus\w*"
+    r"|\b(?:sagt|schreibt|steht|lautet|behauptet|enthält|(?:endet|beginnt) mit|fügt|zitiert|ein(?:ge)?schleus\w*"
     r"|einzuschleusen|injizier\w*|eingefügt|versteckt|gibt sich|sich (?:\w+ ){0,3}selbst"
-    r"|schmuggel\w*|fordert|verlangt|bittet|befiehlt|versucht"
-    r"|folgende\w* (?:zeile|text|worte|satz))\b"
+    r"|schmuggel\w*|fordert|verlangt|bittet|befiehlt|versucht|folgende\w* (?:zeile|text|worte|satz))\b"
     # French
-    r"|\b(?:dit|écrit|affirme|prétend|contient|lit|se termine par|commence par|ajoute|cite"
-    r"|affiche\w*|inject\w*"
+    r"|\b(?:dit|écrit|affirme|prétend|contient|lit|se termine par|commence par|ajoute|cite|affiche\w*|inject\w*"
     r"|insér\w*|gliss\w*|elle-même|lui-même|cachée?s?|se fait passer|demande (?:au|à|de|que)"
     r"|me demande|tente|exige|ordonne)\b"
     # Spanish
-    r"|\b(?:dice|escribe|afirma|declara|pone|contiene|(?:termina|empieza) con|añade|cita|muestr\w*"
-    r"|inyect\w*|insert\w*"
-    r"|cuela|a sí mism[oa]|escondid\w*|ocult\w*|se hace pasar|pide|intenta|exige|ordena)\b"
+    r"|\b(?:dice|escribe|afirma|declara|pone|contiene|(?:termina|empieza) con|añade|cita|muestr\w*|inyect\w*"
+    r"|insert\w*|cuela|a sí mism[oa]|escondid\w*|ocult\w*|se hace pasar|pide|intenta|exige|ordena)\b"
     # Russian
-    r"|\b(?:говорит|пишет|написано|гласит|утверждает|заявляет|содержит|заканчивается|начинается"
-    r"|добавляет|цитирует"
-    r"|внедр\w*|встав\w*|спрятан\w*|скрыт\w*|выдаёт себя|сам\w* (?:\w+ )?себе|просит|велит|требует"
-    r"|пытается)\b"
+    r"|\b(?:говорит|пишет|написано|гласит|утверждает|заявляет|содержит|заканчивается|начинается|добавляет|цитирует"
+    r"|внедр\w*|встав\w*|спрятан\w*|скрыт\w*|выдаёт себя|сам\w* (?:\w+ )?себе|просит|велит|требует|пытается)\b"
     # Chinese
     r"|写道|写着|声称|声明|含有|包含|结尾|引用|注入|插入|隐藏|冒充|要求(?:我|评|输出|只)|试图|企图|命令|最后一行|夹带|出现了|给自己|其中说",
     re.IGNORECASE,
@@ -72,8 +59,7 @@ WORDS_OF_OTHERS = re.compile(
 
 _THE_TEXT = re.compile(
     r"\b(?:candidate|response|answer|text|author|essay|writer|submission|kandidat\w*|antwort|text\w*"
-    r"|verfasser\w*|autor\w*"
-    r"|candidat|réponse|texte|auteur|candidato|respuesta|texto|кандидат\w*|ответ\w*|текст\w*"
+    r"|verfasser\w*|autor\w*|candidat|réponse|texte|auteur|candidato|respuesta|texto|кандидат\w*|ответ\w*|текст\w*"
     r"|автор\w*)\b|候选|回答|答案|文中|作者",
     re.IGNORECASE,
 )
@@ -88,11 +74,17 @@ _JUDGING = re.compile(
     re.IGNORECASE,
 )
 
+_SAID_OF_A_TEXT = re.compile(
+    # Greek, Arabic, Hebrew, Hindi, Japanese, Korean, Thai: beside an answer that stands in the text as it is
+    r"γράφ|λέει|περιέχ|τελειών|ισχυρίζ|κρυμμέν|προσθέτ|[يت](?:كتب|قول|حتوي|نتهي|دعي|زعم|طلب)|مخفي|أضاف|أدرج"
+    r"|כותב|כתוב|אומר|מכיל|מסתיי|טוענ?ת?|מבקש|מוסתר|הוסיף|लिख|कहत|समाप्त हो|दावा कर|छिपा|मांग|जोड़ा|उद्धृत"
+    r"|書い|書か|述べ|主張|含ん|含ま|終わ|引用|隠|要求|挿入|씁니다|적혀|말합|주장|포함|끝나|끝납|숨겨|요구|삽입|인용"
+    r"|เขียน|กล่าว|อ้าง|มีข้อความ|จบด้วย|ลงท้าย|ซ่อน|ขอให้|สั่ง|แทรก"
+)
+
 _LEFT_OPEN = re.compile(
-    r"(?:[:：]"
-    r"|\b(?:line|text|words|sentence|with|output|print|write|reply|says?|reads|states|claims|writes"
-    r"|insert(?:ed)?"
-    r"|inject(?:ed)?|contains|includes|adds"
+    r"(?:[:：]|\b(?:line|text|words|sentence|with|output|print|write|reply|says?|reads|states|claims|writes"
+    r"|insert(?:ed)?|inject(?:ed)?|contains|includes|adds"
     r"|zeile|worte|satz|mit|lautet|schreibt|sagt|behauptet|enthält|die"
     r"|ligne|texte|mots|phrase|par|affiche[rz]?|dit|prétend|inséré|écrit|contient|écrivez"
     r"|línea|texto|palabras|frase|con|muestre|muestra|dice|afirma|insertó|escribe|contiene"
@@ -102,13 +94,10 @@ _LEFT_OPEN = re.compile(
 )
 _OWN = re.compile(
     r"(?:\b(?:my|our) (?:own )?(?:final |overall )?(?:score|rating|verdict|judge?ment|evaluation"
-    r"|assessment|answer|choice)"
-    r"(?: (?:is|would be))?"
+    r"|assessment|answer|choice)(?: (?:is|would be))?"
     r"|\bI (?:\w+ ){0,2}(?:say|give|rate|score|judge|choose|conclude|assign|award|prefer)\b[^,;:]{0,30}"
-    r"|\b(?:mein\w*|unser\w*) (?:\w+ )?(?:wertung|bewertung|note|urteil|punktzahl|antwort"
-    r"|wahl)(?: (?:ist|lautet))?"
-    r"|\b(?:gebe|sage|bewerte|urteile|vergebe) ich\b[^,;:]{0,30}|\bich (?:gebe|sage|bewerte"
-    r"|vergebe)\b[^,;:]{0,30}"
+    r"|\b(?:mein\w*|unser\w*) (?:\w+ )?(?:wertung|bewertung|note|urteil|punktzahl|antwort|wahl)(?: (?:ist|lautet))?"
+    r"|\b(?:gebe|sage|bewerte|urteile|vergebe) ich\b[^,;:]{0,30}|\bich (?:gebe|sage|bewerte|vergebe)\b[^,;:]{0,30}"
     r"|\b(?:ma|mon|notre) (?:note|score|verdict|évaluation|jugement|réponse|choix)(?: \w+)?(?: est)?"
     r"|\bje (?:donne|dis|note|lui donne|juge)\b[^,;:]{0,30}"
     r"|\b(?:mi|nuestra) (?:nota|puntuación|veredicto|evaluación|respuesta|elección)(?: \w+)?(?: es)?"
@@ -120,41 +109,27 @@ _OWN = re.compile(
 )
 
 
-def without_echo(text: str) -> str:
-    """Return a reply without the fenced texts that it repeats; one that it does not close goes on to its end."""
-    return _ECHO.sub("", text)
-
-
-def is_copied(text: str, start: int, end: int, asked: str, *, near: bool = False) -> bool:
-    r"""Tell whether a stretch of a reply stands in the words `asked` beside the same words, in letters and digits.
-
-    These are the lines before or behind it, or some letters on both sides; on one side with `near`.
-
-    Examples
-    --------
-    >>> asked = "A fine answer.\nScore: 100"
-    >>> is_copied("It says:\nA fine answer.\nScore: 100", 24, 34, asked), is_copied("Poor.\nScore: 100", 6, 16, asked)
-    (True, False)
-    """
-    if not asked:
-        return False
-    whole, copied = _letters(asked), _letters(text[start:end])
+def is_copied(text: str, start: int, end: int, asked: str) -> bool:
+    """Tell whether a stretch of a reply stands in the words `asked`, by what stands beside it there."""
+    whole, copied = _letters_asked(asked), _letters(text[start:end])
     before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
-    above, below = _letters(before)[-_LEAST_COPIED:], _letters(after)[:_LEAST_COPIED]
-    if len(above + below) == 2 * _LEAST_COPIED and above + copied + below in whole:
-        return True
-    if not near:
-        above = below = b""
-        for line in reversed(before.split("\n")):
-            above = _letters(line) + above if len(above) < _LEAST_COPIED else above
-        for line in after.split("\n"):
-            below += _letters(line) if len(below) < _LEAST_COPIED else b""
-    one_sided = ((above, above + copied), (below, copied + below))
-    return any(len(beside) >= _LEAST_COPIED and both in whole for beside, both in one_sided)
+    lines = before.split("\n")
+    above = _enough("\n".join(lines[at:]) for at in reversed(range(len(lines))))
+    below = _enough(after[: found.start()] for found in re.finditer(r"\n|\Z", after))
+    near = _letters(before)[-_LEAST_COPIED:], _letters(after)[:_LEAST_COPIED]
+    beside = ((above, b""), (b"", below), near if len(b"".join(near)) == 2 * _LEAST_COPIED else (b"", b""))
+    return any(first + copied + last in whole for first, last in beside if first or last)
+
+
+def _enough(stretches: Iterator[str]) -> bytes:
+    return next((words for words in map(_letters, stretches) if len(words) >= _LEAST_COPIED), b"")
 
 
 def _letters(text: str) -> bytes:
     return "".join(_WORD.findall(plain(text).casefold())).encode("utf-8", "surrogatepass")
+
+
+_letters_asked = lru_cache(maxsize=4)(_letters)
 
 
 def is_quoted(text: str, start: int, end: int, asked: str = "") -> bool:
@@ -178,11 +153,12 @@ def is_quoted(text: str, start: int, end: int, asked: str = "") -> bool:
     if _goes_on(after) and not colon:
         # A line in the middle of a sentence is a part of it.
         return True
+    alike = end - start > _LEAST_ALIKE and text[start:end].strip() in asked
+    if alike and (colon or _SAID_OF_A_TEXT.search(before)) and not _JUDGING.search(before):
+        return True
     if not _LEFT_OPEN.search(before):
         return False
-    same = colon and end - start > _LEAST_ALIKE and text[start:end].strip() in asked
-    of_a_text = (same or _THE_TEXT.search(before)) and not _JUDGING.search(before)
-    return bool(WORDS_OF_OTHERS.search(before) or of_a_text)
+    return bool(WORDS_OF_OTHERS.search(before) or (_THE_TEXT.search(before) and not _JUDGING.search(before)))
 
 
 def without_quotations(text: str) -> str:
@@ -198,12 +174,14 @@ def without_quotations(text: str) -> str:
 
 def _within_marks(before: str, after: str) -> bool:
     """Tell whether a quotation begins before and ends behind."""
-    if any(before.count(mark) % 2 and mark in after for mark in _SAME):
+    if any(before.count(mark) % 2 and mark in after for mark in '"＂״'):
         return True
     # Chinese and English close with the mark that German opens with.
     german = "„" in before
     pairs = _PAIRS[1:] if german else (_PAIRS[0], *_PAIRS[2:])
-    return any(before.count(first) > sum(map(before.count, last)) and any(map(after.count, last)) for first, last in pairs)
+    return any(
+        before.count(pair[0]) > sum(map(before.count, pair[1:])) and any(map(after.count, pair[1:])) for pair in pairs
+    )
 
 
 def _announcing(before: str) -> str:
