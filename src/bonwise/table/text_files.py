@@ -213,6 +213,7 @@ def log_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
     with file_errors(path), open_bytes(path) as stream:
         for row, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), start=1):
             where, empty, ended = f"{path}, row {row}", b"\0" in line, line.endswith(b"\n")
+            _refuse_utf_16(path, line)
             text = line.removeprefix(codecs.BOM_UTF8).strip(b"\0\r\n\t ")
             try:
                 if text:
