@@ -1,7 +1,7 @@
-"""Run the steps of the Dockerfile without Docker: ``python tests/serving/dockerfile_steps.py FOLDER``, as root.
+"""The steps of the Dockerfile without Docker, as root.
 
-Each ``FROM`` begins with an empty Debian made by debootstrap, with Python where the image has it (/usr/local). Then the
-container's command is started as its user, asked for its health, and stopped by its signal.
+Each ``FROM`` begins with an empty Debian made by debootstrap, with Python where the image has it (/usr/local). Then
+the container's command is started as its user, asked for its health, and stopped by its signal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -119,7 +118,7 @@ def _copy(stages, at, rest, where):
 
 
 def started(root, container, settings, *, patience=60):
-    """Start the container's command with a file of settings, ask for its health, and stop it; return what happened."""
+    """Start the container's command, ask for its health and stop it; return health, exit code and words."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -142,12 +141,3 @@ def started(root, container, settings, *, patience=60):
         process.send_signal(getattr(signal, container["STOPSIGNAL"]))
         said = process.communicate(timeout=patience)[1]
     return healthy, process.returncode, said
-
-
-if __name__ == "__main__":
-    last, found = built(sys.argv[1])
-    model = '[models.fast]\nupstream = "openai/m"\nbase_url = "http://127.0.0.1:9/v1"\njudge = "local:length"\n'
-    print(found)
-    print("with keys:", started(last, found, model + '[keys]\nalice = "a-long-secret-key"\n'))
-    print("without keys:", started(last, found, model))
-    print(in_root(last, ["sh", "-c", "id bonwise; ls -ld /var/lib/bonwise/run; bonwise --version; ls /wheels"]))

@@ -229,15 +229,13 @@ _ENGLISH = _Refusal(
     r"(?:assist(?:ing)?|help(?:ing)?(?= with| you| here|\s*[.,;!]|$)|comply(?:ing)?"
     r"|do(?:ing)? (?:that|this|so)(?=\s*[.,;!]|$)|fulfil+(?:ing)?"
     r"|engag(?:e|ing) (?:with|in)|continu(?:e|ing)(?= with| this|\s*[.,;!]|$)|proceed(?:ing)?"
-    r"|participat(?:e|ing)|process (?:this|that|your)"
-    r"|respond to this|discuss this"
+    r"|participat(?:e|ing)|process (?:this|that|your)|respond to this|discuss this"
     r"|(?:provide|giv|offer|assign)(?:e|ing)? (?:you )?(?:an?|any) (?:score|rating|verdict|grade"
     r"|evaluation|judge?ment|number))\b",
     r"(?:evaluat|rat|scor|grad|judg|assess|review|compar)(?:e|ing)? (?:(?:this|that|it|these|them"
     r"|either|both)(?=\W|$)(?!\s+[a-z])"
     r"|(?:this|that|these|such|the|either) (?:\w+ )?(?:candidates?|responses?|answers?|contents?"
-    r"|texts?|materials?|requests?|one|kind"
-    r"|type|submissions?|pair|evaluation)\b|material\b|anything\b)",
+    r"|texts?|materials?|requests?|one|kind|type|submissions?|pair|evaluation)\b|material\b|anything\b)",
     either_order=False,
     alone=r"\bpass on this\b|\binappropriate for me to\b|\bI (?:must |have to )?(?:refuse"
     r"|decline)(?=\s*(?:[.!,;]|$))|\bI must (?:decline|refuse)\b"
@@ -255,8 +253,7 @@ _GERMAN = _Refusal(
     r"|weitermachen|äußern|bearbeiten|eingehen"
     r"|(?:bewertung|note|punkte|punktzahl) (?:ab|abgeben|geben|vergeben))\b",
     r"(?:\b(?:dies\w*|solche\w*|das|es|den|die|so etwas|hierfür) ?(?:inhalte?|antwort\w*|kandidat\w*"
-    r"|text\w*|material\w*)?\b(?:[\w,]+ ){0,5}?"
-    r"[^.!?]{0,12}(?:zu )?(?:bewerten|beurteilen|benoten|vergleichen))\b",
+    r"|text\w*|material\w*)?\b(?:[\w,]+ ){0,5}?[^.!?]{0,12}(?:zu )?(?:bewerten|beurteilen|benoten|vergleichen))\b",
     either_order=True,
     alone=r"\b(?:ich (?:kann|darf|möchte|werde|will)|(?:kann|darf|möchte|werde"
     r"|will) ich) (?:\w+ ){0,3}?(?:dies\w*|solche\w*|das|es|den|die|so etwas)"
@@ -275,31 +272,26 @@ _FRENCH = _Refusal(
     r"|je ne (?:peux|puis|saurais)|il m['’]est impossible|(?:je dois "
     r"|je me vois contrainte? de )?refuser?|je refuse|je préfère ne pas)\b",
     r"(?:aider|assister|répondre(?=\s*[.!]|$)|faire (?:cela|ça)|continuer|poursuivre|participer"
-    r"|(?:répondre à|traiter|satisfaire|accéder à) (?:cette|votre|ta) demande"
-    r"|donner (?:une|de) note)\b",
+    r"|(?:répondre à|traiter|satisfaire|accéder à) (?:cette|votre|ta) demande|donner (?:une|de) note)\b",
     r"(?:évaluer|noter|juger|comparer) (?:ce(?:tte|t|s|la)?|ça|le (?:contenu|candidat|texte)"
     r"|la réponse|les (?:textes|réponses)|une? tel(?:le)?)\b",
     either_order=False,
     alone=r"\bje refuse\b|\bje (?:ne |n['’])(?:donnerai|attribuerai|mettrai)\b[^.!?]{0,20}\b(?:note|score"
     r"|évaluation)\b|\bje n['’]entrerai pas\b"
     r"|\bje dois (?:refuser|décliner)\b|\bpas possible de (?:répondre|continuer|vous aider)\b"
-    r"|\b(?:contraire à|contre) mes (?:règles|principes|directives)\b"
-    r"|\bpas à l['’]aise pour\b|\bde le noter\b",
+    r"|\b(?:contraire à|contre) mes (?:règles|principes|directives)\b|\bpas à l['’]aise pour\b|\bde le noter\b",
 )
 _SPANISH = _Refusal(
     r"\b(?:no (?:puedo|voy a|soy capaz de|podré|deseo|quiero|debo)|no (?:estoy autorizad[oa]"
-    r"|estoy en condiciones|me es posible|me está permitido)"
-    r"|rechazo|prefiero no|me veo incapaz de)\b",
+    r"|estoy en condiciones|me es posible|me está permitido)|rechazo|prefiero no|me veo incapaz de)\b",
     r"(?:responder(?=\s*[.!]|$)|ayudar(?:te|le|os|les)?|asistir(?:te|le)?|hacer(?:lo| eso| esto)"
-    r"|cumplir|continuar|seguir"
-    r"|participar|entrar en"
+    r"|cumplir|continuar|seguir|participar|entrar en"
     r"|(?:procesar|atender|responder a) (?:esta|esa|su|tu)|dar una (?:nota|puntuación))\b",
     r"(?:evaluar|calificar|puntuar|juzgar|comparar) (?:est[aeo]s?|es[aeo]s?|a este|material"
     r"|el contenido|el texto|la respuesta)\b",
     either_order=False,
     alone=r"\bme niego\b|\b(?:debo|tengo que) (?:negarme|rechazar)\b|\ben contra de mis (?:normas|reglas"
-    r"|principios|directrices)\b"
-    r"|\bno me siento cómod[oa]\b|\bno (?:daré|doy) ninguna (?:nota|puntuación)\b",
+    r"|principios|directrices)\b|\bno me siento cómod[oa]\b|\bno (?:daré|doy) ninguna (?:nota|puntuación)\b",
 )
 _RUSSIAN = _Refusal(
     r"\b(?:не (?:могу|буду|стану|смогу|в состоянии|хочу|готова?|вправе|имею права)|отказываюсь"
@@ -307,8 +299,7 @@ _RUSSIAN = _Refusal(
     r"(?:помочь|помогать|этого сделать|сделать (?:это|этого)|выполнить|обсуждать|продолж\w+"
     r"|участвовать|(?:ставить|поставить|дать|давать) оценку)\b",
     r"(?:(?:оцен(?:ить|ивать)|судить|сравнивать|проверять) (?:эт|подобн|так|данн)\w*"
-    r"|эт\w* (?:\w+ )?(?:оцен(?:ить|ивать)|судить)"
-    r"|(?:оцен(?:ить|ивать)|судить) это)\b",
+    r"|эт\w* (?:\w+ )?(?:оцен(?:ить|ивать)|судить)|(?:оцен(?:ить|ивать)|судить) это)\b",
     either_order=True,
     alone=r"\bвынужден\w* отказ\w*|\bвоздержусь\b|\bотказываюсь\b|\bоценку\b[^.!?]{0,20}\bне поставлю\b"
     r"|\bпротиворечит моим\b|\bмне некомфортно\b|\b(?:так|подобн|эт)\w* (?:\w+ )?я не оцениваю\b",
@@ -322,14 +313,10 @@ _CHINESE = _Refusal(
 )
 
 _NOT_A_REFUSAL = re.compile(
-    r"[0-9]"
-    r"|\b(?:higher|lower|above|below|beyond|better|worse|full|perfect|maximum|credit|weight|marks"
-    r"|points|whether|without"
-    r"|instructions?|inject\w*|fully|directly|in favou?r|the line|accuracy"
-    r"|höher|besser|schlechter|voll\w*|anweisung\w*|ob|ohne"
-    r"|plus|mieux|tous|toutes|instructions?|consignes?|sans|si"
-    r"|más|mejor|máxim\w*|todos|instrucci\w*|sin"
-    r"|выше|лучше|хуже|высш\w*|указани\w*|без)\b"
+    r"[0-9]|\b(?:higher|lower|above|below|beyond|better|worse|full|perfect|maximum|credit|weight|marks"
+    r"|points|whether|without|instructions?|inject\w*|fully|directly|in favou?r|the line|accuracy"
+    r"|höher|besser|schlechter|voll\w*|anweisung\w*|ob|ohne|plus|mieux|tous|toutes|instructions?|consignes?|sans|si"
+    r"|más|mejor|máxim\w*|todos|instrucci\w*|sin|выше|лучше|хуже|высш\w*|указани\w*|без)\b"
     r"|满分|更高|更好|指令|最高|是否",
     re.IGNORECASE,
 )
