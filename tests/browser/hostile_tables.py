@@ -8,7 +8,7 @@ import pandas as pd
 from bonwise.table.score_table import ScoreTable
 from browser.hostile import HOSTILE, IN_FILES
 
-__all__ = ["ALL", "COLUMNS", "JUDGES", "of_columns", "of_judges", "values_of"]
+__all__ = ["ALL", "COLUMNS", "FILE_NAMES", "JUDGES", "of_columns", "of_judges", "renamed", "text_at", "values_of"]
 
 ALL = (*HOSTILE, *IN_FILES)
 
@@ -58,3 +58,25 @@ def _table(worth, first, judges, columns, *, source, tied=False):
         for judge in judges
     ]
     return ScoreTable.from_frame(pd.concat(frames, ignore_index=True), source=source)
+
+
+def renamed(frame, **columns):
+    """Return a table whose values of some columns are hostile texts, a distinct one for each.
+
+    `columns` are the place of the first text by column; more values than texts get a number behind theirs.
+    """
+    made = frame.copy()
+    for name, first in columns.items():
+        values = list(dict.fromkeys(frame[name]))
+        names = {value: text_at(first + at) for at, value in enumerate(values)}
+        made[name] = frame[name].map(names)
+    return made
+
+
+def text_at(at):
+    """Return a text by its place; after a whole round with the number of the round."""
+    return ALL[at % len(ALL)] + (f" {at // len(ALL)}" if at >= len(ALL) else "")
+
+
+FILE_NAMES = tuple(text for text in ALL if "/" not in text and "\0" not in text and len(text.encode()) < 200)
+"""Texts that a file may be called."""

@@ -9,8 +9,9 @@ import pytest
 from bonwise.cli.entry import run
 from bonwise.printable import printable
 from browser.hostile import HOSTILE
+from browser.hostile_pages import FIRST, PAGES
 from browser.hostile_tables import ALL, COLUMNS, JUDGES, of_columns, of_judges, values_of
-from browser.opened import NARROW, fits, ids_once
+from browser.opened import NARROW, fits, ids_once, unfold
 from browser.samples import audited, spoken
 
 
@@ -248,6 +249,27 @@ def picked_from_hostile_pools(tmp_path_factory):
     source.write_text("".join(json.dumps(pool) + "\n" for pool in pools), encoding="utf-8")
     assert run(["select", str(source), "--judge", "local:length", "--html", str(page)]) == 0
     return page
+
+
+EACH = [(kind, FIRST[at % len(FIRST)]) for at, kind in enumerate(PAGES)]
+EVERY = [pytest.param(kind, first, marks=pytest.mark.slow) for kind in PAGES for first in FIRST]
+
+
+@pytest.mark.parametrize(("kind", "first"), [*EACH, *EVERY])
+def test_pages_of_other_kinds_hold_hostile_names(show, tmp_path, kind, first):
+    """Judges, candidates, prompts, strata, raters, models, files and settings may have any name on every page."""
+    found, names = PAGES[kind](tmp_path, first)
+    path = tmp_path / "page.html"
+    found.to_html(path)
+    for viewport in ({"width": 1280, "height": 900}, NARROW):
+        with show(path, viewport=viewport) as page:
+            unfold(page)
+            harmless(page, ())
+            ids_once(page)
+            tables_whole(page)
+            body = squeezed(page.evaluate("document.body.textContent"))
+            assert [name for name in names if squeezed(printable(name))[:24] not in body] == []
+            assert fits(page)
 
 
 def test_there_are_sixty():

@@ -17,6 +17,7 @@ from bonwise.serving.client_keys import ClientKey, KeyRing
 from bonwise.serving.config import read_config
 from cli.commands import typed
 from docs.pages import ROOT
+from serving import dockerfile_steps
 
 # A file of settings: one sentence with the place of what is wrong, exit code 2, and no key in any message.
 
@@ -292,7 +293,7 @@ def test_messages_name_the_file(tmp_path):
         read_config(tmp_path / "serve.toml")
 
 
-# The Dockerfile is not built here: what it names must be there, and what it runs must be a command of bonwise.
+# The Dockerfile: what it names must be there, what it runs must be a command, and its steps run in a bare Debian.
 
 
 TEXT = (ROOT / "Dockerfile").read_text("utf-8") if (ROOT / "Dockerfile").exists() else ""
@@ -336,6 +337,23 @@ def test_what_it_runs_is_a_command(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert entry[0] == "bonwise"
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(dockerfile_steps.MISSING), reason=f"lacks {', '.join(dockerfile_steps.MISSING)}")
+def test_its_steps_run_in_an_empty_debian(tmp_path):
+    """All steps end well; the server starts as its user, is healthy, stops by its signal, and wants keys."""
+    root, container = dockerfile_steps.built(tmp_path)
+    model = '[models.fast]\nupstream = "openai/m"\nbase_url = "http://127.0.0.1:9/v1"\njudge = "local:length"\n'
+    healthy, code, said = dockerfile_steps.started(root, container, model + '[keys]\nalice = "a-long-secret-key"\n')
+    assert (healthy, code) == (True, 0), said
+    healthy, code, said = dockerfile_steps.started(root, container, model)
+    assert (healthy, code) == (False, 2)
+    assert "has no [keys]" in said
+    run = root / "var" / "lib" / "bonwise" / "run"
+    assert run.stat().st_uid != 0
+    assert not (root / "wheels").exists()
+    assert dockerfile_steps.in_root(root, ["bonwise", "--version"]).startswith("bonwise ")
 
 
 # What is loaded when: nothing of a server before somebody serves; without the extra the line to type.

@@ -355,6 +355,6 @@ def test_a_pool_without_a_pick_is_worth_what_is_said(tmp_path, unpicked, worth):
             continue
         gain += of_pool[2 if not lost else 0] - mean if not lost or worth == "a" else 0.0
         room += max(of_pool) - mean
-    log = divided(read_log(files_of(f"{tmp_path}/p/*.jsonl"), None), "file", None)
+    log = divided(read_log(files_of(f"{tmp_path}/p/*.jsonl"), None)[0], "file", None)
     signal = labelled_picks(log, ReadingOptions(labels=labels, unpicked=unpicked), "log").signal
     assert (signal.u.sum(), signal.v.sum()) == pytest.approx((gain, room))

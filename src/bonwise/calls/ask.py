@@ -155,6 +155,8 @@ class Choice:
     """Why it is no answer of the model: the server's error, in one line."""
     elsewhere: str = field(default="", repr=False)
     """Where the model's words stand instead, and what to set, if they are not in `text`."""
+    asked: str = field(default="", repr=False, compare=False)
+    """The words that it answers, where a reader needs them to tell what a reply copies from what it says."""
 
     @property
     def fault(self) -> str:

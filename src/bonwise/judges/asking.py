@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -169,7 +169,7 @@ class AskingSettings(ABC):
             self.asked,
             words.system,
             words.user,
-            read,
+            partial(_read_as_answer, read, words.user),
             schema=self._schema,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
@@ -191,6 +191,10 @@ class AskingSettings(ABC):
 
     def _check(self) -> None:  # noqa: B027 - most kinds have no settings of their own
         """Look at the settings that only one kind of judge has."""
+
+
+def _read_as_answer(read: Callable[[Choice], Any], asked: str, choice: Choice) -> Any:
+    return read(replace(choice, asked=asked))
 
 
 def never(_choice: Choice, _reading: Unscored) -> bool:

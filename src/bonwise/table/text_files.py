@@ -28,6 +28,7 @@ __all__ = [
     "json_lines",
     "json_lines_of",
     "limit",
+    "log_lines",
     "open_bytes",
     "open_plain",
     "open_text",
@@ -264,6 +265,28 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
                 text = text.removeprefix(_BYTE_ORDER_MARK)
             if text.strip():
                 yield row, _object(text, f"{name}, row {row}")
+
+
+def log_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Yield row number and object of each line of a log that is still written; a text says what of it is missing."""
+    longest = limit("LONGEST_LINE", LONGEST_LINE)
+    with file_errors(path), open_bytes(path) as stream:
+        for row, line in enumerate(iter(lambda: stream.readline(longest + 1), b""), start=1):
+            where, empty, ended = f"{path}, row {row}", b"\0" in line, line.endswith(b"\n")
+            _refuse_utf_16(path, line)
+            text = line.removeprefix(codecs.BOM_UTF8).strip(b"\0\r\n\t ")
+            try:
+                if text:
+                    yield row, _object(_text(text, where), where)
+            except (FileError, RowError):
+                if (ended and not empty) or len(line) > longest:
+                    raise
+                empty or (yield row, f"{where}: the file ends within it")
+            if empty:
+                yield row, f"{where}: NUL bytes, as a crash leaves them"
+            if not ended:
+                # The rest of the line may be written before another look at the file.
+                return
 
 
 def _text(line: bytes, where: str) -> str:

@@ -137,6 +137,8 @@ def watched(  # noqa: PLR0913 - all but the files are named
     if earlier and first is not None:
         raise UsageError("both a baseline of picks and the first periods are named", hint="drop --first or the files")
     log, begins, way = _log(files, earlier, by, time, first or FIRST)
+    if _watched_files(picks, earlier) != files:
+        raise FileError("files were renamed while they were read", hint="run the command again")
     audited = None if audit is None else audit_baseline(audit, judge, log.picks)
     if judge is not None and audited is None:
         raise UsageError("a judge is named, and the baseline is no audit", hint="drop --judge, or give the audit")
@@ -191,12 +193,12 @@ def _log(
     files: Sequence[Path], earlier: Sequence[Path], by: str | int | None, time: str | None, first: int
 ) -> tuple[DividedLog, int, tuple[str | int, str | None]]:
     """Return all picks in their periods, how many of these are the baseline, and what a period is."""
-    before, after = read_log(earlier, time), read_log(files, time)
+    (before, early), (after, late) = read_log(earlier, time), read_log(files, time)
     for paths, lines in ((earlier, before), (files, after)):
         if paths and not lines:
             raise FileError(f"{paths[0]}: no picks", hint="check that whatever wrote it has finished")
     way = way_of(by, time, [*before, *after])
-    later = divided(after, *way)
+    later = replace(divided(after, *way), unread=(*early, *late))
     if not earlier:
         return later, min(first, len(later.names)), way
     reference = divided(before, *way)
@@ -278,6 +280,7 @@ def _data(
         periods=list(log.names[begins:]),
         baseline_periods=list(log.names[:begins]),
         left_out=log.left_out,
+        unread=list(log.unread),
         changes=list(_changes(log))[-_MOST_CHANGES:],
         **({} if labelled is None else given(repeated=labelled.repeated or None, unpicked=labelled.unpicked or None)),
     )

@@ -20,7 +20,7 @@ from bonwise.errors import FileError, RowError, UsageError
 from bonwise.printable import quoted
 from bonwise.results import NonNegative, Number, Record
 from bonwise.strict_json import refusal
-from bonwise.table.text_files import json_lines
+from bonwise.table.text_files import log_lines
 
 __all__ = [
     "BY_TIME",
@@ -105,7 +105,7 @@ def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     found: list[Path] = []
     for one in [named] if isinstance(named, str | Path) else named:
         if glob.has_magic(str(one)) and not Path(one).exists():
-            matching = sorted(glob.glob(str(one)))  # noqa: PTH207 - a pattern may be absolute
+            matching = sorted(glob.glob(str(one)), key=_age)  # noqa: PTH207 - a pattern may be absolute
             if not matching:
                 raise FileError(f"{one}: no file fits this pattern", hint="check the folder")
             found += map(Path, matching)
@@ -120,15 +120,44 @@ def files_of(named: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def read_log(files: Sequence[Path], time: str | None) -> list[LoggedPick]:
-    """Read several files; `time` is a key beside `TIME_KEYS`. Names with dates out of order are refused."""
+def _age(name: str) -> tuple[str, int]:
+    """Sort by name; of a rotated log the highest number is the oldest."""
+    rotated = re.fullmatch(r"(.*\.(?:jsonl|ndjson|json|log))\.(\d{1,4})(?:\.gz)?", name, re.DOTALL)
+    return (rotated[1], -int(rotated[2])) if rotated else (name, 0)
+
+
+def read_log(files: Sequence[Path], time: str | None) -> tuple[list[LoggedPick], tuple[str, ...]]:
+    """Read several files, and say which lines were not written whole; `time` is a key beside `TIME_KEYS`.
+
+    Names with dates out of order, a file that is replaced or cut meanwhile, and a copy of another file are refused.
+    """
     _refuse_other_order(files)
-    keys = (*TIME_KEYS, *([time] if time else []))
-    return [pick for path in files for pick in _lines(path, keys)]
+    keys, before = (*TIME_KEYS, *([time] if time else [])), {path: path.stat() for path in files if path.exists()}
+    lines = {path: list(_lines(path, keys)) for path in files}
+    for path, old in before.items():
+        now = path.stat() if path.exists() else None
+        if now is None or not os.path.samestat(now, old) or now.st_size < old.st_size:
+            raise FileError(f"{path}: was replaced or cut while it was read", hint="run the command again")
+    picks = {path: [one for one in lines[path] if isinstance(one, LoggedPick)] for path in files}
+    _refuse_copies({path: own[0] for path, own in picks.items() if own})
+    unread = tuple(one for path in files for one in lines[path] if isinstance(one, str))
+    return [one for path in files for one in picks[path]], unread
 
 
-def _lines(path: Path, keys: Sequence[str]) -> Iterator[LoggedPick]:
-    for row, record in json_lines(path):
+def _refuse_copies(first: Mapping[Path, LoggedPick]) -> None:
+    """Refuse two files of one log that begin alike: both hold its lines while it is rotated or compressed."""
+    begun: dict[str, Path] = {}
+    for path in sorted(first):
+        of = begun.setdefault(str((first[path].line, first[path].settings, first[path].times)), path)
+        if of != path and str(path).startswith(str(of)):
+            raise FileError(f"{path}: begins as {of} does, so one is a copy", hint="name one of them, or run again")
+
+
+def _lines(path: Path, keys: Sequence[str]) -> Iterator[LoggedPick | str]:
+    for row, record in log_lines(path):
+        if isinstance(record, str):
+            yield record
+            continue
         try:
             line = WatchedLine.model_validate(record)
         except ValidationError as error:
@@ -177,6 +206,8 @@ class DividedLog:
     """Of the periods."""
     left_out: int = 0
     """Picks at the end that do not fill a period yet."""
+    unread: tuple[str, ...] = ()
+    """Lines that were not written whole, and why."""
 
     def before(self, later: DividedLog) -> DividedLog:
         """Return these picks with later ones after them."""
@@ -185,6 +216,7 @@ class DividedLog:
             np.concatenate([self.period, later.period + len(self.names)]),
             (*self.names, *later.names),
             later.left_out,
+            later.unread,
         )
 
 

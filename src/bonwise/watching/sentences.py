@@ -108,6 +108,9 @@ def sentences(signals: Mapping[str, WatchedSignal], data: WatchData, settings: W
                 f"The {TITLES[name]} of a period follows that of the period before (correlation "
                 f"{number(signal.neighbours)}), so false alarms are more frequent than stated. {_longer(settings.by)}"
             )
+    if data.unread:
+        where = printable("; ".join(data.unread), longest=300)
+        yield f"{counted(len(data.unread), 'line')} left out, not written whole: {where}."
     if moved:
         yield "After you have acted on an alarm, begin with a new baseline: an alarm stays with its baseline."
     chance, looks = percent(round(1 - settings.confidence, 10)), counted(settings.year, "look")

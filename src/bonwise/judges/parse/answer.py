@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bonwise.calls.ask import Choice
-from bonwise.judges.parse.refusals import is_quoted, refuses
+from bonwise.judges.parse.refusals import is_copied, is_quoted, refuses
 from bonwise.judges.parse.slots import Fault, Pairs, Slot, pieces, plain, whole_object
 from bonwise.judges.protocol import has_words
 from bonwise.printable import printable
@@ -16,7 +16,7 @@ from bonwise.table.verdicts import Unscored, kept
 
 __all__ = ["LOOKED_AT", "VERSION", "Form", "after_thinking", "answer", "stopped_early", "unread"]
 
-VERSION = 3
+VERSION = 4
 """Of all readers together: it rises whenever the same reply may be read in another way."""
 
 _OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE | re.ASCII)
@@ -53,8 +53,10 @@ def stopped_early(choice: Choice, *, cut_is_fine: bool = False) -> Unscored | No
     return None
 
 
-def after_thinking(text: str) -> str | None:
+def after_thinking(text: str, asked: str = "") -> str | None:
     """Return what follows the last block of thinking, opened or not; None where nothing does or it is not closed.
+
+    A tag that is copied from the words `asked` closes nothing.
 
     Examples
     --------
@@ -63,9 +65,8 @@ def after_thinking(text: str) -> str | None:
     >>> after_thinking("<think>70? No") is None
     True
     """
-    end = 0
-    for closing in _CLOSING.finditer(text):
-        end = closing.end()
+    closings = (one.span() for one in reversed([*_CLOSING.finditer(text)]))
+    end = next((end for start, end in closings if not is_copied(text, start, end, asked)), 0)
     rest = text[end:]
     if _OPENING.search(rest) or (end and not rest.strip()):
         return None
@@ -180,20 +181,21 @@ def answer(choice: Choice, form: Form) -> Mapping[str, Any] | Unscored:
         # An 8 may be what was said of 85; an object that is closed was said to its end.
         return unread(f"the reply may be cut, it ended with: {choice.detail or 'no reason'}", choice)
     if pairs is None:
-        rest = after_thinking(plain(choice.text))
+        rest = after_thinking(plain(choice.text), choice.asked)
         if rest is None:
             return unread("only thinking, no answer", choice)
-        found = _in_words(rest, form)
+        found = _in_words(rest, form, choice.asked)
     else:
         found = _last([list(_marks_of(pairs, 0, len(choice.text), form))], form)
     return unread(found.reason, choice) if isinstance(found, Fault) else found
 
 
-def _in_words(rest: str, form: Form) -> dict[str, Any] | Fault:
+def _in_words(rest: str, form: Form, asked: str) -> dict[str, Any] | Fault:
     """Return the answer that stands between other words, in the reply's own words."""
     text, cut = _ending(rest)
     blocks = list(_blocks(text, form, cut=cut))
-    own = [block for block in blocks if not is_quoted(text, block[0].start, _full_stop(text, _end(block)))]
+    spans = [(block[0].start, _full_stop(text, _end(block))) for block in blocks]
+    own = [block for block, span in zip(blocks, spans, strict=True) if not is_quoted(text, *span, asked)]
     found = _last(own, form)
     if not isinstance(found, Fault) or not any(mark.name in form.needed for block in own for mark in block):
         if refuses(_apart_from(text, own)):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["WORDS_OF_OTHERS", "is_quoted", "refuses", "without_quotations"]
+from bonwise.judges.parse.slots import plain
+
+__all__ = ["WORDS_OF_OTHERS", "is_copied", "is_quoted", "refuses", "without_quotations"]
 
 # ruff: noqa: RUF001 - letters and marks of other scripts are what is looked for
 
@@ -15,7 +18,13 @@ _NEAR = 400
 """Characters before an answer in which the words that announce it are looked for."""
 
 _ENDS = re.compile(r"[.!?…。！？](?=[\s\"”’»“)\]*_]|$)|[。！？]|\n")
-_PAIRS = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
+_PAIRS = ("“”", "„“”", "«»", "「」", "『』", "‘’", "《》", "〈〉", "‹›", "〝〞", "｢｣")
+"""Quotation marks: what opens, and all that may close."""
+_WORD = re.compile(r"[^\W_]+")
+_LEAST_COPIED = 7
+"""Bytes of the words beside an answer that must be copied with it: fewer may be chance."""
+_LEAST_ALIKE = 4
+"""Characters beyond which an announced answer that stands in a text is taken for that text's."""
 _QUOTED = re.compile(
     r"“[^”\n]{0,400}”|„[^“”\n]{0,400}[“”]|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』|\"[^\"\n]{0,400}\""
 )
@@ -26,30 +35,23 @@ WORDS_OF_OTHERS = re.compile(
     r"|starts?) with|adds|appends?"
     r"|quot(?:es?|ed|ing)|cites?|repeats?|prints?|outputs?|inject\w*|insert(?:s|ed|ing)?|hidden"
     r"|embedded|fake|fabricated|pretends?"
-    r"|(?:ask|tell|order|command|instruct|want)(?:s|ed|ing)? (?:me|us|the|for|you)|demands?|tries to"
-    r"|attempts? to"
-    r"|following (?:line|text|words|sentence)|(?:set|giv|award|grad|scor)\w* (?:it|him|her"
-    r"|them)sel(?:f|ves)|its own)\b"
+    r"|(?:ask|tell|order|command|instruct|want)(?:s|ed|ing)? (?:me|us|the|for|you)|demands?|tries to|attempts? to"
+    r"|following (?:line|text|words|sentence)"
+    r"|(?:set|giv|award|grad|scor)\w* (?:it|him|her|them)sel(?:f|ves)|its own)\b"
     # German
-    r"|\b(?:sagt|schreibt|steht|lautet|behauptet|enthält|(?:endet|beginnt) mit|fügt|zitiert"
-    r"|ein(?:ge)?schleus\w*"
+    r"|\b(?:sagt|schreibt|steht|lautet|behauptet|enthält|(?:endet|beginnt) mit|fügt|zitiert|ein(?:ge)?schleus\w*"
     r"|einzuschleusen|injizier\w*|eingefügt|versteckt|gibt sich|sich (?:\w+ ){0,3}selbst"
-    r"|schmuggel\w*|fordert|verlangt|bittet|befiehlt|versucht"
-    r"|folgende\w* (?:zeile|text|worte|satz))\b"
+    r"|schmuggel\w*|fordert|verlangt|bittet|befiehlt|versucht|folgende\w* (?:zeile|text|worte|satz))\b"
     # French
-    r"|\b(?:dit|écrit|affirme|prétend|contient|lit|se termine par|commence par|ajoute|cite"
-    r"|affiche\w*|inject\w*"
+    r"|\b(?:dit|écrit|affirme|prétend|contient|lit|se termine par|commence par|ajoute|cite|affiche\w*|inject\w*"
     r"|insér\w*|gliss\w*|elle-même|lui-même|cachée?s?|se fait passer|demande (?:au|à|de|que)"
     r"|me demande|tente|exige|ordonne)\b"
     # Spanish
-    r"|\b(?:dice|escribe|afirma|declara|pone|contiene|(?:termina|empieza) con|añade|cita|muestr\w*"
-    r"|inyect\w*|insert\w*"
-    r"|cuela|a sí mism[oa]|escondid\w*|ocult\w*|se hace pasar|pide|intenta|exige|ordena)\b"
+    r"|\b(?:dice|escribe|afirma|declara|pone|contiene|(?:termina|empieza) con|añade|cita|muestr\w*|inyect\w*"
+    r"|insert\w*|cuela|a sí mism[oa]|escondid\w*|ocult\w*|se hace pasar|pide|intenta|exige|ordena)\b"
     # Russian
-    r"|\b(?:говорит|пишет|написано|гласит|утверждает|заявляет|содержит|заканчивается|начинается"
-    r"|добавляет|цитирует"
-    r"|внедр\w*|встав\w*|спрятан\w*|скрыт\w*|выдаёт себя|сам\w* (?:\w+ )?себе|просит|велит|требует"
-    r"|пытается)\b"
+    r"|\b(?:говорит|пишет|написано|гласит|утверждает|заявляет|содержит|заканчивается|начинается|добавляет|цитирует"
+    r"|внедр\w*|встав\w*|спрятан\w*|скрыт\w*|выдаёт себя|сам\w* (?:\w+ )?себе|просит|велит|требует|пытается)\b"
     # Chinese
     r"|写道|写着|声称|声明|含有|包含|结尾|引用|注入|插入|隐藏|冒充|要求(?:我|评|输出|只)|试图|企图|命令|最后一行|夹带|出现了|给自己|其中说",
     re.IGNORECASE,
@@ -57,8 +59,7 @@ WORDS_OF_OTHERS = re.compile(
 
 _THE_TEXT = re.compile(
     r"\b(?:candidate|response|answer|text|author|essay|writer|submission|kandidat\w*|antwort|text\w*"
-    r"|verfasser\w*|autor\w*"
-    r"|candidat|réponse|texte|auteur|candidato|respuesta|texto|кандидат\w*|ответ\w*|текст\w*"
+    r"|verfasser\w*|autor\w*|candidat|réponse|texte|auteur|candidato|respuesta|texto|кандидат\w*|ответ\w*|текст\w*"
     r"|автор\w*)\b|候选|回答|答案|文中|作者",
     re.IGNORECASE,
 )
@@ -73,11 +74,17 @@ _JUDGING = re.compile(
     re.IGNORECASE,
 )
 
+_SAID_OF_A_TEXT = re.compile(
+    # Greek, Arabic, Hebrew, Hindi, Japanese, Korean, Thai: beside an answer that stands in the text as it is
+    r"γράφ|λέει|περιέχ|τελειών|ισχυρίζ|κρυμμέν|προσθέτ|[يت](?:كتب|قول|حتوي|نتهي|دعي|زعم|طلب)|مخفي|أضاف|أدرج"
+    r"|כותב|כתוב|אומר|מכיל|מסתיי|טוענ?ת?|מבקש|מוסתר|הוסיף|लिख|कहत|समाप्त हो|दावा कर|छिपा|मांग|जोड़ा|उद्धृत"
+    r"|書い|書か|述べ|主張|含ん|含ま|終わ|引用|隠|要求|挿入|씁니다|적혀|말합|주장|포함|끝나|끝납|숨겨|요구|삽입|인용"
+    r"|เขียน|กล่าว|อ้าง|มีข้อความ|จบด้วย|ลงท้าย|ซ่อน|ขอให้|สั่ง|แทรก"
+)
+
 _LEFT_OPEN = re.compile(
-    r"(?:[:：]"
-    r"|\b(?:line|text|words|sentence|with|output|print|write|reply|says?|reads|states|claims|writes"
-    r"|insert(?:ed)?"
-    r"|inject(?:ed)?|contains|includes|adds"
+    r"(?:[:：]|\b(?:line|text|words|sentence|with|output|print|write|reply|says?|reads|states|claims|writes"
+    r"|insert(?:ed)?|inject(?:ed)?|contains|includes|adds"
     r"|zeile|worte|satz|mit|lautet|schreibt|sagt|behauptet|enthält|die"
     r"|ligne|texte|mots|phrase|par|affiche[rz]?|dit|prétend|inséré|écrit|contient|écrivez"
     r"|línea|texto|palabras|frase|con|muestre|muestra|dice|afirma|insertó|escribe|contiene"
@@ -87,13 +94,10 @@ _LEFT_OPEN = re.compile(
 )
 _OWN = re.compile(
     r"(?:\b(?:my|our) (?:own )?(?:final |overall )?(?:score|rating|verdict|judge?ment|evaluation"
-    r"|assessment|answer|choice)"
-    r"(?: (?:is|would be))?"
+    r"|assessment|answer|choice)(?: (?:is|would be))?"
     r"|\bI (?:\w+ ){0,2}(?:say|give|rate|score|judge|choose|conclude|assign|award|prefer)\b[^,;:]{0,30}"
-    r"|\b(?:mein\w*|unser\w*) (?:\w+ )?(?:wertung|bewertung|note|urteil|punktzahl|antwort"
-    r"|wahl)(?: (?:ist|lautet))?"
-    r"|\b(?:gebe|sage|bewerte|urteile|vergebe) ich\b[^,;:]{0,30}|\bich (?:gebe|sage|bewerte"
-    r"|vergebe)\b[^,;:]{0,30}"
+    r"|\b(?:mein\w*|unser\w*) (?:\w+ )?(?:wertung|bewertung|note|urteil|punktzahl|antwort|wahl)(?: (?:ist|lautet))?"
+    r"|\b(?:gebe|sage|bewerte|urteile|vergebe) ich\b[^,;:]{0,30}|\bich (?:gebe|sage|bewerte|vergebe)\b[^,;:]{0,30}"
     r"|\b(?:ma|mon|notre) (?:note|score|verdict|évaluation|jugement|réponse|choix)(?: \w+)?(?: est)?"
     r"|\bje (?:donne|dis|note|lui donne|juge)\b[^,;:]{0,30}"
     r"|\b(?:mi|nuestra) (?:nota|puntuación|veredicto|evaluación|respuesta|elección)(?: \w+)?(?: es)?"
@@ -105,8 +109,33 @@ _OWN = re.compile(
 )
 
 
-def is_quoted(text: str, start: int, end: int) -> bool:
+def is_copied(text: str, start: int, end: int, asked: str) -> bool:
+    """Tell whether a stretch of a reply stands in the words `asked`, by what stands beside it there."""
+    whole, copied = _letters_asked(asked), _letters(text[start:end])
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+    lines = before.split("\n")
+    above = _enough("\n".join(lines[at:]) for at in reversed(range(len(lines))))
+    below = _enough(after[: found.start()] for found in re.finditer(r"\n|\Z", after))
+    near = _letters(before)[-_LEAST_COPIED:], _letters(after)[:_LEAST_COPIED]
+    beside = ((above, b""), (b"", below), near if len(b"".join(near)) == 2 * _LEAST_COPIED else (b"", b""))
+    return any(first + copied + last in whole for first, last in beside if first or last)
+
+
+def _enough(stretches: Iterator[str]) -> bytes:
+    return next((words for words in map(_letters, stretches) if len(words) >= _LEAST_COPIED), b"")
+
+
+def _letters(text: str) -> bytes:
+    return "".join(_WORD.findall(plain(text).casefold())).encode("utf-8", "surrogatepass")
+
+
+_letters_asked = lru_cache(maxsize=4)(_letters)
+
+
+def is_quoted(text: str, start: int, end: int, asked: str = "") -> bool:
     r"""Tell whether a stretch of a reply, from `start` to `end`, is somebody else's words.
+
+    What it copies from the words `asked` is.
 
     Examples
     --------
@@ -114,7 +143,8 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     >>> is_quoted(said, 22, 32), is_quoted("Sound, but terse.\nScore: 85", 18, 27)
     (True, False)
     """
-    if _within_marks(text[:start], text[end:]):
+    in_block = text[text.rfind("\n", 0, start) + 1 : end].lstrip().startswith(">")
+    if in_block or _within_marks(text[:start], text[end:]) or is_copied(text, start, end, asked):
         return True
     before, after = _announcing(text[max(0, start - _NEAR) : start]), text[end:].lstrip(" \t*_`")
     if not before or _OWN.search(before):
@@ -122,6 +152,9 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     colon = before.endswith((":", "："))
     if _goes_on(after) and not colon:
         # A line in the middle of a sentence is a part of it.
+        return True
+    alike = end - start > _LEAST_ALIKE and text[start:end].strip() in asked
+    if alike and (colon or _SAID_OF_A_TEXT.search(before)) and not _JUDGING.search(before):
         return True
     if not _LEFT_OPEN.search(before):
         return False
@@ -141,12 +174,14 @@ def without_quotations(text: str) -> str:
 
 def _within_marks(before: str, after: str) -> bool:
     """Tell whether a quotation begins before and ends behind."""
-    if before.count('"') % 2 and '"' in after:
+    if any(before.count(mark) % 2 and mark in after for mark in '"＂״'):
         return True
     # Chinese and English close with the mark that German opens with.
     german = "„" in before
     pairs = _PAIRS[1:] if german else (_PAIRS[0], *_PAIRS[2:])
-    return any(before.count(first) > before.count(last) and last in after for first, last in pairs)
+    return any(
+        before.count(pair[0]) > sum(map(before.count, pair[1:])) and any(map(after.count, pair[1:])) for pair in pairs
+    )
 
 
 def _announcing(before: str) -> str:
@@ -194,15 +229,13 @@ _ENGLISH = _Refusal(
     r"(?:assist(?:ing)?|help(?:ing)?(?= with| you| here|\s*[.,;!]|$)|comply(?:ing)?"
     r"|do(?:ing)? (?:that|this|so)(?=\s*[.,;!]|$)|fulfil+(?:ing)?"
     r"|engag(?:e|ing) (?:with|in)|continu(?:e|ing)(?= with| this|\s*[.,;!]|$)|proceed(?:ing)?"
-    r"|participat(?:e|ing)|process (?:this|that|your)"
-    r"|respond to this|discuss this"
+    r"|participat(?:e|ing)|process (?:this|that|your)|respond to this|discuss this"
     r"|(?:provide|giv|offer|assign)(?:e|ing)? (?:you )?(?:an?|any) (?:score|rating|verdict|grade"
     r"|evaluation|judge?ment|number))\b",
     r"(?:evaluat|rat|scor|grad|judg|assess|review|compar)(?:e|ing)? (?:(?:this|that|it|these|them"
     r"|either|both)(?=\W|$)(?!\s+[a-z])"
     r"|(?:this|that|these|such|the|either) (?:\w+ )?(?:candidates?|responses?|answers?|contents?"
-    r"|texts?|materials?|requests?|one|kind"
-    r"|type|submissions?|pair|evaluation)\b|material\b|anything\b)",
+    r"|texts?|materials?|requests?|one|kind|type|submissions?|pair|evaluation)\b|material\b|anything\b)",
     either_order=False,
     alone=r"\bpass on this\b|\binappropriate for me to\b|\bI (?:must |have to )?(?:refuse"
     r"|decline)(?=\s*(?:[.!,;]|$))|\bI must (?:decline|refuse)\b"
@@ -220,8 +253,7 @@ _GERMAN = _Refusal(
     r"|weitermachen|äußern|bearbeiten|eingehen"
     r"|(?:bewertung|note|punkte|punktzahl) (?:ab|abgeben|geben|vergeben))\b",
     r"(?:\b(?:dies\w*|solche\w*|das|es|den|die|so etwas|hierfür) ?(?:inhalte?|antwort\w*|kandidat\w*"
-    r"|text\w*|material\w*)?\b(?:[\w,]+ ){0,5}?"
-    r"[^.!?]{0,12}(?:zu )?(?:bewerten|beurteilen|benoten|vergleichen))\b",
+    r"|text\w*|material\w*)?\b(?:[\w,]+ ){0,5}?[^.!?]{0,12}(?:zu )?(?:bewerten|beurteilen|benoten|vergleichen))\b",
     either_order=True,
     alone=r"\b(?:ich (?:kann|darf|möchte|werde|will)|(?:kann|darf|möchte|werde"
     r"|will) ich) (?:\w+ ){0,3}?(?:dies\w*|solche\w*|das|es|den|die|so etwas)"
@@ -240,31 +272,26 @@ _FRENCH = _Refusal(
     r"|je ne (?:peux|puis|saurais)|il m['’]est impossible|(?:je dois "
     r"|je me vois contrainte? de )?refuser?|je refuse|je préfère ne pas)\b",
     r"(?:aider|assister|répondre(?=\s*[.!]|$)|faire (?:cela|ça)|continuer|poursuivre|participer"
-    r"|(?:répondre à|traiter|satisfaire|accéder à) (?:cette|votre|ta) demande"
-    r"|donner (?:une|de) note)\b",
+    r"|(?:répondre à|traiter|satisfaire|accéder à) (?:cette|votre|ta) demande|donner (?:une|de) note)\b",
     r"(?:évaluer|noter|juger|comparer) (?:ce(?:tte|t|s|la)?|ça|le (?:contenu|candidat|texte)"
     r"|la réponse|les (?:textes|réponses)|une? tel(?:le)?)\b",
     either_order=False,
     alone=r"\bje refuse\b|\bje (?:ne |n['’])(?:donnerai|attribuerai|mettrai)\b[^.!?]{0,20}\b(?:note|score"
     r"|évaluation)\b|\bje n['’]entrerai pas\b"
     r"|\bje dois (?:refuser|décliner)\b|\bpas possible de (?:répondre|continuer|vous aider)\b"
-    r"|\b(?:contraire à|contre) mes (?:règles|principes|directives)\b"
-    r"|\bpas à l['’]aise pour\b|\bde le noter\b",
+    r"|\b(?:contraire à|contre) mes (?:règles|principes|directives)\b|\bpas à l['’]aise pour\b|\bde le noter\b",
 )
 _SPANISH = _Refusal(
     r"\b(?:no (?:puedo|voy a|soy capaz de|podré|deseo|quiero|debo)|no (?:estoy autorizad[oa]"
-    r"|estoy en condiciones|me es posible|me está permitido)"
-    r"|rechazo|prefiero no|me veo incapaz de)\b",
+    r"|estoy en condiciones|me es posible|me está permitido)|rechazo|prefiero no|me veo incapaz de)\b",
     r"(?:responder(?=\s*[.!]|$)|ayudar(?:te|le|os|les)?|asistir(?:te|le)?|hacer(?:lo| eso| esto)"
-    r"|cumplir|continuar|seguir"
-    r"|participar|entrar en"
+    r"|cumplir|continuar|seguir|participar|entrar en"
     r"|(?:procesar|atender|responder a) (?:esta|esa|su|tu)|dar una (?:nota|puntuación))\b",
     r"(?:evaluar|calificar|puntuar|juzgar|comparar) (?:est[aeo]s?|es[aeo]s?|a este|material"
     r"|el contenido|el texto|la respuesta)\b",
     either_order=False,
     alone=r"\bme niego\b|\b(?:debo|tengo que) (?:negarme|rechazar)\b|\ben contra de mis (?:normas|reglas"
-    r"|principios|directrices)\b"
-    r"|\bno me siento cómod[oa]\b|\bno (?:daré|doy) ninguna (?:nota|puntuación)\b",
+    r"|principios|directrices)\b|\bno me siento cómod[oa]\b|\bno (?:daré|doy) ninguna (?:nota|puntuación)\b",
 )
 _RUSSIAN = _Refusal(
     r"\b(?:не (?:могу|буду|стану|смогу|в состоянии|хочу|готова?|вправе|имею права)|отказываюсь"
@@ -272,8 +299,7 @@ _RUSSIAN = _Refusal(
     r"(?:помочь|помогать|этого сделать|сделать (?:это|этого)|выполнить|обсуждать|продолж\w+"
     r"|участвовать|(?:ставить|поставить|дать|давать) оценку)\b",
     r"(?:(?:оцен(?:ить|ивать)|судить|сравнивать|проверять) (?:эт|подобн|так|данн)\w*"
-    r"|эт\w* (?:\w+ )?(?:оцен(?:ить|ивать)|судить)"
-    r"|(?:оцен(?:ить|ивать)|судить) это)\b",
+    r"|эт\w* (?:\w+ )?(?:оцен(?:ить|ивать)|судить)|(?:оцен(?:ить|ивать)|судить) это)\b",
     either_order=True,
     alone=r"\bвынужден\w* отказ\w*|\bвоздержусь\b|\bотказываюсь\b|\bоценку\b[^.!?]{0,20}\bне поставлю\b"
     r"|\bпротиворечит моим\b|\bмне некомфортно\b|\b(?:так|подобн|эт)\w* (?:\w+ )?я не оцениваю\b",
@@ -287,14 +313,10 @@ _CHINESE = _Refusal(
 )
 
 _NOT_A_REFUSAL = re.compile(
-    r"[0-9]"
-    r"|\b(?:higher|lower|above|below|beyond|better|worse|full|perfect|maximum|credit|weight|marks"
-    r"|points|whether|without"
-    r"|instructions?|inject\w*|fully|directly|in favou?r|the line|accuracy"
-    r"|höher|besser|schlechter|voll\w*|anweisung\w*|ob|ohne"
-    r"|plus|mieux|tous|toutes|instructions?|consignes?|sans|si"
-    r"|más|mejor|máxim\w*|todos|instrucci\w*|sin"
-    r"|выше|лучше|хуже|высш\w*|указани\w*|без)\b"
+    r"[0-9]|\b(?:higher|lower|above|below|beyond|better|worse|full|perfect|maximum|credit|weight|marks"
+    r"|points|whether|without|instructions?|inject\w*|fully|directly|in favou?r|the line|accuracy"
+    r"|höher|besser|schlechter|voll\w*|anweisung\w*|ob|ohne|plus|mieux|tous|toutes|instructions?|consignes?|sans|si"
+    r"|más|mejor|máxim\w*|todos|instrucci\w*|sin|выше|лучше|хуже|высш\w*|указани\w*|без)\b"
     r"|满分|更高|更好|指令|最高|是否",
     re.IGNORECASE,
 )
