@@ -17,7 +17,7 @@ from bonwise.errors import FileError
 from bonwise.printable import printable
 from bonwise.table.text_files import file_errors, refuse_pipe
 
-__all__ = ["DEEPEST", "MOST_BYTES", "json_object", "named_keys", "refusal"]
+__all__ = ["DEEPEST", "MOST_BYTES", "is_deep", "json_object", "named_keys", "received_object", "refusal"]
 
 _LONGEST = 60
 """Characters of a key or a value in a message."""
@@ -190,13 +190,53 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
     found = _parsed(file, text, hint)
     if not isinstance(found, dict):
         raise FileError(f"{file}: not a JSON object", hint=hint)
-    if _is_deep(found):
+    if is_deep(found):
         raise FileError(f"{file}: nested deeper than {DEEPEST} levels", hint=hint)
     if _NO_NUMBER.search(text) and (keys := _infinite(found)) is not None:
         raise FileError(f"{file}: {named_keys(keys)} should be a finite number", hint=hint)
     if _HALF_PAIR.search(raw) and not _is_text(found):
         raise FileError(f"{file}: a text that is not valid Unicode: half a surrogate pair", hint=hint)
     return found
+
+
+def received_object(content: bytes) -> dict[str, Any]:
+    """Return the JSON object that somebody sent; a ValueError says what is wrong with the body.
+
+    Examples
+    --------
+    >>> received_object(b'{"n": 1e999}')
+    Traceback (most recent call last):
+    ValueError: the body contains 1e999, which is beyond the range of floats
+    """
+    try:
+        found = json.loads(
+            content, object_pairs_hook=_object, parse_int=_short_whole, parse_float=_finite, parse_constant=_finite
+        )
+        deep = is_deep(found)
+    except RecursionError:
+        deep = True
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError("the body is not JSON in UTF-8") from None
+    if deep:
+        raise ValueError(f"the body is nested deeper than {DEEPEST} levels")
+    if not isinstance(found, dict):
+        raise ValueError("the body is not a JSON object")  # noqa: TRY004 - the contract of readers is ValueError
+    return found
+
+
+def _short_whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"the body contains a number of more than {_MOST_DIGITS} digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(
+            f"the body contains {printable(digits, longest=_LONGEST)}, which is beyond the range of floats"
+        )
+    return number
 
 
 def _parsed(file: Path, text: str, hint: str) -> object:
@@ -223,7 +263,8 @@ def _whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
-def _is_deep(found: object) -> bool:
+def is_deep(found: object) -> bool:
+    """Tell whether objects and arrays are nested deeper than `DEEPEST` levels."""
     level = [found]
     for _ in range(DEEPEST + 1):
         level = [

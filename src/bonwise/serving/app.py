@@ -19,9 +19,11 @@ EXTRA.require("bonwise serve")
 
 from starlette.applications import Starlette  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
+from starlette.middleware import Middleware  # noqa: E402
 from starlette.requests import Request  # noqa: E402
 from starlette.responses import Response, StreamingResponse  # noqa: E402
 from starlette.routing import Route  # noqa: E402
+from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
 __all__ = ["ChatEndpoint"]
 
@@ -29,6 +31,12 @@ __all__ = ["ChatEndpoint"]
 logger = logging.getLogger("bonwise.serving")
 
 _JSON = "application/json"
+
+_COUNTED = "bonwise.counted"
+"""Set in the scope of a request that counts among those under way."""
+
+_PIECE = 2**16
+"""Bytes; a connection buffers about as many."""
 
 
 class ChatEndpoint:
@@ -66,7 +74,8 @@ class ChatEndpoint:
             Route("/metrics", self._answering(self._metrics), methods=["GET"]),
         ]
         handlers: dict[Any, Any] = {HTTPException: self._no_such_path}
-        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._open)
+        entry = Middleware(_Entry, ended=self._sent)
+        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._open, middleware=[entry])
         app.router.redirect_slashes = False
         return app
 
@@ -149,6 +158,7 @@ class ChatEndpoint:
             )
             return self._ended(record, refusal, _refusal(refusal))
         self._under_way += 1
+        request.scope[_COUNTED] = True
         error: api_errors.ApiError | None = None
         try:
             key = self._key(request)
@@ -156,7 +166,9 @@ class ChatEndpoint:
             body = await chat_request.read_body(
                 request.headers, request.receive, most=limits.max_body, seconds=limits.body_timeout
             )
-            asked_for = chat_request.read_request(body, self._config.models, request.headers.get("authorization", ""))
+            asked_for = chat_request.read_request(
+                body, self._config.models, request.headers.get("authorization", ""), key
+            )
             record.model = asked_for.config.name
             await self._within_limits(key, asked_for, record.outcome, request)
             response = self._response(asked_for, record.outcome)
@@ -166,9 +178,11 @@ class ChatEndpoint:
             self.cut_off = self.cut_off or isinstance(found, asyncio.CancelledError)
             self.records.end(record, 500, "internal_error")
             raise
-        finally:
-            self._under_way -= 1
         return self._ended(record, error, response)
+
+    def _sent(self, scope: Scope) -> None:
+        """Count a request no more: its answer is sent, or nobody takes it."""
+        self._under_way -= scope.get(_COUNTED, False)
 
     def _ended(
         self, record: metrics.RequestRecord, error: api_errors.ApiError | None, response: Response
@@ -188,11 +202,12 @@ class ChatEndpoint:
             await self._while_there(asked_for, outcome, request)
             return
         model = self.models[asked_for.config.name]
-        admitted = self._limits.admit(key, model.worst_cost(asked_for) if key.max_cost is not None else 0.0)
+        worst = model.worst_cost(asked_for) if key.max_cost is not None else 0.0
+        admitted = self._limits.admit(key, worst)
         try:
             await self._while_there(asked_for, outcome, request)
         finally:
-            self._limits.settle(admitted, outcome.cost)
+            self._limits.settle(admitted, outcome.charge(worst))
 
     async def _while_there(
         self, asked_for: chat_request.ChatRequest, outcome: best_of_model.RequestOutcome, request: Request
@@ -225,6 +240,42 @@ class ChatEndpoint:
             headers={**headers, "cache-control": "no-cache"},
             media_type="text/event-stream",
         )
+
+
+class _Entry:
+    """Refuses requests whose length is stated in two ways, and sends answers piece by piece."""
+
+    def __init__(self, app: ASGIApp, ended: Callable[[Scope], None]) -> None:
+        self._app, self._ended = app, ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+            # A proxy in front may believe the other one, and take the rest for a request of somebody else.
+            error = api_errors.bad_request("send Content-Length or Transfer-Encoding, not both")
+            error.headers["connection"] = "close"
+            await _refusal(error)(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, _in_pieces(send))
+        finally:
+            self._ended(scope)
+
+
+def _in_pieces(send: Send) -> Send:
+    """Return what sends a long body bit by bit: each waits until the client has taken most of those before it."""
+
+    async def sending(message: Message) -> None:
+        body = message.get("body", b"")
+        if len(body) > _PIECE:
+            for at in range(0, len(body), _PIECE):
+                await send({"type": message["type"], "body": body[at : at + _PIECE], "more_body": True})
+            message = {**message, "body": b""}
+        await send(message)
+
+    return sending
 
 
 def _refusal(error: api_errors.ApiError) -> Response:
