@@ -26,9 +26,9 @@ PREFIX = "bon/"
 _OWN = {"model", "n", "stream", "stream_options"}
 """Fields that the endpoint answers itself; all others go to the upstream."""
 
-_PARTS = frozenset({"text", "refusal", "image_url", "input_audio"})
-_TOOLS = frozenset({"function", "custom"})
-_TIERS = frozenset({"auto", "default", "flex"})
+_PARTS = ("text", "refusal", "image_url", "input_audio")
+_TOOLS = ("function", "custom")
+_TIERS = ("auto", "default", "flex")
 """What has a bounded cost, of parts of messages, of tools and of tiers."""
 
 

@@ -77,7 +77,7 @@ class ForwardedKeys:
         return protocol.provider("openai").client(supplied.supplied_model("openai/any", client), self._connection)
 
 
-_WORDS = frozenset({"text", "refusal"})
+_WORDS = ("text", "refusal")
 """Parts of a message whose bytes bound their tokens."""
 
 _MOST_OF_AN_IMAGE = 50_000
