@@ -210,7 +210,11 @@ def received_object(content: bytes) -> dict[str, Any]:
     """
     try:
         found = json.loads(
-            content, object_pairs_hook=_object, parse_int=_short_whole, parse_float=_finite, parse_constant=_finite
+            content,
+            object_pairs_hook=_object,
+            parse_int=lambda digits: int(_in_range(digits)),
+            parse_float=lambda digits: float(_in_range(digits)),
+            parse_constant=_in_range,
         )
         deep = is_deep(found)
     except RecursionError:
@@ -224,19 +228,10 @@ def received_object(content: bytes) -> dict[str, Any]:
     return found
 
 
-def _short_whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"the body contains a number of more than {_MOST_DIGITS} digits")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(
-            f"the body contains {printable(digits, longest=_LONGEST)}, which is beyond the range of floats"
-        )
-    return number
+def _in_range(digits: str) -> str:
+    if not math.isfinite(float(digits)):
+        raise ValueError(f"the body contains {printable(digits, longest=20)}, which is beyond the range of floats")
+    return digits
 
 
 def _parsed(file: Path, text: str, hint: str) -> object:

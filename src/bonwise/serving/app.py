@@ -74,10 +74,27 @@ class ChatEndpoint:
             Route("/metrics", self._answering(self._metrics), methods=["GET"]),
         ]
         handlers: dict[Any, Any] = {HTTPException: self._no_such_path}
-        entry = Middleware(_Entry, ended=self._sent)
-        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._open, middleware=[entry])
+        entry = [Middleware(self._guarded)]
+        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._open, middleware=entry)
         app.router.redirect_slashes = False
         return app
+
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        """Refuse requests whose length is stated in two ways; count others until their answers are sent."""
+
+        async def enter(scope: Scope, receive: Receive, send: Send) -> None:
+            if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope.get("headers", ())}:
+                # A proxy in front may believe the other one, and take the rest for a request of somebody else.
+                error = api_errors.bad_request("send Content-Length or Transfer-Encoding, not both")
+                error.headers["connection"] = "close"
+                await _refusal(error)(scope, receive, send)
+                return
+            try:
+                await app(scope, receive, _in_pieces(send))
+            finally:
+                self._under_way -= scope.get(_COUNTED, False)
+
+        return enter
 
     @asynccontextmanager
     async def _open(self, _app: Starlette) -> AsyncIterator[None]:
@@ -180,10 +197,6 @@ class ChatEndpoint:
             raise
         return self._ended(record, error, response)
 
-    def _sent(self, scope: Scope) -> None:
-        """Count a request no more: its answer is sent, or nobody takes it."""
-        self._under_way -= scope.get(_COUNTED, False)
-
     def _ended(
         self, record: metrics.RequestRecord, error: api_errors.ApiError | None, response: Response
     ) -> Response:
@@ -240,28 +253,6 @@ class ChatEndpoint:
             headers={**headers, "cache-control": "no-cache"},
             media_type="text/event-stream",
         )
-
-
-class _Entry:
-    """Refuses requests whose length is stated in two ways, and sends answers piece by piece."""
-
-    def __init__(self, app: ASGIApp, ended: Callable[[Scope], None]) -> None:
-        self._app, self._ended = app, ended
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
-            # A proxy in front may believe the other one, and take the rest for a request of somebody else.
-            error = api_errors.bad_request("send Content-Length or Transfer-Encoding, not both")
-            error.headers["connection"] = "close"
-            await _refusal(error)(scope, receive, send)
-            return
-        try:
-            await self._app(scope, receive, _in_pieces(send))
-        finally:
-            self._ended(scope)
 
 
 def _in_pieces(send: Send) -> Send:

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, typed: the fields of a request, what each may cost, and what an answer contains."""
+"""OpenAI's chat completions, typed: the fields of a request and of an answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validat
 from pydantic_core import PydanticCustomError
 
 __all__ = ["ChatBody", "Choice", "Completion"]
-
-_MOST_MESSAGES = 10_000
-_MOST_OUTPUT = 2**31 - 1
 
 
 def _as_text(value: object) -> str:
@@ -23,20 +20,24 @@ def _as_text(value: object) -> str:
 Text = Annotated[str, PlainValidator(_as_text)]
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Content = Text | list[Text | dict[str, Any]] | None
-Limit = Annotated[int, Field(ge=1, le=_MOST_OUTPUT)]
+Limit = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class _ChatModel(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=())
 
 
-class Message(_ChatModel):
+class _Message(_ChatModel):
+    content: Content = None
+    refusal: Text | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    function_call: dict[str, Any] | None = None
+
+
+class Message(_Message):
     """A message of a request. Its bytes bound what it costs, but for media."""
 
     role: Text
-    content: Content = None
-    tool_calls: list[dict[str, Any]] | None = None
-    function_call: dict[str, Any] | None = None
 
 
 class StreamOptions(_ChatModel):
@@ -46,48 +47,29 @@ class StreamOptions(_ChatModel):
 
 
 class ChatBody(_ChatModel):
-    """A request for a chat completion; a string under a field says what it may cost. docs/serve.md lists them too."""
+    """A request for a chat completion; docs/serve.md says what each field may cost."""
 
     model: Text
-    """Answered by the endpoint: a model of its own."""
-    messages: Annotated[list[Message], Field(min_length=1, max_length=_MOST_MESSAGES)]
-    """Input, per candidate."""
+    messages: Annotated[list[Message], Field(min_length=1, max_length=10_000)]
     n: Annotated[int, Field(ge=1)] | None = None
-    """Answered by the endpoint: more candidates where it is above the model's own `n`."""
     stream: bool | None = None
-    """Answered by the endpoint."""
     stream_options: StreamOptions | None = None
-    """Answered by the endpoint."""
     max_completion_tokens: Limit = 0
     """The limit of output, reasoning included. Unlike other fields it cannot be null; 0 stands for none given."""
     max_tokens: Limit = 0
-    """The limit of output where `max_completion_tokens` is not given."""
     prediction: dict[str, Any] | None = None
-    """Output: what is predicted and not used is billed beyond the limit of output."""
     tools: list[dict[str, Any]] | None = None
-    """Input. Tools that the service runs are billed beside tokens."""
     functions: list[dict[str, Any]] | None = None
-    """Input."""
     response_format: dict[str, Any] | None = None
-    """Input: the schema."""
     service_tier: Text | None = None
-    """``priority`` and ``scale`` have other prices."""
     web_search_options: dict[str, Any] | None = None
-    """Searches, billed beside tokens, and their results as input."""
     modalities: list[Text] | None = None
-    """Text only, so nothing."""
     audio: dict[str, Any] | None = None
-    """Refused."""
     reasoning_effort: Text | None = None
-    """Output, within its limit."""
     verbosity: Text | None = None
-    """Output, within its limit."""
     store: bool | None = None
-    """Nothing: the service keeps the answer."""
     metadata: dict[str, Any] | None = None
-    """Nothing."""
     frequency_penalty: float | None = None
-    """Nothing, like all fields below."""
     presence_penalty: float | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -105,14 +87,10 @@ class ChatBody(_ChatModel):
     user: Text | None = None
 
 
-class AnswerMessage(_ChatModel):
+class AnswerMessage(_Message):
     """What a model says; it has a role or content."""
 
     role: Text | None = None
-    content: Content = None
-    refusal: Text | None = None
-    tool_calls: list[dict[str, Any]] | None = None
-    function_call: dict[str, Any] | None = None
 
     @model_validator(mode="after")
     def _is_there(self) -> Self:

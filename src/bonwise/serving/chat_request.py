@@ -160,24 +160,19 @@ def _refuse_unknown(body: chat_models.ChatBody) -> None:
 
 def _refuse_unbounded(body: chat_models.ChatBody) -> None:
     """Refuse what costs more than its bytes and the limit of output say."""
-    if body.web_search_options is not None:
-        raise _unbounded("web_search_options")
-    if body.service_tier not in (None, *_TIERS):
-        raise _unbounded("service_tier")
-    if any(one.get("type") not in _TOOLS for one in body.tools or ()):
-        raise _unbounded("tools")
-    for message in body.messages:
-        parts = message.content if isinstance(message.content, list) else ()
-        unknown = any(isinstance(one, dict) and one.get("type") not in _PARTS for one in parts)
-        # An earlier answer in speech is named by its id.
-        if unknown or (message.model_extra or {}).get("audio") is not None:
-            raise _unbounded("messages")
-
-
-def _unbounded(name: str) -> ApiError:
-    return bad_request(
-        f"{name} costs more than can be bounded, and this key has a max_cost", name, "unsupported_parameter"
-    )
+    contents = [one.content for one in body.messages if isinstance(one.content, list)]
+    kinds = [part.get("type") for one in contents for part in one if isinstance(part, dict)]
+    # An earlier answer in speech is named by its id.
+    speech = any((one.model_extra or {}).get("audio") is not None for one in body.messages)
+    unbounded = {
+        "web_search_options": body.web_search_options is not None,
+        "service_tier": body.service_tier not in (None, *_TIERS),
+        "tools": any(one.get("type") not in _TOOLS for one in body.tools or ()),
+        "messages": speech or any(one not in _PARTS for one in kinds),
+    }
+    for name in (name for name, found in unbounded.items() if found):
+        message = f"{name} costs more than can be bounded, and this key has a max_cost"
+        raise bad_request(message, name, "unsupported_parameter")
 
 
 Receive = Callable[[], Awaitable[Any]]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,9 +76,6 @@ class ForwardedKeys:
         return protocol.provider("openai").client(supplied.supplied_model("openai/any", client), self._connection)
 
 
-_WORDS = ("text", "refusal")
-"""Parts of a message whose bytes bound their tokens."""
-
 _MOST_OF_AN_IMAGE = 50_000
 """Input tokens; gpt-4o-mini counts 48,169 for the largest."""
 
@@ -106,37 +102,23 @@ class DrawnChoices:
     """Answers."""
     unknown: int = 0
     """Calls that were sent and never answered, which the upstream may bill."""
+    cost: float | None = 0.0
+    """US dollars for all answers; None where a price or a usage is not known."""
+    most_cost: float = 0.0
+    """US dollars for all calls, by the most that what was sent can cost where it is not known."""
     sender: protocol.Client | None = field(default=None, repr=False)
     """What sends with the key of the client that asks; None where the server's own key is used."""
-    _known: bool = True
-    """Whether the cost of each answer is known."""
-    _costs: list[float | None] = field(default_factory=list)
-    """US dollars per call; None where it is not known."""
-    _bounds: list[float] = field(default_factory=list)
-    """The most that each call can cost."""
 
-    @property
-    def cost(self) -> float | None:
-        """US dollars for all answers; None where a price or a usage is not known."""
-        return math.fsum(one or 0.0 for one in self._costs) if self._known else None
-
-    @property
-    def most_cost(self) -> float:
-        """US dollars: what calls have cost; where that is not known, the most that what was sent can cost."""
-        return math.fsum(most if one is None else one for one, most in zip(self._costs, self._bounds, strict=True))
-
-    def begin(self, most: float) -> int:
-        """Count a call that is sent and not answered yet; return its number."""
+    def begin(self, most: float) -> None:
+        """Count a call that is sent and not answered yet."""
         self.unknown += 1
-        self._costs.append(None)
-        self._bounds.append(most)
-        return len(self._costs) - 1
+        self.most_cost += most
 
-    def end(self, call: int, cost: float | None) -> None:
+    def end(self, most: float, cost: float | None) -> None:
         """Count what a call cost that was answered, or that nobody bills."""
         self.unknown -= 1
-        self._costs[call] = cost
-        self._known = self._known and cost is not None
+        self.most_cost += 0.0 if cost is None else cost - most
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     def add(self, answer: dict[str, Any], wanted: int) -> None:
         """Take the choices of an answer, at most as many as are wanted; one that cannot be read is a failed draw."""
@@ -200,9 +182,9 @@ class Upstream:
     def _most_cost(self, request: Request, choices: int) -> float:
         if self._price is None:
             return 0.0
-        messages = request.body["messages"]
-        media = sum(not isinstance(part, str) and part.get("type") not in _WORDS for part in _parts(messages))
-        inputs = most_input_tokens(len(request.content), len(messages)) + media * _MOST_OF_AN_IMAGE
+        inputs = most_input_tokens(len(request.content), len(request.body["messages"]))
+        # Within a text its quotation marks are escaped.
+        inputs += request.content.count(b'"type":"image_url"') * _MOST_OF_AN_IMAGE
         output = request.body.get("max_completion_tokens", request.body.get("max_tokens", 0))
         prediction = request.body.get("prediction")
         output += 0 if prediction is None else len(encoded(prediction))
@@ -281,14 +263,14 @@ class Upstream:
         """Ask, again where waiting may help."""
 
         async def attempt(_number: int) -> dict[str, Any]:
-            call = drawn.begin(most)
+            drawn.begin(most)
             try:
                 answer = await self._attempt(request, drawn.sender)
             except AttemptError as error:
                 if not error.problem.sent:
-                    drawn.end(call, 0.0)
+                    drawn.end(most, 0.0)
                 raise
-            drawn.end(call, self._cost(answer))
+            drawn.end(most, self._cost(answer))
             return answer
 
         most = self._most_cost(request, request.body.get("n", 1))
@@ -324,11 +306,6 @@ class Upstream:
             return await self._clients[at].send(request)
         finally:
             self._in_use[at] -= 1
-
-
-def _parts(messages: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-    for one in messages:
-        yield from one["content"] if isinstance(one.get("content"), list) else ()
 
 
 def _read(content: bytes) -> dict[str, Any] | None:
