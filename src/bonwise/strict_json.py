@@ -17,7 +17,7 @@ from bonwise.errors import FileError
 from bonwise.printable import printable
 from bonwise.table.text_files import DEEPEST, file_errors, is_deeper, open_plain
 
-__all__ = ["DEEPEST", "MOST_BYTES", "json_object", "named_keys", "refusal"]
+__all__ = ["DEEPEST", "MOST_BYTES", "json_object", "named_keys", "received_object", "refusal"]
 
 _LONGEST = 60
 """Characters of a key or a value in a message."""
@@ -196,6 +196,41 @@ def json_object(file: Path, hint: str) -> dict[str, Any]:
     if _HALF_PAIR.search(raw) and not _is_text(found):
         raise FileError(f"{file}: a text that is not valid Unicode: half a surrogate pair", hint=hint)
     return found
+
+
+def received_object(content: bytes) -> dict[str, Any]:
+    """Return the JSON object that somebody sent; a ValueError says what is wrong with the body.
+
+    Examples
+    --------
+    >>> received_object(b'{"n": 1e999}')
+    Traceback (most recent call last):
+    ValueError: the body contains 1e999, which is beyond the range of floats
+    """
+    try:
+        found = json.loads(
+            content,
+            object_pairs_hook=_object,
+            parse_int=lambda digits: int(_in_range(digits)),
+            parse_float=lambda digits: float(_in_range(digits)),
+            parse_constant=_in_range,
+        )
+        deep = is_deeper(found, DEEPEST)
+    except RecursionError:
+        deep = True
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError("the body is not JSON in UTF-8") from None
+    if deep:
+        raise ValueError(f"the body is nested deeper than {DEEPEST} levels")
+    if not isinstance(found, dict):
+        raise ValueError("the body is not a JSON object")  # noqa: TRY004 - the contract of readers is ValueError
+    return found
+
+
+def _in_range(digits: str) -> str:
+    if not math.isfinite(float(digits)):
+        raise ValueError(f"the body contains {printable(digits, longest=20)}, which is beyond the range of floats")
+    return digits
 
 
 def _parsed(file: Path, text: str, hint: str) -> object:

@@ -40,7 +40,7 @@ BODIES = {
     "no such name": ({"model": "bon/slow"}, 404, "model", "model_not_found"),
     "no messages": ({"model": "bon/fast"}, 400, "messages", "missing_required_parameter"),
     "empty messages": ({"model": "bon/fast", "messages": []}, 400, "messages", "invalid_value"),
-    "no message": ({"model": "bon/fast", "messages": [3]}, 400, "messages", "invalid_value"),
+    "no message": ({"model": "bon/fast", "messages": [3]}, 400, "messages", "invalid_type"),
     "a stream of words": (
         {"model": "bon/fast", "messages": MESSAGES, "stream": "yes"},
         400,
@@ -48,8 +48,8 @@ BODIES = {
         "invalid_type",
     ),
     "no choice": ({"model": "bon/fast", "messages": MESSAGES, "n": 0}, 400, "n", "invalid_value"),
-    "half a choice": ({"model": "bon/fast", "messages": MESSAGES, "n": 1.5}, 400, "n", "invalid_value"),
-    "true choices": ({"model": "bon/fast", "messages": MESSAGES, "n": True}, 400, "n", "invalid_value"),
+    "half a choice": ({"model": "bon/fast", "messages": MESSAGES, "n": 1.5}, 400, "n", "invalid_type"),
+    "true choices": ({"model": "bon/fast", "messages": MESSAGES, "n": True}, 400, "n", "invalid_type"),
 }
 
 

@@ -211,6 +211,10 @@ def place_of(one: RankedCandidate, selection: Selection) -> dict[str, Any]:
     return {"judge": selection.settings["judge"]} | {name: value for name, value in said.items() if value is not None}
 
 
+_MOST = 2**53
+"""Larger numbers are no counts, and their sum with a float may overflow."""
+
+
 def added_usage(usages: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
     """Return the sum of what several answers took, level by level; what is no number is taken from the first.
 
@@ -225,7 +229,7 @@ def added_usage(usages: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
             if isinstance(value, Mapping):
                 before = total.get(name)
                 total[name] = added_usage([before if isinstance(before, Mapping) else None, value])
-            elif isinstance(value, int | float) and not isinstance(value, bool):
+            elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MOST:
                 before = total.get(name)
                 total[name] = value + (before if isinstance(before, int | float) else 0)
             elif total.get(name) is None:

@@ -24,9 +24,11 @@ EXTRA.require("bonwise serve")
 
 from starlette.applications import Starlette  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
+from starlette.middleware import Middleware  # noqa: E402
 from starlette.requests import Request  # noqa: E402
 from starlette.responses import Response  # noqa: E402
 from starlette.routing import Route  # noqa: E402
+from starlette.types import ASGIApp, Receive, Scope, Send  # noqa: E402
 
 __all__ = ["RESERVED", "ChatEndpoint"]
 
@@ -74,9 +76,24 @@ class ChatEndpoint:
             Route("/metrics", self._answering(self._metrics), methods=["GET"]),
         ]
         handlers: dict[Any, Any] = {HTTPException: self._no_such_path}
-        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._open)
+        entry = [Middleware(self._guarded)]
+        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._open, middleware=entry)
         app.router.redirect_slashes = False
         return app
+
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        """Refuse requests whose length is stated in two ways."""
+
+        async def enter(scope: Scope, receive: Receive, send: Send) -> None:
+            if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope.get("headers", ())}:
+                # A proxy in front may believe the other one, and take the rest for a request of somebody else.
+                error = api_errors.bad_request("send Content-Length or Transfer-Encoding, not both")
+                error.headers["connection"] = "close"
+                await _refusal(error)(scope, receive, send)
+                return
+            await app(scope, receive, send)
+
+        return enter
 
     @asynccontextmanager
     async def _open(self, _app: Starlette) -> AsyncIterator[None]:
@@ -166,7 +183,9 @@ class ChatEndpoint:
             body = await chat_request.read_body(
                 request.headers, request.receive, most=limits.max_body, seconds=limits.body_timeout
             )
-            asked_for = chat_request.read_request(body, self._config.models, request.headers.get("authorization", ""))
+            asked_for = chat_request.read_request(
+                body, self._config.models, request.headers.get("authorization", ""), key
+            )
             record.model = asked_for.config.name
             ASKER.set(_asker(key, asked_for))
             await self._within_limits(key, asked_for, record.outcome, request)
@@ -211,11 +230,12 @@ class ChatEndpoint:
             await self._while_there(asked_for, outcome, request)
             return
         model = self.models[asked_for.config.name]
-        admitted = self._limits.admit(key, model.worst_cost(asked_for) if key.max_cost is not None else 0.0)
+        worst = model.worst_cost(asked_for) if key.max_cost is not None else 0.0
+        admitted = self._limits.admit(key, worst)
         try:
             await self._while_there(asked_for, outcome, request)
         finally:
-            self._limits.settle(admitted, outcome.cost)
+            self._limits.settle(admitted, outcome.charge(worst))
 
     async def _while_there(
         self, asked_for: chat_request.ChatRequest, outcome: best_of_model.RequestOutcome, request: Request

@@ -39,16 +39,16 @@ class RequestOutcome:
         self.drawn: DrawnChoices | None = None
         self.chosen: generation.Chosen[Any] | None = None
 
-    @property
-    def cost(self) -> float | None:
-        """US dollars for candidates and judging; None where it is not known."""
-        if self.drawn is None or self.drawn.unknown or self.drawn.cost is None:
-            return None
-        if self.chosen is None:
-            # What judging took until it failed nobody says.
-            return None if self.drawn.choices else self.drawn.cost
-        judging = self.chosen.selection.cost
-        return None if judging is None else self.drawn.cost + judging
+    def charge(self, worst: float) -> float:
+        """Return US dollars for candidates and judging; where they are not known, at least `worst`."""
+        drawn, chosen = self.drawn, self.chosen
+        if drawn is None:
+            return 0.0
+        # What judging took until it failed nobody says.
+        judging = chosen.selection.cost if chosen is not None else None if drawn.choices else 0.0
+        if drawn.unknown or drawn.cost is None or judging is None:
+            return max(worst, drawn.most_cost + (judging or 0.0))
+        return drawn.cost + judging
 
 
 class BestOfModel:
@@ -99,21 +99,18 @@ class BestOfModel:
 
     def worst_cost(self, asked_for: chat_request.ChatRequest) -> float:
         """Return the most that the candidates of a request can cost, in US dollars; 0 where no price is known."""
-        if self._price is None:
-            return 0.0
-        output = asked_for.output_bound or self.config.max_tokens or 0
-        return asked_for.candidates * self._prices.most_cost(self._price, asked_for.input_bound, output)
+        return self._upstream.worst_cost(asked_for.passed_on, asked_for.candidates)
 
     async def answer(self, asked_for: chat_request.ChatRequest, outcome: RequestOutcome) -> None:
         """Draw and choose; an ApiError where nothing was drawn, or the judge failed and `on_failure` is ``raise``."""
+        drawn = outcome.drawn = DrawnChoices()
         try:
-            outcome.drawn = await self._upstream.draw(asked_for.passed_on, asked_for.candidates, asked_for.client_key)
+            await self._upstream.draw(drawn, asked_for.passed_on, asked_for.candidates, asked_for.client_key)
         except UpstreamError as error:
-            outcome.drawn = error.drawn
             raise api_errors.upstream_error(error.problem, {}, by_client_key=bool(asked_for.client_key)) from None
-        drawn = outcome.drawn
+        messages = [one["message"] for one in drawn.choices]
         try:
-            outcome.chosen = await self.best_of.apick(asked_for.prompt, drawn.choices, drawn.failed)
+            outcome.chosen = await self.best_of.apick(asked_for.prompt, messages, drawn.failed)
         except BonwiseError as error:
             # Candidates are paid: 424 is a status that no client asks again for.
             raise api_errors.ApiError(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
-from bonwise.calls.tokens import most_input_tokens
+from pydantic import ValidationError
+
+from bonwise import strict_json
 from bonwise.errors import UsageError
+from bonwise.serving import chat_models
 from bonwise.serving.api_errors import ApiError, bad_request
+from bonwise.serving.client_keys import ClientKey
 from bonwise.serving.config import ModelConfig
 from bonwise.serving.upstream import bearer_key
 from bonwise.table.chat import prompt_text
@@ -20,8 +23,13 @@ __all__ = ["PREFIX", "ChatRequest", "client_has_left", "read_body", "read_reques
 PREFIX = "bon/"
 """What the name of a model of this endpoint begins with."""
 
-_OWN = frozenset({"model", "n", "stream", "stream_options"})
-"""Fields that the endpoint answers itself; all others go to the upstream as they are."""
+_OWN = {"model", "n", "stream", "stream_options"}
+"""Fields that the endpoint answers itself; all others go to the upstream."""
+
+_PARTS = ("text", "refusal", "image_url", "input_audio")
+_TOOLS = ("function", "custom")
+_TIERS = ("auto", "default", "flex")
+"""What has a bounded cost, of parts of messages, of tools and of tiers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +48,6 @@ class ChatRequest:
     """Whether the answer is streamed, and ends with a chunk of usage."""
     usage_chunk: bool
     """Whether the answer is streamed, and ends with a chunk of usage."""
-    input_bound: int
-    """Input tokens that one call of the upstream has at most; media that are named by an address are not in it."""
     client_key: str = field(default="", repr=False)
     """The key that candidates are drawn with, where the settings forward the client's; else empty."""
 
@@ -50,50 +56,61 @@ class ChatRequest:
         """How many are drawn."""
         return max(self.config.n, self.choices)
 
-    @property
-    def output_bound(self) -> int | None:
-        """Output tokens that a candidate has at most; None where nobody says."""
-        found = self.passed_on.get("max_completion_tokens", self.passed_on.get("max_tokens"))
-        return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
 
+def read_request(
+    content: bytes, models: Mapping[str, ModelConfig], authorization: str = "", key: ClientKey | None = None
+) -> ChatRequest:
+    """Read a request; ApiError 400: cannot be answered as it is, 401: no client key where needed, 404: no model.
 
-def read_request(content: bytes, models: Mapping[str, ModelConfig], authorization: str = "") -> ChatRequest:
-    """Read a request; ApiError 400: cannot be answered as it is, 401: no client key where needed, 404: no model."""
-    body = _loaded(content)
-    config = _model(body.get("model"), models)
-    prompt = _prompt(body.get("messages"))
-    stream = _flag(body, "stream")
-    options = body.get("stream_options") or {}
-    if not isinstance(options, Mapping):
-        raise bad_request("stream_options is not an object", "stream_options", "invalid_type")
+    A `key` with limits has unknown parameters refused, and one with `max_cost` what has no bounded cost.
+    """
+    document = _document(content)
+    config = _model(document.get("model"), models)
+    body = _body(document)
     _refuse_what_cannot_be_chosen(body, config)
-    passed_on = {"model": config.model.name, **{name: value for name, value in body.items() if name not in _OWN}}
-    if config.max_tokens is not None and not {"max_tokens", "max_completion_tokens"} & passed_on.keys():
-        passed_on["max_completion_tokens"] = config.max_tokens
+    if key is not None and key.limited:
+        _refuse_unknown(body)
+    if key is not None and key.max_cost is not None:
+        _refuse_unbounded(body)
+    passed_on = _passed_on(body, config)
+    options = body.stream_options or chat_models.StreamOptions()
     return ChatRequest(
         config,
-        prompt,
+        _prompt(passed_on["messages"]),
         passed_on,
         _choices(body, config),
-        stream,
-        _flag(options, "include_usage"),
-        most_input_tokens(len(content), len(body["messages"])),
+        bool(body.stream),
+        bool(options.include_usage),
         bearer_key(authorization) if config.forward_client_key else "",
     )
 
 
-def _loaded(content: bytes) -> dict[str, Any]:
+def _document(content: bytes) -> dict[str, Any]:
     try:
-        body = json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise bad_request("the body is not a JSON object", code="invalid_json")
-    return body
+        return strict_json.received_object(content)
+    except ValueError as error:
+        raise bad_request(str(error), code="invalid_json") from None
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+def _body(document: Mapping[str, Any]) -> chat_models.ChatBody:
+    try:
+        return chat_models.ChatBody.model_validate(document)
+    except ValidationError as error:
+        said = strict_json.refusal(error, document, whole="the body")
+        wrong = error.errors(include_url=False)[0]
+        kind = "invalid_type" if wrong["type"].endswith("_type") else "invalid_value"
+        code = "missing_required_parameter" if wrong["type"] == "missing" else kind
+        raise bad_request(said, str(wrong["loc"][0]) if wrong["loc"] else None, code) from None
+
+
+def _passed_on(body: chat_models.ChatBody, config: ModelConfig) -> dict[str, Any]:
+    """Return the body for the upstream: fields that are given, and one limit of output."""
+    sent = body.model_dump(exclude_unset=True, exclude=_OWN)
+    sent = {"model": config.model.name, **{name: value for name, value in sent.items() if value is not None}}
+    limit = "max_tokens" if "max_tokens" in sent and "max_completion_tokens" not in sent else "max_completion_tokens"
+    given = [one for one in (sent.get(limit), config.max_tokens) if one is not None]
+    sent.pop("max_tokens", None)
+    return {**sent, limit: min(given)} if given else sent
 
 
 def _model(name: object, models: Mapping[str, ModelConfig]) -> ModelConfig:
@@ -106,27 +123,16 @@ def _model(name: object, models: Mapping[str, ModelConfig]) -> ModelConfig:
     return found
 
 
-def _prompt(messages: object) -> str:
-    if not isinstance(messages, list):
-        raise bad_request("messages is missing, or is not a list", "messages", "missing_required_parameter")
+def _prompt(messages: Sequence[Mapping[str, Any]]) -> str:
     try:
         return prompt_text(messages)
-    except (UsageError, RecursionError) as error:
+    except UsageError as error:
         raise bad_request(f"messages cannot be read: {error}", "messages") from None
 
 
-def _flag(given: Mapping[str, Any], name: str) -> bool:
-    value = given.get(name)
-    if not isinstance(value, bool | None):
-        raise bad_request(f"{name} is neither true nor false", name, "invalid_type")
-    return bool(value)
-
-
-def _choices(body: Mapping[str, Any], config: ModelConfig) -> int:
-    asked = body.get("n")
-    if asked is None:
-        return 1
-    if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= config.most_choices:
+def _choices(body: chat_models.ChatBody, config: ModelConfig) -> int:
+    asked = 1 if body.n is None else body.n
+    if asked > config.most_choices:
         raise bad_request(
             f"n must be a whole number from 1 to {config.most_choices}: so many of the candidates come back, ranked",
             "n",
@@ -134,17 +140,39 @@ def _choices(body: Mapping[str, Any], config: ModelConfig) -> int:
     return asked
 
 
-def _refuse_what_cannot_be_chosen(body: Mapping[str, Any], config: ModelConfig) -> None:
+def _refuse_what_cannot_be_chosen(body: chat_models.ChatBody, config: ModelConfig) -> None:
     """Refuse answers that a judge of text cannot read."""
-    modalities = body.get("modalities")
-    if body.get("audio") is not None or (isinstance(modalities, list) and modalities not in ([], ["text"])):
+    if body.audio is not None or body.modalities not in (None, [], ["text"]):
         raise bad_request(
             "only text can be judged: leave audio and modalities out", "modalities", "unsupported_value"
         )
     if config.tools == "refuse":
         for name in ("tools", "functions"):
-            if body.get(name):
+            if getattr(body, name):
                 raise bad_request(f"{PREFIX}{config.name} takes no {name}", name, "unsupported_parameter")
+
+
+def _refuse_unknown(body: chat_models.ChatBody) -> None:
+    """Refuse what is not in the model of a request: it may multiply what an answer costs."""
+    for name in body.model_extra or {}:
+        raise bad_request(f'unknown parameter "{name[:80]}"', name[:80], "unknown_parameter")
+
+
+def _refuse_unbounded(body: chat_models.ChatBody) -> None:
+    """Refuse what costs more than its bytes and the limit of output say."""
+    contents = [one.content for one in body.messages if isinstance(one.content, list)]
+    kinds = [part.get("type") for one in contents for part in one if isinstance(part, dict)]
+    # An earlier answer in speech is named by its id.
+    speech = any((one.model_extra or {}).get("audio") is not None for one in body.messages)
+    unbounded = {
+        "web_search_options": body.web_search_options is not None,
+        "service_tier": body.service_tier not in (None, *_TIERS),
+        "tools": any(one.get("type") not in _TOOLS for one in body.tools or ()),
+        "messages": speech or any(one not in _PARTS for one in kinds),
+    }
+    for name in (name for name, found in unbounded.items() if found):
+        message = f"{name} costs more than can be bounded, and this key has a max_cost"
+        raise bad_request(message, name, "unsupported_parameter")
 
 
 Receive = Callable[[], Awaitable[Any]]

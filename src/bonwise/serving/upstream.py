@@ -6,14 +6,19 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
+from bonwise import strict_json
 from bonwise.calls import prices, retry
-from bonwise.calls.ask import AttemptError, Problem, Request
+from bonwise.calls.ask import AttemptError, Problem, Request, encoded
 from bonwise.calls.providers import openai, protocol, service, supplied, wire
+from bonwise.calls.tokens import most_input_tokens
 from bonwise.printable import printable
+from bonwise.serving import chat_models
 from bonwise.serving.api_errors import ApiError
 from bonwise.serving.config import ModelConfig
 
@@ -75,6 +80,9 @@ class ForwardedKeys:
         return protocol.provider("openai").client(supplied.supplied_model("openai/any", client), self._connection)
 
 
+_MOST_OF_AN_IMAGE = 50_000
+"""Input tokens; gpt-4o-mini counts 48,169 for the largest."""
+
 _CAN_DO_WITHOUT = {"n": openai.NAMES["n"]}
 """Whatever else of a request the upstream does not take is the client's to mend."""
 
@@ -99,28 +107,42 @@ class DrawnChoices:
     unknown: int = 0
     """Calls that were sent and never answered, which the upstream may bill."""
     cost: float | None = 0.0
-    """US dollars; None where a price or a usage is not known."""
+    """US dollars for all answers; None where a price or a usage is not known."""
+    most_cost: float = 0.0
+    """US dollars for all calls, by the most that what was sent can cost where it is not known."""
     sender: protocol.Client | None = field(default=None, repr=False)
     """What sends with the key of the client that asks; None where the server's own key is used."""
 
-    def add(self, answer: dict[str, Any], price: prices.Price | None, wanted: int) -> None:
-        """Take the choices of an answer, at most as many as are wanted."""
-        found = answer["choices"][:wanted]
-        self.choices += found
-        self.answers += [answer] * len(found)
+    def begin(self, most: float) -> None:
+        """Count a call that is sent and not answered yet."""
+        self.unknown += 1
+        self.most_cost += most
+
+    def end(self, most: float, cost: float | None) -> None:
+        """Count what a call cost that was answered, or that nobody bills."""
+        self.unknown -= 1
+        self.most_cost += 0.0 if cost is None else cost - most
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+    def add(self, answer: dict[str, Any], wanted: int) -> None:
+        """Take the choices of an answer, at most as many as are wanted; one that cannot be read is a failed draw."""
+        for one in answer["choices"][:wanted]:
+            wrong = _wrong_with(one)
+            if wrong:
+                self.failed.append(wrong)
+            else:
+                self.choices.append(one)
+                self.answers.append(answer)
         usage = answer.get("usage")
         self.usages.append(usage if isinstance(usage, dict) else None)
         self.calls += 1
-        counted = None if price is None else openai.chat_usage(usage)
-        known = None if price is None or counted is None else prices.Prices.cost(price, counted)
-        self.cost = None if self.cost is None or known is None else self.cost + known
 
 
 class UpstreamError(Exception):
-    """No candidate could be drawn: the problem of the first call, and what was paid, or may have been."""
+    """No candidate could be drawn: the problem of the first call."""
 
-    def __init__(self, problem: Problem, drawn: DrawnChoices) -> None:
-        self.problem, self.drawn = problem, drawn
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         super().__init__(problem.message)
 
 
@@ -156,8 +178,24 @@ class Upstream:
         if self._forwarded is not None:
             await self._forwarded.aclose()
 
-    async def draw(self, body: Mapping[str, Any], wanted: int, client_key: str = "") -> DrawnChoices:
-        """Draw candidates.
+    def worst_cost(self, body: Mapping[str, Any], wanted: int) -> float:
+        """Return the most that drawing can cost, in US dollars, where no call is repeated; 0 without a price."""
+        # With n in it: no body that is sent is longer, even where a seed has grown.
+        return wanted * self._most_cost(self._request({**body, "n": wanted}), 1)
+
+    def _most_cost(self, request: Request, choices: int) -> float:
+        if self._price is None:
+            return 0.0
+        inputs = most_input_tokens(len(request.content), len(request.body["messages"]))
+        # Within a text its quotation marks are escaped.
+        inputs += request.content.count(b'"type":"image_url"') * _MOST_OF_AN_IMAGE
+        output = request.body.get("max_completion_tokens", request.body.get("max_tokens", 0))
+        prediction = request.body.get("prediction")
+        output += 0 if prediction is None else len(encoded(prediction))
+        return prices.Prices.most_cost(self._price, inputs, choices * output)
+
+    async def draw(self, drawn: DrawnChoices, body: Mapping[str, Any], wanted: int, client_key: str = "") -> None:
+        """Draw candidates into `drawn`, which tells at any time what was sent.
 
         Where the upstream honours ``n``, one call draws them all. What is missing is drawn by calls of its own; an
         upstream that gave one choice where several were asked for is from then on asked by several calls. A ``seed``
@@ -165,20 +203,19 @@ class Upstream:
         `client_key` is sent in place of the server's own key where the settings say so. Raises UpstreamError where no
         call brought a candidate.
         """
-        drawn = DrawnChoices(sender=None if self._forwarded is None else self._forwarded.client(client_key))
+        drawn.sender = None if self._forwarded is None else self._forwarded.client(client_key)
         first: Problem | None = None
         if wanted > 1 and self._takes_n is not False:
             first = await self._draw_at_once(body, wanted, drawn)
             if first is not None and first.kind != "unsupported":
-                raise UpstreamError(first, drawn)
-        missing = wanted - len(drawn.choices)
+                raise UpstreamError(first)
+        missing = wanted - len(drawn.choices) - len(drawn.failed)
         if missing:
             problems = await self._draw_one_by_one(body, missing, drawn, begun=len(drawn.choices))
             drawn.failed += [printable(one.message, longest=200) for one in problems]
             first = problems[0] if problems else None
-        if not drawn.choices and first is not None:
-            raise UpstreamError(first, drawn)
-        return drawn
+        if not drawn.choices:
+            raise UpstreamError(first or Problem("broken", drawn.failed[0]))
 
     async def _draw_at_once(self, body: Mapping[str, Any], wanted: int, drawn: DrawnChoices) -> Problem | None:
         try:
@@ -190,7 +227,7 @@ class Upstream:
             elif problem.kind == "unsupported":
                 return Problem("rejected", problem.message, problem.status, problem.parameter)
             return problem
-        drawn.add(answer, self._price, wanted)
+        drawn.add(answer, wanted)
         if self._takes_n is None and len(answer["choices"]) == 1:
             self._takes_n = False
         return None
@@ -216,7 +253,7 @@ class Upstream:
         for task in tasks:
             error = task.exception()
             if error is None:
-                drawn.add(task.result(), self._price, 1)
+                drawn.add(task.result(), 1)
             elif isinstance(error, AttemptError):
                 problems.append(error.problem)
             else:
@@ -230,11 +267,17 @@ class Upstream:
         """Ask, again where waiting may help."""
 
         async def attempt(_number: int) -> dict[str, Any]:
+            drawn.begin(most)
             try:
-                return await self._attempt(request, drawn.sender)
+                answer = await self._attempt(request, drawn.sender)
             except AttemptError as error:
-                drawn.unknown += error.problem.sent
+                if not error.problem.sent:
+                    drawn.end(most, 0.0)
                 raise
+            drawn.end(most, self._cost(answer))
+            return answer
+
+        most = self._most_cost(request, request.body.get("n", 1))
 
         try:
             return await attempt(1)
@@ -242,6 +285,10 @@ class Upstream:
             if self._config.attempts == 1 or not error.problem.transient:
                 raise
             return await retry.until_answered(attempt, attempts=self._config.attempts, failed=error)
+
+    def _cost(self, answer: Mapping[str, Any]) -> float | None:
+        usage = None if self._price is None else openai.chat_usage(answer.get("usage"))
+        return None if self._price is None or usage is None else prices.Prices.cost(self._price, usage)
 
     async def _attempt(self, request: Request, sender: protocol.Client | None) -> dict[str, Any]:
         try:
@@ -268,13 +315,18 @@ class Upstream:
 def _read(content: bytes) -> dict[str, Any] | None:
     """Return a chat completion as it came; None where it is none."""
     try:
-        body: Any = wire.loaded(content)
-    except ValueError:
+        body = wire.loaded(content)
+        chat_models.Completion.model_validate(body)
+    except (ValueError, RecursionError):
         return None
-    choices = body.get("choices") if isinstance(body, dict) else None
-    return body if isinstance(choices, list) and choices and _are_choices(choices) else None
+    return None if strict_json.is_deep(body) else body
 
 
-def _are_choices(choices: Sequence[Any]) -> bool:
-    messages = [one.get("message") if isinstance(one, dict) else None for one in choices]
-    return all(isinstance(one, dict) and {"role", "content"} & one.keys() for one in messages)
+def _wrong_with(choice: object) -> str:
+    """Say why a choice is not a candidate; empty where it is one."""
+    try:
+        chat_models.Choice.model_validate(choice)
+    except ValidationError as error:
+        document = choice if isinstance(choice, dict) else None
+        return f"the candidate cannot be read: {strict_json.refusal(error, document, whole='it')}"
+    return ""

@@ -139,14 +139,14 @@ def _words(answer: Any) -> tuple[str | None, bool]:
         return content, False
     if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
         lines = list(_lines(content))
-        calls = any(_field(part, "type") in _CALLS for part in content if not isinstance(part, str))
+        calls = any(_kind(part) in _CALLS for part in content)
         return ("\n".join(lines) if lines else None), calls
     return None, False
 
 
 def _lines(parts: Sequence[Any]) -> Iterator[str]:
     for part in parts:
-        kind = None if isinstance(part, str) else _field(part, "type")
+        kind = _kind(part)
         text = part if isinstance(part, str) else _field(part, "text")
         if isinstance(text, str):
             yield text
@@ -160,8 +160,13 @@ def _lines(parts: Sequence[Any]) -> Iterator[str]:
             yield f"[{_medium(kind)}]"
 
 
-def _medium(kind: Any) -> str:
-    if not isinstance(kind, str):
+def _kind(part: Any) -> str | None:
+    kind = None if isinstance(part, str) else _field(part, "type")
+    return kind if isinstance(kind, str) else None
+
+
+def _medium(kind: str | None) -> str:
+    if kind is None:
         return "part without text"
     return next((name for word, name in _MEDIA.items() if word in kind), kind)
 
