@@ -21,6 +21,7 @@ from bonwise.printable import printable
 from bonwise.serving import chat_models
 from bonwise.serving.api_errors import ApiError
 from bonwise.serving.config import ModelConfig
+from bonwise.table.text_files import DEEPEST, is_deeper
 
 __all__ = ["DrawnChoices", "ForwardedKeys", "Upstream", "UpstreamError", "bearer_key"]
 
@@ -319,7 +320,7 @@ def _read(content: bytes) -> dict[str, Any] | None:
         chat_models.Completion.model_validate(body)
     except (ValueError, RecursionError):
         return None
-    return None if strict_json.is_deep(body) else body
+    return None if is_deeper(body, DEEPEST) else body
 
 
 def _wrong_with(choice: object) -> str:
