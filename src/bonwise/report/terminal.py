@@ -150,8 +150,8 @@ _LONGEST = 4_000
 """Characters of a line that are printed."""
 
 
-_MOST = 2_000
-"""Sentences and cells of tables that are printed of one description: rows beyond are for programs and the page."""
+_MOST = {False: 2_000, True: 10_000}
+"""Sentences and cells of tables that are printed of one description, by whether the full form is asked for."""
 
 
 def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
@@ -160,7 +160,7 @@ def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = (
     With `full` a short form is passed over. `then` is next instead: a command knows the names of files. Of a long
     description the beginning is printed.
     """
-    room = _MOST
+    room = _MOST[full]
     for part in _renderables(described, full=full, then=then):
         width, rows = (len(part.headers), len(part.rows)) if isinstance(part, FittedTable) else (1, 1)
         fitting = min(rows, room // max(width, 1))

@@ -124,7 +124,7 @@ class WatchData(Record):
     baseline_periods: list[str]
     left_out: Count
     """Picks at the end that do not fill a period yet."""
-    unread: list[str] = Field(default_factory=list)
+    unread: list[str] | None = None
     """Lines that were not written whole and are no picks, and why: a crash, or a log that is being written."""
     changes: list[SettingsChange]
     """The latest ones."""
