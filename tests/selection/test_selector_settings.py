@@ -76,6 +76,16 @@ def test_a_judge_and_a_strategy_come_back_as_they_were(judge, rule):
     assert repr(asked[0]) == repr(asked[1])
 
 
+def test_fields_of_the_body_come_back():
+    """What `params` of a judge adds to requests stands in its name; a mapping by hand may hold it as it is."""
+    params = {"reasoning_effort": "low", "extra": {"top_k": 5}}
+    judge = bw.Pairwise("openai/m", params=params, seed=3)
+    by_hand = {"spec": "pairwise:openai/m", "params": params, "seed": 3}
+    for again in (through_json(Selector(judge)), Selector.from_dict({"judge": by_hand})):
+        assert again._settings.judge == judge
+        assert again._settings.judge.asks("p", ["a", "b"])[0].params == params
+
+
 @given(settings=st.fixed_dictionaries({}, optional=PLAIN))
 def test_what_a_mapping_leaves_out_has_its_default(settings):
     """A mapping of some settings is the selector of these keywords."""

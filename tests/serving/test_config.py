@@ -11,6 +11,7 @@ import zipfile
 
 import pytest
 
+import bonwise as bw
 from bonwise import extras
 from bonwise.errors import FileError, InputError
 from bonwise.serving.client_keys import ClientKey, KeyRing
@@ -284,6 +285,20 @@ def test_every_setting(tmp_path, monkeypatch):
     )
     assert "sk-" not in repr(config)
     assert KeyRing(config.keys).find("bearer sk-of-bob").name == "bob"
+
+
+def test_fields_of_the_judges_requests(capsys, tmp_path, monkeypatch):
+    """They are those of the selector that judges; a key among them is refused and not printed."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-tests")
+    text = MODEL.replace("local:length", "pointwise:openai/m") + "judge_params = {PARAMS}\n"
+    (tmp_path / "serve.toml").write_text(text.replace("PARAMS", 'reasoning_effort = "low"'), encoding="utf-8")
+    written = read_config(tmp_path / "serve.toml").models["fast"].selector_mapping(None)
+    (asked,) = bw.Selector.from_dict(written)._settings.judge.asks("prompt", ["text"])
+    assert asked.params == {"reasoning_effort": "low"}
+    for wrong, words in (("3", "judge_params is 3"), ('{api_key = "sk-hush-hush"}', "api_key"), ("{n = 2}", "n")):
+        (tmp_path / "serve.toml").write_text(text.replace("{PARAMS}", wrong), encoding="utf-8")
+        done = typed(capsys, "serve", "--config", str(tmp_path / "serve.toml"), "--check")
+        assert (done.code, words in done.err, "hush" in done.err) == (2, True, False), done.err
 
 
 def test_messages_name_the_file(tmp_path):

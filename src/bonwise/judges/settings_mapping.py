@@ -14,7 +14,7 @@ __all__ = ["checked_mapping", "judge_from_values", "judge_values", "refuse", "sp
 
 
 def judge_values(field: str, judge: protocol.Judge) -> str | dict[str, Any]:
-    """Return the text that makes a judge, or a mapping with what no text states: ``base_url``, ``price``, ``seed``.
+    """Return the text that makes a judge, or a mapping with what no text states, such as ``base_url``.
 
     A `UsageError` names `field` where the values would not make the same judge, or would hold a secret.
 
@@ -66,7 +66,7 @@ def spec_arguments(field: str, written: object) -> Mapping[str, Any]:
     """Return keywords of `judge_from_spec` or `strategy_from_spec`; what is neither text nor mapping is refused."""
     if isinstance(written, str):
         return {"spec": written}
-    given = checked_mapping(field, written, ("spec", "base_url", "price", "seed"), "spec")
+    given = checked_mapping(field, written, ("spec", "base_url", "price", "seed", "params"), "spec")
     address, seed = given.get("base_url"), given.get("seed", 0)
     if not isinstance(address, str | None):
         refuse(field, f"has the base_url {address!r}", "write it like http://127.0.0.1:8000/v1")

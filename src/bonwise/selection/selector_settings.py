@@ -70,9 +70,9 @@ class CopiesSettings:
         ----------
         mapping : mapping
             Its keys are parameters of a selector, all but `text`; what is left out has its default. A judge and a
-            strategy are texts as on a command line, or mappings with ``spec``, ``base_url``, ``price`` and ``seed``.
-            A router is a mapping as of `bonwise.Router.from_dict`. A connection is a mapping with ``timeout``,
-            ``connect_timeout`` and ``connections``.
+            strategy are texts as on a command line, or mappings with ``spec`` and ``base_url``, ``price``,
+            ``seed`` or ``params``. A router is a mapping as of `bonwise.Router.from_dict`. A connection is a mapping
+            with ``timeout``, ``connect_timeout`` and ``connections``.
 
         Raises
         ------

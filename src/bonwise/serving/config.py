@@ -86,6 +86,10 @@ class ModelConfig:
     """As of ``--judge``."""
     base_url: str | None = _setting(_text("an address"), None)
     judge_base_url: str | None = _setting(_text("an address"), None)
+    judge_params: Mapping[str, Any] | None = _setting(
+        Limit("a table of fields", lambda value: isinstance(value, Mapping)), None
+    )
+    """Further fields of the judge's requests, as of ``--param``."""
     n: int = _setting(_CHOICES, 4)
     """Candidates per request."""
     max_n: int | None = _setting(_CHOICES, None)
@@ -127,10 +131,11 @@ class ModelConfig:
 
     def selector_mapping(self, run: str | None) -> dict[str, Any]:
         """Return the settings of the selector, as `bonwise.Selector.from_dict` takes them."""
-        address = {} if self.judge_base_url is None else {"base_url": self.judge_base_url}
+        beside = {"base_url": self.judge_base_url, "params": self.judge_params}
+        beside = {name: value for name, value in beside.items() if value is not None}
         given = {
-            "judge": {"spec": self.judge, **address},
-            "strategy": None if self.strategy is None else {"spec": self.strategy, **address},
+            "judge": {"spec": self.judge, **beside},
+            "strategy": None if self.strategy is None else {"spec": self.strategy, **beside},
             "router": self.router,
             "deadline": self.deadline,
             "on_failure": self.on_failure,
