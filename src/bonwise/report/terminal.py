@@ -150,7 +150,7 @@ _LONGEST = 4_000
 """Characters of a line that are printed."""
 
 
-_MOST = {False: 2_000, True: 10_000}
+_MOST = {False: 4_000, True: 10_000}
 """Sentences and cells of tables that are printed of one description, by whether the full form is asked for."""
 
 
