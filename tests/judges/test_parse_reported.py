@@ -85,15 +85,17 @@ def check_mutations(count, seed):
     assert read >= count // 4
 
 
-def test_changed_replies_are_read_as_by_a_plain_twin():
+def test_changed_replies_are_read_as_by_a_plain_twin(record_property):
     """Two thousand replies of the tables, changed at random."""
+    record_property("attacks", 2_000)
     check_mutations(2_000, seed=34)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_many_changed_replies_are_read_as_by_a_plain_twin(seed):
+def test_many_changed_replies_are_read_as_by_a_plain_twin(seed, record_property):
     """Twenty thousand of them in all."""
+    record_property("attacks", 5_000)
     check_mutations(5_000, seed=1_000 + seed)
 
 

@@ -373,8 +373,9 @@ def outcomes(word, numbers, folder):
 
 @pytest.mark.parametrize("count", [SOME, pytest.param(EVERY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("word", WORDS)
-def test_a_damaged_document_is_refused_or_shown(word, count, tmp_path):
+def test_a_damaged_document_is_refused_or_shown(word, count, tmp_path, record_property):
     """Nothing but a sentence stops a document, and none that is loaded fails to be shown."""
+    record_property("attacks", count)
     counted, faults = outcomes(word, range(count), tmp_path)
     assert faults == []
     assert counted.total() == count

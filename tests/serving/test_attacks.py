@@ -347,8 +347,9 @@ def posted(client, content):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_no_request_is_an_internal_error(attacked, caplog, count):
+def test_no_request_is_an_internal_error(attacked, caplog, count, record_property):
     """Bodies mutated from a valid one are answered or refused with 4xx; what a limited key may send has its limit."""
+    record_property("attacks", count)
     upstream, _, clients = attacked
     random, statuses = Random(35), {}  # noqa: S311
     caplog.set_level(logging.ERROR)
@@ -373,8 +374,9 @@ def test_no_request_is_an_internal_error(attacked, caplog, count):
 
 
 @pytest.mark.parametrize("count", ANSWERS)
-def test_no_answer_is_an_internal_error(attacked, caplog, count):
+def test_no_answer_is_an_internal_error(attacked, caplog, count, record_property):
     """Answers mutated from a valid one are chosen among or a failed draw, whole and as a stream."""
+    record_property("attacks", count)
     upstream, _, clients = attacked
     random, statuses = Random(36), {}  # noqa: S311
     caplog.set_level(logging.ERROR)
@@ -433,8 +435,9 @@ def test_the_end_of_a_text_may_be_half_a_character(attacked):
 @pytest.mark.parametrize(
     "count", [pytest.param(150, id="thinned"), pytest.param(2_000, id="full", marks=pytest.mark.slow)]
 )
-def test_what_is_charged_is_never_below_what_was_sent(attacked, monkeypatch, count):
+def test_what_is_charged_is_never_below_what_was_sent(attacked, monkeypatch, count, record_property):
     """Set aside is at least the worst case of all bodies that went out; charged is their cost, or the worst case."""
+    record_property("attacks", count)
     upstream, endpoint, clients = attacked
     random, answered = Random(37), 0  # noqa: S311
     limits, admit, admitted = endpoint._limits, endpoint._limits.admit, []
