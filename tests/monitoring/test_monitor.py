@@ -232,7 +232,7 @@ def test_of_several_judges_one_is_named(arena):
     [
         ({"question": "precision"}, r"needs half_width \(--half-width\)"),
         ({"question": "precision", "half_width": 0.0}, "half_width .* is"),
-        ({"question": "precision", "half_width": float("nan")}, "half_width .* is"),
+        ({"question": "precision", "half_width": float("nan")}, "half_width must be a finite"),
         ({"question": "precision", "half_width": 0.1, "first_look": 10}, "too early"),
         ({"question": "precision", "half_width": 0.1, "planned": 0}, "planned .* is 0"),
         ({"question": "significance", "first_look": 30}, "too early"),
@@ -425,7 +425,7 @@ def test_settings_repeat_what_was_asked(arena, tmp_path):
         ("half_width", True),
         ("planned", "a"),
         ("planned", 3.7),
-        ("first_look", 50.0),
+        ("first_look", 50.5),
         ("confidence", "x"),
         ("label_file", 3),
         ("judge", 3),
