@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from bonwise.calls.ledger import place
 from bonwise.errors import UsageError
 from bonwise.serving import EXTRA, app, client_keys
 from bonwise.serving.config import ServeConfig, ServerLimits
@@ -263,7 +264,9 @@ def run_folder(run: str) -> Iterator[Path]:
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            raise UsageError(f"another bonwise serve uses --run {run}", hint="name another folder") from error
+            used = place.is_locked(error)
+            what = f"another bonwise serve uses --run {run}" if used else f"--run {run} cannot be used: {error}"
+            raise UsageError(what, hint="name another folder") from error
         yield folder / ACCOUNTS
     finally:
         lock.close()
