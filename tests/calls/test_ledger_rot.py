@@ -354,7 +354,8 @@ FAILURES = {
     "attempt to write a readonly database": (sqlite3.OperationalError, "SQLITE_READONLY"),
     "database or disk is full": (sqlite3.OperationalError, "SQLITE_FULL"),
 }
-STATEMENTS = 45
+CONNECT = sqlite3.connect
+STATEMENTS = 120
 """Fewer than a life of a ledger has."""
 
 
@@ -363,7 +364,7 @@ class FailingDisk:
 
     def __init__(self, monkeypatch, words, at, *, lasting):
         self.words, self.at, self.lasting, self.count = words, at, lasting, 0
-        connect, check = sqlite3.connect, self.check
+        check = self.check
 
         class Connection(sqlite3.Connection):
             def execute(self, statement, *values):
@@ -374,7 +375,7 @@ class FailingDisk:
                 check()
                 return super().executemany(statement, values)
 
-        monkeypatch.setattr(sqlite3, "connect", lambda *place, **how: connect(*place, **how, factory=Connection))
+        monkeypatch.setattr(sqlite3, "connect", lambda *place, **how: CONNECT(*place, **how, factory=Connection))
 
     def check(self):
         """Count one statement, and fail where it is time to."""
@@ -424,3 +425,16 @@ def test_a_failure_at_any_statement_loses_nothing(tmp_path, monkeypatch, words, 
             missing = [key(number) for number in range(3) if number not in kept]
             claim = asyncio.run(ledger.claim(missing, request(), wall=9.0))
             assert {*claim.claimed, *claim.stored} == set(missing)
+
+
+def test_a_disk_that_fails_is_not_waited_for(tmp_path, monkeypatch):
+    """Only a lock of another process may be waited for when a ledger is opened."""
+    monkeypatch.setattr("bonwise.calls.ledger.place.time.sleep", lambda _: pytest.fail("it waits"))
+    Ledger.open(tmp_path / "whole").close()
+    disk = FailingDisk(monkeypatch, "disk I/O error", 10**9, lasting=True)
+    Ledger.open(tmp_path / "count").close()
+    for at in range(1, disk.count + 1):
+        with monkeypatch.context() as patches:
+            FailingDisk(patches, "disk I/O error", at, lasting=True)
+            with pytest.raises(LedgerError, match="disk I/O error"):
+                Ledger.open(tmp_path / str(at))
