@@ -355,8 +355,8 @@ FAILURES = {
     "database or disk is full": (sqlite3.OperationalError, "SQLITE_FULL"),
 }
 CONNECT = sqlite3.connect
-STATEMENTS = 120
-"""Fewer than a life of a ledger has."""
+STATEMENTS = 90
+"""Fewer than a life of a ledger has, however its pieces of work share transactions."""
 
 
 class FailingDisk:
