@@ -263,7 +263,7 @@ def run_folder(run: str) -> Iterator[Path]:
     try:
         try:
             lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             used = place.is_locked(error)
             what = f"another bonwise serve uses --run {run}" if used else f"--run {run} cannot be used: {error}"
             raise UsageError(what, hint="name another folder") from error
