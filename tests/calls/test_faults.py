@@ -14,8 +14,9 @@ from bonwise.calls.pace import LATEST, ConcurrencyWindow, OverloadSigns
 from bonwise.calls.prices import Prices
 from bonwise.calls.retry import Latencies
 from bonwise.testing.faults import Faults
-from bonwise.testing.script import Script
+from bonwise.testing.script import Delivery, Script
 from bonwise.testing.server import ScriptedServer
+from bonwise.testing.wire import WireResponse
 from calls.load import HANGING, TEN, Capacity, loaded
 from calls.scripted_runs import ANTHROPIC, OPENAI, in_memory, judged, pools, tally
 from calls.virtual_time import run_virtual
@@ -354,3 +355,144 @@ def test_the_command_keeps_its_limit_and_a_higher_one_pays_the_rest(tmp_path, ca
     assert server.script.counts.answers == 60
     with Ledger.open(tmp_path / "run") as ledger:
         assert ledger.stats().cost == pytest.approx(till.cost)
+
+
+# A content filter's refusal is final and is no score; a stream that nobody asked for is no answer.
+
+
+class Saying(Script):
+    """Gives one response to every first attempt, or to all attempts; what it says is paid where it is a success."""
+
+    status, content, always = 200, b"", True
+
+    def _answered(self, request, now):
+        if self._attempts[request.digest] and not self.always:
+            return super()._answered(request, now)
+        self._attempts[request.digest] += 1
+        if self.status == 200:
+            self.counts.paid[request.digest] += 1
+        return Delivery(WireResponse(self.status, {}, self.content))
+
+
+FILTERED = {"hate": {"filtered": True, "severity": "high"}, "jailbreak": {"filtered": False, "detected": False}}
+INNER = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": FILTERED}
+AZURE = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
+
+
+def refusal_of_azure(**changes):
+    """Return the body of 400."""
+    error = {"message": AZURE, "type": None, "param": "prompt", "code": "content_filter", "status": 400}
+    return {"error": error | {"innererror": INNER} | changes}
+
+
+def filtered_answer(*messages, results=FILTERED, finish="content_filter"):
+    """Return the body of 200; a message that is None is left out."""
+    choice = {"index": 0, "finish_reason": finish, "content_filter_results": results}
+    choices = [choice | {"message": one} if one is not None else choice for one in messages]
+    asked = {"prompt_index": 0, "content_filter_results": FILTERED}
+    usage = {"prompt_tokens": 50, "completion_tokens": 3, "total_tokens": 53}
+    return {"model": "gpt-5-mini", "choices": choices, "prompt_filter_results": [asked], "usage": usage}
+
+
+SAID = {"role": "assistant", "content": '{"score": 80}'}
+FILTERS = {
+    "400": (400, refusal_of_azure(), AZURE),
+    "400 without a message": (400, refusal_of_azure(message=None), "content_filter"),
+    "400 of an older version": (400, refusal_of_azure(innererror=None, inner_error=INNER, param=None), AZURE),
+    "400 of an own blocklist": (400, refusal_of_azure(code="content_filter", innererror=None, param=None), AZURE),
+    "content null": (200, filtered_answer({"role": "assistant", "content": None}), "content_filter"),
+    "no content": (200, filtered_answer({"role": "assistant"}), "content_filter"),
+    "empty message": (200, filtered_answer({}), "content_filter"),
+    "no message": (200, filtered_answer(None), "content_filter"),
+    "half an answer": (200, filtered_answer(SAID), "content_filter"),
+}
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_content_filter_is_final_and_no_score(tmp_path, name):
+    """Asked once, paid at most once, unscored with a reason that names the filter; the next run asks nothing."""
+    status, body, words = FILTERS[name]
+    script = Saying()
+    script.status, script.content = status, json.dumps(body).encode()
+    verdicts, _ = run_virtual(judged(pools(4), ledger=tmp_path, connection=in_memory(script)))
+    assert tally(verdicts) == {"unscored": 4}
+    assert all(words in verdict.reason for verdict in verdicts)
+    again, _ = run_virtual(judged(pools(4), ledger=tmp_path, connection=in_memory(script)))
+    assert (again, script.counts.requests) == (verdicts, 4)
+
+
+@pytest.mark.usefixtures("keys")
+def test_an_answer_that_no_filter_looked_at_counts():
+    """Azure says so inside the choice; it is no error of the choice."""
+    failed = {"error": {"code": "content_filter_error", "message": "The contents are not filtered"}}
+    script = Saying()
+    script.content = json.dumps(filtered_answer(SAID, results=failed, finish="stop")).encode()
+    assert tally(run_virtual(judged(pools(4), connection=in_memory(script)))[0]) == {"scored": 4}
+
+
+BEGUN = {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 50, "output_tokens": 1}}}
+WORDS = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": '{"score": 80}'}}
+ENDED = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}
+
+
+def stream(*events):
+    """Return the content of a stream of Anthropic's; a word for a type of error stands for its event."""
+    named = [
+        {"type": "error", "error": {"type": one, "message": ""}} if isinstance(one, str) else one for one in events
+    ]
+    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in named).encode()
+
+
+STREAMS = {
+    "overloaded at once": (ANTHROPIC, stream("overloaded_error"), "overloaded_error"),
+    "overloaded in the middle": (ANTHROPIC, stream(BEGUN, WORDS, "overloaded_error"), "overloaded_error"),
+    "api_error in the middle": (ANTHROPIC, stream(BEGUN, WORDS, "api_error"), "api_error"),
+    "no stream, an error": (
+        ANTHROPIC,
+        b'{"type": "error", "error": {"type": "overloaded_error"}}',
+        "overloaded_error",
+    ),
+    "OpenAI's": (OPENAI, b'data: {"choices": []}\n\ndata: {"error": {"code": "overloaded"}}\n\n', "overloaded"),
+}
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
+def test_a_stream_that_ends_in_an_error_is_asked_again(tmp_path, name, always):
+    """It may be billed; an error that passes costs a second attempt, and one that stays is owed with its name."""
+    judge, content, words = STREAMS[name]
+    script = Saying()
+    script.content, script.always = content, always
+    verdicts, engine = run_virtual(judged(pools(4), judge, ledger=tmp_path, connection=in_memory(script)))
+    assert tally(verdicts) == {"owed" if always else "scored": 4}
+    assert engine.totals.bill.unknown == script.counts.answers - (0 if always else 4)
+    if always:
+        assert all(words in verdict.reason and "error" in verdict.reason for verdict in verdicts)
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_server_that_streams_unasked_is_asked_once():
+    """The reason says what to mend, and no attempt is repeated."""
+    script = Saying()
+    script.content = stream(BEGUN, WORDS, ENDED, {"type": "message_stop"})
+    verdicts, engine = run_virtual(judged(pools(40), ANTHROPIC, connection=in_memory(script), max_concurrency=1))
+    assert tally(verdicts) == {"owed": 40}
+    assert all("turn streaming off" in verdict.reason for verdict in verdicts)
+    assert script.counts.requests == engine.totals.bill.unknown == 1
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("judge", [OPENAI, ANTHROPIC])
+def test_filters_and_streams_over_real_sockets(tmp_path, judge):
+    """A third of the questions is filtered, a third of the answers breaks: all others are scored, nothing is lost."""
+    script = Script(faults=Faults(filtered=0.3, broken_stream=0.3), seed=3)
+    with ScriptedServer(script).in_thread() as server:
+        url = f"{server.url}/v1" if judge == OPENAI else server.url
+        verdicts, engine = asyncio.run(judged(pools(60), judge, base_url=url, ledger=tmp_path))
+    faults = script.counts.faults
+    assert faults["filtered"] >= 10
+    assert faults["broken_stream"] >= 10
+    assert tally(verdicts) == {"scored": 60 - faults["filtered"], "unscored": faults["filtered"]}
+    assert engine.totals.bill.unknown == faults["broken_stream"] == sum(script.counts.paid_again.values())

@@ -442,13 +442,17 @@ def test_a_killed_process_is_dead_before_its_parent_has_asked():
     assert dead
 
 
-@pytest.mark.parametrize(("silent", "alive"), [(SILENCE - 1, True), (SILENCE + 1, False)])
+SILENCES = [(SILENCE - 1, True), (SILENCE + 1, False), (1 - SILENCE, True), (-SILENCE - 1, False), (-1e9, False)]
+"""Seconds since the last sign of life, and whether it counts; negative where the clock was set back since."""
+
+
+@pytest.mark.parametrize(("silent", "alive"), SILENCES)
 def test_a_process_elsewhere_lives_while_it_is_heard(silent, alive):
     """A process that cannot be looked at is judged by its last sign of life."""
     assert lives(replace(HERE, host="elsewhere"), heartbeat=0.0, now=silent) is alive
 
 
-@pytest.mark.parametrize(("silent", "alive"), [(SILENCE - 1, True), (SILENCE + 1, False)])
+@pytest.mark.parametrize(("silent", "alive"), SILENCES)
 def test_where_start_times_are_not_shown_a_process_must_be_heard_too(monkeypatch, silent, alive):
     """A process number alone may have been given away, so it counts only with a recent sign of life."""
     monkeypatch.setattr(owner, "_started", lambda _: None)

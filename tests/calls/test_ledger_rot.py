@@ -342,3 +342,99 @@ def test_a_mutated_ledger_is_right_or_says_so(whole, tmp_path):
 def test_a_thousand_mutated_ledgers_are_right_or_say_so(whole, tmp_path):
     """The same, a thousand times."""
     run(whole, tmp_path, FULL)
+
+
+# A folder that locks badly, and a disk that fails, at any statement: one sentence, and what was kept is there.
+
+
+FAILURES = {
+    "database is locked": (sqlite3.OperationalError, "SQLITE_BUSY"),
+    "disk I/O error": (sqlite3.OperationalError, "SQLITE_IOERR"),
+    "database disk image is malformed": (sqlite3.DatabaseError, "SQLITE_CORRUPT"),
+    "attempt to write a readonly database": (sqlite3.OperationalError, "SQLITE_READONLY"),
+    "database or disk is full": (sqlite3.OperationalError, "SQLITE_FULL"),
+}
+CONNECT = sqlite3.connect
+STATEMENTS = 90
+"""Fewer than a life of a ledger has, however its pieces of work share transactions."""
+
+
+class FailingDisk:
+    """Lets statements of all connections pass until one, and fails at that one, or also at all later ones."""
+
+    def __init__(self, monkeypatch, words, at, *, lasting):
+        self.words, self.at, self.lasting, self.count = words, at, lasting, 0
+        check = self.check
+
+        class Connection(sqlite3.Connection):
+            def execute(self, statement, *values):
+                check()
+                return super().execute(statement, *values)
+
+            def executemany(self, statement, values):
+                check()
+                return super().executemany(statement, values)
+
+        monkeypatch.setattr(sqlite3, "connect", lambda *place, **how: CONNECT(*place, **how, factory=Connection))
+
+    def check(self):
+        """Count one statement, and fail where it is time to."""
+        self.count += 1
+        if self.count == self.at or (self.lasting and self.count > self.at):
+            kind, name = FAILURES[self.words]
+            error = kind(self.words)
+            error.sqlite_errorname = name
+            raise error
+
+
+async def life(path, kept):
+    """Do all that a run does with its ledger; `kept` gets each key whose answer was awaited."""
+    with Ledger.open(path, busy_timeout=0.02) as ledger:
+        ledger.dropped("url", "m")
+        for number in range(3):
+            assert ledger.stored(key(number)) is None or number in kept
+            row = await ledger.hold_money(10, 10**12, 3600.0, 1.0)
+            await ask(ledger, key(number))
+            kept.append(number)
+            ledger.note_reading(key(number), "1")
+            ledger.spend_money(row, 5, 1.0)
+        await ledger.drop("url", "m", "temperature", "no")
+        assert ledger.stats().samples == 3
+        assert len(list(ledger.rows())) == 3
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
+@pytest.mark.parametrize("words", FAILURES)
+@pytest.mark.parametrize("offset", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in range(1, 9))])
+def test_a_failure_at_any_statement_loses_nothing(tmp_path, monkeypatch, words, lasting, offset):
+    """It is a LedgerError in one line, which names the file; every answer that was awaited is found afterwards."""
+    for at in range(1 + offset, STATEMENTS, 9):
+        path, kept, said = tmp_path / str(at), [], ""
+        with monkeypatch.context() as patches:
+            disk = FailingDisk(patches, words, at, lasting=lasting)
+            try:
+                asyncio.run(life(path, kept))
+            except LedgerError as error:
+                said = str(error)
+            assert disk.count >= at
+        assert said or not lasting
+        assert not said or ((words in said or "damaged" in said) and str(path) in said and "\n" not in said)
+        with Ledger.open(path) as ledger:
+            assert ledger.check().damage == ()
+            assert all(ledger.stored(key(number)).raw == b"{}" for number in kept)
+            missing = [key(number) for number in range(3) if number not in kept]
+            claim = asyncio.run(ledger.claim(missing, request(), wall=9.0))
+            assert {*claim.claimed, *claim.stored} == set(missing)
+
+
+def test_a_disk_that_fails_is_not_waited_for(tmp_path, monkeypatch):
+    """Only a lock of another process may be waited for when a ledger is opened."""
+    monkeypatch.setattr("bonwise.calls.ledger.place.time.sleep", lambda _: pytest.fail("it waits"))
+    Ledger.open(tmp_path / "whole").close()
+    disk = FailingDisk(monkeypatch, "disk I/O error", 10**9, lasting=True)
+    Ledger.open(tmp_path / "count").close()
+    for at in range(1, disk.count + 1):
+        with monkeypatch.context() as patches:
+            FailingDisk(patches, "disk I/O error", at, lasting=True)
+            with pytest.raises(LedgerError, match="disk I/O error"):
+                Ledger.open(tmp_path / str(at))

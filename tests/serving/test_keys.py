@@ -16,6 +16,7 @@ from bonwise.serving.api_errors import ApiError
 from bonwise.serving.client_keys import ClientKey, KeyLimits
 from bonwise.serving.metrics import Metrics, rendered
 from bonwise.serving.server import run_folder
+from calls.test_ledger_rot import FAILURES, FailingDisk
 from cli.commands import typed
 from serving.upstreams import KEY, in_thread, served
 
@@ -116,6 +117,14 @@ def test_one_server_uses_a_run_folder(tmp_path):
         assert accounts.parent == tmp_path / "run"
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(UsageError, match="cannot be used"), run_folder(str(tmp_path / "file")):
+        pass
+
+
+@pytest.mark.parametrize("words", [one for one in FAILURES if "locked" not in one])
+def test_a_disk_that_fails_is_no_other_server(tmp_path, monkeypatch, words):
+    """What the disk says is told; that another server uses the folder is said only of a lock."""
+    FailingDisk(monkeypatch, words, 1, lasting=True)
+    with pytest.raises(UsageError, match=f"cannot be used: {words}"), run_folder(str(tmp_path)):
         pass
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
 import os
+import re
 import shlex
 import stat
 import subprocess
@@ -331,17 +333,20 @@ def test_a_file_is_replaced_whole(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    """A disk that fills up costs the new file, not the old one, and leaves no half of either."""
+@pytest.mark.parametrize("step", ["os.open", "os.fdopen", "os.fsync", "pathlib.Path.chmod", "pathlib.Path.replace"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.ESTALE, errno.EDQUOT, errno.EROFS])
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, number):
+    """A disk that fills up or fails costs the new file, not the old one, and leaves no half of either."""
     path = tmp_path / "out.csv"
     path.write_text("old")
 
-    def full(self, target):
-        raise OSError(28, "No space left on device")
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(FileError, match=r"out\.csv: No space left on device"):
+    monkeypatch.setattr(step, fail)
+    with pytest.raises(FileError, match=rf"out\.csv: {re.escape(os.strerror(number))}"):
         write_whole(path, "new")
+    monkeypatch.undo()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -320,8 +320,10 @@ class CallAttempts:
         try:
             exchange.reply = self._endpoint.provider.reply(response.content)
         except ValueError as error:
+            # Who streams unasked does so each time: another attempt would be paid in vain.
+            kind: ask.Kind = "denied" if isinstance(error, wire.StreamedError) else "broken"
             message = f"no answer in the response: {error}"
-            raise AttemptError(Problem("broken", message, response.status, sent=True)) from error
+            raise AttemptError(Problem(kind, message, response.status, sent=True)) from error
         exchange.cost = self._cost(exchange.reply)
         answered = [at for at, choice in enumerate(exchange.reply.choices[: len(self._keys)]) if not choice.fault]
         if not answered:
@@ -438,7 +440,7 @@ class CallAttempts:
             await self._let_go(problem.message)
             raise UnsupportedError(problem, self.bill) from error
         if problem.kind in {"denied", "quota"} or (problem.retry_after or 0.0) > rate_limits.PATIENCE:
-            self._endpoint.close(problem)
+            self._endpoint.close(replace(problem, sent=False))  # those who meet it at the door send nothing
         await self._owe(problem.message)
 
     async def _owe(self, reason: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -17,6 +19,8 @@ from bonwise.errors import UsageError
 __all__ = ["Portal", "default_portal"]
 
 T = TypeVar("T")
+
+_OPEN: weakref.WeakSet[Portal] = weakref.WeakSet()
 
 
 class Portal:
@@ -33,11 +37,13 @@ class Portal:
     """
 
     def __init__(self, make_engine: Callable[[], Engine]) -> None:
+        _refuse_half_of_gevent()
         self._make_engine = make_engine
         self._engine: Engine | None = None
         self._loop = asyncio.new_event_loop()
         note_portal_loop(self._loop)
         self._thread = threading.Thread(target=self._loop.run_forever, name="bonwise-portal", daemon=True)
+        _OPEN.add(self)
         self._thread.start()
 
     def run(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
@@ -85,11 +91,13 @@ class Portal:
 
     def _end(self, *, wait: bool, told: bool) -> None:
         if self._loop.is_closed() or not self._thread.is_alive():
+            _OPEN.discard(self)
             return
         asyncio.run_coroutine_threadsafe(self._close(wait=wait, told=told), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        _OPEN.discard(self)
 
     async def _close(self, *, wait: bool, told: bool) -> None:
         if self._engine is not None:
@@ -103,6 +111,24 @@ class Portal:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+
+def _refuse_half_of_gevent() -> None:
+    """Refuse what gevent cannot run: an event loop without all of its patches, or a second one in a thread."""
+    monkey: Any = sys.modules.get("gevent.monkey")
+    if monkey is None:
+        return
+    threads, select = monkey.is_module_patched("threading"), monkey.is_module_patched("select")
+    if threads != select:
+        raise UsageError(
+            "gevent has replaced only one of threads and select, so that an event loop would wait for ever",
+            hint="call gevent.monkey.patch_all() and leave out neither",
+        )
+    if threads and _OPEN:
+        raise UsageError(
+            "under gevent one event loop runs at a time, and another one is open",
+            hint="share one bonwise.Selector among all greenlets, or close the other one first",
+        )
 
 
 _LOCK = threading.Lock()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -25,7 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     is missing or refused, 3 inconclusive, 4 answers of models are owed; 70 a defect of bonwise, which is not a
     verdict on anything, and 130 interrupted.
     """
-    code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # a second one, while the first was being told
+        code = INTERRUPTED
+    # From here on only Python ends, which would tell of another Ctrl-C by a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     # At its end Python searches all objects for cycles, those of pandas and scipy too: a fifth of the time of a small
     # audit, and the memory goes back to the system anyway.
     gc.freeze()
@@ -34,6 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; `arguments` come without the program's name."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return _interrupted(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     import typer
 
     from bonwise.cli.app import app_for
@@ -49,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
         return _refuse(arguments, _words(error), f"see {_command(error)} --help")
     except BonwiseError as error:
         return _refuse(arguments, error.message, error.hint)
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort:
         return _interrupted(arguments)
     except Exception as error:  # noqa: BLE001 - the last line before Python's own exit code 1, "a gate not met"
         _write_error(arguments, f"internal error: {type(error).__name__}", "please report it with the traceback")

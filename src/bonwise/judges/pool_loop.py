@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+from bonwise.errors import UsageError
+
 __all__ = [
     "AsyncReader",
     "ItemReader",
@@ -20,6 +22,7 @@ __all__ = [
     "Turns",
     "from_callers_thread",
     "read_in_thread",
+    "running_loop",
     "work_on_many",
 ]
 
@@ -181,6 +184,7 @@ async def work_on_many(
     false a result comes as soon as it is there. What a worker raises comes when its result would, what the source
     raises after all results before it.
     """
+    running_loop()
     state = _LoopState(source, work, at_once, ordered)
     stopping = None if stop is None else state.waking(stop.wait())
     try:
@@ -196,6 +200,17 @@ async def work_on_many(
     finally:
         source.close()
         await _cancelled([*([] if stopping is None else [stopping]), *state.under_way()])
+
+
+def running_loop() -> asyncio.AbstractEventLoop:
+    """Return the running event loop of asyncio; UsageError under trio, or where none runs."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise UsageError(
+            "asynchronous functions of bonwise need the event loop of asyncio, and none runs here",
+            hint="under trio call the synchronous one in a thread: await trio.to_thread.run_sync(...)",
+        ) from None
 
 
 class _LoopState(Generic[T, R]):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.engine import GRACE
+from bonwise.judges import pool_loop
 from bonwise.table.verdicts import Score, Unscored
 
 if TYPE_CHECKING:
@@ -269,7 +270,8 @@ class RunControl:
     async def over(self, summary: RunSummary, what: Counted) -> AsyncIterator[asyncio.Event]:
         """Watch a run until the block ends; the event is set once it is told to end."""
         self.summary = summary
-        stopped, task, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
+        loop = pool_loop.running_loop()
+        stopped, task = asyncio.Event(), asyncio.current_task()
         late: list[asyncio.TimerHandle] = []
 
         def end(requests: int) -> None:

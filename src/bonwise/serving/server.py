@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from bonwise.calls.ledger import place
 from bonwise.errors import UsageError
 from bonwise.serving import EXTRA, app, client_keys
 from bonwise.serving.config import ServeConfig, ServerLimits
@@ -349,8 +350,10 @@ def run_folder(run: str) -> Iterator[Path]:
     try:
         try:
             lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            raise UsageError(f"another bonwise serve uses --run {run}", hint="name another folder") from error
+        except sqlite3.Error as error:
+            used = place.is_locked(error)
+            what = f"another bonwise serve uses --run {run}" if used else f"--run {run} cannot be used: {error}"
+            raise UsageError(what, hint="name another folder") from error
         yield folder / ACCOUNTS
     finally:
         lock.close()

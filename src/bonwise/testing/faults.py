@@ -10,9 +10,9 @@ from bonwise.errors import UsageError
 
 __all__ = ["Fault", "Faults", "drawn_share"]
 
-Fault = Literal["throttled", "server_error", "overloaded", "slow", "cut", "malformed"]
+Fault = Literal["throttled", "server_error", "overloaded", "slow", "cut", "malformed", "broken_stream"]
 
-_KINDS: tuple[Fault, ...] = ("throttled", "server_error", "overloaded", "slow", "cut", "malformed")
+_KINDS: tuple[Fault, ...] = ("throttled", "server_error", "overloaded", "slow", "cut", "malformed", "broken_stream")
 _SECONDS = ("retry_after", "slow_seconds")
 
 
@@ -20,9 +20,9 @@ _SECONDS = ("retry_after", "slow_seconds")
 class Faults:
     """Shares of requests to which something happens.
 
-    The first six exclude one another and are drawn anew for each attempt, so that a request may succeed when it
-    is repeated. `refusal` is drawn once for each body: the same question is always refused. `truncated` is drawn
-    for each answer of each body.
+    The first seven exclude one another and are drawn anew for each attempt, so that a request may succeed when it
+    is repeated. `refusal` and `filtered` are drawn once for each body: the same question is always refused.
+    `truncated` is drawn for each answer of each body.
 
     Raises
     ------
@@ -47,6 +47,10 @@ class Faults:
     """The connection breaks in the middle of the answer, which is paid."""
     malformed: float = 0.0
     """Status 200 and half a JSON document, which is paid."""
+    broken_stream: float = 0.0
+    """Status 200 and a stream of events that ends in an error, as of a gateway that streams unasked; it is paid."""
+    filtered: float = 0.0
+    """400 of a content filter: Azure's own form there, else that of the service."""
     refusal: float = 0.0
     """The model refuses, in its service's way."""
     truncated: float = 0.0
@@ -110,9 +114,10 @@ class Faults:
         told = drawn_share(seed, digest, "retry_after", attempt) < self.with_retry_after
         return self.retry_after if told else None
 
-    def refused(self, seed: int, digest: str) -> bool:
-        """Draw whether the model refuses this body."""
-        return self.refusal > 0 and drawn_share(seed, digest, "refusal", 0) < self.refusal
+    def refused(self, seed: int, digest: str, by: Literal["refusal", "filtered"] = "refusal") -> bool:
+        """Draw whether the model, or a filter before it, refuses this body."""
+        share: float = getattr(self, by)
+        return share > 0 and drawn_share(seed, digest, by, 0) < share
 
     def cut_short(self, seed: int, digest: str, sample: int) -> bool:
         """Draw whether this answer ends half way."""

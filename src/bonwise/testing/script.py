@@ -24,6 +24,7 @@ from bonwise.testing.wire import (
     WireRequest,
     WireResponse,
     body_digest,
+    broken_stream,
     error_response,
     rate_limit_headers,
     reply_body,
@@ -124,6 +125,19 @@ _VERTEX = {
 }
 
 
+_AZURE_FILTER = {
+    "type": None,
+    "status": 400,
+    "innererror": {
+        "code": "ResponsibleAIPolicyViolation",
+        "content_filter_result": {
+            "hate": {"filtered": True, "severity": "high"},
+            "jailbreak": {"filtered": False, "detected": False},
+        },
+    },
+}
+
+
 def request_id_header(service: Service, cloud: Cloud) -> str:
     """Return the header in which a server names a request."""
     if cloud == "bedrock":
@@ -140,9 +154,12 @@ def as_cloud_error(cloud: Cloud, response: WireResponse) -> WireResponse:
     >>> as_cloud_error("bedrock", said)
     WireResponse(status=429, headers={'x-amzn-errortype': 'ThrottlingException'}, content=b'{"message": "Too fast."}')
     """
+    error = json.loads(response.content)["error"]
+    if cloud == "azure" and error["code"] == "content_filter":
+        return replace(response, content=json.dumps({"error": {**error, **_AZURE_FILTER}}).encode())
     if cloud not in {"bedrock", "vertex"}:
         return response
-    message = json.loads(response.content)["error"]["message"]
+    message = error["message"]
     status = 503 if response.status == _OVERLOADED else response.status
     if cloud == "vertex":
         error = {"code": status, "message": message, "status": _VERTEX.get(status, "UNKNOWN")}
@@ -357,11 +374,14 @@ class Script:
                 raise WireError(fault, retry_after=self.faults.wait(self.seed, request.digest, request.attempt))
             case "server_error" | "overloaded":
                 raise WireError(fault)
+        if self.faults.refused(self.seed, request.digest, "filtered"):
+            raise WireError("filtered")
         self.counts.paid[request.digest] += 1
         if self.on_paid is not None:
             self.on_paid(request)
         content = reply_body(request, self._reply(request))
-        return self._faulty(Delivery(WireResponse(200, {}, content), self.latency, digest=request.digest), fault)
+        delivery = Delivery(WireResponse(200, {}, content), self.latency, digest=request.digest)
+        return self._faulty(request.service, delivery, fault)
 
     def _admit(self, now: float) -> None:
         if self.quota is not None and self.counts.answers >= self.quota:
@@ -400,7 +420,7 @@ class Script:
         told = None if choice.logprobs is None else choice.logprobs[:most]
         return Choice("".join(pieces[:most]), "length", logprobs=told)
 
-    def _faulty(self, delivery: Delivery, fault: Fault | None) -> Delivery:
+    def _faulty(self, service: Service, delivery: Delivery, fault: Fault | None) -> Delivery:
         if fault is None:
             return delivery
         self.counts.faults[fault] += 1
@@ -413,6 +433,8 @@ class Script:
                 delivery.cut_at = half
             case "malformed":
                 delivery.response = replace(response, content=response.content[:half])
+            case "broken_stream":
+                delivery.response = broken_stream(service, response)
         return delivery
 
     def _sign(self, endpoint: RequestTarget, delivery: Delivery, request_id: str, now: float) -> None:

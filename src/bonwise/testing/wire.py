@@ -22,6 +22,7 @@ __all__ = [
     "WireRequest",
     "WireResponse",
     "body_digest",
+    "broken_stream",
     "error_response",
     "rate_limit_headers",
     "reply_body",
@@ -298,7 +299,7 @@ def _at(body: Any, *keys: str) -> Any:
 
 ErrorKind = Literal[
     "throttled", "quota", "server_error", "overloaded", "denied", "unknown_model", "unknown_path", "invalid",
-    "unsupported", "too_long",
+    "unsupported", "too_long", "filtered",
 ]  # fmt: skip
 
 
@@ -326,6 +327,7 @@ _OPENAI: dict[ErrorKind, _ErrorBody] = {
         400, _BAD, "unsupported_parameter", "Unsupported parameter: '{}' is not supported with this model."
     ),
     "too_long": _ErrorBody(400, _BAD, "context_length_exceeded", "This model's maximum context length is exceeded."),
+    "filtered": _ErrorBody(400, _BAD, "content_filter", "The prompt triggered the content management policy."),
 }
 
 _ANTHROPIC: dict[ErrorKind, _ErrorBody] = {
@@ -339,6 +341,7 @@ _ANTHROPIC: dict[ErrorKind, _ErrorBody] = {
     "invalid": _ErrorBody(400, _BAD, None, "The request is invalid."),
     "unsupported": _ErrorBody(400, _BAD, None, "`{}` is deprecated for this model."),
     "too_long": _ErrorBody(400, _BAD, None, "prompt is too long"),
+    "filtered": _ErrorBody(400, _BAD, None, "Output blocked by content filtering policy"),
 }
 
 
@@ -382,6 +385,25 @@ def error_response(service: Service, error: WireError, request_id: str) -> WireR
             inner["details"] = {"error_code": said.code}
         body = {"type": "error", "error": inner, "request_id": request_id}
     return WireResponse(said.status, dict(_retry_after(service, error.retry_after)), json.dumps(body).encode())
+
+
+def broken_stream(service: Service, response: WireResponse) -> WireResponse:
+    """Return an answer as a stream of events that ends in an error.
+
+    Examples
+    --------
+    >>> broken_stream("openai", WireResponse(200, {}, b"{}")).content.splitlines()[2][:24]
+    b'data: {"error": {"messag'
+    """
+    error = error_response(service, WireError("overloaded"), "req_stream").content.decode()
+    answer = response.content.decode()
+    if service == "openai":
+        lines = [f"data: {answer}", f"data: {error}"]
+    else:
+        begun = json.dumps({"type": "message_start", "message": json.loads(answer) | {"content": []}})
+        lines = [f"event: message_start\ndata: {begun}", f"event: error\ndata: {error}"]
+    events = "".join(f"{line}\n\n" for line in lines)
+    return WireResponse(200, {**response.headers, "content-type": "text/event-stream"}, events.encode())
 
 
 def rate_limit_headers(service: Service, limits: RateLimits, now: float) -> dict[str, str]:

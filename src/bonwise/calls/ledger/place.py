@@ -27,6 +27,7 @@ __all__ = [
     "dead_owners",
     "filesystem",
     "is_alive",
+    "is_locked",
     "ledger_file",
     "living_owners",
     "prepare",
@@ -81,7 +82,7 @@ def is_alive(owner: Owner, heartbeat: float | None, here: Owner, now: float) -> 
     """
     if not isinstance(heartbeat, (int, float)) or not isinstance(owner.pid, int):
         return False  # it has left, or its row is damaged
-    heard = now - heartbeat <= SILENCE
+    heard = abs(now - heartbeat) <= SILENCE  # a sign from the future is of a clock that has been set back since
     if owner.host != here.host:
         return heard
     if owner.boot != here.boot:
@@ -252,6 +253,11 @@ def as_ledger_errors(file: Path) -> Iterator[None]:
         ) from error
 
 
+def is_locked(error: sqlite3.Error) -> bool:
+    """Tell whether an error says that another connection holds the file, and not that the disk fails."""
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
 def _refuse_network(file: Path) -> None:
     table = Path("/proc/mounts")
     kind = filesystem(file.parent.resolve(), table.read_text(errors="replace")) if table.exists() else ""
@@ -279,8 +285,8 @@ def _write_ahead(connection: sqlite3.Connection, busy_timeout: float) -> None:
     while True:
         try:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        except sqlite3.OperationalError:
-            if time.monotonic() > until:
+        except sqlite3.OperationalError as error:
+            if not is_locked(error) or time.monotonic() > until:
                 raise
             time.sleep(0.01)
             continue

@@ -45,6 +45,9 @@ _SPEND = """
 MOST_AT_ONCE = 10**18
 """Pico-dollars of one call that SQLite still takes as a whole number."""
 
+_GIVEN_UP: set[tuple[tuple[int, int], int]] = set()
+"""Files and owners of this process that have failed: it lives, and still nobody waits for their answers."""
+
 _LOSE = "UPDATE call SET state = 'unknown', lost_attempts = 1, note = 'its process ended' WHERE id = ?"
 
 
@@ -104,6 +107,10 @@ class LedgerTransactions:
         """Undo the piece."""
         self._connection.execute("ROLLBACK TO piece")
         self._added = self._added_before_piece
+
+    def void_leases(self) -> None:
+        """Give back every lease for this process alone, where the file cannot be written any more."""
+        _GIVEN_UP.add((self._inode, self.owner))
 
     def leave(self) -> None:
         """Give back every lease: calls that were sent and not answered belong to a process that has ended."""
@@ -277,6 +284,8 @@ class LedgerTransactions:
         return call
 
     def _is_alive(self, owner: int) -> bool:
+        if (self._inode, owner) in _GIVEN_UP:
+            return False
         if owner not in self._living:
             found = self._connection.execute(
                 "SELECT host, boot, pid, started, heartbeat FROM owner WHERE id = ?", (owner,)

@@ -177,6 +177,8 @@ class Writer:
                         _run_piece(job, ledger_file)
                 ledger_file.commit()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+                if self._clerk is not None:
+                    self._clerk.void_leases()
                 self._hang_up()
                 self._failure = f"the ledger {self._file} cannot be written: {self._reason(error)}"
             else:

@@ -224,6 +224,8 @@ def _choice(choice: object) -> Choice:
     finish = _FINISH.get(word.lower().partition(":")[0], "other")
     failed = _failure(word, choice.get("error"))
     message = choice.get("message", {"content": choice.get("text")} if "text" in choice or failed else None)
+    if message is None and finish == "filter":
+        message = {}  # Azure's filter may take all of it
     if not isinstance(message, dict):
         raise ValueError("a choice without a message")  # noqa: TRY004 - the contract of readers is ValueError
     text, refusal = _content(message.get("content"))

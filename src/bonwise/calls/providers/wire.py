@@ -14,6 +14,7 @@ from bonwise.calls.providers import protocol, secrets
 __all__ = [
     "EXTRA_FIELD",
     "Complaint",
+    "StreamedError",
     "answer_elsewhere",
     "chat_usages",
     "count_of",
@@ -111,6 +112,11 @@ def _codes(error: Mapping[str, Any]) -> frozenset[str]:
 
 
 _MOST = 2**53
+_STREAM = re.compile(rb"\s*(?:event|data|id|retry)?:")
+
+
+class StreamedError(ValueError):
+    """A stream of events in the place of an answer, and no error in it."""
 
 
 def loaded(content: bytes) -> dict[str, Any]:
@@ -123,11 +129,29 @@ def loaded(content: bytes) -> dict[str, Any]:
     """
     body = _json(content)
     if not isinstance(body, dict):
+        _refuse_stream(content)
         # Raised outside any handler: a decoder's error carries the whole body.
         raise ValueError("the answer is cut short, or no JSON object")  # noqa: TRY004 - the contract of readers
     if body.get("error"):
-        raise ValueError(f"an error instead of an answer: {secrets.one_line(read_complaint(content).message)}")
+        raise ValueError(f"an error instead of an answer: {_words(read_complaint(content))}")
     return body
+
+
+def _refuse_stream(content: bytes) -> None:
+    """Refuse a stream of server-sent events by the error that it ended in, or else as a whole."""
+    if not _STREAM.match(content):
+        return
+    for line in content.splitlines():
+        data = line.removeprefix(b"data:")
+        event = _json(data) if data != line else None
+        if isinstance(event, dict) and event.get("error"):
+            raise ValueError(f"a stream that ended in an error: {_words(read_complaint(data))}")
+    raise StreamedError("a stream of events, which was not asked for: turn streaming off at the server or gateway")
+
+
+def _words(complaint: Complaint) -> str:
+    """Return what a server says, or else its codes, in one line."""
+    return secrets.one_line(complaint.message or ", ".join(sorted(complaint.codes)))
 
 
 def most_told(fields: Mapping[str, Any], *names: str) -> int | None:
@@ -340,7 +364,7 @@ def problem_of(response: protocol.Response, now: float, names: Mapping[str, str]
     if kind == "unsupported":
         message = f"the server {'takes' if fewer else 'does not take'} {parameter} (HTTP {response.status})"
     else:
-        words = secrets.one_line(complaint.message)
+        words = _words(complaint)
         message = f"the server answered HTTP {response.status}" + (f": {words}" if words else "")
     return ask.Problem(
         kind,
