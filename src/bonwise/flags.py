@@ -255,8 +255,8 @@ def shows(keywords: type) -> Callable[[Shown], Shown]:
     return decorate
 
 
-_LARGEST = 2**53 - 1
-"""The largest whole number that every reader of JSON keeps."""
+_LARGEST = 2**53
+"""The largest whole number of a document: no reader of JSON rounds it."""
 
 
 def takes_numbers(taking: Shown) -> Shown:

@@ -183,7 +183,7 @@ def test_a_saved_router_comes_back(way, judge, values, share, widths):
         ({}, "router has no strong", "state strong"),
         ([], "router must be a mapping, not list", "its keys are strong"),
         ({"strong": "local:length", "shares": 0.5}, "router has no key 'shares'", "share, among"),
-        ({"strong": 5}, "router.strong must be a mapping, not int", "spec, base_url, seed"),
+        ({"strong": 5}, "router.strong must be a mapping, not int", "spec, base_url, price, seed, params"),
         ({"strong": {"spec": "local:length", "seed": "x"}}, "router.strong has the seed 'x'", "whole number"),
         ({"strong": "local:length", "seed": "x"}, "router.seed is 'x'", "whole number"),
         ({"strong": "local:length", "cap": 1}, "router.cap is 1", "true or false"),

@@ -86,7 +86,7 @@ PLAIN = {
     "attempts": st.integers(1, 99),
     "reask": st.integers(0, 1),
     "offline": st.booleans(),
-    "seed": st.integers(-9, 2**64),
+    "seed": st.integers(-9, 2**53),
 }
 """Settings that are plain values already, but for a path."""
 

@@ -224,7 +224,7 @@ def test_settings_are_those_of_a_selector():
 
     with pytest.raises(CallError, match=r"within 0\.05 s"):
         best_of(2, hangs, deadline=0.05)(writer("a", "b"))("p")
-    for settings in ({"n": 0}, {"n": 2, "deadline": 0}, {"n": True}, {"n": 2.0}):
+    for settings in ({"n": 0}, {"n": 2, "deadline": 0}, {"n": True}, {"n": 2.5}):
         with pytest.raises(UsageError):
             best_of(judge=length, **settings)
 
