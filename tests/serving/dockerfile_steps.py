@@ -117,7 +117,7 @@ def _copy(stages, at, rest, where):
             shutil.copy(one, place)
 
 
-def started(root, container, settings, *, patience=60):
+def started(root, container, settings, *, patience=180):
     """Start the container's command, ask for its health and stop it; return health, exit code and words."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
