@@ -259,7 +259,11 @@ if __name__ == "__main__":
 """
 ENDLESS = ("pause", "deaf", "spin", "lock", "pipe", "floods")
 BROKEN = ("exits", "killed", "babbles")
-ENDED = re.compile(r"no answer within 12 s: the call was ended|other calls are under way, and none ended in 6 s")
+LIMIT = 30
+"""Seconds of a call: on a machine at work a process takes some of them until it begins."""
+ENDED = re.compile(
+    rf"no answer within {LIMIT} s: the call was ended|other calls are under way, and none ended in {LIMIT // 2} s"
+)
 
 
 @pytest.fixture
@@ -279,7 +283,7 @@ def hanging(root, tmp_path, monkeypatch):
         found = {int(line) for line in pids.read_text("utf-8").splitlines()}
         return {pid for pid in found if Path(f"/proc/{pid}").exists() or (sys.platform != "linux" and _is_there(pid))}
 
-    return [str(script), str(root), "12"], running
+    return [str(script), str(root), str(LIMIT)], running
 
 
 def _is_there(pid):
@@ -303,10 +307,18 @@ AUDIT = ("audit", {"file": "scores.csv"})
 @pytest.mark.parametrize(
     ("calls", "meanwhile"),
     [
-        ([("doctor", {"file": f"{at // 6 * './'}{ENDLESS[at % 6]}.csv"}) for at in range(36)] + [PICK] * 9, PLAN),
-        ([("doctor", {"file": "pipe.csv"}), ("doctor", {"file": "x/../pipe.csv"})] * 22 + [PICK], AUDIT),
+        pytest.param(
+            [("doctor", {"file": f"{at // 6 * './'}{ENDLESS[at % 6]}.csv"}) for at in range(36)] + [PICK] * 9,
+            PLAN,
+            id="many files",
+            marks=pytest.mark.slow,  # some of them take a processor each
+        ),
+        pytest.param(
+            [("doctor", {"file": "pipe.csv"}), ("doctor", {"file": "x/../pipe.csv"})] * 22 + [PICK],
+            AUDIT,
+            id="one file",
+        ),
     ],
-    ids=["many files", "one file"],
 )
 def test_calls_that_hang_take_nothing_from_others(hanging, calls, meanwhile):
     """Each ends in its time, the server answers meanwhile, and then all its places are free."""
@@ -323,7 +335,8 @@ def test_calls_that_hang_take_nothing_from_others(hanging, calls, meanwhile):
 
                 for name, given in calls:
                     tasks.start_soon(call, name, given)
-                await anyio.sleep(2)
+                for _ in range(10 * LIMIT // 2):
+                    await anyio.sleep(0 if running() else 0.1)
                 seen["ping"] = await seconds_of(session.send_ping())
                 seen["tools"] = await seconds_of(session.list_tools())
                 seen["processes"] = len(running())
@@ -336,9 +349,9 @@ def test_calls_that_hang_take_nothing_from_others(hanging, calls, meanwhile):
     for answer, seconds in answers:
         assert answer.is_error
         assert ENDED.search(answer.content[0].text), answer.content[0].text
-        assert seconds < 12 + 5
-    assert seen["ping"][1] < 2
-    assert seen["tools"][1] < 2
+        assert seconds < 2 * LIMIT
+    assert seen["ping"][1] < LIMIT / 4
+    assert seen["tools"][1] < LIMIT / 4
     assert 0 < seen["processes"] <= PLACES
     assert seen["left"] > 0
     for name in ("meanwhile", "after"):
@@ -348,7 +361,8 @@ def test_calls_that_hang_take_nothing_from_others(hanging, calls, meanwhile):
 
 def test_a_process_that_ends_is_an_error_of_its_call(hanging):
     """One sentence; the next call gets another process."""
-    arguments, running = hanging
+    (*arguments, _), running = hanging
+    arguments.append("300")
 
     async def go():
         async with talking(arguments) as session:
@@ -376,17 +390,20 @@ def test_progress_is_reported_and_a_call_can_be_taken_back(hanging):
     async def go():
         async with talking(arguments) as session:
             await session.initialize()
-            with anyio.move_on_after(3.5):
+            with anyio.move_on_after(LIMIT / 3):
                 await session.call_tool("doctor", {"file": "pause.csv"}, progress_callback=listen)
             assert running()
-            await anyio.sleep(1.5)
+            for _ in range(10 * LIMIT // 4):
+                await anyio.sleep(0.1 if running() else 0)
             return running()
 
     left = anyio.run(go)
     assert not left
     assert len(heard) >= 3
     assert heard == sorted(heard)
-    assert all(re.fullmatch(r"doctor: \d s of at most 12 s", message) and total == 12 for _, total, message in heard)
+    assert all(
+        re.fullmatch(r"doctor: \d+ s of at most 30 s", message) and total == LIMIT for _, total, message in heard
+    )
 
 
 HELLO = [
@@ -407,10 +424,10 @@ HELLO = [
     ("name", "end", "most"),
     [
         ("lock", "close", 4),
-        ("lock", "kill", 15),
+        ("lock", "kill", LIMIT + 5),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
-            for case in [("pause", "close", 4), ("pause", "kill", 15), ("pause", "terminate", 15)]
+            for case in [("pause", "close", 4), ("pause", "kill", LIMIT + 5), ("pause", "terminate", LIMIT + 5)]
         ),
     ],
 )

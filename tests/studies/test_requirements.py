@@ -176,7 +176,7 @@ def test_a_table_too_large_is_drawn_from(drawn, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("asked", "word"), [({"targets": [25]}, "target"), ({"within_r": [float("nan")]}, "within_r")]
+    ("asked", "word"), [({"targets": [25]}, "target"), ({"within_r": [1.5]}, "within_r")]
 )
 def test_what_is_no_share_is_refused(drawn, asked, word):
     """A percentage in place of a share, or no number at all, is refused in one line with a way out."""
