@@ -175,9 +175,7 @@ def test_a_table_too_large_is_drawn_from(drawn, monkeypatch):
     assert found["judge"]["recovery"]["n"] == used
 
 
-@pytest.mark.parametrize(
-    ("asked", "word"), [({"targets": [25]}, "target"), ({"within_r": [1.5]}, "within_r")]
-)
+@pytest.mark.parametrize(("asked", "word"), [({"targets": [25]}, "target"), ({"within_r": [1.5]}, "within_r")])
 def test_what_is_no_share_is_refused(drawn, asked, word):
     """A percentage in place of a share, or no number at all, is refused in one line with a way out."""
     with pytest.raises(UsageError, match=f"a {word} must lie in") as refused:

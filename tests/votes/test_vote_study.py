@@ -235,7 +235,7 @@ def test_what_screening_would_see_is_simulated_at_the_votes_own_prompts():
         {"seed": "0"},
         {"near_tie": "0.1"},
         {"power": None},
-        {"fewest_votes": 10.0},
+        {"fewest_votes": 10.5},
         {"votes_at": 25},
         {"z_at": ("50",)},
         {"resamples": 20.5},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import OrderedDict, deque
@@ -12,13 +13,38 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
-from bonwise.calls.bill import PICO, Amount
+from bonwise.calls.bill import PICO
 from bonwise.calls.cost_limit import CostLimit, MaxCost
 from bonwise.errors import UsageError
 from bonwise.table.checks import check_whole
 from bonwise.tracing import logger
 
 __all__ = ["QueuedReservation", "Reservation", "ReservationQueue", "Spending", "SpendingLimitReached"]
+
+
+class Amount(NamedTuple):
+    """Calls, tokens and pico-dollars: whole numbers, so that sums of small costs do not drift."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: int = 0
+
+    @classmethod
+    def of_call(cls, tokens: int | None, cost: float | None) -> Self:
+        """Return what one call takes, its cost in US dollars; what is not known (None) counts as nothing."""
+        if tokens is not None and tokens < 0:
+            raise ValueError(f"tokens cannot be negative: {tokens}")
+        if cost is not None and not 0 <= cost < math.inf:
+            raise ValueError(f"a cost must be finite and not negative: {cost}")
+        return cls(1, 0 if tokens is None else int(tokens), 0 if cost is None else round(cost * PICO))
+
+    def plus(self, other: Amount) -> Amount:
+        """Return the sum."""
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def minus(self, other: Amount) -> Amount:
+        """Return the difference."""
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
 
 
 class SpendingLimitReached(Exception):  # noqa: N818 - no defect: the run ends where its owner wanted it to

@@ -249,7 +249,7 @@ class AssistantTools:
         **settings: Any,
     ) -> str:
         """Work in another process, which is ended where the call is: a thread that hangs could not be."""
-        call = _Call(work, self.root, tuple(files), dict(named), gates, settings, self._max_answer)
+        call = _ToolCall(work, self.root, tuple(files), dict(named), gates, settings, self._max_answer)
         # The limiter is another than the default one, which counts processors.
         alone = anyio.CapacityLimiter(1)
         async with AsyncExitStack() as places:
@@ -272,7 +272,7 @@ class AssistantTools:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _ToolCall:
     """What another process works on."""
 
     work: Callable[..., Any]

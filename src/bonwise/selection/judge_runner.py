@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bonwise.errors import BonwiseError, UsageError
-from bonwise.judges import judging, pool_loop, protocol
+from bonwise.judges import judging, protocol
 from bonwise.tracing import UNTRACED, span
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ class RunningLoopHost(LoopHost):
 
     def __init__(self, make_engine: Callable[[], Engine], at_once: int) -> None:
         super().__init__(make_engine, at_once)
-        self._loop = pool_loop.running_loop()
+        self._loop = asyncio.get_running_loop()
         self._engine = make_engine()
 
     @property

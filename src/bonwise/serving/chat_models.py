@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["ChatBody", "Choice", "Completion"]
+__all__ = ["ChatBody", "Completion", "DrawnChoice"]
 
 
 def _as_text(value: object) -> str:
@@ -27,14 +27,14 @@ class _ChatModel(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=())
 
 
-class _Message(_ChatModel):
+class _MessageFields(_ChatModel):
     content: Content = None
     refusal: Text | None = None
     tool_calls: list[dict[str, Any]] | None = None
     function_call: dict[str, Any] | None = None
 
 
-class Message(_Message):
+class Message(_MessageFields):
     """A message of a request. Its bytes bound what it costs, but for media."""
 
     role: Text
@@ -87,7 +87,7 @@ class ChatBody(_ChatModel):
     user: Text | None = None
 
 
-class AnswerMessage(_Message):
+class AnswerMessage(_MessageFields):
     """What a model says; it has a role or content."""
 
     role: Text | None = None
@@ -99,7 +99,7 @@ class AnswerMessage(_Message):
         return self
 
 
-class Choice(_ChatModel):
+class DrawnChoice(_ChatModel):
     """One candidate."""
 
     message: AnswerMessage

@@ -90,7 +90,7 @@ def read_keys(given: Mapping[str, Any]) -> tuple[ClientKey, ...]:
 
     Examples
     --------
-    >>> [one.name for one in read_keys({"alice": "one-secret", "bob": {"value": "another", "max_cost": 5.0}})]
+    >>> [one.name for one in read_keys({"alice": "one-secret", "bob": {"value": "two-secret", "max_cost": 5.0}})]
     ['alice', 'bob']
     """
     keys = tuple(_key(f"keys.{name}", name, one) for name, one in given.items())

@@ -326,7 +326,7 @@ def _read(content: bytes) -> dict[str, Any] | None:
 def _wrong_with(choice: object) -> str:
     """Say why a choice is not a candidate; empty where it is one."""
     try:
-        chat_models.Choice.model_validate(choice)
+        chat_models.DrawnChoice.model_validate(choice)
     except ValidationError as error:
         document = choice if isinstance(choice, dict) else None
         return f"the candidate cannot be read: {strict_json.refusal(error, document, whole='it')}"
