@@ -280,7 +280,7 @@ def _data(
         periods=list(log.names[begins:]),
         baseline_periods=list(log.names[:begins]),
         left_out=log.left_out,
-        unread=list(log.unread) or None,
+        **given(unread=list(log.unread) or None),
         changes=list(_changes(log))[-_MOST_CHANGES:],
         **({} if labelled is None else given(repeated=labelled.repeated or None, unpicked=labelled.unpicked or None)),
     )
