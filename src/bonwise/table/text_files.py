@@ -148,6 +148,7 @@ def check_text(path: Path) -> None:
     """Refuse a file that is empty, binary, not UTF-8, or has a line beyond `LONGEST_LINE`."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, length, size = 1, 0, 0
+    longest = limit("LONGEST_LINE", LONGEST_LINE)
     with file_errors(path), open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
             if not size:
@@ -155,7 +156,7 @@ def check_text(path: Path) -> None:
             size += len(chunk)
             _refuse_binary(path, chunk, line)
             _refuse_other_encodings(path, decoder, chunk, line)
-            line, length = _refuse_long_lines(path, chunk, line, length)
+            line, length = _refuse_long_lines(path, chunk, line, length, longest)
         _refuse_other_encodings(path, decoder, b"", line, final=True)
     if size == 0:
         raise FileError(f"{path}: the file is empty", hint="check that whatever wrote it has finished")
@@ -188,24 +189,23 @@ def _refuse_other_encodings(
         ) from error
 
 
-def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int) -> tuple[int, int]:
+def _refuse_long_lines(path: Path, chunk: bytes, line: int, length: int, longest: int) -> tuple[int, int]:
     """Follow line number and length through a chunk; a line counts across chunks."""
-    if length + len(chunk) <= limit("LONGEST_LINE", LONGEST_LINE):  # no line of it can be too long
+    if length + len(chunk) <= longest:  # no line of it can be too long
         last = chunk.rfind(b"\n")
         return line + chunk.count(b"\n"), (length if last < 0 else -last - 1) + len(chunk)
     pieces = chunk.split(b"\n")
     for piece in pieces[:-1]:
-        _refuse_if_long(path, line, length + len(piece))
+        _refuse_if_long(f"{path}, line {line}", length + len(piece), longest)
         line, length = line + 1, 0
     length += len(pieces[-1])
-    _refuse_if_long(path, line, length)
+    _refuse_if_long(f"{path}, line {line}", length, longest)
     return line, length
 
 
-def _refuse_if_long(path: Path, line: int, length: int) -> None:
-    longest = limit("LONGEST_LINE", LONGEST_LINE)
+def _refuse_if_long(where: str, length: int, longest: int) -> None:
     if length > longest:
-        raise FileError(f"{path}, line {line}: longer than {longest // 2**20} MiB", hint=_ONE_ROW_PER_LINE)
+        raise FileError(f"{where}: longer than {longest // 2**20} MiB", hint=_ONE_ROW_PER_LINE)
 
 
 DEEPEST = 64
@@ -241,10 +241,11 @@ _BYTE_ORDER_MARK = "\ufeff"
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield row number and object of each non-blank line; no single object, or a key twice in one, is a RowError."""
     check_text(path)
+    deepest = limit("DEEPEST", DEEPEST)
     with file_errors(path), open_text(path) as lines:
         for row, line in enumerate(lines, start=1):
             if line.strip():
-                yield row, _object(line, f"{path}, row {row}")
+                yield row, _object(line, f"{path}, row {row}", deepest)
 
 
 def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -256,20 +257,20 @@ def json_lines_of(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str,
     >>> list(json_lines_of(io.BytesIO(b'{"a": 1}\n\n{"a": 2}'), "standard input"))
     [(1, {'a': 1}), (3, {'a': 2})]
     """
-    row = 0
+    row, longest, deepest = 0, limit("LONGEST_LINE", LONGEST_LINE), limit("DEEPEST", DEEPEST)
     with file_errors(Path(name)):
-        while line := stream.readline(limit("LONGEST_LINE", LONGEST_LINE) + 1):
+        while line := stream.readline(longest + 1):
             row += 1
-            text = _text(line, f"{name}, row {row}")
+            text = _text(line, f"{name}, row {row}", longest)
             if row == 1:
                 text = text.removeprefix(_BYTE_ORDER_MARK)
             if text.strip():
-                yield row, _object(text, f"{name}, row {row}")
+                yield row, _object(text, f"{name}, row {row}", deepest)
 
 
 def log_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
     """Yield row number and object of each line of a log that is still written; a text says what of it is missing."""
-    longest = limit("LONGEST_LINE", LONGEST_LINE)
+    longest, deepest = limit("LONGEST_LINE", LONGEST_LINE), limit("DEEPEST", DEEPEST)
     with file_errors(path), open_bytes(path) as stream:
         for row, line in enumerate(iter(lambda: stream.readline(longest + 1), b""), start=1):
             where, empty, ended = f"{path}, row {row}", b"\0" in line, line.endswith(b"\n")
@@ -277,7 +278,7 @@ def log_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
             text = line.removeprefix(codecs.BOM_UTF8).strip(b"\0\r\n\t ")
             try:
                 if text:
-                    yield row, _object(_text(text, where), where)
+                    yield row, _object(_text(text, where, longest), where, deepest)
             except (FileError, RowError):
                 if (ended and not empty) or len(line) > longest:
                     raise
@@ -289,17 +290,15 @@ def log_lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
                 return
 
 
-def _text(line: bytes, where: str) -> str:
-    longest = limit("LONGEST_LINE", LONGEST_LINE)
-    if len(line) > longest:
-        raise FileError(f"{where}: longer than {longest // 2**20} MiB", hint=_ONE_ROW_PER_LINE)
+def _text(line: bytes, where: str, longest: int) -> str:
+    _refuse_if_long(where, len(line), longest)
     try:
         return line.decode()
     except UnicodeError as error:
         raise FileError(f"{where}: not UTF-8", hint="write UTF-8") from error
 
 
-def _object(line: str, where: str) -> dict[str, Any]:
+def _object(line: str, where: str, deepest: int) -> dict[str, Any]:
     hint = "one JSON object per line"
     try:
         record = json.loads(line, object_pairs_hook=_unique)
@@ -321,7 +320,8 @@ def _object(line: str, where: str) -> dict[str, Any]:
         raise RowError(f"{where}: a number with too many digits", hint="write it as text") from error
     if not isinstance(record, dict):
         raise RowError(f"{where}: not a JSON object", hint=hint)
-    refuse_deep(record, where, RowError)
+    if line.count("{") + line.count("[") > deepest:  # else nothing can be that deep, as in nearly every row
+        refuse_deep(record, where, RowError)
     return record
 
 
