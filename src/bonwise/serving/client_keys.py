@@ -17,18 +17,10 @@ from typing import Any
 from bonwise.calls.bill import PICO
 from bonwise.errors import InputError, LedgerError
 from bonwise.serving.api_errors import NO_RETRY, ApiError
-from bonwise.table.checks import Limit, check
+from bonwise.table.checks import Limit, between, check
 from bonwise.table.text_files import open_plain
 
-__all__ = ["ClientKey", "KeyLimits", "KeyRing", "between", "is_loopback", "read_keys", "refuse_foreign"]
-
-
-def between(low: float, high: float, what: str, kind: Any = int | float) -> Limit:
-    """Limit a setting to numbers of a sensible size."""
-    words = f"{what} from {low:,} to {high:,}"
-    return Limit(
-        words, lambda value: isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high
-    )
+__all__ = ["ClientKey", "KeyLimits", "KeyRing", "is_loopback", "read_keys", "refuse_foreign"]
 
 
 _SOURCES = ("value", "file", "env")

@@ -15,8 +15,8 @@ from bonwise.calls.providers import secrets
 from bonwise.calls.providers.service import read_address
 from bonwise.errors import BonwiseError, FileError, InputError
 from bonwise.flags import options_of
-from bonwise.serving.client_keys import ClientKey, between, read_keys
-from bonwise.table.checks import Limit, check
+from bonwise.serving.client_keys import ClientKey, read_keys
+from bonwise.table.checks import Limit, between, check
 from bonwise.table.text_files import open_plain
 
 __all__ = ["OF_THE_JUDGE", "ModelConfig", "ServeConfig", "ServerLimits", "read_config"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ __all__ = [
     "Limit",
     "Shape",
     "Unpicked",
+    "between",
     "check",
     "check_annotator_rule",
     "check_confidence",
@@ -81,8 +83,21 @@ def whole(least: int, words: str, kind: Any = Integral) -> Limit:
     return number(lambda value: value >= least, words, kind)
 
 
+def between(low: float, high: float, what: str, kind: Any = int | float) -> Limit:
+    """Limit a setting to numbers of a kind from `low` to `high`.
+
+    Examples
+    --------
+    >>> size = between(1, 1000, "a whole number", int)
+    >>> size.words, [size.fits(value) for value in (1, 1000, 1001, 2.0, 10**400, True)]
+    ('a whole number from 1 to 1,000', [True, True, False, False, False, False])
+    """
+    return number(lambda value: low <= value <= high, f"{what} from {low:,} to {high:,}", kind)
+
+
 def _is_number(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+    # A comparison, because a whole number may be larger than any float.
+    return isinstance(value, kind) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def check(name: str, value: object, limit: Limit, *, said: str = "is", it: str = "") -> None:
@@ -108,9 +123,9 @@ def check_whole(
         raise UsageError(f"{name} is {value!r}", hint=hint or f"give a whole number of {usual}")
 
 
-def check_dollars(name: str, value: object) -> None:
+def check_dollars(name: str, value: Any) -> None:
     """Refuse what is no amount of US dollars."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+    if not _is_number(value, Real) or value < 0:
         raise UsageError(f"{name} is {value!r}", hint="give US dollars, a finite number of 0 or more")
 
 
@@ -214,7 +229,7 @@ def check_unpicked(unpicked: object) -> None:
 
 def check_unlabelled_is(value: object) -> None:
     """Refuse what is no label for candidates that have none."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value)):
+    if value is not None and not _is_number(value, Real):
         raise UsageError(f"unlabelled_is is {quoted(value)}, not a finite number", hint="such as 0")
 
 
