@@ -303,9 +303,9 @@ def _numeric(taking: Callable[..., Any]) -> tuple[dict[str, bool], list[str]]:
 
 
 def plain_numbers(name: str, value: Any, *, whole: bool = False) -> Any:
-    """Return a number, or those of a list, tuple or dict, as Python's own, and what is no number as it is.
+    """Return a number as Python's own, also within a list, tuple or dict; all else is returned unchanged.
 
-    A bool, what is not finite, and where it is to be whole a fraction or what JSON would round, is a UsageError.
+    A bool or a number that is not finite is a UsageError; so is a fraction, or more than 2**53, where it is `whole`.
 
     Examples
     --------

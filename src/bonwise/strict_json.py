@@ -208,23 +208,23 @@ def received_object(content: bytes) -> dict[str, Any]:
     ValueError: the body contains 1e999, which is beyond the range of floats
     """
     try:
-        found = json.loads(
+        document = json.loads(
             content,
             object_pairs_hook=_object,
             parse_int=lambda digits: int(_in_range(digits)),
             parse_float=lambda digits: float(_in_range(digits)),
             parse_constant=_in_range,
         )
-        deep = is_deeper(found, DEEPEST)
+        deep = is_deeper(document, DEEPEST)
     except RecursionError:
         deep = True
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise ValueError("the body is not JSON in UTF-8") from None
     if deep:
         raise ValueError(f"the body is nested deeper than {DEEPEST} levels")
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ValueError("the body is not a JSON object")  # noqa: TRY004 - the contract of readers is ValueError
-    return found
+    return document
 
 
 def _in_range(digits: str) -> str:

@@ -519,7 +519,7 @@ def test_a_length_that_is_stated_twice(attacked, path, chunked):
     assert b"connection: close" in found.lower()
 
 
-def test_an_answer_that_is_being_sent_counts(tmp_path, monkeypatch):
+def test_an_answer_counts_until_it_is_read_or_its_client_leaves(tmp_path, monkeypatch):
     """Who does not read an answer of 12 MB takes one of max_requests, until it is read or the client leaves."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-upstream")
     upstream = Starlette(routes=[Route(PATH, lambda _: JSONResponse(large), methods=["POST"])])

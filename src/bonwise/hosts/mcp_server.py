@@ -290,9 +290,9 @@ class _ToolCall:
         try:
             files = [_inside(self.root, file) for file in self.files]
             named = {name: None if file is None else _inside(self.root, file) for name, file in self.named.items()}
-            found = self.work(*files, **named, **self.settings)
+            result = self.work(*files, **named, **self.settings)
             return _shortened(
-                (found if self.gates is None else found.check(self.gates)).to_markdown(), self.max_answer
+                (result if self.gates is None else result.check(self.gates)).to_markdown(), self.max_answer
             )
         finally:
             faulthandler.cancel_dump_traceback_later()

@@ -301,7 +301,7 @@ class _Sent(Response):
 def _file(content: bytes) -> BinaryIO:
     if len(content) > _KEPT:
         with suppress(OSError):  # a disk that is full costs memory, and no answer that is paid
-            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - whoever sends it closes it
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it is closed when it has been sent
             file.write(content)
             file.seek(0)
             return file

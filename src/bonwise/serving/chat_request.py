@@ -96,11 +96,11 @@ def _body(document: Mapping[str, Any]) -> chat_models.ChatBody:
     try:
         return chat_models.ChatBody.model_validate(document)
     except ValidationError as error:
-        said = strict_json.refusal(error, document, whole="the body")
+        message = strict_json.refusal(error, document, whole="the body")
         wrong = error.errors(include_url=False)[0]
         kind = "invalid_type" if wrong["type"].endswith("_type") else "invalid_value"
         code = "missing_required_parameter" if wrong["type"] == "missing" else kind
-        raise bad_request(said, str(wrong["loc"][0]) if wrong["loc"] else None, code) from None
+        raise bad_request(message, str(wrong["loc"][0]) if wrong["loc"] else None, code) from None
 
 
 def _passed_on(body: chat_models.ChatBody, config: ModelConfig) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _refuse_unbounded(body: chat_models.ChatBody) -> None:
         "tools": any(one.get("type") not in _TOOLS for one in body.tools or ()),
         "messages": speech or any(one not in _PARTS for one in kinds),
     }
-    for name in (name for name, found in unbounded.items() if found):
+    for name in (name for name, is_unbounded in unbounded.items() if is_unbounded):
         message = f"{name} costs more than can be bounded, and this key has a max_cost"
         raise bad_request(message, name, "unsupported_parameter")
 

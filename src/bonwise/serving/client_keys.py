@@ -183,8 +183,8 @@ def refuse_foreign(method: str, headers: Mapping[str, str], allowed_hosts: Colle
 
 
 def _host(authority: str) -> str:
-    found = _AUTHORITY.fullmatch(authority)
-    return found[1].strip("[]").rstrip(".") if found else ""
+    parts = _AUTHORITY.fullmatch(authority)
+    return parts[1].strip("[]").rstrip(".") if parts else ""
 
 
 _TABLES = """

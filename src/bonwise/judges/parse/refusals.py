@@ -115,7 +115,7 @@ def is_copied(text: str, start: int, end: int, asked: str) -> bool:
     before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
     lines = before.split("\n")
     above = _enough("\n".join(lines[at:]) for at in reversed(range(len(lines))))
-    below = _enough(after[: found.start()] for found in re.finditer(r"\n|\Z", after))
+    below = _enough(after[: end_of_line.start()] for end_of_line in re.finditer(r"\n|\Z", after))
     near = _letters(before)[-_LEAST_COPIED:], _letters(after)[:_LEAST_COPIED]
     beside = ((above, b""), (b"", below), near if len(b"".join(near)) == 2 * _LEAST_COPIED else (b"", b""))
     return any(first + copied + last in whole for first, last in beside if first or last)
