@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import time
 from contextlib import closing
+from importlib.util import find_spec
 
 import pytest
 
@@ -150,8 +151,9 @@ WITHIN = {"judge": 2.5, "select": 2.5, "audit": 2.0, "serve": 3.0}
 """Seconds from the begin in which the moments lie, on an idle machine, until the command has ended or answers."""
 
 BEGUN = "import sys; from bonwise.cli.entry import main; print('begun', file=sys.stderr, flush=True); main()"
+NEEDS_AUDIT = pytest.mark.skipif(find_spec("pyarrow") is None, reason="bonwise[audit] is not installed")
 MOMENTS = [
-    pytest.param(command, seed, marks=[] if seed < EVERY_DAY else pytest.mark.slow)
+    pytest.param(command, seed, marks=[pytest.mark.slow] * (seed >= EVERY_DAY) + [NEEDS_AUDIT] * (command == "audit"))
     for command in WITHIN
     for seed in range(POINTS)
 ]

@@ -181,11 +181,12 @@ def ledger_file(path: str | Path) -> Path:
     ('no/such/run/ledger.sqlite', 'no/such/prod.sqlite')
     """
     place = Path(path)
-    if place.is_dir() or (place.suffix != ".sqlite" and not place.exists()):
-        return place / FILE_NAME
-    if place.suffix != ".sqlite":
+    if place.suffix == ".sqlite" and not place.is_dir():
+        return place
+    # In this order: another process may make the folder between the two questions.
+    if place.exists() and not place.is_dir():
         raise LedgerError(f"{place} is a file, no run folder", hint="name a folder, or a file that ends in .sqlite")
-    return place
+    return place / FILE_NAME
 
 
 def prepare(file: Path, busy_timeout: float) -> None:
