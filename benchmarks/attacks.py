@@ -1,10 +1,10 @@
 """How many attacks the tests behind each promise try, and how many held; ``--write`` puts both into docs/security.md.
 
-``python benchmarks/attacks.py [--full] [--write] [--only WORDS]``: a row of the page's table names tests of this checkout. They are
-run, with ``--full`` in the number that is marked slow. A test counts as one attack, or as many as its property
-``attacks`` says, which is for tests that try many in a loop; a test that fails held none of its own. ``--only`` runs the
-rows that hold these words, such as those of an assistant's tools where `bonwise[mcp]` is installed; it may be
-repeated. A row that was not run, or tried nothing, keeps its counts.
+``python benchmarks/attacks.py [--full] [--write] [--only WORDS]``: a row of the page's table names tests of this
+checkout. They are run, with ``--full`` in the number that is marked slow. A test counts as one attack, or as many as
+its property ``attacks`` says, which is for tests that try many in a loop; a test that fails held none of its own.
+``--only`` runs the rows that hold these words, and may be repeated: such as those of an assistant's tools, by an
+interpreter with `bonwise[mcp]`. A row that was not run, or tried nothing, keeps its counts.
 """
 
 from __future__ import annotations

@@ -419,7 +419,7 @@ def test_an_input_is_never_part_of_a_script():
 
 
 def test_every_action_is_pinned_by_its_commit():
-    """In the action and in the workflow that the page shows; only this action's own commit is for the reader to fill in."""
+    """In the action and in the workflow that the page shows; the reader fills in the commit of this action alone."""
     page = (ROOT / "docs" / "ci.md").read_text("utf-8")
     used = re.findall(r"uses: (\S+)@(\S+)(.*)", page + (ROOT / "action.yml").read_text("utf-8"))
     assert {name for name, _, _ in used} == {f"actions/{one}" for one in ("checkout", "cache", "upload-artifact")} | {

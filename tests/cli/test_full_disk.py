@@ -1,4 +1,4 @@
-"""Outputs on a full disk, in a folder that takes no file, on a closed stream: one line, exit code 2, and what was paid is kept."""
+"""Outputs that cannot be written, on a full disk or a closed stream: one line, and what was paid is kept."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_was_paid_is_kept(capsys, paid, tmp_path, monkeypatch, name):
     command, more, broken, code = RUNS[name]
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as patched:
-        stream = open(FULL, "w", encoding="utf-8")  # noqa: SIM115 - closing it fails, as what it holds cannot be written
+        stream = Path(FULL).open("w", encoding="utf-8")  # noqa: SIM115 - closing it fails, as what it holds cannot be written
         if broken is not None:
             patched.setattr(sys, broken.removeprefix("closed "), None if broken.startswith("closed") else stream)
         done = typed(capsys, *words(command, *more))
@@ -112,7 +112,7 @@ def test_what_was_paid_is_kept(capsys, paid, tmp_path, monkeypatch, name):
 def test_an_error_that_nobody_can_be_told_has_its_exit_code(capsys, folder, monkeypatch, words):
     """A full standard error makes no gate of it: 2, never the 1 of a traceback."""
     with monkeypatch.context() as patched:
-        stream = open(FULL, "w", encoding="utf-8")  # noqa: SIM115 - closing it fails, as what it holds cannot be written
+        stream = Path(FULL).open("w", encoding="utf-8")  # noqa: SIM115 - closing it fails, as what it holds cannot be written
         patched.setattr(sys, "stderr", stream)
         done = typed(capsys, *words.split())
     with suppress(OSError):

@@ -130,16 +130,16 @@ def test_a_limit_is_said_and_can_be_raised(tmp_path, monkeypatch, what):
     assert f"BONWISE_{variable}" not in (_refusal(ScoreTable.read, path) or "")
 
 
-def _text(values, kind=pa.string()):
+def _text(values, *, long=False):
     """Return bytes that pass for text."""
-    held = pa.array(values, pa.large_binary() if kind == pa.large_string() else pa.binary())
-    return pa.Array.from_buffers(kind, len(values), held.buffers())
+    held = pa.array(values, pa.large_binary() if long else pa.binary())
+    return pa.Array.from_buffers(pa.large_string() if long else pa.string(), len(values), held.buffers())
 
 
 OTHER = [b"\xff\xfe" + bytes([at // 4]) for at in range(ROWS)]
 OTHER_TEXT = {
     "text": _text(OTHER),
-    "long text": _text(OTHER, pa.large_string()),
+    "long text": _text(OTHER, long=True),
     "a list": pa.ListArray.from_arrays(pa.array(range(ROWS + 1), pa.int32()), _text(OTHER)),
     "a struct": pa.StructArray.from_arrays([_text(OTHER)], ["x"]),
     "a dictionary": pa.DictionaryArray.from_arrays(pa.array([0] * ROWS, pa.int32()), _text(OTHER[:1])),
