@@ -538,7 +538,7 @@ def test_one_limiter_serves_one_loop_after_another():
 
 
 def jump(loop, ahead):
-    """Let a virtual clock jump."""
+    """Let a virtual clock jump; beyond 9e6 s asyncio's own timers no longer fall due on a clock that only jumps."""
     loop.now += ahead
 
 
@@ -549,17 +549,17 @@ def test_a_clock_that_stands_still_lets_no_deadline_hang():
         limiter, refused = EndpointLimiter(requests_per_minute=60), 0
         for _ in range(200):
             try:
-                (await limiter.acquire(10, deadline=time() + 0.01)).settle(10, SILENT, None)
+                (await limiter.acquire(10, deadline=time() + 0.01)).settle(tokens=10, limits=SILENT, problem=None)
             except DeadlineError:
                 refused += 1
         return refused, time()
 
     refused, now = run_held(main())
     assert now == 0.0
-    assert 200 - 60 <= refused < 200
+    assert 190 <= refused < 200
 
 
-@pytest.mark.parametrize("ahead", [61.0, 86_400.0, 1e9])
+@pytest.mark.parametrize("ahead", [61.0, 86_400.0, 4e6])
 def test_a_clock_that_jumps_ahead_is_worth_one_fresh_start(ahead):
     """Calls in line go on, and a second after the jump no more have started than in the first second of all."""
 
@@ -569,7 +569,7 @@ def test_a_clock_that_jumps_ahead_is_worth_one_fresh_start(ahead):
         async def call():
             lease = await limiter.acquire(10)
             starts.append(loop.time())
-            lease.settle(10, SILENT, None)
+            lease.settle(tokens=10, limits=SILENT, problem=None)
 
         loop.call_later(10.5, jump, loop, ahead)
         await asyncio.gather(*[call() for _ in range(120)])
@@ -583,7 +583,7 @@ def test_a_clock_that_jumps_ahead_is_worth_one_fresh_start(ahead):
     assert before < 120
 
 
-@pytest.mark.parametrize("ahead", [60.0, 86_400.0, 1e9])
+@pytest.mark.parametrize("ahead", [60.0, 86_400.0, 4e6])
 @pytest.mark.parametrize("deadline", [None, 5.0])
 def test_a_run_outlives_a_clock_that_jumps_ahead(tmp_path, monkeypatch, ahead, deadline):
     """It ends: all is scored, or owed by the deadline; the same run again asks only for what is owed."""
