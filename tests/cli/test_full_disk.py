@@ -91,11 +91,6 @@ RUNS = {
     "scores on a full standard output": ("judge", (), "stdout", 2),
     "scores, and standard error full": ("judge", ("--out", "out.csv"), "stderr", 0),
     "picks on a full standard output": ("select", (), "stdout", 2),
-    "the page of picks on a full disk": ("select", ("--html", FULL), None, 2),
-    "picks, and standard error full": ("select", (), "stderr", 0),
-    "picks that a limit cuts off": ("select", ("--max-calls", "7"), "stderr", 4),
-    "scores on a closed standard output": ("judge", (), "closed stdout", 0),
-    "scores, and standard error closed": ("judge", ("--out", "out.csv"), "closed stderr", 0),
 }
 
 
@@ -108,7 +103,7 @@ def test_what_was_paid_is_kept(capsys, paid, tmp_path, monkeypatch, name):
     with monkeypatch.context() as patched:
         stream = Path(FULL).open("w", encoding="utf-8")  # noqa: SIM115 - closing it fails, as what it holds cannot be written
         if broken is not None:
-            patched.setattr(sys, broken.removeprefix("closed "), None if broken.startswith("closed") else stream)
+            patched.setattr(sys, broken, stream)
         done = typed(capsys, *words(command, *more))
     with suppress(OSError):
         stream.close()
@@ -121,7 +116,7 @@ def test_what_was_paid_is_kept(capsys, paid, tmp_path, monkeypatch, name):
     assert again.code == 0, again.err
     assert again.out
     assert script.counts.answers == 20
-    assert script.counts.paid_again.total() == 0
+    assert sum(script.counts.paid_again.values()) == 0
     assert command == "judge" or [json.loads(line)["prompt_id"] for line in again.out.splitlines()][-1] == "p9"
 
 
