@@ -27,12 +27,6 @@ WRITING = [
     "audit scores.csv --fail-under recovery=0.1 --junit",
     "doctor scores.csv --json",
     "convert scores.csv --out",
-    "compare a.jsonl b.jsonl --labels scores.csv --html",
-    "plan --question recovery>0 --pilot scores.csv --json",
-    "route scores.csv --html",
-    "labels draw unlabelled.csv --labels 60 --out",
-    "judge pools.jsonl --judge local:length --out",
-    "select pools.jsonl --judge local:length --html",
 ]
 
 
