@@ -157,11 +157,11 @@ _MOST = {False: 4_000, True: 10_000}
 def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = ()) -> Iterator[RenderableType]:
     """Yield what to print of a description, details left out: its verdict, title, lines and tables, and what is next.
 
-    With `full` a short form is passed over. `then` is next instead: a command knows the names of files. Of a long
-    description the beginning is printed.
+    `then` is next instead: a command knows the names of files. Of a long description the beginning is printed, and
+    more of it with `full`.
     """
     room = _MOST[full]
-    for part in _renderables(described, full=full, then=then):
+    for part in _renderables(described, then):
         width, rows = (len(part.headers), len(part.rows)) if isinstance(part, FittedTable) else (1, 1)
         fitting = min(rows, room // max(width, 1))
         if fitting == rows:
@@ -174,9 +174,8 @@ def renderables(described: Part, *, full: bool = False, then: Sequence[Said] = (
         room -= (rows + 2) * width  # a heading takes the time of two rows
 
 
-def _renderables(described: Part, *, full: bool, then: Sequence[Said]) -> Iterator[RenderableType]:
-    chosen = described.blocks if full or described.in_short is None else described.in_short
-    blocks = decisive_first(replace(described, blocks=chosen), above_all=True).blocks
+def _renderables(described: Part, then: Sequence[Said]) -> Iterator[RenderableType]:
+    blocks = decisive_first(described, above_all=True).blocks
     verdicts = [one for one in blocks if _is_verdict(one)]
     if verdicts:
         yield from _blocks(verdicts)
