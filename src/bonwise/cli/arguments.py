@@ -172,5 +172,5 @@ def deliver(
     if html is not None:
         document.to_html(html)
     write_json(document, target)
-    parts = renderables(described or describe(document), full=full, then=then)
+    parts = renderables(described or describe(document, in_short=not full), full=full, then=then)
     show(parts, sys.stderr if aside or target == "-" else sys.stdout)
