@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -54,7 +54,7 @@ def attempt_span(
     """Return an attempt's span: a failure is logged as information (another follows), an answer for debugging."""
     current = span(f"chat {request.model}", "LLM")
     if current is UNTRACED and not _LOG.isEnabledFor(logging.INFO):
-        return UNTRACED
+        return nullcontext()
     return _told(current, endpoint, request, number, exchange)
 
 
@@ -239,7 +239,8 @@ class CallAttempts:
             if self._endpoint.closed is not None:  # while this one waited
                 self._endpoint.open()
             self._refuse_stale()
-            self._terms.spending.refuse_overrun(reservation)  # of those that were let in, some may have taken more
+            if self._terms.spending.overruns:  # of those that were let in, some have taken more
+                self._terms.spending.refuse_overrun(reservation)
             async with asyncio.timeout_at(self._until):
                 await self._terms.money.cover(reservation)
             if self._call is not None or await self._claim():
