@@ -7,11 +7,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bonwise.calls.bill import Bill, PartialUsage, Usage
 from bonwise.errors import UsageError
 from bonwise.table import checks, verdicts
+
+if TYPE_CHECKING:
+    from bonwise.calls.providers.supplied import SuppliedClient
 
 __all__ = [
     "ASKER",
@@ -279,6 +282,8 @@ class Model:
     """Another server that speaks the provider's language."""
     price: tuple[float, float] | None = field(default=None, repr=False)
     """US dollars per million tokens of input and of output, in place of what files state."""
+    client: SuppliedClient | None = field(default=None, repr=False)
+    """The user's own, which asks it; None where bonwise makes one."""
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"

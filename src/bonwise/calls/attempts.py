@@ -201,8 +201,10 @@ class CallAttempts:
             try:
                 await self._attempt(1)
             except AttemptError as error:
-                attempts, latest = self._terms.attempts, self._endpoint.latest_start(self._until)
-                await retry.until_answered(self._attempt, attempts=attempts, deadline=latest, failed=error)
+                latest = None if self._until is None else self._endpoint.latest_start(self._until)
+                await retry.until_answered(
+                    self._attempt, attempts=self._terms.attempts, deadline=latest, failed=error
+                )
         except AttemptError as error:
             await self._end(error)
         except _StaleError:
@@ -229,7 +231,7 @@ class CallAttempts:
             reservation = await self._terms.spending.reserve(self._size.most, self._size.most_cost)
         try:
             lease = await self._endpoint.limiter.acquire(
-                self._size.expected, self._endpoint.latest_start(self._until)
+                self._size.expected, None if self._until is None else self._endpoint.latest_start(self._until)
             )
         except BaseException:
             reservation.cancel()
@@ -340,13 +342,35 @@ class CallAttempts:
         raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
     async def _receive(self) -> protocol.Response | Problem:
-        """Return the response; the problem, where it is one that another attempt would only pay for again."""
+        """Send once and return the response; the problem, where another attempt would only pay for it again.
+
+        An attempt needed by a deadline is given up after 4 times the 95th percentile of the latencies here, once
+        enough are known. It may outlast the deadline: an answer that comes is kept. ``timeout`` is raised too where
+        the whole takes too long, though bytes come.
+        """
+        endpoint, now = self._endpoint, asyncio.get_running_loop().time
+        in_use, begun, longest = endpoint.take_client(), now(), endpoint.attempt_timeout
+        if self._until is not None and endpoint.latencies.patience is not None:
+            longest = min(longest, endpoint.latencies.patience)
+        limit = asyncio.timeout(longest)
         try:
-            return await self._endpoint.send(self._request, self._until)
+            async with limit:
+                response = await in_use.client.send(self._request)
         except AttemptError as error:
             if error.problem.kind != "oversized":
                 raise
             return error.problem
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            endpoint.latencies.add(longest)
+            words = f"{endpoint.base_url} gave no whole answer within {longest:.3g} s"
+            raise AttemptError(Problem("timeout", words, sent=True)) from None
+        finally:
+            in_use.calls -= 1
+        if self._until is not None and response.status < 300:
+            endpoint.latencies.add(now() - begun)
+        return response
 
     def _is_final(self, problem: Problem) -> bool:
         # A server that complains of what was left out already would complain for ever.

@@ -179,13 +179,12 @@ class Endpoints:
 
     def of(self, model: Model, base_url: str, make: Callable[[], Endpoint]) -> Endpoint:
         """Return the endpoint of a model at a server, made when it is first asked for."""
-        client = supplied.client_of(model)
-        key = (model.provider, base_url, model.name, model.price, client)
+        key = (model.provider, base_url, model.name, model.price, model.client)
         endpoint = self._endpoints.get(key)
         if endpoint is None:
             endpoint = self._endpoints[key] = make()
             self._drop_unused()
-        elif client is not None:
+        elif model.client is not None:
             self._endpoints[key] = self._endpoints.pop(key)
         return endpoint
 
