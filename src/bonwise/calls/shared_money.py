@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from bonwise.calls import ask_run, bill, cost_limit, spending
+from bonwise.calls import bill, cost_limit, spending
 from bonwise.calls.ledger.ledger import Ledger, LedgerProtocol
 from bonwise.errors import LedgerError
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from bonwise.calls import cost_limit, spending
 
 __all__ = ["SharedMoney"]
+
+
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds between looks at what another process does: at its call, or at the money that it holds."""
 
 
 class SharedMoney:
@@ -42,7 +46,7 @@ class SharedMoney:
             reservation.ended = partial(self._spend, self._ledger, None)
         elif self._turn.locked() or not await self._is_held(reservation, self._ledger, self._limit):
             async with self._turn:
-                for pause in chain(ask_run.PAUSES, repeat(ask_run.PAUSES[-1])):
+                for pause in chain(PAUSES, repeat(PAUSES[-1])):
                     self._freed.clear()
                     if await self._is_held(reservation, self._ledger, self._limit):
                         return
@@ -61,6 +65,7 @@ class SharedMoney:
 
     def _spend(self, ledger: Ledger, row: int | None, cost: int) -> None:
         self._freed.set()
-        # Of a ledger that is closed, what is held counts as spent: its process has left it.
-        with suppress(LedgerError):
-            ledger.spend_money(row, cost, self._clock())
+        if row is not None or cost:
+            # Of a ledger that is closed, what is held counts as spent: its process has left it.
+            with suppress(LedgerError):
+                ledger.spend_money(row, cost, self._clock())

@@ -12,7 +12,7 @@ from bonwise.flags import Option, completed
 from bonwise.judges.calling import FunctionJudge, as_judge, asked, threads_of
 from bonwise.judges.protocol import Judge, is_asking
 from bonwise.routing.control import FirstPass, Route
-from bonwise.selection.checked_contest import most_calls_of
+from bonwise.selection.contest_run import most_calls_of
 from bonwise.selection.protocol import Strategy
 
 if TYPE_CHECKING:

@@ -128,12 +128,12 @@ class Ledger:
         )
 
     def spend_money(self, row: int | None, cost: int, wall: float) -> None:
-        """Queue what a call has cost, in place of what was held for it at `row`, if something was."""
+        """Queue what a call has cost, in place of what was held for it at `row`, where something was."""
         work = partial(LedgerTransactions.spend_money, row=row, cost=cost, wall=wall)
-        if row is not None:
-            self._writer.post(work)
-        elif cost:
+        if row is None:
             self._writer.take_along(work)
+        else:
+            self._writer.post(work)
 
     def close(self) -> None:
         """Commit what has queued and give back the leases; a call without an answer becomes unknown."""
