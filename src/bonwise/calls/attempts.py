@@ -243,8 +243,11 @@ class CallAttempts:
             self._refuse_stale()
             if self._terms.spending.overruns:  # of those that were let in, some have taken more
                 self._terms.spending.refuse_overrun(reservation)
-            async with asyncio.timeout_at(self._until):
-                await self._terms.money.cover(reservation)
+            if self._terms.money.limit is not None:
+                async with asyncio.timeout_at(self._until):
+                    await self._terms.money.cover(reservation)
+            elif self._size.most_cost is not None:
+                reservation.ended = self._terms.money.spent
             if self._call is not None or await self._claim():
                 self._terms.totals.retries += number > 1
                 self.on_the_wire = True

@@ -101,7 +101,7 @@ def refuse_plan_without_key(
 ) -> None:
     """Do what `bonwise.selection.many_pools.refuse_without_key` does; None for pools that come only once."""
     from bonwise.calls.ledger.place import ledger_file
-    from bonwise.judges.calling import missing_key
+    from bonwise.judges.judging import missing_key
 
     judges = [*plan.judges, getattr(plan.strategy, "pairwise", None)]
     error = next((why for judge in judges if judge is not None and (why := missing_key(judge)) is not None), None)
@@ -167,14 +167,14 @@ def _warn(large: Sequence[LargePools]) -> None:
 
 
 def _asks(pools: Sequence[Pool], judges: Sequence[Judge]) -> Iterator[Ask]:
-    from bonwise.judges import calling
+    from bonwise.judges import judging
     from bonwise.judges.protocol import is_asking
 
     for pool in pools:
         texts = [candidate.text for candidate in pool.candidates]
         for judge in filter(is_asking, judges):
             for _ in small([pool], calls_of_judge(judge)):
-                yield from calling.asked(judge, pool.prompt, texts)
+                yield from judging.asked(judge, pool.prompt, texts)
 
 
 def _rows(found: CostEstimate) -> Iterator[str]:

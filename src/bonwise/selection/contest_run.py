@@ -226,7 +226,7 @@ def _faults_of(strategy: Strategy, method: str) -> Iterator[None]:
         raise
     except Exception as error:
         hint = "mend the strategy, or take another one"
-        raise calling.fault(error, f"strategy {strategy.name}", method, hint) from error
+        raise judging.fault(error, f"strategy {strategy.name}", method, hint) from error
 
 
 def _broken(strategy: Strategy, what: str, hint: str) -> JudgeError:
@@ -279,14 +279,14 @@ def asks_of(call: Call) -> Iterator[Ask]:
     """Yield what a use of a judge asks of models, perhaps nothing; a broken contract is a `JudgeError`."""
     if not is_asking(call.judge):
         return
-    for ask in calling.asked(call.judge, call.prompt, call.texts):
+    for ask in judging.asked(call.judge, call.prompt, call.texts):
         yield judging.redrawn(ask, call.draw, call.temperature)
 
 
 def _judges_alone(judge: Judge) -> bool:
     """Tell whether a judge judges each candidate by itself, so that one can be asked about without the others."""
     if is_asking(judge):
-        return not is_listwise(judge) and judge.calls(1) > 0 and judge.calls(2) == 2 * judge.calls(1)
+        return not is_listwise(judge) and 0 < 2 * judge.calls(1) == judge.calls(2)
     # Each answer of a function counts as soon as it is there, and where it fails, it fails for one candidate.
     return isinstance(judge, calling.FunctionJudge) and not judge.batch
 
@@ -351,7 +351,7 @@ class ContestRun:
         second: Judge | None = None,
         pool: Sequence[str] = (),
     ) -> None:
-        self.judge = judge
+        self.judge, self._asks_model = judge, is_asking(judge)
         self.bill = Bill()
         self.effective: list[Mapping[str, Any]] = []
         self.preferences: list[Preference] = []
@@ -396,6 +396,7 @@ class ContestRun:
             asked.append((Call(self._second, self._prompt, self._texts), ()))
             self._second = None
         results = await self._runner.judge([call for call, _ in asked], self._until)
+        self.bill = self.bill.with_all(result.bill for result in results if isinstance(result, Judgment))
         for (call, answered), result in zip(asked, results, strict=True):
             self._take(call, answered, result)
         return not self.over
@@ -460,8 +461,8 @@ class ContestRun:
             self.error = self.error or result
             self._miss(asked, Unscored(f"owed: {result.message}", owed=True))
         else:
-            self.bill += result.bill
-            if isinstance(call.judge, calling.FunctionJudge) or not is_asking(call.judge):
+            asks_model = self._asks_model if call.judge is self.judge else is_asking(call.judge)
+            if isinstance(call.judge, calling.FunctionJudge) or not asks_model:
                 self.evaluations += len(call.texts)
             self.effective += [one for one in result.effective if one not in self.effective]
             if not asked:
