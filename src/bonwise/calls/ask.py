@@ -37,6 +37,7 @@ __all__ = [
     "encoded",
     "logprobs_taken",
     "model_from_spec",
+    "refused_for_good",
     "takes_fewer",
     "unreadable",
 ]
@@ -184,11 +185,6 @@ class Reply:
     partial_usage: PartialUsage | None = None
     """What the server counted, where that is only a part of the call."""
 
-    @property
-    def told(self) -> Usage | None:
-        """What the server counted, all of the call or a part of it."""
-        return self.usage if self.partial_usage is None else self.partial_usage.told
-
 
 Outcome = Choice | verdicts.Unscored
 """An answer to be read; or why there is none: the server refused the request for good, or it is owed."""
@@ -255,12 +251,26 @@ class Problem:
         return self.kind in TRANSIENT
 
 
+def refused_for_good(problem: Problem) -> verdicts.Unscored:
+    """Return the verdict on a request that its server will never answer, or with more than is read."""
+    if problem.kind == "oversized":
+        return verdicts.Unscored(problem.message)
+    return verdicts.Unscored(f"the server refused the request: {problem.message}")
+
+
 class AttemptError(Exception):
     """One attempt brought no answer; stays inside the engine."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         super().__init__(problem.message)
+
+
+def refused_for_good(problem: Problem) -> verdicts.Unscored:
+    """Return the verdict on a request that its server will never answer, or with more than is read."""
+    if problem.kind == "oversized":
+        return verdicts.Unscored(problem.message)
+    return verdicts.Unscored(f"the server refused the request: {problem.message}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from bonwise.calls import limiter, prices, rate_limits, retry, spending, tokens
-from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply
+from bonwise.calls.ask import OCCASION, AttemptError, CallOutcome, Outcome, Problem, Reply, refused_for_good
 from bonwise.calls.bill import Bill
 from bonwise.calls.ledger.records import Recorded
 from bonwise.calls.providers import protocol, wire
@@ -101,7 +101,7 @@ def _answered(exchange: Exchange) -> Mapping[str, Any]:
     reply = exchange.reply
     if reply is None:
         return {}
-    told = reply.told
+    told = reply.usage if reply.partial_usage is None else reply.partial_usage.told
     return {
         "gen_ai.response.model": reply.model or None,
         "gen_ai.response.finish_reasons": [one.finish for one in reply.choices],
@@ -340,7 +340,7 @@ class CallAttempts:
     def _refuse_faulty(self, reply: Reply, cost: float | None, status: int) -> NoReturn:
         """Count what a reply without any answer of the model has cost, and have it asked for again."""
         self._lost += 1
-        self.bill = self.bill.with_answer(reply.told, cost)
+        self.bill = self.bill.with_answer(reply.usage, cost, reply.partial_usage)
         fault = reply.choices[0].fault
         raise AttemptError(Problem("broken", f"no answer in the response: {fault}", status, sent=True))
 
@@ -389,7 +389,7 @@ class CallAttempts:
         await self._keep(self._recorded(response, reply, cost, choices))
         self._outcomes.update((key, reply.choices[at]) for key, at in choices.items())
         self._endpoint.answered, self._endpoint.denied = True, None
-        self.bill = self.bill.with_answer(reply.told, cost)
+        self.bill = self.bill.with_answer(reply.usage, cost, reply.partial_usage)
 
     async def _reject(self, response: protocol.Response, problem: Problem) -> None:
         recorded = self._recorded(response, None, 0.0, {})
@@ -546,10 +546,3 @@ class CallsUnderWay:
             self.abandon(self.stopped)
             # What does not let itself be cancelled, such as code of the user's, is left behind.
             await asyncio.wait(list(self._calls), timeout=grace)
-
-
-def refused_for_good(problem: Problem) -> Unscored:
-    """Return the verdict on a request that its server will never answer, or with more than is read."""
-    if problem.kind == "oversized":
-        return Unscored(problem.message)
-    return Unscored(f"the server refused the request: {problem.message}")

@@ -306,7 +306,7 @@ class AskRun:
         self._refused = endpoint.refused
         self._request: Request = self._build(1) if self._refused else whole
         self._answers: dict[int, Answer] = {}
-        self._bill = bill.Bill()
+        self._bill = bill.NOTHING_PAID
         self._reused_tokens = 0.0
         self._until: float | None = None
         self._unread: set[int] = set()  # samples whose latest answer is worth a second ask
@@ -425,7 +425,7 @@ class AskRun:
                 await self._leave_out(error.problem.parameter, error.problem.message)
                 continue
             if task in paid:
-                self._bill += outcome.bill
+                self._bill = outcome.bill if self._bill is bill.NOTHING_PAID else self._bill + outcome.bill
                 got = len(outcome.outcomes)
                 if 0 < got < outcome.asked - outcome.faulty:
                     await self._leave_out("n", f"sent {got + outcome.faulty} of {outcome.asked} answers")
